@@ -1,0 +1,1 @@
+"""The layout algebra: integers, layouts, swizzles, their operations and their notation. No GPU word here."""

@@ -1,0 +1,37 @@
+"""Basis strides: `v@i` steps `v` along mode `i` of a coordinate instead of `v` in memory.
+
+A layout with basis strides maps coordinates to coordinates (the tensors TMA copies take, and identity
+tensors used for predication). `1@0` is one step along mode 0; `2@1@0` is two steps along mode 0's mode 1
+(the path is printed innermost first, as CuTe does).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from layoutcheck.algebra.integers import Int, mul
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """`value` steps along the mode at `path` (outermost index first)."""
+
+    value: Int
+    path: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "@".join([str(self.value), *map(str, reversed(self.path))])
+
+    __repr__ = __str__
+
+    def scaled(self, k: Int) -> Basis:
+        """The basis stride with `value * k`."""
+        return Basis(mul(self.value, k), self.path)
+
+
+def basis_of(shape: Any, path: tuple[int, ...] = ()) -> Any:
+    """The tree of unit basis strides congruent to `shape`: the stride of its identity layout."""
+    if type(shape) is tuple:
+        return tuple(basis_of(s, (*path, i)) for i, s in enumerate(shape))
+    return Basis(1, path)

@@ -1,0 +1,187 @@
+"""`Layout`: a function from coordinates to offsets, given by a shape and a congruent stride.
+
+    (4,8):(1,4)      coordinate (i, j) -> 1*i + 4*j
+
+Coordinates count colexicographically: index 5 of shape (4,8) is (1, 1). Shapes are positive; strides may
+be negative, zero, dynamic (`integers.Dynamic`) or basis elements (`basis.Basis`). Values are immutable
+and hashable; equality is of shape and stride as written, nesting included.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.basis import Basis
+from layoutcheck.algebra.integers import Dynamic, Int, add, mul
+from layoutcheck.errors import InputError
+
+
+class Layout:
+    """`shape:stride`. Without a stride: the compact column-major one (first mode fastest)."""
+
+    __slots__ = ("shape", "stride")
+
+    shape: Any
+    stride: Any
+
+    def __init__(self, shape: Any, stride: Any = None) -> None:
+        """Raises InputError where a shape leaf is not positive or shape and stride are not congruent."""
+        for leaf in inttuple.flatten(shape):
+            if isinstance(leaf, Dynamic):
+                continue
+            if type(leaf) is not int:
+                raise InputError(f"a shape is made of integers, not {type(leaf).__name__} {leaf!r}")
+            if leaf < 1:
+                raise InputError(f"every extent of a shape is at least 1, not {leaf}")
+        if stride is None:
+            stride = compact_col_major(shape)
+        elif not inttuple.congruent(shape, stride):
+            raise InputError(
+                f"shape {text(shape)} and stride {text(stride)} do not match",
+                expected="the same nesting in both",
+            )
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "stride", stride)
+
+    @classmethod
+    def trusted(cls, shape: Any, stride: Any) -> Layout:
+        """A layout from parts already known to be valid (results of the algebra); nothing is checked."""
+        self = cls.__new__(cls)
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "stride", stride)
+        return self
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Layout is immutable")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Layout, (self.shape, self.stride))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and self.shape == other.shape and self.stride == other.stride
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.stride))
+
+    def __str__(self) -> str:
+        return f"{text(self.shape)}:{text(self.stride)}"
+
+    def __repr__(self) -> str:
+        return f"Layout('{self}')"
+
+    def __len__(self) -> int:
+        return inttuple.rank(self.shape)
+
+    def __getitem__(self, i: int) -> Layout:
+        """Mode `i` as a layout of its own: ((4,8):(1,4))[1] is 8:4."""
+        return Layout.trusted(inttuple.mode(self.shape, i), inttuple.mode(self.stride, i))
+
+    def __call__(self, *coord: Any) -> Any:
+        """The offset of a coordinate: an index, a tuple, or one argument a mode."""
+        return crd2idx(coord[0] if len(coord) == 1 else coord, self.shape, self.stride)
+
+    @property
+    def modes(self) -> tuple[Layout, ...]:
+        """The top-level modes as layouts."""
+        return tuple(self[i] for i in range(len(self)))
+
+    @property
+    def is_static(self) -> bool:
+        """Whether no extent and no stride is a run-time value."""
+        return all(map(_static_leaf, inttuple.flatten((self.shape, self.stride))))
+
+
+def _static_leaf(leaf: Any) -> bool:
+    return not isinstance(leaf.value if isinstance(leaf, Basis) else leaf, Dynamic)
+
+
+def text(t: Any) -> str:
+    """A tree as CuTe prints it: (4,(2,?)), and (8) for a tuple of one."""
+    return f"({','.join(map(text, t))})" if type(t) is tuple else str(t)
+
+
+def compact_col_major(shape: Any, start: Int = 1) -> Any:
+    """The strides that make `shape` compact with its first leaf fastest."""
+    strides: list[Int] = []
+    step: Int = start
+    for extent in inttuple.flatten(shape):
+        strides.append(step)
+        step = mul(step, extent)
+    return inttuple.unflatten(iter(strides), shape)
+
+
+def compact_row_major(shape: Any) -> Any:
+    """The strides that make `shape` compact with its last leaf fastest."""
+    strides: list[Int] = []
+    step: Int = 1
+    for extent in reversed(inttuple.flatten(shape)):
+        strides.append(step)
+        step = mul(step, extent)
+    return inttuple.unflatten(reversed(strides), shape)
+
+
+def idx2crd(index: int, shape: Any) -> Any:
+    """The coordinate of a linear index: idx2crd(5, (4,8)) = (1, 1). The last mode takes the excess."""
+    if type(shape) is not tuple:
+        return index
+    out = []
+    for s in shape[:-1]:
+        extent = inttuple.product(s)
+        if isinstance(extent, Dynamic):
+            raise InputError(f"an index has no coordinate in {text(shape)}: an extent is dynamic")
+        out.append(idx2crd(index % extent, s))
+        index //= extent
+    if shape:
+        out.append(idx2crd(index, shape[-1]))
+    return tuple(out)
+
+
+def crd2idx(coord: Any, shape: Any, stride: Any) -> Any:
+    """The offset of a coordinate (an index into a mode is taken apart colexicographically)."""
+    if type(shape) is tuple:
+        if type(coord) is not tuple:
+            coord = idx2crd(coord, shape)
+        if len(coord) != len(shape):
+            raise InputError(f"coordinate {text(coord)} does not fit shape {text(shape)}")
+        out: Any = 0
+        for c, s, d in zip(coord, shape, stride, strict=True):
+            out = plus(out, crd2idx(c, s, d))
+        return out
+    if type(coord) is tuple:
+        raise InputError(f"coordinate {text(coord)} does not fit shape {text(shape)}")
+    return times(coord, stride)
+
+
+def times(k: Int, stride: Any) -> Any:
+    """k * stride, where the stride may be a basis element."""
+    return stride.scaled(k) if isinstance(stride, Basis) else mul(k, stride)
+
+
+def plus(a: Any, b: Any) -> Any:
+    """a + b of offsets; offsets of basis strides are coordinates and add mode by mode."""
+    if isinstance(a, (Basis, tuple)) or isinstance(b, (Basis, tuple)):
+        return _add_coords(_as_coord(a), _as_coord(b))
+    return add(a, b)
+
+
+def _as_coord(a: Any) -> Any:
+    if isinstance(a, Basis):
+        out: Any = a.value
+        for i in reversed(a.path):
+            out = (*([0] * i), out)
+        return out
+    return a
+
+
+def _add_coords(a: Any, b: Any) -> Any:
+    if type(a) is not tuple and type(b) is not tuple:
+        return add(a, b)
+    if a == 0:
+        return b
+    if b == 0:
+        return a
+    a, b = inttuple.wrap(a), inttuple.wrap(b)
+    width = max(len(a), len(b))
+    a, b = a + (0,) * (width - len(a)), b + (0,) * (width - len(b))
+    return tuple(_add_coords(x, y) for x, y in zip(a, b, strict=True))

@@ -1,0 +1,90 @@
+"""Swizzles: XOR a run of higher bits of an offset onto lower ones.
+
+`S<b,m,s>` leaves the low `m` bits alone and XORs bits [m+s, m+s+b) onto bits [m, m+b):
+
+    S<3,4,3>(x) = x ^ ((x >> 3) & 0b1110000)
+
+The unit of `x` is whatever it is composed with: elements in a composed layout (`S<3,4,3> o 0 o (8,8):(8,1)`),
+bytes on a shared-memory pointer (`!cute.memref<..., S<3,4,3>, ...>`). The same numbers mean different
+swizzles in the two places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from layoutcheck.algebra.layout import Layout, text
+from layoutcheck.errors import InputError
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """S<bits,base,shift>; `shift` may be negative, |shift| >= bits."""
+
+    bits: int
+    base: int
+    shift: int
+
+    def __post_init__(self) -> None:
+        if self.bits < 0 or self.base < 0:
+            raise InputError(f"S<{self.bits},{self.base},{self.shift}>: bits and base are not negative")
+        if abs(self.shift) < self.bits:
+            raise InputError(
+                f"S<{self.bits},{self.base},{self.shift}> overlaps itself", expected="|shift| >= bits"
+            )
+        if self.base + self.bits + abs(self.shift) > 60:
+            raise InputError(f"S<{self.bits},{self.base},{self.shift}> reaches past bit 60")
+
+    def __str__(self) -> str:
+        return f"S<{self.bits},{self.base},{self.shift}>"
+
+    __repr__ = __str__
+
+    def __call__(self, x: _T) -> _T:
+        """The swizzled offset; `x` is an int or an integer numpy array."""
+        value: Any = x
+        low = ((1 << self.bits) - 1) << (self.base + max(0, -self.shift))
+        high = low << self.shift if self.shift >= 0 else low >> -self.shift
+        if self.shift >= 0:
+            result: _T = value ^ ((value & high) >> self.shift)
+        else:
+            result = value ^ ((value & high) << -self.shift)
+        return result
+
+    @property
+    def granule(self) -> int:
+        """Offsets within aligned runs of this many units stay adjacent: 2^base (everything, if bits = 0)."""
+        return 1 << self.base
+
+    @property
+    def period(self) -> int:
+        """The pattern repeats every this many units."""
+        return 1 << (self.base + self.bits + abs(self.shift))
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedLayout:
+    """`inner o offset o outer`: inner(offset + outer(coord)); `inner` is a Swizzle or a Layout."""
+
+    inner: Swizzle | Layout
+    offset: Any
+    outer: Layout
+
+    def __str__(self) -> str:
+        return f"{self.inner} o {text(self.offset)} o {self.outer}"
+
+    def __repr__(self) -> str:
+        return f"ComposedLayout('{self}')"
+
+    def __call__(self, *coord: Any) -> Any:
+        """The offset of a coordinate; the outer layout and the offset must be static."""
+        at = self.outer(*coord)
+        return self.inner(at + self.offset)
+
+    @property
+    def shape(self) -> Any:
+        """The shape of the domain: the outer layout's."""
+        return self.outer.shape

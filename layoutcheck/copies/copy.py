@@ -1,0 +1,46 @@
+"""`Copy`: one `cute.copy` (or one of its relatives) with everything that is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tiled import TiledCopy
+from layoutcheck.machine.atoms import Atom
+
+# How the copy was written. `copy_atom_call` is also what `cute.copy(..., unroll_factor=N)` becomes.
+OPS = ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call")
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """Where a thread's views came from: `tiled.partition_S(src)` and `partition_D(dst)` of whole tiles.
+
+    `block_threads` is the number of threads launched, where known.
+    """
+
+    tiled: TiledCopy
+    src: Memref
+    dst: Memref
+    block_threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy as one thread executes it, and how all threads share it.
+
+    `src` and `dst` are the views `cute.copy` sees: mode 0 is the V mode, the rest is iterated. With a
+    `tiling` they are thread `tid`'s partitions of its whole tiles, and thread `t` adds the partition's
+    offset of `t`. `tiled` is the tiled copy passed as first operand, when only that is known (operand
+    types printed by the compiler). `atom` is None for the ops that choose their own.
+    """
+
+    atom: Atom | None
+    src: Memref
+    dst: Memref
+    pred: Memref | None = None
+    tiled: TiledCopy | None = None
+    tiling: Tiling | None = None
+    op: str = "copy"
+    arch: str = "sm_90a"
+    evict_priority: bool = False  # autovec_copy(l1c_evict_priority=...), which picks other atoms

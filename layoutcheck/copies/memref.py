@@ -1,0 +1,60 @@
+"""`Memref`: a tensor as the compiler types it: element type, memory space, proved alignment, layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.errors import InputError
+from layoutcheck.machine.dtypes import DType
+
+SPACES = ("gmem", "smem", "rmem", "tmem", "dsmem", "generic")
+
+
+@dataclass(frozen=True, slots=True)
+class Memref:
+    """One operand of a copy.
+
+    `align_bytes` is what the compiler has proved of the base address (before any swizzle); None is the
+    DSL's own default, the element's size. `swizzle` belongs to the pointer and acts on byte addresses.
+    `recast_from` is the tensor this one was recast from, where that is known.
+    """
+
+    dtype: DType
+    space: str
+    layout: Layout
+    align_bytes: int | None = None
+    swizzle: Swizzle | None = None
+    recast_from: Memref | None = None
+
+    def __post_init__(self) -> None:
+        if self.space not in SPACES:
+            raise InputError(f"unknown memory space '{self.space}'", expected=" or ".join(SPACES))
+        if self.align_bytes is not None and self.align_bytes < 1:
+            raise InputError(f"alignment is at least 1 byte, not {self.align_bytes}")
+
+    def __str__(self) -> str:
+        facts = [str(self.dtype), self.space]
+        if self.align_bytes is not None:
+            facts.append(f"align<{self.align_bytes}>")
+        if self.swizzle is not None:
+            facts.append(str(self.swizzle))
+        return f'!cute.memref<{", ".join(facts)}, "{self.layout}">'
+
+    @property
+    def proved_align_bytes(self) -> int:
+        """Bytes the base address is proved a multiple of; without `align<>` the element's size (at least 1)."""
+        return self.align_bytes if self.align_bytes is not None else max(1, self.dtype.bits // 8)
+
+    @property
+    def access_align_bytes(self) -> int:
+        """The alignment that survives the pointer swizzle: min(align, 2^base); what an access really has."""
+        align = self.proved_align_bytes
+        if self.swizzle is None or self.swizzle.bits == 0:
+            return align
+        return min(align & -align, self.swizzle.granule)
+
+    def with_layout(self, layout: Layout, align_bytes: int | None = None) -> Memref:
+        """The same tensor under another view; `align_bytes` replaces the alignment when given."""
+        return replace(self, layout=layout, align_bytes=align_bytes or self.align_bytes)

@@ -1,0 +1,59 @@
+"""The errors layoutcheck raises on bad input; every one of them can show the place it speaks of."""
+
+from __future__ import annotations
+
+_CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
+
+
+class LayoutcheckError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class InputError(LayoutcheckError, ValueError):
+    """Unusable input: what is wrong, where in the text, and what was expected.
+
+    `text[start:end]` is the offending span; without `text` only the message is shown.
+    `str(error)` is the message followed by the (shortened) line and a caret under the span.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        text: str | None = None,
+        start: int = 0,
+        end: int | None = None,
+        expected: str | None = None,
+    ) -> None:
+        self.message = message
+        self.text = text
+        self.start = start
+        self.end = start + 1 if end is None else max(end, start + 1)
+        self.expected = expected
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        head = self.message if self.expected is None else f"{self.message}; expected {self.expected}"
+        if self.text is None:
+            return head
+        line_start = self.text.rfind("\n", 0, self.start) + 1
+        line_end = self.text.find("\n", self.start)
+        line_end = len(self.text) if line_end < 0 else line_end
+        first = max(line_start, self.start - _CONTEXT)
+        last = min(line_end, self.start + _CONTEXT)
+        shown = "".join(c if c.isprintable() else "�" for c in self.text[first:last])
+        lead = "..." if first > line_start else ""
+        tail = "..." if last < line_end else ""
+        span = max(1, min(self.end, last) - self.start)
+        caret = " " * (len(lead) + self.start - first) + "^" * span
+        return f"{head}\n  {lead}{shown}{tail}\n  {caret}"
+
+    def within(self, text: str, offset: int) -> InputError:
+        """The same error, placed inside a larger `text` in which the inner one begins at `offset`."""
+        return InputError(
+            self.message,
+            text=text,
+            start=self.start + offset,
+            end=self.end + offset,
+            expected=self.expected,
+        )

@@ -1,0 +1,1 @@
+"""Facts about GPUs, each with its source: data types, architectures, atoms, banks and sectors."""

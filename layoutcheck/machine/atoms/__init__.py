@@ -1,0 +1,19 @@
+"""Copy atoms: what one `cute.copy` instruction is asked to be. One family a file.
+
+Each prints as the DSL prints it. `widths`, `modes` and the like come from the PTX ISA or from the
+DSL's own type checks; the source stands beside each.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from layoutcheck.machine.atoms.cp_async import CpAsync
+from layoutcheck.machine.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.machine.atoms.other import OtherAtom
+from layoutcheck.machine.atoms.register import RegisterCopy
+from layoutcheck.machine.atoms.universal import UniversalCopy
+
+Atom: TypeAlias = "UniversalCopy | CpAsync | RegisterCopy | LdMatrix | StMatrix | OtherAtom"
+
+__all__ = ["Atom", "CpAsync", "LdMatrix", "OtherAtom", "RegisterCopy", "StMatrix", "UniversalCopy"]

@@ -1,0 +1,19 @@
+"""`CopyUniversalOp`: plain loads and stores between any two spaces but tensor memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutcheck.machine.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class UniversalCopy:
+    """`width_bits` 0 means auto: the compiler picks the width from the contiguous run of the V mode."""
+
+    dtype: DType
+    width_bits: int = 0
+
+    def __str__(self) -> str:
+        width = f", {self.width_bits} b" if self.width_bits else ""
+        return f"!cute_nvgpu.atom.universal_copy<{self.dtype}{width}>"

@@ -1,0 +1,63 @@
+"""Element types, under the names the DSL prints, with their width in bits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from layoutcheck.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type: the DSL's printed name, its width, and what kind of value it holds."""
+
+    name: str
+    bits: int
+    kind: str  # "float", "int" or "index"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_FLOATS = {
+    "f64": 64, "f32": 32, "tf32": 32, "f16": 16, "bf16": 16,
+    "f8E4M3FN": 8, "f8E5M2": 8, "f8E4M3B11FNUZ": 8, "f8E4M3": 8, "f8E8M0FNU": 8,
+    "f6E2M3FN": 6, "f6E3M2FN": 6, "f4E2M1FN": 4,
+}  # fmt: skip
+
+# Names users type, from the DSL's Python classes, torch and numpy.
+_ALIASES = {
+    "bfloat16": "bf16", "float16": "f16", "half": "f16", "fp16": "f16", "float32": "f32", "fp32": "f32",
+    "float": "f32", "tfloat32": "tf32", "float64": "f64", "fp64": "f64", "double": "f64",
+    "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "float8e4m3fn": "f8E4M3FN", "float8_e4m3fn": "f8E4M3FN",
+    "float8e5m2": "f8E5M2", "float8_e5m2": "f8E5M2", "float8e8m0fnu": "f8E8M0FNU",
+    "float4e2m1fn": "f4E2M1FN", "fp4": "f4E2M1FN", "e2m1": "f4E2M1FN",
+    "float6e2m3fn": "f6E2M3FN", "float6e3m2fn": "f6E3M2FN",
+    "boolean": "i8", "bool": "i8",
+}  # fmt: skip
+
+_INTEGER = re.compile(r"(?:i|u?int|si|ui|u)(\d{1,4})\Z", re.IGNORECASE)
+
+KNOWN = "a type such as bf16, f16, f32, f8E4M3FN, i8, i32"
+
+
+def dtype(name: str) -> DType:
+    """The type of that name; DSL, torch, numpy and PTX spellings are understood.
+
+    Raises InputError for an unknown name.
+    """
+    name = name.strip()
+    for candidate in (name, _ALIASES.get(name.lower(), name)):
+        if candidate in _FLOATS:
+            return DType(candidate, _FLOATS[candidate], "float")
+    canonical = _ALIASES.get(name.lower(), name)
+    if canonical == "index":
+        return DType("index", 64, "index")
+    found = _INTEGER.match(canonical)
+    if found:
+        bits = int(found[1])
+        if 1 <= bits <= 1024:
+            prefix = name[:2] if name[:2] in ("ui", "si") and not name.startswith("uint") else "i"
+            return DType(f"{prefix}{bits}", bits, "int")
+    raise InputError(f"unknown element type '{name[:40]}'", text=name, start=0, end=len(name), expected=KNOWN)
