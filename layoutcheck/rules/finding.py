@@ -1,0 +1,58 @@
+"""`Finding`: one thing that is wrong, slow or unknown about a copy, with its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+# Worst first. "note" never decides a verdict.
+SEVERITIES = ("wrong", "rejected", "unknown", "slow", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The part of the copy a finding is about.
+
+    `operand` is "src", "dst", "pred", "atom" or "tiled"; `mode` the path of the mode in its layout
+    ((0, 1) is mode 1 of mode 0); `thread`, `value` and `instruction` the first offender.
+    """
+
+    operand: str | None = None
+    mode: tuple[int, ...] | None = None
+    thread: int | None = None
+    value: int | None = None
+    instruction: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parts that are known."""
+        parts = {
+            "operand": self.operand,
+            "mode": None if self.mode is None else list(self.mode),
+            "thread": self.thread,
+            "value": self.value,
+            "instruction": self.instruction,
+        }
+        return {key: part for key, part in parts.items() if part is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`title` is one line; `message` gives the reason in the user's modes and strides; `evidence` the numbers."""
+
+    code: str
+    severity: str
+    title: str
+    message: str
+    where: Where = field(default_factory=Where)
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the JSON schema has it."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "title": self.title,
+            "message": self.message,
+            "where": self.where.to_dict(),
+            "evidence": self.evidence,
+        }
