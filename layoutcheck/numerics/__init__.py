@@ -1,1 +1,1 @@
-""""""
+"""Tensor-core arithmetic: model, error bounds, probes."""

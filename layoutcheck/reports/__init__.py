@@ -1,1 +1,1 @@
-""""""
+"""Reports: a `Report` rendered for people and machines."""

@@ -1,1 +1,1 @@
-""""""
+"""The rules: each says when a copy is rejected, wrong, slow or unknown, and why."""

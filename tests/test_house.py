@@ -1,0 +1,41 @@
+"""The house keeps its own rules: format, lint, types, the direction of imports, and the README's promises."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*command: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff_finds_nothing() -> None:
+    run("ruff", "check", ".")
+
+
+def test_ruff_would_format_nothing() -> None:
+    run("ruff", "format", "--check", ".")
+
+
+def test_types_are_strict() -> None:
+    run("mypy")
+
+
+def test_imports_run_downwards() -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("lint-imports"))], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("module", ["cutlass", "rich", "jsonschema", "torch"])
+def test_importing_the_package_stays_light(module: str) -> None:
+    code = f"import layoutcheck, sys; sys.exit({module!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
