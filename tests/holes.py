@@ -314,7 +314,7 @@ HOLES: dict[str, tuple[Copy, Copy, str]] = {
     "h29": (
         Copy(
             UniversalCopy(dtype("f32"), 32),
-            _recast_f32(g("(8,8):(63,1)", 2), "(8,4):(32,1)"),
+            _recast_f32(g("(8,8):(63,1)"), "(8,4):(32,1)"),
             s("(8,4):(4,1)", name="f32"),
         ),
         Copy(
@@ -322,7 +322,7 @@ HOLES: dict[str, tuple[Copy, Copy, str]] = {
             _recast_f32(g("(8,8):(64,1)"), "(8,4):(32,1)"),
             s("(8,4):(4,1)", name="f32"),
         ),
-        "recast_tensor to a wider type rounds the odd pitch 63 up to 32 of the wider: rows come from elsewhere",
+        "recast to a wider type rounds the pitch 63 up to 32 of the wider: rows come from elsewhere",
     ),
     "h33": (
         Copy(UniversalCopy(F4), g("(8):(2)", name="f4E2M1FN"), g("(8):(1)", name="f4E2M1FN")),
@@ -348,7 +348,7 @@ HOLES: dict[str, tuple[Copy, Copy, str]] = {
             universal(128), "(32,8):(8,1)", "[4:1;64:1]", _COLUMNS,
             (g("((8,1),1,1):((1,0),0,0)"), s("((8,1),1,1):((1,0),0,0)", 16)), 32,
         ),
-        "the thread-value layout names 256 elements of a tiler of 64: every thread past the tile overlaps others",
+        "the thread-value layout names 256 elements of a tiler of 64: threads past the tile overlap others",
     ),
     "h36": (
         Copy(universal(256), s("(16):(1)", 32, "S<3,4,3>"), r("(16):(1)")),
