@@ -1,4 +1,4 @@
-"""`ldmatrix` and `stmatrix`: a warp moves 8x8 (or 16x8, 16x16, 8x16) matrices between shared memory and fragments.
+"""`ldmatrix` and `stmatrix`: a warp moves small matrices between shared memory and register fragments.
 
 PTX ISA, ldmatrix / stmatrix: each lane supplies the address of one 16-byte row; lanes 0-7 the rows of
 matrix 0, lanes 8-15 of matrix 1, and so on. ldmatrix needs sm_75, stmatrix sm_90.
@@ -13,7 +13,7 @@ from layoutcheck.machine.dtypes import DType
 
 @dataclass(frozen=True, slots=True)
 class LdMatrix:
-    """`mode` is the matrix shape, `pattern` the element pattern as the DSL prints it (u16, u8, u4x16p64to8, ...)."""
+    """`mode` is the matrix shape, `pattern` the element pattern as printed (u16, u8, u4x16p64to8, ...)."""
 
     dtype: DType
     num_matrices: int
@@ -25,7 +25,8 @@ class LdMatrix:
         rows, columns = self.mode
         return (
             f'!cute_nvgpu.atom.ldsm<val_type = {self.dtype}, mode = <"({rows},{columns})">, '
-            f"sz_pattern = {self.pattern}, num_matrices = {self.num_matrices}, {'t' if self.transpose else 'n'}>"
+            f"sz_pattern = {self.pattern}, num_matrices = {self.num_matrices}, "
+            f"{'t' if self.transpose else 'n'}>"
         )
 
 

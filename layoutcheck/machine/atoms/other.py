@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class OtherAtom:
-    """`name` as printed after `!cute_nvgpu.atom.` (tmem_load, non_exec_tiled_tma_load, ...); `text` the whole type."""
+    """`name` as printed after `!cute_nvgpu.atom.` (tmem_load, dsmem_store, ...); `text` the whole type."""
 
     name: str
     text: str

@@ -1,4 +1,4 @@
-"""`CopyG2ROp`, `CopyR2GOp`, `CopyS2ROp`, `CopyR2SOp`: loads and stores of a fixed width with cache and memory-model options."""
+"""`CopyG2ROp`, `CopyR2GOp`, `CopyS2ROp`, `CopyR2SOp`: fixed-width loads and stores with memory-model options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KINDS = ("g2r", "r2g", "s2r", "r2s")
 
 @dataclass(frozen=True, slots=True)
 class RegisterCopy:
-    """`kind` names the two spaces (one of `KINDS`); `options` are printed attributes such as ("mem_order", "relaxed")."""
+    """`kind` is one of `KINDS`; `options` are printed attributes such as ("mem_order", "relaxed")."""
 
     kind: str
     dtype: DType
