@@ -1,4 +1,4 @@
-"""`CopyG2ROp`, `CopyR2GOp`, `CopyS2ROp`, `CopyR2SOp`: fixed-width loads and stores with memory-model options."""
+"""`CopyG2ROp`, `CopyR2GOp`, `CopyS2ROp`, `CopyR2SOp`: fixed-width loads and stores, memory-model options."""
 
 from __future__ import annotations
 

@@ -1,0 +1,103 @@
+"""Ask the installed DSL which type an operation would have, in a child process that may die doing it.
+
+MLIR infers result types when an operation is built. Written in the generic form with a wrong result type,
+an operation makes the parser answer "inferred type(s) '...' are incompatible": the answer costs no trace.
+A question that kills the child (SIGFPE, SIGABRT) is answered `Aborts`, and a fresh child takes the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+
+CHILD = r"""
+import json, os, re, sys
+import cutlass
+from cutlass._mlir import ir
+WRONG = '!cute.memref<i1, tmem, align<1>, "1:0">'
+INFERRED = re.compile(r"inferred type\(s\) (.*?) are incompatible with return type", re.S)
+context = ir.Context()
+context.__enter__()
+ir.Location.unknown().__enter__()
+print("ready", flush=True)
+for number, line in enumerate(sys.stdin):
+    op, types, attributes = json.loads(line)
+    args = [f"%a{i}" for i in range(len(types))]
+    heads = ", ".join(f"{a}: {t}" for a, t in zip(args, types))
+    text = (f'func.func @f({heads}) {{ %r = "{op}"({", ".join(args)}) {attributes} : '
+            f'({", ".join(types)}) -> {WRONG} return }}')
+    try:
+        ir.Module.parse("module { " + text + " }")
+        answer = ["error", "parsed: " + text]
+    except Exception as error:
+        found = INFERRED.search(str(error))
+        if found:
+            answer = ["type", [t[1:-1] for t in re.findall(r"'.*?'(?=, '|$)", found[1], re.S)]]
+        else:
+            answer = ["error", str(error)]
+    print(json.dumps(answer), flush=True)
+    if number % 4000 == 3999:
+        context.__exit__(None, None, None)
+        context = ir.Context()
+        context.__enter__()
+        ir.Location.unknown().__enter__()
+os._exit(0)
+"""
+
+
+@dataclass(frozen=True)
+class Aborts:
+    """The DSL's process died; `signal` is what killed it."""
+
+    signal: int
+
+
+@dataclass(frozen=True)
+class Refuses:
+    """The DSL raised an error."""
+
+    message: str
+
+
+class Compiler:
+    """`infer(op, operand types)` -> the printed result type, `Refuses` or `Aborts`."""
+
+    def __init__(self) -> None:
+        self.child: subprocess.Popen[str] | None = None
+
+    def infer(self, op: str, *types: str, attributes: str = "") -> str | Refuses | Aborts:
+        child = self.child or self._start()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            child.stdin.write(json.dumps([op, types, attributes]) + "\n")
+            child.stdin.flush()
+            line = child.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self.child = None
+            return Aborts(-child.wait())
+        kind, value = json.loads(line)
+        return value[0] if kind == "type" else Refuses(value)
+
+    def close(self) -> None:
+        if self.child is not None:
+            assert self.child.stdin is not None
+            self.child.stdin.close()
+            self.child.wait()
+            self.child = None
+
+    def _start(self) -> subprocess.Popen[str]:
+        self.child = subprocess.Popen(
+            [sys.executable, "-c", CHILD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.child.stdout is not None
+        assert self.child.stdout.readline() == "ready\n"
+        return self.child
