@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from layoutcheck.copies.as_dict import copy_to_dict
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.rules.finding import Finding
@@ -29,6 +30,19 @@ class Fix:
     confirmed_by: tuple[str, ...] = ("model",)
     note: str = ""  # what the fix costs or asks elsewhere, one line
 
+    def to_dict(self) -> dict[str, Any]:
+        """As the JSON schema has it."""
+        return {
+            "strategy": self.strategy,
+            "title": self.title,
+            "verdict": self.verdict,
+            "code": self.code,
+            "copies": [copy_to_dict(copy) for copy in self.copies],
+            "predicted": self.predicted,
+            "confirmed_by": list(self.confirmed_by),
+            "note": self.note,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -49,3 +63,25 @@ class Report:
     fixes: tuple[Fix, ...] = ()
     obstacle: str | None = None
     subject: str | None = None  # the case's name or the place the copy came from
+    assumptions: tuple[str, ...] = ()  # what was taken for granted because the input did not say it
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the JSON schema has it (`reports/schema.json`)."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "subject": self.subject,
+            "copy": copy_to_dict(self.copy),
+            "assumptions": list(self.assumptions),
+            "verdict": self.verdict,
+            "compiler": {
+                "outcome": self.compiler.outcome,
+                "message": self.compiler.message,
+                "kind": self.compiler.kind,
+                "operand": self.compiler.operand,
+            },
+            "findings": [finding.to_dict() for finding in self.findings],
+            "inference": self.inference,
+            "execution": self.execution,
+            "fixes": [fix.to_dict() for fix in self.fixes],
+            "obstacle": self.obstacle,
+        }
