@@ -1,0 +1,59 @@
+"""`verify`: what the installed DSL says of copies, the judge of `layoutcheck.copies.compiler.predict`."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from typing import Any
+
+from layoutcheck.algebra.inttuple import product, wrap
+from layoutcheck.copies.compiler import Prediction
+from layoutcheck.copies.copy import Copy
+from layoutcheck.dsl.session import Session
+
+_OP_PREFIX = "'cute.copy' op "
+
+
+def verify(
+    copies: Sequence[Copy],
+    timeout: float | None = None,
+    session: Session | None = None,
+    bare: bool = False,
+) -> list[Prediction]:
+    """The DSL's verdict on each copy, through the Python function that `copy.op` names (5 ms a copy).
+
+    `bare` asks the MLIR verifier alone about the operands as they stand, without what the Python layer
+    checks and regroups first (0.1 ms a copy). `kind` and `operand` are left empty: the DSL names neither.
+    Raises DslUnavailable where the DSL cannot be asked, or `timeout` seconds have passed.
+    """
+    if session is None:
+        with Session() as session:
+            return verify(copies, timeout, session, bare)
+    return [
+        verdict(a) for a in session.ask("verify" if bare else "build", [item(c) for c in copies], timeout)
+    ]
+
+
+def item(copy: Copy) -> dict[str, Any]:
+    """The copy as the worker takes it: the printed types of its operands and the function to call."""
+    atom = copy.tiled if copy.tiled is not None else copy.atom
+    return {
+        "call": copy.op,
+        "atom": str(atom),
+        "src": str(copy.src),
+        "dst": str(copy.dst),
+        "pred": None if copy.pred is None else str(copy.pred),
+        "evict": copy.evict_priority,
+        "rest": product(wrap(copy.src.layout.shape)[1:]),
+    }
+
+
+def verdict(answer: dict[str, Any]) -> Prediction:
+    """The worker's answer as a prediction."""
+    if "died" in answer:
+        name = signal.Signals(answer["died"]).name
+        return Prediction("aborts", f"the compiler dies of {name}", evidence={"signal": name})
+    if "error" in answer:
+        message = answer["error"].removeprefix(_OP_PREFIX)
+        return Prediction("rejected", message, evidence={"stage": answer["stage"]})
+    return Prediction("accepted", evidence={k: v for k, v in answer.items() if k == "ops"})

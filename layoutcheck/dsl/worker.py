@@ -1,0 +1,287 @@
+"""The child process that asks the DSL: `python -m layoutcheck.dsl.worker`. Nothing else imports the DSL here.
+
+Reads one request a line from standard input, `{"task": ..., "items": [...]}`, and answers with one JSON
+line an item, in order. The DSL is imported once; every batch runs in a fork of this process, so that
+
+- an input that kills the compiler (SIGABRT, SIGFPE) costs one fork: the item is answered `{"died": signal}`
+  and a fresh fork takes the rest;
+- MLIR contexts, which never forget a type, die with their fork and memory stays flat.
+
+Tasks, an item being a dict of operand types as text (`layoutcheck.dsl.session.item`):
+
+verify   parse a function holding the bare `cute.copy` operation: the verifier alone (100 us)
+build    call the DSL's own Python function (`cute.copy`, `cute.autovec_copy`, ...), then verify (5 ms)
+lower    build inside a kernel, run the DSL's pipeline for `arch`, answer its PTX (25 ms)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+Item = dict[str, Any]
+
+BATCH = 4000  # items a fork: bounds the memory of one MLIR context (about 1 kB a distinct type)
+KERNELS = 16  # kernels lowered together: most of the cost of a module is per module
+
+# What `cute.compile` runs (printed by DSL 4.8.1's Compiler.compile), with a path to dump the PTX at.
+PIPELINE = (
+    "builtin.module(cute-to-nvvm{{check-inline-asm=false cubin-format=bin opt-level=3 enable-pyir=false "
+    "rdc=false enable-assertions=false preserve-line-info=false dump-ptx-path='{path}' cubin-chip={arch} "
+    "enable-cuda-dialect=true cuda-dialect-external-module=true}})"
+)
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever the DSL prints is not an answer
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    say(answers, greeting())
+    for line in sys.stdin:
+        request = json.loads(line)
+        task = request["task"]
+        for answer in forked(request["items"], TASKS[task], KERNELS if task == "lower" else 1):
+            say(answers, answer)
+
+
+def say(stream: Any, answer: Any) -> None:
+    """One answer as a line, at once."""
+    stream.write(json.dumps(answer) + "\n")
+    stream.flush()
+
+
+def greeting() -> Item:
+    """The DSL's version and whether it speaks the dialect these tasks are written in."""
+    try:
+        import cutlass
+        from cutlass._mlir import ir, passmanager  # noqa: F401
+    except ImportError as error:
+        return {"missing": str(error)}
+    version = str(getattr(cutlass, "__version__", "unknown"))
+    view = '!cute.memref<f32, gmem, align<4>, "4:1">'
+    probe = {"atom": "!cute_nvgpu.atom.universal_copy<f32, 32 b>", "src": view, "dst": view}
+    answer = next(forked([probe], verify, 1))
+    return {"version": version} if answer == {} else {"version": version, "foreign": str(answer)}
+
+
+def forked(items: list[Item], work: Callable[..., Iterator[Item]], group: int) -> Iterator[Item]:
+    """`work(batch, group)` in forks; the answer of an item that killed its fork is `{"died": signal}`."""
+    done = alone = 0  # items before `alone` are worked on one by one: their group died
+    while done < len(items):
+        size, stop = (1, alone) if done < alone else (group, min(done + BATCH, len(items)))
+        status = yield from one_fork(items[done:stop], work, size)
+        done += status.answered
+        if status.signal and size == 1:
+            yield {"died": status.signal}
+            done += 1
+        elif status.signal:
+            alone = min(done + size, len(items))
+
+
+class Status:
+    """How a fork ended: items answered, and the signal that killed it (0: none)."""
+
+    answered = 0
+    signal = 0
+
+
+def one_fork(
+    items: list[Item], work: Callable[..., Iterator[Item]], size: int
+) -> Generator[Item, None, Status]:
+    """Stream the answers of one fork, and return how it ended."""
+    status = Status()
+    inlet, outlet = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(inlet)
+        code = 1
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # LLVM's stack traces
+            with os.fdopen(outlet, "w") as stream:
+                for answer in work(items, size):
+                    say(stream, answer)
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(outlet)
+    with os.fdopen(inlet) as stream:
+        for line in stream:
+            status.answered += 1
+            yield json.loads(line)
+    _, wait = os.waitpid(pid, 0)
+    status.signal = os.WTERMSIG(wait) if os.WIFSIGNALED(wait) else os.WEXITSTATUS(wait)
+    return status
+
+
+def verify(items: list[Item], _size: int) -> Iterator[Item]:
+    """The MLIR verifier's word on the operands as they stand: {} or {"error", "stage"}."""
+    from cutlass._mlir import ir
+
+    with ir.Context() as context, ir.Location.unknown():
+        context.enable_multithreading(False)
+        for item in items:
+            operands = [item["atom"], item["src"], item["dst"], *([item["pred"]] if item.get("pred") else [])]
+            names = [f"%{i}" for i in range(len(operands))]
+            heads = ", ".join(f"{n}: {t}" for n, t in zip(names, operands, strict=True))
+            text = (
+                f"func.func @f({heads}) {{ cute.copy({', '.join(names)}) : ({', '.join(operands)}) return }}"
+            )
+            try:
+                ir.Module.parse(text)
+            except ir.MLIRError as error:
+                yield verifier_error(error)
+            else:
+                yield {}
+
+
+def verifier_error(error: Any) -> Item:
+    """The first diagnostic of an MLIR error; stage "type" where an operand's type cannot exist."""
+    found = error.error_diagnostics
+    message = found[0].message if found else str(error)
+    return {"error": message, "stage": "verifier" if message.startswith("'cute.") else "type"}
+
+
+def python_error(error: BaseException) -> Item:
+    """The verifier's own error where one lies under what Python raised, else Python's."""
+    from cutlass._mlir import ir
+
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, ir.MLIRError):
+            return verifier_error(inner)
+        inner = getattr(inner, "cause", None) or inner.__cause__
+    return {"error": str(error), "stage": type(error).__name__}
+
+
+def build(items: list[Item], _size: int) -> Iterator[Item]:
+    """The DSL's Python function and the verifier: {"ops": [...]} (the copies built) or {"error", "stage"}."""
+    from cutlass._mlir import ir
+
+    for item in items:
+        with ir.Context() as context, ir.Location.unknown():
+            context.enable_multithreading(False)
+            try:
+                module = ir.Module.parse(f"func.func @f({arguments(item)}) {{ return }}")
+                emit(item, module.body.operations[0])
+                module.operation.verify()
+            except Exception as error:
+                yield python_error(error)
+            else:
+                lines = module.operation.get_asm(use_local_scope=True).splitlines()
+                yield {"ops": [line.strip() for line in lines if "cute.copy" in line]}
+
+
+def arguments(item: Item) -> str:
+    """The operands as a function's arguments: %src, %dst and %pred where there is one."""
+    return ", ".join(f"%{name}: {item[name]}" for name in ("src", "dst", "pred") if item.get(name))
+
+
+def emit(item: Item, function: Any) -> None:
+    """Call the DSL's own Python function on the arguments of `function`, before its return."""
+    from cutlass import cute
+    from cutlass._mlir import ir
+    from cutlass.cute.atom import make_atom
+    from cutlass.cute.tensor import _Tensor
+
+    block = function.regions[0].blocks[0]
+    with ir.InsertionPoint(block.operations[len(block.operations) - 1]):
+        src, dst, *rest = (_Tensor(value) for value in block.arguments)
+        pred = rest[0] if rest else None
+        call = item["call"]
+        if call == "autovec_copy":
+            named = {"l1c_evict_priority": cute.nvgpu.CacheEvictionPriority.EVICT_FIRST}
+            cute.autovec_copy(src, dst, **(named if item.get("evict") else {}))
+        elif call == "basic_copy":
+            cute.basic_copy(src, dst)
+        elif call == "basic_copy_if":
+            cute.basic_copy_if(pred, src, dst)
+        else:
+            atom = Atom(make_atom(ir.Type.parse(item["atom"])))
+            if call == "copy":
+                cute.copy(atom, src, dst, pred=pred)
+            elif cute.rank(src) == cute.rank(dst) == 1:
+                cute.copy_atom_call(atom, src, dst, pred=pred)
+            else:  # the loop of `cute.copy(unroll_factor=...)` around copy_atom_call
+                cute.copy(atom, src, dst, pred=pred, unroll_factor=item["rest"])
+
+
+class Atom:
+    """As much of a `cute.CopyAtom` as the copy functions use: a value of the atom's type."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def _unpack(self, **_: Any) -> Any:
+        return self.value
+
+
+def lower(items: list[Item], size: int) -> Iterator[Item]:
+    """{"ptx", "error"} of each item; `size` of them share a module."""
+    folder = tempfile.mkdtemp(prefix="layoutcheck-")
+    try:
+        for i in range(0, len(items), size):
+            group = items[i : i + size]
+            answers = lower_module(group, folder)
+            if answers is None:  # one of them fails the whole module
+                for item in group:
+                    yield from lower_module([item], folder) or []
+            else:
+                yield from answers
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def lower_module(items: list[Item], folder: str) -> list[Item] | None:
+    """The kernels `k0`, `k1`, ... of one module; None where several were given and the pipeline failed."""
+    from cutlass._mlir import ir, passmanager
+
+    kernels = "\n".join(
+        f"cuda.kernel @k{i}({arguments(item)}) attributes "
+        "{cute.kernel, gpu.kernel, nvvm.reqntid = array<i32: 1, 1, 1>} { return }"
+        for i, item in enumerate(items)
+    )
+    with ir.Context() as context, ir.Location.unknown():
+        context.enable_multithreading(False)
+        error = ""
+        try:
+            module = ir.Module.parse(
+                f"module attributes {{gpu.container_module}} {{ gpu.module @m {{{kernels}}} }}"
+            )
+            gpu_module = module.body.operations[0].regions[0].blocks[0].operations
+            for i, item in enumerate(items):
+                emit(item, gpu_module[i])
+            module.operation.verify()
+            pipeline = PIPELINE.format(path=Path(folder, "m"), arch=items[0]["arch"])
+            passes = passmanager.PassManager.parse(pipeline)
+            passes.enable_verifier(False)
+            passes.run(module.operation)
+        except Exception as caught:
+            if len(items) > 1:
+                return None
+            error = python_error(caught)["error"]
+    dumps = list(Path(folder).glob("*.ptx"))
+    ptx = dumps[0].read_text() if dumps else ""
+    for dump in dumps:
+        dump.unlink()
+    return [{"ptx": entry_of(ptx, f"k{i}"), "error": error} for i in range(len(items))]
+
+
+def entry_of(ptx: str, name: str) -> str:
+    """The text of one kernel out of a module's PTX, from `.visible .entry` to its closing brace."""
+    start = ptx.find(f".visible .entry {name}(")
+    end = ptx.find("\n}", start)
+    return ptx[start : end + 2] if start >= 0 else ""
+
+
+TASKS: dict[str, Callable[..., Iterator[Item]]] = {"verify": verify, "build": build, "lower": lower}
+
+if __name__ == "__main__":
+    main()
