@@ -1,0 +1,212 @@
+"""Shared-memory wavefronts: how many passes through the 32 banks one warp instruction takes.
+
+Shared memory has 32 banks, each 4 bytes wide; word `w` (byte address / 4) lies in bank `w % 32`
+(CUDA C++ Best Practices Guide, "Shared Memory and Memory Banks"). A *wavefront* moves at most one word
+a bank. The rule below is exact: it reproduced the counters of an H200 on every measured access
+(docs/banks.md; `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st}`,
+`l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{ld,st}`).
+
+1. A warp's 32 lanes are served in *phases*, fixed runs of consecutive lanes: one of 32 for accesses of up
+   to 32 bits, two of 16 for 64 bits, four of 8 for 128 bits. In `ldmatrix` and `stmatrix` a phase is the
+   8 row addresses of one matrix.
+2. A phase takes as many wavefronts as the busiest bank has *distinct* words in it (lanes that want the
+   same word share it). A phase in which no lane is active takes none.
+3. A *load* of 64 or 128 bits joins its phases in pairs when each active lane `i` has the same address as
+   lane `i ^ 1`, or that lane is off, or when the same holds of lane `i ^ 2`. Stores never do, nor does
+   ldmatrix. (Undocumented; found by measurement. The condition is asked of the warp as a whole.)
+4. `cp.async` does not share: lanes that write the same word take turns. See `CP_ASYNC`.
+
+    >>> shared_wavefronts([16 * lane for lane in range(32)], 128).wavefronts   # four phases, no conflict
+    4
+    >>> shared_wavefronts([128 * lane for lane in range(32)], 128).conflicts   # all in banks 0-3: 8 ways
+    28
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from layoutcheck.errors import InputError
+
+IntArray = npt.NDArray[np.int64]
+
+WARP = 32
+BANKS = 32
+BANK_BYTES = 4
+LANES_PER_PHASE = {8: 32, 16: 32, 32: 32, 64: 16, 128: 8}
+OFF = -1  # the address of an inactive lane in an array
+
+# Rules 1 and 2 are the published ones of sm_70 and later; every rule was measured on sm_90 only.
+_MINORS = (70, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
+ARCHS = tuple(f"sm_{minor}" for minor in _MINORS)
+
+LOAD, STORE, MATRIX, CP_ASYNC = "ld", "st", "matrix", "cp.async"
+OPS = (LOAD, STORE, MATRIX, CP_ASYNC)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCost:
+    """What one warp access costs in shared memory.
+
+    `wavefronts` passes over `phases` phases; `conflicts = wavefronts - phases` is ncu's bank-conflict
+    counter. `ways` is the most wavefronts any one phase takes, `phase` the first that takes them; there
+    `banks` are the banks with that many words and `lanes` the lanes that use them.
+    """
+
+    wavefronts: int
+    phases: int
+    ways: int
+    phase: int
+    banks: tuple[int, ...]
+    lanes: tuple[int, ...]
+
+    @property
+    def conflicts(self) -> int:
+        """Wavefronts beyond one a phase."""
+        return self.wavefronts - self.phases
+
+
+@dataclass(frozen=True, slots=True)
+class Wavefronts:
+    """Many accesses at once: `wavefronts[access]`, `phases[access]` and `ways[access]` as in `SharedCost`."""
+
+    wavefronts: IntArray
+    phases: IntArray
+    ways: IntArray
+
+
+def shared_wavefronts(
+    addresses: Sequence[int | None], width_bits: int, arch: str = "sm_90", op: str = LOAD
+) -> SharedCost:
+    """The cost of one warp access of `width_bits` a lane at 32 byte addresses (None: the lane is off).
+
+    `op` is "ld", "st", "matrix" (ldmatrix, stmatrix: lanes 8i to 8i+7 give the rows of matrix i, 128 bits
+    each, None beyond the last matrix) or "cp.async". Raises InputError for anything else, for a number of
+    addresses other than 32 and for an address that is negative or not a multiple of the access.
+    """
+    at = warp_addresses(addresses, width_bits, arch)
+    _known_op(op, width_bits)
+    lanes_per_phase = LANES_PER_PHASE[width_bits]
+    if op == LOAD and bool(_joins(at[None], width_bits)[0]):
+        lanes_per_phase *= 2
+    worst: tuple[int, int] = (0, 0)
+    total = phases = 0
+    for phase in range(WARP // lanes_per_phase):
+        lanes = slice(phase * lanes_per_phase, (phase + 1) * lanes_per_phase)
+        if (at[lanes] >= 0).any():
+            ways = int(_per_bank(_words(at[None, lanes], width_bits), op)[0].max())
+            total, phases = total + ways, phases + 1
+            worst = max(worst, (ways, -phase))
+    ways, phase = worst[0], -worst[1]
+    first = phase * lanes_per_phase
+    words = _words(at[None, first : first + lanes_per_phase], width_bits)
+    banks = np.flatnonzero(_per_bank(words, op)[0] == ways) if ways else np.empty(0, np.int64)
+    hit = np.isin(words[0] % BANKS, banks) & (words[0] >= 0)
+    per_lane = hit.reshape(lanes_per_phase, -1).any(axis=1)
+    lanes_hit = tuple(int(first + lane) for lane in np.flatnonzero(per_lane))
+    return SharedCost(total, phases, ways, phase, tuple(int(b) for b in banks), lanes_hit)
+
+
+def wavefronts(addresses: IntArray, width_bits: int, op: str = LOAD) -> Wavefronts:
+    """The cost of many warp accesses: byte addresses int64[access, 32], `OFF` for an inactive lane.
+
+    Raises InputError for a width or op that does not exist and for another shape.
+    """
+    _known_op(op, width_bits)
+    if addresses.ndim != 2 or addresses.shape[1] != WARP:
+        raise InputError(f"addresses have shape {addresses.shape}", expected="[access, 32]")
+    count = len(addresses)
+    lanes = LANES_PER_PHASE[width_bits]
+    if op != LOAD or width_bits <= 32:
+        return _by_phase(addresses, width_bits, op, lanes)
+    joins = _joins(addresses, width_bits)
+    if not joins.any():
+        return _by_phase(addresses, width_bits, op, lanes)
+    out = Wavefronts(*(np.zeros(count, np.int64) for _ in range(3)))
+    for chosen, width in ((~joins, lanes), (joins, 2 * lanes)):
+        part = _by_phase(addresses[chosen], width_bits, op, width)
+        out.wavefronts[chosen], out.phases[chosen], out.ways[chosen] = part.wavefronts, part.phases, part.ways
+    return out
+
+
+def _by_phase(addresses: IntArray, width_bits: int, op: str, lanes: int) -> Wavefronts:
+    rows = addresses.reshape(-1, lanes)
+    ways = _per_bank(_words(rows, width_bits), op).max(axis=1).reshape(len(addresses), WARP // lanes)
+    return Wavefronts(ways.sum(axis=1), np.count_nonzero(ways, axis=1), ways.max(axis=1))
+
+
+def _words(rows: IntArray, width_bits: int) -> IntArray:
+    """The words of each row of accesses: int64[row, lane * words]; negative where a lane is off."""
+    if width_bits <= 32:
+        return rows >> 2
+    each = width_bits // 32
+    off = np.arange(each, dtype=np.int64)
+    words = ((rows >> 2)[:, :, None] + off).reshape(len(rows), rows.shape[1] * each)
+    if (rows < 0).any():
+        words[np.repeat(rows < 0, each, axis=1)] = OFF
+    return words
+
+
+def _per_bank(words: IntArray, op: str) -> IntArray:
+    """How many words each row has in each bank, int64[row, 32]: distinct ones, but for cp.async."""
+    if op != CP_ASYNC:
+        words = np.sort(words, axis=1)
+        fresh = words >= 0
+        fresh[:, 1:] &= words[:, 1:] != words[:, :-1]
+    else:
+        fresh = words >= 0
+    bins = (words & (BANKS - 1)) + (np.arange(len(words), dtype=np.int64) * BANKS)[:, None]
+    return np.bincount(bins[fresh], minlength=len(words) * BANKS).reshape(len(words), BANKS)
+
+
+def _joins(addresses: IntArray, width_bits: int) -> npt.NDArray[np.bool_]:
+    """Whether a load's phases join in pairs (rule 3): bool[access]."""
+    if width_bits <= 32:
+        return np.zeros(len(addresses), np.bool_)
+    joined = np.zeros(len(addresses), np.bool_)
+    lane = np.arange(WARP)
+    for distance in (1, 2):
+        other = addresses[:, lane ^ distance]
+        joined |= ((addresses == other) | (addresses < 0) | (other < 0)).all(axis=1)
+    return joined
+
+
+def warp_addresses(addresses: Sequence[int | None], width_bits: int, arch: str) -> IntArray:
+    """The 32 addresses as an array, `OFF` for None; raises InputError for unusable ones."""
+    known_arch(arch)
+    if width_bits not in LANES_PER_PHASE:
+        raise InputError(f"no access is {width_bits} bits wide", expected="8, 16, 32, 64 or 128")
+    lanes: list[Any] = list(addresses)
+    if len(lanes) != WARP:
+        raise InputError(f"a warp has 32 addresses, not {len(lanes)}")
+    size = width_bits // 8
+    for lane, at in enumerate(lanes):
+        if at is None:
+            continue
+        if not isinstance(at, (int, np.integer)) or isinstance(at, bool):
+            raise InputError(f"lane {lane}: {at!r} is not an address", expected="an integer or None")
+        if at < 0 or at >= 1 << 62:
+            raise InputError(f"lane {lane}: {at} is not an address", expected="0 to 2^62")
+        if at % size:
+            raise InputError(f"lane {lane}: address {at:#x} is not a multiple of the access, {size} bytes")
+    return np.array([OFF if at is None else int(at) for at in lanes], dtype=np.int64)
+
+
+def known_arch(arch: str) -> None:
+    """Raise InputError unless the model holds for `arch` (a suffix such as the a of sm_90a is allowed)."""
+    if arch.rstrip("af") not in ARCHS:
+        raise InputError(f"no memory model for '{arch[:20]}'", expected=f"one of {', '.join(ARCHS)}")
+
+
+def _known_op(op: str, width_bits: int) -> None:
+    if width_bits not in LANES_PER_PHASE:
+        raise InputError(f"no access is {width_bits} bits wide", expected="8, 16, 32, 64 or 128")
+    if op not in OPS:
+        raise InputError(f"unknown shared-memory access '{op[:20]}'", expected=f"one of {', '.join(OPS)}")
+    if op == MATRIX and width_bits != 128:
+        raise InputError(f"a matrix row is 128 bits, not {width_bits}")

@@ -1,0 +1,92 @@
+"""Global-memory sectors: how much one warp instruction moves.
+
+The L1 and L2 caches move 32-byte *sectors*, four to a 128-byte line; a warp instruction is one *request*
+and moves every sector that any active lane touches, once (CUDA C++ Best Practices Guide, "Coalesced Access
+to Global Memory"; measured exactly on an H200, docs/banks.md: `l1tex__t_sectors_pipe_lsu_mem_global_op_
+{ld,st}` and `l1tex__t_requests_...`, all widths, partial warps and repeated addresses).
+
+    >>> global_sectors([4 * lane for lane in range(32)], 32).sectors
+    4
+    >>> global_sectors([128 * lane for lane in range(32)], 32).efficiency
+    0.125
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutcheck.errors import InputError
+from layoutcheck.machine.banks import LANES_PER_PHASE, WARP, IntArray, warp_addresses
+
+SECTOR_BYTES = 32
+LINE_BYTES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalCost:
+    """`bytes_used` distinct bytes are wanted, `bytes_moved` travel; `ideal` sectors would do."""
+
+    sectors: int
+    requests: int
+    ideal: int
+    bytes_used: int
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes of all the sectors touched."""
+        return self.sectors * SECTOR_BYTES
+
+    @property
+    def efficiency(self) -> float:
+        """The part of the moved bytes that was wanted; 1.0 for an access with no active lane."""
+        return self.bytes_used / self.bytes_moved if self.sectors else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sectors:
+    """Many accesses at once, int64[access] each: as in `GlobalCost`."""
+
+    sectors: IntArray
+    requests: IntArray
+    ideal: IntArray
+    bytes_used: IntArray
+
+
+def global_sectors(addresses: Sequence[int | None], width_bits: int, arch: str = "sm_90") -> GlobalCost:
+    """The cost of one warp access of `width_bits` a lane at 32 byte addresses (None: the lane is off).
+
+    Raises InputError for a width that does not exist, for a number of addresses other than 32 and for an
+    address that is negative or not a multiple of the access.
+    """
+    cost = sectors(warp_addresses(addresses, width_bits, arch)[None], width_bits)
+    return GlobalCost(
+        int(cost.sectors[0]), int(cost.requests[0]), int(cost.ideal[0]), int(cost.bytes_used[0])
+    )
+
+
+def sectors(addresses: IntArray, width_bits: int) -> Sectors:
+    """The cost of many warp accesses: byte addresses int64[access, 32], negative for an inactive lane.
+
+    Addresses are multiples of the access, so that no lane spans two sectors. Raises InputError for a width
+    that does not exist and for another shape.
+    """
+    if width_bits not in LANES_PER_PHASE:
+        raise InputError(f"no access is {width_bits} bits wide", expected="8, 16, 32, 64 or 128")
+    if addresses.ndim != 2 or addresses.shape[1] != WARP:
+        raise InputError(f"addresses have shape {addresses.shape}", expected="[access, 32]")
+    size = width_bits // 8
+    at = np.sort(addresses, axis=1)
+    touched = _distinct(at // SECTOR_BYTES)
+    used = _distinct(at // size) * size
+    return Sectors(touched, (at[:, -1] >= 0).astype(np.int64), -(-used // SECTOR_BYTES), used)
+
+
+def _distinct(rows: IntArray) -> IntArray:
+    """How many distinct values that are not negative each sorted row has."""
+    fresh = rows >= 0
+    fresh[:, 1:] &= rows[:, 1:] != rows[:, :-1]
+    counts: IntArray = np.count_nonzero(fresh, axis=1).astype(np.int64)
+    return counts
