@@ -1,0 +1,74 @@
+"""The BF16 transpose load of NVIDIA/cutlass#2320, broken and repaired, and the transposes built from it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kernels.transpose.common import Kernel
+from kernels.transpose.cp_async import (
+    build_broken,
+    build_broken_at_run_time,
+    build_broken_silently,
+    build_fp32_elementwise,
+    build_match_layout,
+)
+from kernels.transpose.exchange import build_exchange
+from kernels.transpose.fastest import build_fastest
+from kernels.transpose.ldmatrix import build_ldmatrix_trans, build_swizzled
+from kernels.transpose.narrow import build_narrow
+from kernels.transpose.registers import build_registers
+from kernels.transpose.staged import build_staged
+from kernels.transpose.tma import build_tma
+
+
+class Variant(NamedTuple):
+    """A kernel, the verdict layoutcheck must reach on it, why, and the oldest architecture it runs on."""
+
+    builder: Callable[[], Kernel]
+    verdict: str
+    note: str
+    arch: str = "sm_80"
+
+
+VARIANTS = {
+    "broken": Variant(
+        build_broken,
+        "rejected",
+        "the report's copy: 8 elements 64 apart in shared memory, 16 bytes at a time",
+    ),
+    "broken_silently": Variant(
+        build_broken_silently,
+        "wrong",
+        "every address aligned: 8 elements of a column land in one row, 7/8 stay unwritten",
+    ),
+    "broken_at_run_time": Variant(
+        build_broken_at_run_time,
+        "wrong",
+        "only the first of 64 destinations is aligned: misaligned-address fault",
+    ),
+    "match_layout": Variant(
+        build_match_layout,
+        "slow",
+        "strategy 1: shared memory ordered as global memory, 2-byte reads transpose",
+    ),
+    "fp32_elementwise": Variant(
+        build_fp32_elementwise, "slow", "strategy 2: one 4-byte element a copy, the smallest cp.async"
+    ),
+    "staged": Variant(
+        build_staged, "slow", "strategy 3: 16-byte loads to registers, 2-byte stores to shared memory"
+    ),
+    "ldmatrix_trans": Variant(
+        build_ldmatrix_trans,
+        "slow",
+        "ldmatrix transposes on the way out of shared memory; 8-way bank conflicts",
+    ),
+    "swizzled": Variant(build_swizzled, "legal", "the same without conflicts"),
+    "tma": Variant(
+        build_tma, "legal", "bulk copies both ways, ldmatrix.trans and stmatrix in between", "sm_90"
+    ),
+    "narrow": Variant(build_narrow, "slow", "any strides: one 2-byte element an access, coalesced both ways"),
+    "registers": Variant(build_registers, "legal", "8x8 blocks turned in registers, no shared memory"),
+    "exchange": Variant(
+        build_exchange, "legal", "8x8 blocks turned in registers, traded for whole lines both ways"
+    ),
+    "fastest": Variant(build_fastest, "legal", "the winner, exchange, at its best plan"),
+}

@@ -1,0 +1,94 @@
+"""What the variants share: the tile of the report, the two views that make a transpose a copy, fake arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import CopyUniversalOp
+from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
+
+N_TILE, M_TILE = 128, 64
+"""The tile of NVIDIA/cutlass#2320: 64 rows of `x`, 128 contiguous elements each."""
+
+THREADS = 256
+
+
+class Kernel(NamedTuple):
+    """A host launcher `host(x, y, stream)` and arguments that compile it without a GPU."""
+
+    host: Callable[..., None]
+    args: tuple[Any, ...]
+
+    def compile(self, **kwargs: Any) -> Any:
+        """The compiled launcher; call it with DLPack tensors of the same strides and a `CUstream`."""
+        return cute.compile(self.host, *self.args, **kwargs)
+
+
+def fake_args(dtype: Any = cutlass.BFloat16, align_bytes: int = 16) -> tuple[Any, ...]:
+    """`x` (M,N):(ldx,1), `y` (N,M):(ldy,1) and a stream: all extents dynamic, the last stride 1."""
+    m, n = cute.sym_int32(), cute.sym_int32()
+    x = make_fake_tensor(dtype, (m, n), (cute.sym_int64(), 1), assumed_align=align_bytes)
+    y = make_fake_tensor(dtype, (n, m), (cute.sym_int64(), 1), assumed_align=align_bytes)
+    return x, y, make_fake_stream()
+
+
+@cute.jit
+def transpose_view(x: cute.Tensor, vector: cutlass.Constexpr = 8) -> cute.Tensor:
+    """`x` (M,N):(ld,1) seen as (N,M):(1,ld): a transpose is a copy between this view and `y`.
+
+    `vector` elements divide `ld`; the compiler has to be told, or no 16-byte access is provably aligned.
+    """
+    m, n = x.shape
+    return cute.make_tensor(x.iterator, cute.make_layout((n, m), stride=(1, divisible(x.stride[0], vector))))
+
+
+@cute.jit
+def row_view(y: cute.Tensor, vector: cutlass.Constexpr = 8) -> cute.Tensor:
+    """`y` (N,M):(ld,1) with `ld` known to be a multiple of `vector` elements."""
+    return cute.make_tensor(y.iterator, cute.make_layout(y.shape, stride=(divisible(y.stride[0], vector), 1)))
+
+
+@cute.jit
+def divisible(value: cutlass.Int64, by: cutlass.Constexpr) -> cutlass.Int64:
+    """`value`, promised to be a multiple of `by`."""
+    return cute.assume(value, divby=by)
+
+
+@cute.jit
+def tile_grid(xt: cute.Tensor):
+    """One block a tile: N along x, M along y. The variants want M and N to be multiples of the tile."""
+    n, m = xt.shape
+    return n // N_TILE, m // M_TILE, 1
+
+
+@cute.jit
+def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr):
+    """Strip height in tiles and the grid that walks strips of `group` tiles along M (0: all of M) from left to right.
+
+    Block (x, y) takes tile (x // group, x % group + y * group) of (N, M); the last strip may reach past M.
+    """
+    n, m = xt.shape
+    height = cutlass.const_expr(group) or cute.ceil_div(m, tile[1])
+    return height, (height * cute.ceil_div(n, tile[0]), cute.ceil_div(m, height * tile[1]), 1)
+
+
+@cute.jit
+def store_rows(tile: cute.Tensor, gmem: cute.Tensor, tid: cutlass.Int32, read_bits: cutlass.Constexpr = 128):
+    """Write a (N_TILE,M_TILE) shared-memory tile to `gmem` (N_TILE,M_TILE):(ld,1), 16 bytes a thread.
+
+    `read_bits` is the width of the shared-memory reads: 128 where `tile` is M-major as `gmem` is, else one element.
+    """
+    dtype = tile.element_type
+    vector = 128 // dtype.width
+    columns = M_TILE // vector
+    read = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=read_bits)
+    write = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=128)
+    thr = cute.make_layout((THREADS // columns, columns), stride=(columns, 1))
+    mine = cute.make_tiled_copy_tv(write, thr, cute.make_layout((1, vector))).get_slice(tid)
+    src, dst = mine.partition_S(tile), mine.partition_D(gmem)
+    registers = cute.make_rmem_tensor(src.shape, dtype)
+    cute.copy(read, src, registers)
+    cute.copy(write, registers, dst)

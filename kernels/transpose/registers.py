@@ -1,0 +1,127 @@
+"""The transpose without shared memory: each thread turns an 8x8 block of 16-bit elements around in its registers.
+
+Eight 16-byte loads of eight rows, 32 byte permutes, eight 16-byte stores of eight columns: between 32-bit registers
+a transpose is only a renaming, so one permute is left for each pair of rows and pair of columns. No barrier, no bank.
+The lanes of a warp lie `lanes` = (along N, along M): (8, 4) reads whole 128-byte lines and writes halves of lines.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import (
+    CacheEvictionPriority,
+    CopyG2ROp,
+    CopyR2GOp,
+    L2PrefetchSize,
+    LoadCacheMode,
+    StoreCacheMode,
+)
+
+from kernels.transpose.common import Kernel, fake_args, strips, transpose_view
+
+BLOCK = 8
+"""Elements of a 16-byte access."""
+
+LOADS = {
+    "plain": {},
+    "no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
+    "invariant": {"invariant": True},
+    "streaming": {"load_cache_mode": LoadCacheMode.STREAMING},
+    "prefetch_256": {"l2_prefetch_size": L2PrefetchSize.SIZE_256B},
+}
+STORES = {
+    "plain": {},
+    "no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
+    "streaming": {"store_cache_mode": StoreCacheMode.STREAMING},
+}
+
+
+class Plan(NamedTuple):
+    """How the grid covers the matrix.
+
+    `lanes` and `warps` (along N, along M) shape a thread block, `group` is the height of a strip in blocks (0: all
+    of M), `load` and `store` name the cache hints.
+    """
+
+    lanes: tuple[int, int] = (8, 4)
+    warps: tuple[int, int] = (2, 4)
+    group: int = 0
+    load: str = "plain"
+    store: str = "plain"
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Elements of a thread block along (N, M)."""
+        return BLOCK * self.lanes[0] * self.warps[0], BLOCK * self.lanes[1] * self.warps[1]
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * self.warps[0] * self.warps[1]
+
+
+DEFAULT = Plan()
+
+
+@cute.kernel
+def transpose_blocks(xt: cute.Tensor, yt: cute.Tensor, group: cutlass.Int32, plan: cutlass.Constexpr):
+    """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy), one 8x8 block a thread."""
+    tid, _, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    lane_n, lane_m, warp_n, warp_m = cute.idx2crd(tid, (*plan.lanes, *plan.warps))
+    n_tile, m_tile = plan.tile
+    n8 = (bx // group) * (n_tile // BLOCK) + warp_n * plan.lanes[0] + lane_n
+    m8 = (bx % group + by * group) * (m_tile // BLOCK) + warp_m * plan.lanes[1] + lane_m
+    turn_block(xt, yt, n8, m8, plan.load, plan.store)
+
+
+@cute.jit
+def turn_block(
+    xt: cute.Tensor,
+    yt: cute.Tensor,
+    n8: cutlass.Int32,
+    m8: cutlass.Int32,
+    load: cutlass.Constexpr,
+    store: cutlass.Constexpr,
+):
+    """Block (n8, m8) through registers; at the edges, element by element."""
+    n, m = xt.shape
+    src = cute.local_tile(xt, (BLOCK, BLOCK), (n8, m8))
+    dst = cute.local_tile(yt, (BLOCK, BLOCK), (m8, n8))
+    n_left, m_left = n - BLOCK * n8, m - BLOCK * m8
+    if n_left >= BLOCK and m_left >= BLOCK:
+        write = cute.make_copy_atom(CopyR2GOp(), xt.element_type, num_bits_per_copy=128, **STORES[store])
+        cute.copy(write, turned(src, load), dst)
+    elif n_left > 0 and m_left > 0:
+        for i in cutlass.range(min(n_left, BLOCK), unroll=1):
+            for j in cutlass.range(min(m_left, BLOCK), unroll=1):
+                dst[j, i] = src[i, j]
+
+
+@cute.jit
+def turned(src: cute.Tensor, load: cutlass.Constexpr) -> cute.Tensor:
+    """`src` (8,8):(1,ld), read row by row into registers, as (8,8):(1,8) of its columns."""
+    dtype = src.element_type
+    read = cute.make_copy_atom(CopyG2ROp(), dtype, num_bits_per_copy=128, **LOADS[load])
+    rows = cute.make_rmem_tensor((BLOCK, BLOCK), dtype)
+    columns = cute.make_rmem_tensor((BLOCK, BLOCK), dtype)
+    cute.copy(read, src, rows)
+    for i in cutlass.range_constexpr(BLOCK):
+        for j in cutlass.range_constexpr(BLOCK):
+            columns[j, i] = rows[i, j]
+    return columns
+
+
+def build_registers(plan: Plan = DEFAULT) -> Kernel:
+    """Any M and N; both bases 16-byte aligned and both leading strides multiples of 8."""
+
+    @cute.jit
+    def host(x: cute.Tensor, y: cute.Tensor, stream):
+        xt, yt = transpose_view(x), transpose_view(y)
+        group, grid = strips(xt, plan.tile, plan.group)
+        transpose_blocks(xt, yt, group, plan).launch(grid=grid, block=(plan.threads, 1, 1), stream=stream)
+
+    return Kernel(host, fake_args())
