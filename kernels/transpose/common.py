@@ -66,13 +66,17 @@ def tile_grid(xt: cute.Tensor):
 
 @cute.jit
 def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr):
-    """Strip height in tiles and the grid that walks strips of `group` tiles along M (0: all of M) from left to right.
+    """The grid that walks strips of `group` tiles along M (0: all of M) from left to right, tiles along M first.
 
-    Block (x, y) takes tile (x // group, x % group + y * group) of (N, M); the last strip may reach past M.
+    Block (x, y, z) takes tile (y, x + z * group) of (N, M); the last strip may reach past M. At most 65535 tiles
+    along N.
     """
     n, m = xt.shape
-    height = cutlass.const_expr(group) or cute.ceil_div(m, tile[1])
-    return height, (height * cute.ceil_div(n, tile[0]), cute.ceil_div(m, height * tile[1]), 1)
+    tiles_n, tiles_m = (n + tile[0] - 1) // tile[0], (m + tile[1] - 1) // tile[1]
+    grid = (tiles_m, tiles_n, 1)
+    if cutlass.const_expr(group > 0):
+        grid = (cutlass.Int32(group), tiles_n, (tiles_m + group - 1) // group)
+    return grid
 
 
 @cute.jit

@@ -23,8 +23,8 @@ class Exchange(NamedTuple):
 
     tile: tuple[int, int] = (128, 128)
     group: int = 0
-    load: str = "plain"
-    store: str = "plain"
+    load: str = "no_allocate"
+    store: str = "streaming"
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -41,11 +41,11 @@ DEFAULT = Exchange()
 
 
 @cute.kernel
-def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, group: cutlass.Int32, plan: cutlass.Constexpr):
+def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy); partial tiles go block by block, without the trade."""
     tid, _, _ = cute.arch.thread_idx()
-    bx, by, _ = cute.arch.block_idx()
-    tile_n, tile_m = bx // group, bx % group + by * group
+    bx, tile_n, bz = cute.arch.block_idx()
+    tile_m = bx + bz * plan.group
     n_tile, m_tile = plan.tile
     n_blocks, m_blocks = plan.blocks
     n8, m8 = tid % n_blocks, tid // n_blocks
@@ -89,7 +89,7 @@ def build_exchange(plan: Exchange = DEFAULT) -> Kernel:
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt, yt = transpose_view(x), transpose_view(y)
-        group, grid = strips(xt, plan.tile, plan.group)
-        transpose_tile(xt, yt, group, plan).launch(grid=grid, block=(plan.threads, 1, 1), stream=stream)
+        grid = strips(xt, plan.tile, plan.group)
+        transpose_tile(xt, yt, plan).launch(grid=grid, block=(plan.threads, 1, 1), stream=stream)
 
     return Kernel(host, fake_args())

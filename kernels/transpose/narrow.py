@@ -13,15 +13,15 @@ ROWS = 8
 
 
 @cute.kernel
-def transpose_elements(xt: cute.Tensor, y: cute.Tensor, group: cutlass.Int32):
+def transpose_elements(xt: cute.Tensor, y: cute.Tensor, group: cutlass.Constexpr):
     """`xt` and `y` (N,M), any strides: lanes run along N for the loads and along M for the stores.
 
     A pitch of TILE + 2 elements, 33 banks, keeps both directions through shared memory free of conflicts.
     """
     tid, _, _ = cute.arch.thread_idx()
-    bx, by, _ = cute.arch.block_idx()
+    bx, by, bz = cute.arch.block_idx()
     lane, row = tid % LANES, tid // LANES
-    n0, m0 = TILE * (bx // group), TILE * (bx % group + group * by)
+    n0, m0 = TILE * by, TILE * (bx + bz * group)
     n, m = xt.shape
     dtype = xt.element_type
     layout = cute.make_layout((TILE, TILE), stride=(1, TILE + 2))
@@ -50,7 +50,7 @@ def build_narrow(group: int = 0) -> Kernel:
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         m, n = x.shape
         xt = cute.make_tensor(x.iterator, cute.make_layout((n, m), stride=(x.stride[1], x.stride[0])))
-        height, grid = strips(xt, (TILE, TILE), group)
-        transpose_elements(xt, y, height).launch(grid=grid, block=(LANES * ROWS, 1, 1), stream=stream)
+        grid = strips(xt, (TILE, TILE), group)
+        transpose_elements(xt, y, group).launch(grid=grid, block=(LANES * ROWS, 1, 1), stream=stream)
 
     return Kernel(host, fake_args(align_bytes=2))

@@ -67,14 +67,14 @@ DEFAULT = Plan()
 
 
 @cute.kernel
-def transpose_blocks(xt: cute.Tensor, yt: cute.Tensor, group: cutlass.Int32, plan: cutlass.Constexpr):
+def transpose_blocks(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy), one 8x8 block a thread."""
     tid, _, _ = cute.arch.thread_idx()
-    bx, by, _ = cute.arch.block_idx()
+    bx, by, bz = cute.arch.block_idx()
     lane_n, lane_m, warp_n, warp_m = cute.idx2crd(tid, (*plan.lanes, *plan.warps))
     n_tile, m_tile = plan.tile
-    n8 = (bx // group) * (n_tile // BLOCK) + warp_n * plan.lanes[0] + lane_n
-    m8 = (bx % group + by * group) * (m_tile // BLOCK) + warp_m * plan.lanes[1] + lane_m
+    n8 = by * (n_tile // BLOCK) + warp_n * plan.lanes[0] + lane_n
+    m8 = (bx + bz * plan.group) * (m_tile // BLOCK) + warp_m * plan.lanes[1] + lane_m
     turn_block(xt, yt, n8, m8, plan.load, plan.store)
 
 
@@ -121,7 +121,7 @@ def build_registers(plan: Plan = DEFAULT) -> Kernel:
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt, yt = transpose_view(x), transpose_view(y)
-        group, grid = strips(xt, plan.tile, plan.group)
-        transpose_blocks(xt, yt, group, plan).launch(grid=grid, block=(plan.threads, 1, 1), stream=stream)
+        grid = strips(xt, plan.tile, plan.group)
+        transpose_blocks(xt, yt, plan).launch(grid=grid, block=(plan.threads, 1, 1), stream=stream)
 
     return Kernel(host, fake_args())

@@ -32,15 +32,15 @@ def transpose_tile(
     store: cute.CopyAtom,
     y: cute.Tensor,
     out_layout: cute.ComposedLayout,
-    group: cutlass.Int32,
+    group: cutlass.Constexpr,
     dtype: cutlass.Constexpr,
     tile: cutlass.Constexpr,
     policy: cutlass.Constexpr,
 ):
     """One tile a block; blocks walk strips of `group` tiles along M, so that both sides stay local."""
     tid, _, _ = cute.arch.thread_idx()
-    bx, by, _ = cute.arch.block_idx()
-    bn, bm = bx // group, bx % group + group * by
+    bx, bn, bz = cute.arch.block_idx()
+    bm = bx + bz * group
     n_tile, m_tile = tile
     _, m = xt.shape
     smem = cutlass.memory.SmemAllocator()
@@ -129,9 +129,9 @@ def build_tma(tile: tuple[int, int] = (128, 64), group: int = 0, policy: int = 0
         store, y_coords = cpasync.make_tiled_tma_atom(
             cpasync.CopyBulkTensorTileS2GOp(), rows, out_layout, tile
         )
-        height, grid = strips(xt, tile, group)
+        grid = strips(xt, tile, group)
         transpose_tile(
-            load, x_coords, in_layout, store, y_coords, out_layout, height, x.element_type, tile, policy
+            load, x_coords, in_layout, store, y_coords, out_layout, group, x.element_type, tile, policy
         ).launch(grid=grid, block=(THREADS, 1, 1), stream=stream)
 
     return Kernel(host, fake_args())
