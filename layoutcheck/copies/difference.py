@@ -1,0 +1,331 @@
+"""Where execution and intent part: corruption, faults, bytes not copied, bytes nobody asked for, races.
+
+Memory is compared as it is *after* the copy. Every address of the destination that the layouts name must
+hold the contents of the address of the source that they name, whoever brought it there and however often.
+Contents are told apart by address: two elements of the source are never assumed to hold the same value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution.moves import Access, Execution
+from layoutcheck.copies.intent import (
+    NOTHING,
+    Intent,
+    addresses,
+    lane_offsets,
+    recast_offsets,
+    swizzled,
+    thread_offsets,
+)
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import IntArray, offsets
+from layoutcheck.machine.atoms import LdMatrix, StMatrix
+
+KINDS = (
+    "misaligned_src",
+    "misaligned_dst",
+    "outside_src",
+    "outside_dst",
+    "wrong",
+    "race",
+    "missing",
+    "overlap",
+    "unmatched",
+    "guard",
+    "outside_pred",
+    "never",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Offender:
+    """The first place where a kind of difference shows.
+
+    `thread` and `instruction` name the access, `value` the element of the thread's view (or of the tile)
+    that it concerns. `asked` and `used` are addresses in units of the comparison: of the source, for
+    "wrong" and "race"; of the access itself otherwise. `at` is the destination address.
+    """
+
+    thread: int | None = None
+    instruction: int | None = None
+    value: int | None = None
+    at: int | None = None
+    asked: int | None = None
+    used: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How many units (bytes; nibbles for 4-bit types) or accesses differ, by kind, and the first of each.
+
+    misaligned_src, misaligned_dst   accesses whose address is no multiple of their width: a fault
+    outside_src                      units read that no element of the source (of the whole tile) has
+    outside_dst                      units written that no element of the destination is asked to have
+    wrong                            units of the destination that end up with other contents
+    race                             units written by several threads with different contents
+    missing                          units of the destination that were to be written and are not
+    overlap                          units of the destination that the layouts themselves fill twice
+    unmatched                        elements of one side that the other has no partner for
+    guard                            units whose predicate is not the one their element asks for
+    outside_pred                     predicate entries read past the predicate's end
+    never                            instructions that a predicate folded to false switches off
+
+    `asked` units are to be moved; `moved` are. `repeated` counts units written again with equal contents.
+    """
+
+    counts: dict[str, int]
+    first: dict[str, Offender] = field(default_factory=dict)
+    asked: int = 0
+    moved: int = 0
+    repeated: int = 0
+    unit_bits: int = 8
+
+    def __getitem__(self, kind: str) -> int:
+        return self.counts.get(kind, 0)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds that occur, in the order of `KINDS`."""
+        return tuple(kind for kind in KINDS if self.counts.get(kind))
+
+    @property
+    def clean(self) -> bool:
+        """Whether the machine does exactly what the layouts say."""
+        return not self.kinds
+
+
+def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst_base: int) -> Difference:
+    """What differs, for the static `copy` (the witness) that both were made of, at the same bases."""
+    found = _Found(intent, execution)
+    for access in execution.src_accesses:
+        found.misaligned("misaligned_src", access)
+    for access in execution.dst_accesses:
+        found.misaligned("misaligned_dst", access)
+    if intent.unmatched:
+        found.add("unmatched", intent.unmatched, Offender())
+    if execution.never:
+        found.add("never", execution.src.shape[0], Offender(0, 0))
+    if execution.pred is not None and copy.pred is not None:
+        found.predicate_range(execution.pred, copy.pred)
+    repeated = 0
+    if not _same(intent, execution):
+        repeated = found.memory()
+        for side, base in (("src", src_base), ("dst", dst_base)):
+            found.outside(side, _footprint(intent, copy, side, base, execution.unit_bits))
+    return Difference(
+        found.counts, found.first, intent.dst.size, execution.dst.size, repeated, execution.unit_bits
+    )
+
+
+def _same(intent: Intent, execution: Execution) -> bool:
+    """Whether the moves are the same, one for one in the same order, and no address is written twice."""
+    if (
+        intent.dst.size != execution.dst.size
+        or intent.dst.shape[1] != execution.dst.shape[1]
+        or intent.pred is not None
+        or execution.pred is not None
+    ):
+        return False
+    pairs = ((intent.dst, execution.dst), (intent.src, execution.src))
+    if not all(np.array_equal(_by_thread(a), _by_thread(b)) for a, b in pairs):
+        return False
+    ordered = np.sort(execution.dst, axis=None)
+    return not (ordered[1:] == ordered[:-1]).any()
+
+
+def _by_thread(moves: IntArray) -> IntArray:
+    """[instruction, thread, unit] -> [thread, all units in program order]."""
+    return moves.transpose(1, 0, 2).reshape(moves.shape[1], -1)
+
+
+def _footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
+    """Every address of the operand, sorted: of the whole tile where it lies in memory, else of all views."""
+    memref = copy.src if side == "src" else copy.dst
+    if copy.tiling and memref.space != "rmem":
+        memref = copy.tiling.src if side == "src" else copy.tiling.dst
+        return np.sort(addresses(memref, base, offsets(memref.layout), unit), axis=None)
+    if isinstance(copy.atom, (LdMatrix, StMatrix)):
+        threads = lane_offsets(copy, side).reshape(-1)
+    else:
+        threads = thread_offsets(copy, side)
+    original = recast_offsets(memref)
+    if original is not None and unit == 8:
+        return np.sort(swizzled(memref, original + base, unit), axis=None)
+    return np.sort(addresses(memref, base, offsets(memref.layout)[:, None] + threads, unit), axis=None)
+
+
+def _is_in(values: IntArray, ordered: IntArray) -> npt.NDArray[np.bool_]:
+    """Which `values` occur in `ordered`."""
+    if not ordered.size:
+        return np.zeros(values.shape, dtype=np.bool_)
+    at = np.searchsorted(ordered, values)
+    at[at == ordered.size] = 0
+    inside: npt.NDArray[np.bool_] = ordered[at] == values
+    return inside
+
+
+class _Found:
+    """The counts and first offenders, as they are found."""
+
+    def __init__(self, intent: Intent, execution: Execution) -> None:
+        self.intent = intent
+        self.execution = execution
+        self.counts: dict[str, int] = {}
+        self.first: dict[str, Offender] = {}
+
+    def add(self, kind: str, count: int, first: Offender) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + count
+        self.first.setdefault(kind, first)
+
+    def misaligned(self, kind: str, access: Access) -> None:
+        off = access.addresses % access.width_bytes
+        if not off.any():
+            return
+        thread = int(np.argmax(off.any(axis=0)))
+        instruction = int(np.argmax(off[:, thread] != 0))
+        used = int(access.addresses[instruction, thread])
+        first = Offender(thread, instruction, at=used, asked=access.width_bytes, used=used)
+        self.add(kind, int(np.count_nonzero(off)), first)
+
+    def predicate_range(self, pred: IntArray, memref: Memref) -> None:
+        inside = _is_in(pred, np.sort(offsets(memref.layout)))
+        if not inside.all():
+            at = int(np.argmin(inside))
+            self.add("outside_pred", int(np.unique(pred[~inside]).size), Offender(0, at, used=int(pred[at])))
+
+    def outside(self, side: str, footprint: IntArray) -> None:
+        """Units of the operand's space that are touched although the operand does not have them."""
+        used = self.execution.src if side == "src" else self.execution.dst
+        flat = used.reshape(-1)
+        strange = ~_is_in(flat, footprint)
+        if side == "src":
+            strange &= flat != NOTHING
+        if strange.any():
+            touched = np.flatnonzero(strange)
+            at = int(touched[np.argmin(self.threads(touched))])
+            thread, instruction = self.place(at)
+            self.add(
+                f"outside_{side}",
+                int(np.unique(flat[touched]).size),
+                Offender(thread, instruction, at=int(flat[at]), used=int(flat[at])),
+            )
+
+    def memory(self) -> int:
+        """Compare memory after the copy; the number of units written again with equal contents."""
+        intent, execution = self.intent, self.execution
+        asked_dst, asked_src = intent.dst.reshape(-1), intent.src.reshape(-1)
+        index = np.flatnonzero(asked_src != NOTHING)
+        index = index[np.argsort(asked_dst[index], kind="stable")]
+        want_at, want = asked_dst[index], asked_src[index]
+        again = _again(want_at)
+        torn = again & (want[1:] != want[:-1])
+        if torn.any():
+            i = int(np.argmax(torn))
+            first = Offender(
+                value=self.element(index[i + 1]),
+                at=int(want_at[i]),
+                asked=int(want[i]),
+                used=int(want[i + 1]),
+            )
+            self.add("overlap", int(np.unique(want_at[1:][torn]).size), first)
+
+        used_dst, used_src = execution.dst.reshape(-1), execution.src.reshape(-1)
+        order = np.argsort(used_dst, kind="stable")  # of equal addresses the last is the last written
+        got_at, got = used_dst[order], used_src[order]
+        twice = _again(got_at)
+        repeated = self.races(order, got_at, got, twice) if twice.any() else 0
+        last = np.append(~twice, True) if got_at.size else twice
+        final_at, final, writer = got_at[last], got[last], order[last]
+
+        alone = np.append(True, ~again) if want_at.size else again
+        written = _is_in(want_at, final_at)
+        if not written.all():
+            lost = np.flatnonzero(~written & alone)
+            i = int(lost[np.argmin(index[lost])])
+            first = Offender(value=self.element(index[i]), at=int(want_at[i]), asked=int(want[i]))
+            self.add("missing", int(lost.size), first)
+        at = np.searchsorted(final_at, want_at[written])
+        self.contents(
+            index[written], want_at[written], want[written], final[at], writer[at], want_at[1:][torn]
+        )
+        return repeated
+
+    def races(self, order: IntArray, got_at: IntArray, got: IntArray, twice: npt.NDArray[np.bool_]) -> int:
+        """Writes of several threads to one address; the number of harmless repetitions."""
+        differ = got[1:] != got[:-1]
+        threads = self.threads(order)
+        race = twice & differ & (threads[1:] != threads[:-1])
+        if race.any():
+            i = int(np.argmax(race))
+            thread, instruction = self.place(int(order[i + 1]))
+            first = Offender(thread, instruction, at=int(got_at[i]), asked=int(got[i]), used=int(got[i + 1]))
+            self.add("race", int(np.unique(got_at[1:][race]).size), first)
+        return int(np.count_nonzero(twice & ~differ))
+
+    def contents(
+        self,
+        index: IntArray,
+        at: IntArray,
+        want: IntArray,
+        final: IntArray,
+        writer: IntArray,
+        torn: IntArray,
+    ) -> None:
+        """Units that were written: with what, and under which predicate."""
+        wrong = final != want
+        if torn.size:
+            wrong &= ~_is_in(at, torn)
+        if wrong.any():
+            bad = np.flatnonzero(wrong)
+            i = int(bad[np.lexsort((index[bad], self.threads(writer[bad])))[0]])
+            thread, instruction = self.place(int(writer[i]))
+            first = Offender(
+                thread, instruction, self.element(index[i]), int(at[i]), int(want[i]), int(final[i])
+            )
+            self.add("wrong", int(np.unique(at[bad]).size), first)
+        pred = self.execution.pred
+        if pred is None or self.intent.pred is None:
+            return
+        asked = self.intent.pred[self.elements(index)]
+        used = pred[writer // (self.execution.dst.shape[1] * self.execution.dst.shape[2])]
+        strange = asked != used
+        if strange.any():
+            i = int(np.argmax(strange))
+            thread, instruction = self.place(int(writer[i]))
+            first = Offender(
+                thread, instruction, self.element(index[i]), int(at[i]), int(asked[i]), int(used[i])
+            )
+            self.add("guard", int(np.count_nonzero(strange)), first)
+
+    # Flat indices into the moves: [instruction, thread, unit] and [element, thread, unit].
+
+    def threads(self, flat: IntArray) -> IntArray:
+        _, threads, units = self.execution.dst.shape
+        out: IntArray = flat // units % threads
+        return out
+
+    def place(self, flat: int) -> tuple[int, int]:
+        """Thread and instruction."""
+        _, threads, units = self.execution.dst.shape
+        return flat // units % threads, flat // units // threads
+
+    def elements(self, flat: IntArray) -> IntArray:
+        _, threads, units = self.intent.dst.shape
+        out: IntArray = flat // units // threads
+        return out
+
+    def element(self, flat: int | np.int64) -> int:
+        _, threads, units = self.intent.dst.shape
+        return int(flat) // units // threads
+
+
+def _again(ordered: IntArray) -> npt.NDArray[np.bool_]:
+    """Where a sorted array repeats its predecessor."""
+    repeats: npt.NDArray[np.bool_] = ordered[1:] == ordered[:-1]
+    return repeats

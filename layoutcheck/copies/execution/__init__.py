@@ -1,0 +1,99 @@
+"""Execution: what the machine does when a copy runs, as byte addresses.
+
+Instruction k of thread t moves contiguous bytes from one address to another (or, for ldmatrix and stmatrix,
+what those are defined to do). What is emitted is decided by the copy's *types*, dynamic strides and all:
+the alignment that divisibility proves, the strides that are taken for 1 because they are unknown. Where it
+goes is decided by the *values*, which a witness gives (copies/witness.py). `execution` takes both.
+
+Threads: with a tiling thread t works at the partition's offset of t; `block_threads` of them run, those
+past the tiled copy's size continuing its thread layout out of the tile, as `get_slice(tid)` does. Without a
+tiling there is one thread (a warp for ldmatrix and stmatrix, whose lanes' rows then lie far apart, since
+only one lane's view is known).
+
+Of predicates (facts: NVIDIA's own lowering, DSL 4.8.1): each chunk asks the entry of its V[1] coordinate,
+or of its first element where V is flat; a floating-point predicate is folded to false.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution.autovec import plan_autovec, plan_elements
+from layoutcheck.copies.execution.cp_async import plan_cp_async
+from layoutcheck.copies.execution.matrix import execute_matrix
+from layoutcheck.copies.execution.moves import Access, Execution
+from layoutcheck.copies.execution.plan import Plan
+from layoutcheck.copies.execution.registers import plan_fixed, plan_universal
+from layoutcheck.copies.intent import NOTHING, swizzled, thread_offsets, unit_bits
+from layoutcheck.copies.offsets import limit
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+
+__all__ = ["Access", "Execution", "execution"]
+
+
+def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = None) -> Execution:
+    """What the machine does for `copy` with its dynamic values as in `witness` (the copy itself if static).
+
+    The bases are the byte addresses of the operands (of the whole tiles, with a tiling) before any swizzle.
+    Raises TooLarge for copies of too many bytes, InputError where the atom or form is not modelled or the
+    compiler fails after accepting.
+    """
+    witness = copy if witness is None else witness
+    atom = copy.atom
+    threads = copy.tiling.block_threads if copy.tiling else None
+    if isinstance(atom, (LdMatrix, StMatrix)):
+        return execute_matrix(copy, witness, atom, src_base, dst_base, threads)
+    unit = unit_bits(copy)
+    if copy.op == "autovec_copy":
+        plan = plan_autovec(copy, witness)
+    elif copy.op in ("basic_copy", "basic_copy_if"):
+        plan = plan_elements(copy, witness)
+    elif isinstance(atom, UniversalCopy):
+        plan = plan_universal(copy, witness, atom)
+    elif isinstance(atom, RegisterCopy):
+        plan = plan_fixed(copy, witness, atom)
+    elif isinstance(atom, CpAsync):
+        plan = plan_cp_async(copy, witness, atom)
+    else:
+        raise InputError(f"the execution of {atom} is not modelled")
+    return _placed(copy, witness, plan, src_base, dst_base, unit, threads)
+
+
+def _placed(
+    copy: Copy, witness: Copy, plan: Plan, src_base: int, dst_base: int, unit: int, threads: int | None
+) -> Execution:
+    """The plan at its addresses, for every thread, cut in accesses."""
+    units = plan.bits // unit
+    pieces = plan.bits // 8 // plan.piece_bytes
+    moves = []
+    accesses: list[tuple[Access, ...]] = []
+    for side, memref, base, at, op in (
+        ("src", witness.src, src_base, plan.src_at, plan.src_op),
+        ("dst", witness.dst, dst_base, plan.dst_at, plan.dst_op),
+    ):
+        thread = thread_offsets(witness, side, threads)
+        limit(at.size * thread.size * units)
+        first = (at[:, None] + thread) * (memref.dtype.bits // unit) + base * (8 // unit)
+        first = swizzled(memref, first, unit)  # chunk, thread
+        everything = first[:, :, None] + np.arange(units, dtype=np.int64)
+        cut = everything.reshape(at.size, thread.size, pieces, -1).transpose(0, 2, 1, 3)
+        moves.append(np.ascontiguousarray(cut).reshape(at.size * pieces, thread.size, -1))
+        starts = moves[-1][:, :, 0] // (8 // unit)
+        access = Access(op, memref.space, plan.piece_bytes, starts)
+        accesses.append(() if memref.space == "rmem" else (access,))
+    if plan.data_bits < plan.bits:
+        moves[0][:, :, plan.data_bits // unit :] = NOTHING
+    pred = None if plan.pred is None else np.repeat(plan.pred, pieces)
+    never = copy.pred is not None and copy.pred.dtype.kind == "float"
+    return Execution(
+        moves[0],
+        moves[1],
+        unit,
+        accesses[0],
+        accesses[1],
+        pred,
+        zero_fills=plan.dst_op == "cp.async",
+        never=never,
+    )

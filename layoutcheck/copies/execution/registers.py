@@ -1,0 +1,130 @@
+"""Plain loads and stores: universal copies, and the g2r / r2g / s2r / r2s family.
+
+Measured on DSL 4.8.1 (its own lowering, `cute-expand-ops`, and the PTX that follows). For every rest
+coordinate and every n elements of V the compiler emits one vector load and one vector store of n
+contiguous elements. Strides are not looked at again: n contiguous elements are moved whatever the layout.
+
+*Fixed width* (g2r and its kin): n = width / element, aligned to the width, no matter what is proved.
+
+*Universal*: the pair of accesses is emitted with one alignment, the largest power of two that divides
+
+    the alignment proved for both slices: gcd of align<> and the bytes of every rest stride,
+    2^m for a pointer swizzle S<b,m,s>,
+    the run of V that is contiguous from its first element, on both sides,
+    every other static stride of either V (dynamic strides of V do not count: hole h13).
+
+Wider accesses than that are split in pieces of that alignment, at most 16 bytes each. The pieces of one
+vector follow the swizzled address of its first byte, swz(p) + k, not swz(p + k) (holes h36, h37). With an
+explicit width n is fixed; with width 0 (auto) n is as many elements as that alignment spans. Where an
+alignment is below the element's size, auto moves the whole contiguous run of V at once.
+"""
+
+from __future__ import annotations
+
+import math
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution.plan import MAX_ACCESS_BYTES, Plan, chunk_starts, vectors
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import rest_modes, v_mode
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
+
+
+def plan_fixed(copy: Copy, witness: Copy, atom: RegisterCopy) -> Plan:
+    """The g2r family: accesses of the atom's width wherever they fall."""
+    width = atom.width_bits
+    starts = chunk_starts(copy, max(1, width // copy.src.dtype.bits))
+    return vectors(copy, witness, starts, width, min(MAX_ACCESS_BYTES, width // 8))
+
+
+def plan_universal(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
+    """Vectors of the atom's width (or of the width found), split to the alignment that was proved."""
+    bits = copy.src.dtype.bits
+    if bits < 8:
+        return _plan_nibbles(copy, witness, atom)
+    run = math.gcd(*_runs(copy))
+    align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
+    span_bits = math.gcd(run * bits, 8 * align)
+    if atom.width_bits:
+        n = max(1, atom.width_bits // bits)
+    elif copy.pred is not None:
+        n = 1
+    else:
+        n = span_bits // bits or run
+    piece = _piece_bytes(math.gcd(span_bits, n * bits) // 8)
+    return vectors(copy, witness, chunk_starts(copy, n), n * bits, piece)
+
+
+def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
+    """4-bit elements, counted in whole bytes: a run of one is 0 bytes, and gcd(0, n) = n moves n (hole h33).
+
+    Where neither side has two adjacent elements one at a time is moved, and the store of its byte clears
+    the neighbour. Raises InputError for slices that begin inside a byte: the compiler dies on them.
+    """
+    for memref in (copy.src, copy.dst):
+        if any(
+            (s.divisor if isinstance(s, Dynamic) else s) % 2
+            for s in flatten(rest_modes(memref.layout).stride)
+        ):
+            raise InputError(f"{memref.layout} has 4-bit slices that begin inside a byte: the compiler dies")
+    align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
+    run_bytes = math.gcd(*(run // 2 for run in _runs(copy)))
+    if atom.width_bits:
+        n = atom.width_bits // 4
+        return vectors(
+            copy, witness, chunk_starts(copy, n), 4 * n, _piece_bytes(math.gcd(run_bytes, align, n // 2))
+        )
+    if run_bytes == 0:
+        return vectors(copy, witness, chunk_starts(copy, 1), 8, 1, data_bits=4)
+    span = math.gcd(run_bytes, align)
+    return vectors(copy, witness, chunk_starts(copy, 2 * span), 8 * span, _piece_bytes(span))
+
+
+def _piece_bytes(proved_bytes: int) -> int:
+    proved_bytes = max(1, proved_bytes)
+    return min(proved_bytes & -proved_bytes, MAX_ACCESS_BYTES)
+
+
+def slice_align_bytes(memref: Memref) -> int:
+    """What the compiler proves of a slice at any rest coordinate, and of the vectors under a swizzle."""
+    align = memref.proved_align_bytes
+    for stride in flatten(rest_modes(memref.layout).stride):
+        step = stride.divisor if isinstance(stride, Dynamic) else abs(stride)
+        align = math.gcd(align, max(1, step * memref.dtype.bits // 8) if step else 0)
+    if memref.swizzle is not None and memref.swizzle.bits:
+        align = math.gcd(align, memref.swizzle.granule)
+    return align
+
+
+def _runs(copy: Copy) -> tuple[int, int]:
+    """Elements from the start of V that each side keeps together, wherever in V one begins counting."""
+    return _run(v_mode(copy.src.layout)), _run(v_mode(copy.dst.layout))
+
+
+def _run(v: Layout) -> int:
+    """gcd of the leading contiguous extent and of every other static stride of a V mode."""
+    merged: list[list[int | Dynamic]] = []
+    for extent, stride in zip(flatten(v.shape), flatten(v.stride), strict=True):
+        if extent == 1:
+            continue
+        if merged and _continues(merged[-1], stride):
+            merged[-1][0] *= extent
+        else:
+            merged.append([extent, stride])
+    if not merged or merged[0][1] != 1:
+        return 1
+    run = merged[0][0]
+    assert type(run) is int
+    for extent, stride in merged[1:]:
+        if not isinstance(stride, Dynamic):
+            run = math.gcd(run, extent if stride == 1 and type(extent) is int else stride)
+    return run
+
+
+def _continues(last: list[int | Dynamic], stride: int | Dynamic) -> bool:
+    extent, step = last
+    return type(step) is int and type(extent) is int and stride == step * extent

@@ -1,0 +1,146 @@
+"""Witnesses: what a dynamic copy may turn out to be at run time, and where its tensors may lie.
+
+A `?` may be any integer, a `?{div=8}` any multiple of 8, and nothing says that two of them are equal. What
+a copy does wrong for one admissible value it does wrong; what no witness shows is not thereby proved.
+
+Witnesses are hostile on purpose: every dynamic stride is an *odd* multiple of its divisor (so that an
+access which needs more alignment than was promised faults), and the strides grow so fast that distinct
+coordinates do not meet by accident. A second witness has the smallest such strides, near those of a
+compact tensor. Base addresses are hostile too: as aligned as `align<>` says and no more, and, where a
+pointer swizzle leaves the choice, with all the bits set that it XORs onto others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from layoutcheck.algebra.basis import Basis
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, unflatten
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.copy import Copy, Tiling
+from layoutcheck.copies.memref import Memref
+from layoutcheck.errors import InputError
+
+SRC_REGION = 1 << 42
+DST_REGION = 1 << 43
+_COMFORT = 1 << 20  # a base with nothing but the region's bit set is aligned to more than anything needs
+
+
+def is_static(copy: Copy) -> bool:
+    """Whether every extent and stride of the operands is known."""
+    operands = [copy.src, copy.dst, *([copy.pred] if copy.pred else [])]
+    if copy.tiling:
+        operands += [copy.tiling.src, copy.tiling.dst]
+    return all(m.layout.is_static for m in operands)
+
+
+def witnesses(copy: Copy) -> tuple[Copy, ...]:
+    """Fully static copies that `copy` may be at run time; the copy itself where it is static.
+
+    With a tiling the whole tiles are instantiated and partitioned again, so that the views stay theirs.
+    Raises InputError where the strides are basis elements, which have no place in memory.
+    """
+    for memref in (copy.src, copy.dst):
+        if any(isinstance(leaf, Basis) for leaf in flatten(memref.layout.stride)):
+            raise InputError(f"{memref.layout} maps to coordinates, not to memory")
+    if is_static(copy):
+        return (copy,)
+    found: list[Copy] = []
+    for grow in (True, False):
+        witness = _instantiate(copy, grow)
+        if witness not in found:
+            found.append(witness)
+    return tuple(found)
+
+
+def _instantiate(copy: Copy, grow: bool) -> Copy:
+    if copy.tiling is None:
+        return replace(
+            copy,
+            src=_static_memref(copy.src, grow, 1),
+            dst=_static_memref(copy.dst, grow, 3),
+            pred=copy.pred and _static_memref(copy.pred, grow, 5),
+        )
+    from layoutcheck.copies.tiled import partition
+
+    tiling = copy.tiling
+    src = _static_memref(tiling.src, grow, 1)
+    dst = _static_memref(tiling.dst, grow, 3)
+    return replace(
+        copy,
+        src=_as_view(copy.src, partition(tiling.tiled, "src", src).view),
+        dst=_as_view(copy.dst, partition(tiling.tiled, "dst", dst).view),
+        pred=copy.pred and _static_memref(copy.pred, grow, 5),
+        tiling=Tiling(tiling.tiled, src, dst, tiling.block_threads),
+    )
+
+
+def _as_view(typed: Memref, static: Memref) -> Memref:
+    """The static layout under the alignment that the compiler proved for the dynamic one."""
+    return replace(typed, layout=static.layout)
+
+
+def _static_memref(memref: Memref, grow: bool, salt: int) -> Memref:
+    return replace(memref, layout=static_layout(memref.layout, grow, salt))
+
+
+def static_layout(layout: Layout, grow: bool, salt: int = 1) -> Layout:
+    """`layout` with each dynamic leaf replaced by an odd multiple of its divisor.
+
+    With `grow` each stride exceeds everything the modes before it can reach, by a margin that differs with
+    `salt`; without, it is the least odd multiple that clears the static part of the layout.
+    """
+    if layout.is_static:
+        return layout
+    shape = [leaf.divisor * 3 if isinstance(leaf, Dynamic) else leaf for leaf in flatten(layout.shape)]
+    stride = flatten(layout.stride)
+    reach = 1 + sum(
+        (n - 1) * abs(d) for n, d in zip(shape, stride, strict=True) if not isinstance(d, Dynamic)
+    )
+    chosen: list[Any] = []
+    for n, d in zip(shape, stride, strict=True):
+        if not isinstance(d, Dynamic):
+            chosen.append(d)
+            continue
+        at_least = reach + 97 * salt if grow else max(2, reach)
+        value = _odd_multiple(d.divisor, at_least)
+        chosen.append(value)
+        reach += (n - 1) * value
+    return Layout(unflatten(iter(shape), layout.shape), unflatten(iter(chosen), layout.stride))
+
+
+def _odd_multiple(divisor: int, at_least: int) -> int:
+    """The least odd multiple of `divisor` that is not below `at_least`."""
+    k = -(-at_least // divisor)
+    return divisor * (k | 1)
+
+
+def bases(copy: Copy) -> tuple[tuple[int, int], ...]:
+    """Pairs (source, destination) of base addresses in bytes, the most hostile first.
+
+    Each is a multiple of what `align<>` promises. The first pair is a multiple of no more, has the bits set
+    that a pointer swizzle reads; the last is aligned to everything. Registers have one comfortable base.
+    With a tiling these are the bases of the whole tiles.
+    """
+    src, dst = (copy.tiling.src, copy.tiling.dst) if copy.tiling else (copy.src, copy.dst)
+    pairs: list[tuple[int, int]] = []
+    for kind in ("swizzled", "odd", "comfortable"):
+        pair = (_base(src, SRC_REGION, kind), _base(dst, DST_REGION, kind))
+        if pair not in pairs:
+            pairs.append(pair)
+    return tuple(pairs)
+
+
+def _base(memref: Memref, region: int, kind: str) -> int:
+    align = memref.proved_align_bytes
+    comfortable = region + _COMFORT if not align & (align - 1) else region // align * align
+    if kind == "comfortable" or memref.space == "rmem":
+        return comfortable
+    swizzle = memref.swizzle
+    odd = align
+    if kind == "swizzled" and swizzle is not None and swizzle.bits:
+        field = ((1 << swizzle.bits) - 1) << (swizzle.base + max(swizzle.shift, 0))
+        odd += field // (2 * align) * (2 * align)
+    return comfortable + odd

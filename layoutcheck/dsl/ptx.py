@@ -1,0 +1,423 @@
+"""Reading PTX: the memory instructions of a kernel, and what they do to memory, run for one thread.
+
+The interpreter executes straight-line and branching integer code on concrete addresses, while the data that
+is loaded stays symbolic: every bit read from a tensor is a name, `(space, bit address)`, that follows the
+data through packing, shifts and permutes until it is stored. So the result says which source bit reaches
+which destination bit, and in which accesses, for whatever register shuffling the compiler chose.
+
+    trace = run(ptx, params=[...])
+    trace.accesses       every executed memory instruction: name, direction, width, byte address
+    trace.memory         final contents: (space, byte address) -> 8 bits, each 0, 1 or a name
+
+One thread runs: `ldmatrix` yields names of its own (`("matrix", n)`), `stmatrix` stores nothing but records
+the registers it was given. `cp.async` is executed at once. Kernel parameters are given as bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from layoutcheck.errors import InputError
+
+# One bit: a known 0 or 1, or the name of the bit it is a copy of.
+Bit: TypeAlias = "int | tuple[str, int]"
+Bits: TypeAlias = "tuple[Bit, ...]"  # least significant first
+
+_MAX_STEPS = 200_000
+_LINE = re.compile(r"\s*(?:@(!?)(%\w+)\s+)?([a-z][\w.]*)\s*(.*?);")
+_LABEL = re.compile(r"\s*(\$[\w$]+):")
+_ADDRESS = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\w+))?\s*\]")
+_WIDTH = re.compile(r"(?:[bsuf]|pred)(\d+)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One executed memory instruction. `kind` is "read" or "write"; a cp.async is one of each."""
+
+    name: str
+    kind: str
+    space: str
+    width_bytes: int
+    address: int
+
+
+@dataclass(slots=True)
+class Trace:
+    """What a thread did: its accesses in program order, the final memory, the registers given to stmatrix."""
+
+    accesses: list[Access] = field(default_factory=list)
+    memory: dict[tuple[str, int], Bits] = field(default_factory=dict)
+    matrix_stores: list[tuple[int, tuple[Bits, ...]]] = field(default_factory=list)
+    matrix_loads: int = 0
+
+
+def memory_instructions(ptx: str) -> list[str]:
+    """The names of the memory instructions on tensors in the text, in order (parameters left out)."""
+    found = []
+    for line in ptx.splitlines():
+        match = _LINE.match(line)
+        if match and _is_memory(match[3]):
+            found.append(match[3])
+    return found
+
+
+def _is_memory(name: str) -> bool:
+    head = name.split(".")
+    if head[0] in ("ld", "st"):
+        return head[1] != "param"
+    return head[0] in ("ldmatrix", "stmatrix") or name.startswith("cp.async.c")
+
+
+def run(
+    ptx: str,
+    params: dict[str, bytes],
+    read_bit: Callable[[str, int], Bit] = lambda space, address: (space, address),
+) -> Trace:
+    """Execute the kernel in `ptx` for one thread.
+
+    `params` holds the bytes of each parameter by name; `read_bit(space, bit address)` says what memory holds
+    that was never written ("global", "shared" or "generic"). Raises InputError for an instruction it does
+    not know and for runaway loops.
+    """
+    return _Machine(ptx, params, read_bit).run()
+
+
+class _Machine:
+    """Registers, memory and program counter of one thread."""
+
+    def __init__(self, ptx: str, params: dict[str, bytes], read_bit: Callable[[str, int], Bit]) -> None:
+        self.params = params
+        self.read_bit = read_bit
+        self.registers: dict[str, Bits] = {}
+        self.trace = Trace()
+        self.code: list[tuple[str, str, str, list[str]]] = []
+        self.labels: dict[str, int] = {}
+        body = ptx[ptx.find("{", ptx.find(")", ptx.find(".entry"))) + 1 :]
+        for line in body.splitlines():
+            label = _LABEL.match(line)
+            if label:
+                self.labels[label[1]] = len(self.code)
+                continue
+            match = _LINE.match(line)
+            if match:
+                self.code.append((match[1] or "", match[2] or "", match[3], _operands(match[4])))
+
+    def run(self) -> Trace:
+        at = steps = 0
+        while at < len(self.code):
+            steps += 1
+            if steps > _MAX_STEPS:
+                raise InputError("the PTX runs too long")
+            negate, guard, name, operands = self.code[at]
+            at += 1
+            if guard and (self.number(guard) != 0) == (negate == "!"):
+                continue
+            if name == "ret":
+                break
+            if name.split(".")[0] == "bra":
+                at = self.labels[operands[0]]
+            else:
+                self.step(name, operands)
+        return self.trace
+
+    def step(self, name: str, operands: list[str]) -> None:
+        words = name.split(".")
+        if words[0] == "ld" and words[1] == "param":
+            self.load_param(name, operands)
+        elif words[0] in ("ld", "st"):
+            self.load_store(name, operands)
+        elif name.startswith("cp.async.c"):
+            self.cp_async(name, operands)
+        elif words[0] in ("ldmatrix", "stmatrix"):
+            self.matrix(name, operands)
+        else:
+            self.compute(words, operands)
+
+    # Memory.
+
+    def address(self, operand: str) -> int:
+        found = _ADDRESS.fullmatch(operand)
+        if found is None:
+            raise InputError(f"not an address: {operand[:80]}")
+        return self.number(found[1]) + (int(found[2], 0) if found[2] else 0)
+
+    def read(self, space: str, address: int) -> Bits:
+        known = self.trace.memory.get((space, address))
+        if known is not None:
+            return known
+        return tuple(self.read_bit(space, 8 * address + i) for i in range(8))
+
+    def record(self, name: str, kind: str, space: str, width_bytes: int, address: int) -> None:
+        self.trace.accesses.append(Access(name, kind, space, width_bytes, address))
+
+    def load_param(self, name: str, operands: list[str]) -> None:
+        found = _ADDRESS.fullmatch(operands[-1])
+        assert found is not None
+        data = self.params[found[1]]
+        at = int(found[2]) if found[2] else 0
+        each = _width(name) // 8
+        for target in _vector(operands[0]):
+            self.registers[target] = _bits(int.from_bytes(data[at : at + each], "little"), 8 * each)
+            at += each
+
+    def load_store(self, name: str, operands: list[str]) -> None:
+        words = name.split(".")
+        space = next((w for w in words if w in ("global", "shared", "local")), "generic")
+        load = words[0] == "ld"
+        each = _width(name) // 8
+        registers = _vector(operands[0] if load else operands[1])
+        address = self.address(operands[1] if load else operands[0])
+        self.record(name, "read" if load else "write", space, each * len(registers), address)
+        for i, register in enumerate(registers):
+            at = address + i * each
+            if load:
+                self.registers[register] = tuple(bit for k in range(each) for bit in self.read(space, at + k))
+            else:
+                value = _fit(self.value(register), 8 * each)
+                for k in range(each):
+                    self.trace.memory[space, at + k] = value[8 * k : 8 * k + 8]
+
+    def cp_async(self, name: str, operands: list[str]) -> None:
+        target, source = self.address(operands[0]), self.address(operands[1])
+        width = int(operands[2], 0)
+        taken = self.number(operands[3]) if len(operands) > 3 else width
+        self.record(name, "read", "global", taken, source)
+        self.record(name, "write", "shared", width, target)
+        for k in range(width):
+            byte = self.read("global", source + k) if k < taken else (0,) * 8
+            self.trace.memory["shared", target + k] = byte
+
+    def matrix(self, name: str, operands: list[str]) -> None:
+        load = name.startswith("ldmatrix")
+        address = self.address(operands[1] if load else operands[0])
+        self.record(name, "read" if load else "write", "shared", 16, address)
+        registers = _vector(operands[0] if load else operands[1])
+        if not load:
+            self.trace.matrix_stores.append((address, tuple(self.value(r) for r in registers)))
+            return
+        for register in registers:
+            number = self.trace.matrix_loads
+            self.registers[register] = tuple(("matrix", 32 * number + i) for i in range(32))
+            self.trace.matrix_loads += 1
+
+    # Registers.
+
+    def value(self, operand: str) -> Bits:
+        if operand in self.registers:
+            return self.registers[operand]
+        if operand.startswith("%"):
+            return (("undefined", 0),) * 64
+        return _bits(_literal(operand), 64)
+
+    def number(self, operand: str) -> int:
+        return _number(self.value(operand), operand)
+
+    def compute(self, words: list[str], operands: list[str]) -> None:
+        kind = words[0]
+        width = _width(".".join(words))
+        if kind == "mov":
+            self.move(width, operands)
+            return
+        target, sources = operands[0], operands[1:]
+        if kind in ("cvt", "cvta"):
+            value = _fit(self.value(sources[0]), _cvt_source(words))
+            self.registers[target] = _extend(value, width, signed=words[-1].startswith("s"))
+            return
+        if kind in _BITWISE:
+            values = [_fit(self.value(s), width) for s in sources]
+            self.registers[target] = _BITWISE[kind](values, [self.value(s) for s in sources])
+            return
+        if kind not in _ARITHMETIC:
+            raise InputError(f"unknown PTX instruction '{'.'.join(words)}'")
+        signed = words[-1].startswith("s")
+        numbers = [
+            _signed(self.number(s), width) if signed else self.number(s) % (1 << width) for s in sources
+        ]
+        out = 2 * width if "wide" in words else width
+        if kind == "setp":
+            self.registers[target] = _bits(int(_COMPARE[words[1]](numbers[0], numbers[1])), 1)
+            return
+        if "wide" in words and kind == "mad":
+            numbers[2] = self.number(sources[2])
+        self.registers[target] = _bits(_ARITHMETIC[kind](numbers), out)
+
+    def move(self, width: int, operands: list[str]) -> None:
+        """mov, also as pack `mov.b32 %r, {a, b}` and unpack `mov.b32 {a, b}, %r`."""
+        targets, sources = _vector(operands[0]), _vector(operands[1])
+        each = width // len(sources)
+        value = tuple(bit for s in sources for bit in _fit(self.value(s), each))
+        each = width // len(targets)
+        for i, target in enumerate(targets):
+            if target != "_":
+                self.registers[target] = value[i * each : (i + 1) * each]
+
+
+def _operands(text: str) -> list[str]:
+    """Split at the commas outside braces and brackets."""
+    return [part.strip() for part in re.split(r",(?![^{]*\})(?![^\[]*\])", text)] if text.strip() else []
+
+
+def _vector(operand: str) -> list[str]:
+    return [r.strip() for r in operand[1:-1].split(",")] if operand.startswith("{") else [operand]
+
+
+def _width(name: str) -> int:
+    """Bits of the instruction's type: the last for most, the first (target) for cvt."""
+    words = name.split(".")
+    widths = [int(m[1]) for m in map(_WIDTH.match, words[1:]) if m]
+    if not widths:
+        return 1
+    return widths[0] if words[0] == "cvt" else widths[-1]
+
+
+def _cvt_source(words: list[str]) -> int:
+    widths = [int(m[1]) for m in map(_WIDTH.match, words[1:]) if m]
+    return widths[-1]
+
+
+def _literal(text: str) -> int:
+    if re.match(r"0[fFdD]", text):
+        return int(text[2:], 16)
+    if text in ("true", "false"):
+        return int(text == "true")
+    return int(text.rstrip("U"), 0)
+
+
+def _bits(value: int, width: int) -> Bits:
+    return tuple((value >> i) & 1 for i in range(width))
+
+
+def _fit(value: Bits, width: int) -> Bits:
+    return value[:width] if len(value) >= width else value + (0,) * (width - len(value))
+
+
+def _extend(value: Bits, width: int, signed: bool) -> Bits:
+    if len(value) >= width:
+        return value[:width]
+    return value + (value[-1] if signed else 0,) * (width - len(value))
+
+
+def _number(value: Bits, operand: str) -> int:
+    out = 0
+    for i, bit in enumerate(value):
+        if not isinstance(bit, int):
+            raise InputError(f"'{operand}' depends on the data that is copied: {bit}")
+        out |= bit << i
+    return out
+
+
+def _signed(value: int, width: int) -> int:
+    value %= 1 << width
+    return value - (1 << width) if value >> (width - 1) else value
+
+
+def _and(values: list[Bits], _: list[Bits]) -> Bits:
+    def one(a: Bit, b: Bit) -> Bit:
+        if a == 0 or b == 0:
+            return 0
+        if a == 1:
+            return b
+        if b == 1 or a == b:
+            return a
+        return ("mixed", 0)
+
+    return tuple(map(one, *values))
+
+
+def _or(values: list[Bits], _: list[Bits]) -> Bits:
+    def one(a: Bit, b: Bit) -> Bit:
+        if a == 1 or b == 1:
+            return 1
+        if a == 0:
+            return b
+        if b == 0 or a == b:
+            return a
+        return ("mixed", 0)
+
+    return tuple(map(one, *values))
+
+
+def _xor(values: list[Bits], _: list[Bits]) -> Bits:
+    def one(a: Bit, b: Bit) -> Bit:
+        if isinstance(a, int) and isinstance(b, int):
+            return a ^ b
+        if a == 0:
+            return b
+        return a if b == 0 else ("mixed", 0)
+
+    return tuple(map(one, *values))
+
+
+def _not(values: list[Bits], _: list[Bits]) -> Bits:
+    return tuple(1 - bit if isinstance(bit, int) else ("mixed", 0) for bit in values[0])
+
+
+def _shl(values: list[Bits], raw: list[Bits]) -> Bits:
+    by = _number(raw[1], "shift")
+    width = len(values[0])
+    return ((0,) * min(by, width) + values[0])[:width]
+
+
+def _shr(values: list[Bits], raw: list[Bits]) -> Bits:
+    by = _number(raw[1], "shift")
+    return _fit(values[0][by:], len(values[0]))
+
+
+def _bfi(values: list[Bits], raw: list[Bits]) -> Bits:
+    at, length = _number(raw[2], "bfi") & 255, _number(raw[3], "bfi") & 255
+    out = list(values[1])
+    out[at : at + length] = values[0][: len(out[at : at + length])]
+    return tuple(out)
+
+
+def _bfe(values: list[Bits], raw: list[Bits]) -> Bits:
+    at, length = _number(raw[1], "bfe") & 255, _number(raw[2], "bfe") & 255
+    return _fit(values[0][at : at + length], len(values[0]))
+
+
+def _prmt(values: list[Bits], raw: list[Bits]) -> Bits:
+    selector = _number(raw[2], "prmt")
+    pool = values[0] + values[1]
+    out: Bits = ()
+    for i in range(4):
+        pick = (selector >> (4 * i)) & 15
+        byte = pool[8 * (pick & 7) : 8 * (pick & 7) + 8]
+        out += (byte[7],) * 8 if pick & 8 else byte
+    return out
+
+
+def _selp(values: list[Bits], raw: list[Bits]) -> Bits:
+    return values[0] if _number(raw[2][:1], "selp") else values[1]
+
+
+_BITWISE: dict[str, Callable[[list[Bits], list[Bits]], Bits]] = {
+    "and": _and, "or": _or, "xor": _xor, "not": _not, "shl": _shl, "shr": _shr,
+    "bfi": _bfi, "bfe": _bfe, "prmt": _prmt, "selp": _selp,
+}  # fmt: skip
+
+_ARITHMETIC: dict[str, Callable[[list[int]], int]] = {
+    "add": lambda n: n[0] + n[1],
+    "sub": lambda n: n[0] - n[1],
+    "mul": lambda n: n[0] * n[1],
+    "mad": lambda n: n[0] * n[1] + n[2],
+    "neg": lambda n: -n[0],
+    "setp": lambda n: 0,
+}
+
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def pack(*values: tuple[int, int]) -> bytes:
+    """A parameter struct: `(value, width in bytes)` each at its natural alignment, little-endian."""
+    out = b""
+    for value, width in values:
+        out += b"\0" * (-len(out) % width)
+        out += struct.pack({4: "<i", 8: "<q"}[width], value)
+    return out
