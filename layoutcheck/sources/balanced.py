@@ -10,14 +10,15 @@ _OPEN = {"<": ">", "(": ")", "[": "]", "{": "}"}
 _CLOSE = {close: opening for opening, close in _OPEN.items()}
 
 
-def span_end(text: str, start: int) -> int:
-    """The index just past the bracket that closes the one at `start`.
+def span_end(text: str, start: int, limit: int | None = None) -> int:
+    """The index just past the bracket that closes the one at `start`, looking no further than `limit`.
 
     A quoted part is skipped as a whole, and the `>` of an arrow `->` closes nothing.
     Raises InputError where a bracket or quote is left open or closed by another kind.
     """
     stack: list[int] = []
-    at, stop = start, min(len(text), start + MAX_TYPE)
+    whole = len(text) if limit is None else limit
+    at, stop = start, min(whole, start + MAX_TYPE)
     while at < stop:
         char = text[at]
         if char == '"':
@@ -34,7 +35,7 @@ def span_end(text: str, start: int) -> int:
             if not stack:
                 return at + 1
         at += 1
-    if stop < len(text):
+    if stop < whole:
         raise InputError(f"a type of more than {MAX_TYPE} characters", text=text, start=start)
     opening = stack[-1]
     raise InputError(

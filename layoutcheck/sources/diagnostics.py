@@ -1,0 +1,234 @@
+"""Copies from pasted compiler output, of any DSL version from 4.0 on.
+
+Two forms exist. In older versions, and with `CUTE_DSL_SHOW_STACKTRACE=1` or `CUTE_DSL_DEBUG=1` in any, the
+verifier's message and the operation with all its types:
+
+    error: "cute.copy(...)"("kernel.py":29:8): 'cute.copy' op dst ptr alignment (16 bits) does not meet ...
+     note: ... see current operation: "cute.copy"(%52, %80, %98) <{...}> : (ATOM, SRC, DST) -> ()
+
+By default 4.8 prints the message alone, wrapped, which names the atom at most. Printed IR is read as well:
+every `cute.copy` in it is one diagnostic without a message.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.tiled import TiledCopy
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import Atom
+from layoutcheck.sources.atoms import parse_atom
+from layoutcheck.sources.balanced import span_end, split_commas
+from layoutcheck.sources.messages import explain
+from layoutcheck.sources.pasted import readings
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy
+
+MAX_DIAGNOSTICS = 1000
+
+_MESSAGE = re.compile(r"'cute\.copy(?:_atom_call)?'\s*op\s*")
+_OPERATION = re.compile(r'"?cute\.copy(_atom_call)?"?\s*(\()\s*%')
+_ATTRIBUTES = re.compile(r"\s*(?:<\s*\{|\{)")
+_COLON = re.compile(r"\s*:\s*(?=\()")
+_ALIAS = re.compile(r"^\s*(![A-Za-z_]\w*)\s*=\s*(?=!cute)", re.MULTILINE)
+_LOCATION = re.compile(r'\(\s*"([^"\n]{1,500})"\s*:\s*(\d{1,9})\s*:\s*\d{1,9}\s*\)\s*:?\s*$')
+_ARROW = re.compile(r"-->\s+([^\s:]{1,500}):(\d{1,9})(?::\d+)?")
+_CALL_STACK = re.compile(r"DSL Call Stack:?\s*-->\s+(\S{1,500})\s*\n\s*(\d{1,9})\s*\|")
+_END = re.compile(
+    r"\n\s*\n|\s*\b(?:note|suggestion):|see current operation|\n\s*-->|\n\s*[=_-]{5,}|\n\s*```|\n\s*\d*\s*\|"
+    r"|\n\s*(?:File\s|Traceback|During handling|error\b|FAILED\b|ERROR\b|[\w.]*(?:Error|Exception)\b)"
+)
+_QUOTED_ATOM = re.compile(r"'(!cute_nvgpu\.atom\.[^']{1,400})'")
+_PACKAGE = re.compile(r"nvidia-cutlass-dsl\W{1,4}(4\.\d+(?:\.\d+)?)")
+_OTHER_OP = re.compile(r"'(cute\w*\.[\w.]+)'\s+op\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One compiler error, or one copy found in printed IR.
+
+    `message` is the verifier's text on one line ("" in printed IR); `copy` the copy it is about, None where
+    the paste does not hold its types (`problem` says why, where it holds some of them); `atom` the atom the
+    message names; `location` "file:line" in the user's source; `dsl` the DSL versions that print so.
+    """
+
+    message: str
+    copy: Copy | None = None
+    atom: Atom | None = None
+    location: str | None = None
+    dsl: str | None = None
+    problem: str | None = None
+
+
+def read_diagnostics(text: str, arch: str = "sm_90a") -> list[Diagnostic]:
+    """Every copy error in pasted output, in order, each once.
+
+    Raises InputError where the text holds no `cute.copy` at all.
+    """
+    best: list[Diagnostic] = []
+    for reading in readings(text):
+        found = _unique(_scan(reading, arch))
+        if found and (not best or _score(found) > _score(best)):
+            best = found
+    if best:
+        return best
+    other = _OTHER_OP.search(text)
+    if other:
+        raise InputError(
+            f"the error is about {other[1]}, which is not a copy", expected="an error about cute.copy"
+        )
+    raise InputError("no cute.copy error in this text", expected="the compiler's output, from 'error:' on")
+
+
+def copies_from_error(text: str, arch: str = "sm_90a") -> list[tuple[Copy, str | None, str]]:
+    """(copy, location, message) of every error whose operand types are in the text."""
+    return [
+        (found.copy, found.location, found.message)
+        for found in read_diagnostics(text, arch)
+        if found.copy is not None
+    ]
+
+
+def _score(found: list[Diagnostic]) -> tuple[int, int, int, int]:
+    """How well a reading went: copies with types, messages understood, locations, and few broken types."""
+    return (
+        sum(diagnostic.copy is not None for diagnostic in found),
+        sum(explain(diagnostic.message) is not None for diagnostic in found),
+        sum(diagnostic.atom is not None for diagnostic in found),
+        len(found) - sum(diagnostic.problem is not None for diagnostic in found),
+    )
+
+
+def _unique(found: list[Diagnostic]) -> list[Diagnostic]:
+    """Each error once: a traceback repeats it, and 4.8 repeats its message without the types."""
+    typed = {_squeezed(d.message) for d in found if d.copy is not None}
+    kept: dict[object, Diagnostic] = {}
+    for diagnostic in found:
+        message = _squeezed(diagnostic.message)
+        if diagnostic.copy is None and message in typed:
+            continue
+        key = (message, diagnostic.copy)
+        earlier = kept.setdefault(key, diagnostic)
+        if earlier.location is None and diagnostic.location is not None:
+            kept[key] = replace(earlier, location=diagnostic.location)
+    return list(kept.values())
+
+
+def _squeezed(message: str) -> str:
+    return "".join(message.split())
+
+
+def _scan(text: str, arch: str) -> list[Diagnostic]:
+    aliases = _aliases(text)
+    messages = list(_MESSAGE.finditer(text))[:MAX_DIAGNOSTICS]
+    operations = list(_OPERATION.finditer(text))[:MAX_DIAGNOSTICS]
+    found: dict[int, Diagnostic] = {}
+    taken: set[int] = set()
+    for index, match in enumerate(messages):
+        stop = messages[index + 1].start() if index + 1 < len(messages) else len(text)
+        message = _message(text, match.end(), stop)
+        place = _location(text, match.start(), stop)
+        diagnostic = Diagnostic(message, None, _named_atom(message), place, _dsl(text, message))
+        operation = next((o for o in operations if match.end() <= o.start() < stop), None)
+        if operation is not None:
+            taken.add(operation.start())
+            diagnostic = _with_copy(diagnostic, text, operation, aliases, arch)
+        found[match.start()] = diagnostic
+    for operation in operations:
+        if operation.start() not in taken:
+            found[operation.start()] = _with_copy(Diagnostic(""), text, operation, aliases, arch)
+    return [found[at] for at in sorted(found)]
+
+
+def _with_copy(
+    diagnostic: Diagnostic, text: str, operation: re.Match[str], aliases: dict[str, str], arch: str
+) -> Diagnostic:
+    try:
+        return replace(diagnostic, copy=_copy(text, operation, aliases, arch))
+    except InputError as error:
+        return replace(diagnostic, problem=error.message)
+
+
+def _copy(text: str, operation: re.Match[str], aliases: dict[str, str], arch: str) -> Copy:
+    """The copy of the operation whose name is matched, from the types after its colon."""
+    following = _OPERATION.search(text, operation.end())
+    limit = following.start() if following else len(text)
+    at = span_end(text, operation.start(2), limit)
+    attributes = _ATTRIBUTES.match(text, at)
+    if attributes:
+        at = span_end(text, attributes.end() - len(attributes[0].lstrip()), limit)
+    colon = _COLON.match(text, at)
+    if colon is None:
+        raise InputError("the operation's types are missing")
+    end = span_end(text, colon.end(), limit)
+    types = [text[a:b].strip() for a, b in split_commas(text, colon.end() + 1, end - 1)]
+    types = [aliases.get(name, name) for name in types]
+    if len(types) not in (3, 4):
+        raise InputError(f"a copy has 3 or 4 operands, not {len(types)}")
+    atom: Atom | None = None
+    tiled: TiledCopy | None = None
+    if types[0].startswith("!cute.tiled_copy"):
+        tiled = parse_tiled_copy(types[0])
+        atom = tiled.atom
+    else:
+        atom = parse_atom(types[0])
+    pred = parse_memref(types[3]) if len(types) == 4 else None
+    op = "copy_atom_call" if operation[1] else "copy"
+    return Copy(atom, parse_memref(types[1]), parse_memref(types[2]), pred, tiled, op=op, arch=arch)
+
+
+def _aliases(text: str) -> dict[str, str]:
+    """`!name = !cute....<...>` lines, as MLIR prints long types."""
+    found: dict[str, str] = {}
+    for match in _ALIAS.finditer(text):
+        opening = text.find("<", match.end(), match.end() + 200)
+        if opening >= 0 and len(found) < MAX_DIAGNOSTICS:
+            try:
+                found[match[1]] = text[match.end() : span_end(text, opening)]
+            except InputError:
+                continue
+    return found
+
+
+def _message(text: str, start: int, stop: int) -> str:
+    """The message that begins at `start`, on one line."""
+    end = _END.search(text, start, min(stop, start + 1000))
+    return " ".join(text[start : end.start() if end else min(stop, start + 1000)].split())
+
+
+def _location(text: str, at: int, stop: int) -> str | None:
+    """The user's "file:line" of the message at `at`."""
+    lead = text[max(0, at - 1500) : at]
+    found = _LOCATION.search(lead)
+    if found is None:
+        arrows = list(_ARROW.finditer(lead))
+        found = arrows[-1] if arrows else None
+    if found is None:
+        found = _CALL_STACK.search(text, at, min(stop, at + 5000))
+    if found is None or "nvidia_cutlass_dsl" in found[1]:
+        return None
+    return f"{found[1]}:{found[2]}"
+
+
+def _named_atom(message: str) -> Atom | None:
+    found = _QUOTED_ATOM.search(message)
+    if found is None:
+        return None
+    try:
+        return parse_atom(found[1])
+    except InputError:
+        return None
+
+
+def _dsl(text: str, message: str) -> str | None:
+    """Which DSL versions print so; the wording changed between 4.3.5 and 4.5.0, and again by 4.8.1."""
+    package = _PACKAGE.search(text)
+    if package:
+        return package[1]
+    if "error[INTERNAL]" in text:
+        return "4.8"
+    squeezed = _squeezed(message)
+    if "ptralignment(" in squeezed:
+        return "4.5 or later"
+    return "before 4.5" if "ptralignmentdoesnotmeet" in squeezed else None

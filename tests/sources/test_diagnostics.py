@@ -1,0 +1,251 @@
+"""Real compiler output of DSL 4.0 to 4.8, as it comes out of terminals, test runners and CI logs."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.errors import InputError
+from layoutcheck.sources.diagnostics import Diagnostic, copies_from_error, read_diagnostics
+from layoutcheck.sources.messages import explain
+
+DATA = Path(__file__).parents[1] / "data" / "errors"
+SAMPLES = sorted(path.stem for path in DATA.glob("*.txt"))
+RED = "\x1b[91m\x1b[1m"
+
+
+def sample(name: str) -> str:
+    return (DATA / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def squeezed(found: list[Diagnostic]) -> list[tuple[object, ...]]:
+    return [("".join(d.message.split()), d.copy, d.location, str(d.atom), d.dsl) for d in found]
+
+
+def prefixed(prefix: str) -> Callable[[str], str]:
+    return lambda text: "\n".join(prefix + line for line in text.split("\n"))
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def wrapped(width: int) -> Callable[[str], str]:
+    def wrap(text: str) -> str:
+        lines = plain(text).split("\n")
+        return "\n".join(line[i : i + width] for line in lines for i in range(0, max(1, len(line)), width))
+
+    return wrap
+
+
+def tmux(text: str) -> str:
+    return "\n".join(f"│{line.ljust(72)}│" for line in wrapped(72)(text).split("\n"))
+
+
+def test_a_message_with_types_gives_the_copy() -> None:
+    (found,) = read_diagnostics(sample("4.3.5_cp_async_alignment"))
+    assert found.copy is not None and found.copy.tiled is not None
+    assert str(found.copy.src) == '!cute.memref<bf16, gmem, align<16>, "((8,1),(1,4)):((1,0),(0,2048))">'
+    assert str(found.copy.dst) == '!cute.memref<bf16, smem, "((8,1),(1,4)):((64,0),(0,16))">'
+    assert str(found.copy.atom) == "!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>"
+    assert str(found.copy.tiled).endswith(
+        'layout_copy_tv = <"((16,16),8):((128,8),1)">, tiler_mn = <"[128:1;16:1]">>'
+    )
+    assert found.message.endswith("ptr alignment does not meet requirement")
+    assert found.location == "/home/me/kernels/load.py:29"
+    assert found.dsl == "before 4.5"
+
+
+def test_a_message_alone_gives_its_atom() -> None:
+    (found,) = read_diagnostics(sample("4.8.1_cp_async_alignment"))
+    assert found.copy is None
+    assert str(found.atom) == "!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>"
+    assert found.message == (
+        "dst ptr alignment (16 bits) does not meet requirement (128 bits) of atom "
+        "'!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>'"
+    )
+    assert (found.location, found.dsl) == (None, "4.8")
+
+
+def test_the_source_line_is_found_where_the_compiler_prints_it() -> None:
+    for name in ("4.8.1_cp_async_alignment_lineinfo", "4.8.1_cp_async_alignment_debug", "4.2.1_size"):
+        (found,) = read_diagnostics(sample(name))
+        assert found.location is not None and re.fullmatch(r"/home/me/kernels/load\.py:\d+", found.location)
+
+
+def test_a_repeated_error_is_one_diagnostic() -> None:
+    text = sample("4.8.1_cp_async_alignment_stacktrace")
+    assert text.count("'cute.copy' op") == 2  # once with its types, once in the summary
+    (found,) = read_diagnostics(text)
+    assert found.copy is not None
+
+
+def test_several_errors_in_one_paste() -> None:
+    text = (
+        sample("4.3.5_size")
+        + "\n$ python other.py\n"
+        + sample("4.8.1_cp_async_width")
+        + sample("4.5.0_memory_space")
+    )
+    assert read_diagnostics(text)[0].message.startswith("expects same size")
+    assert len(read_diagnostics(text)) == 3
+    assert len(copies_from_error(text)) == 2
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_sample_is_understood(name: str) -> None:
+    (found,) = read_diagnostics(sample(name))
+    assert found.problem is None
+    assert explain(found.message) is not None
+    with_types = "see current operation" in sample(name)
+    assert (found.copy is not None) == with_types
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize(
+    "mangle",
+    [
+        plain,
+        wrapped(80),
+        wrapped(97),
+        tmux,
+        prefixed("E       "),
+        prefixed("[rank3]: "),
+        prefixed("2026-05-01T12:00:00.1234567Z "),
+        prefixed("2026-05-01 12:00:00,123 "),
+        prefixed("worker-1  | "),
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\n".join(line.rstrip() for line in wrapped(80)(text).split("\n")),
+        lambda text: f"{RED}{text}\x1b[0m",
+    ],
+    ids=[
+        "plain",
+        "80",
+        "97",
+        "tmux",
+        "pytest",
+        "torchrun",
+        "github",
+        "logging",
+        "compose",
+        "crlf",
+        "trimmed",
+        "red",
+    ],
+)
+def test_terminals_and_test_runners_change_nothing(name: str, mangle: Callable[[str], str]) -> None:
+    expected = squeezed(read_diagnostics(sample(name)))
+    found = squeezed(read_diagnostics(mangle(sample(name))))
+    if "autovec" in name:  # its only location is inside the DSL, and the call stack is what names it
+        expected, found = [d[:2] for d in expected], [d[:2] for d in found]
+    assert found == expected
+
+
+def test_printed_ir_and_aliases() -> None:
+    text = """
+    !rmem = !cute.memref<bf16, rmem, align<32>, "(8):(1)">
+    !memref_gmem_bf16_ = !cute.memref<bf16, gmem, align<16>, "(8):(1)">
+    !copy_simt = !cute_nvgpu.atom.universal_copy<bf16, 128 b>
+      cute.copy(%atom, %3, %4) : (!copy_simt, !memref_gmem_bf16_, !rmem)
+      cute.copy(%atom, %3, %4, %p) {x = 1 : i32} : (!copy_simt, !memref_gmem_bf16_,
+          !rmem, !cute.memref<i8, rmem, "(8):(1)">)
+      cute.copy_atom_call(%atom, %3, %4) : (!copy_simt, !memref_gmem_bf16_, !rmem) -> ()
+    """
+    found = read_diagnostics(text)
+    assert [d.message for d in found] == ["", "", ""]
+    assert [d.copy is not None and d.copy.op for d in found] == ["copy", "copy", "copy_atom_call"]
+    assert found[1].copy is not None and str(found[1].copy.pred) == '!cute.memref<i8, rmem, "(8):(1)">'
+
+
+def test_a_truncated_paste_says_what_is_broken() -> None:
+    text = sample("4.3.5_cp_async_alignment")
+    cut = text[: text.index("!cute.memref<bf16, smem") + 20]
+    (found,) = read_diagnostics(cut)
+    assert found.copy is None
+    assert found.problem is not None and "never closed" in found.problem
+    assert "ptr alignment" in found.message
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "operand", "evidence"),
+    [
+        (
+            "S ptr alignment (64 bits) does not meet requirement (128 bits) of atom",
+            "LC101",
+            "src",
+            {"have_bits": 64, "need_bits": 128},
+        ),
+        (
+            "expects dst ptr bit alignment to be divisible by copy_bits(128), but got 64",
+            "LC101",
+            "dst",
+            {"have_bits": 64, "need_bits": 128},
+        ),
+        ("cannot vectorize copy to 8 elements (static strides must match)", "LC102", None, {"elements": 8}),
+        (
+            "'cp_size' only supports (32, 64, 128), but got 16.",
+            "LC103",
+            None,
+            {"supported": "32,64,128", "need_bits": 16},
+        ),
+        (
+            "src expects global based memref, but got generic",
+            "LC104",
+            "src",
+            {"expected": "global", "space": "generic"},
+        ),
+        ("`src.rank() = 2` != `dst.rank() = 1`", "LC105", None, {}),
+        ("src and dst need to have the same element size", "LC106", None, {}),
+        ("expects pred to have compatible shape with: (1,(1)) but got", "LC107", None, {}),
+    ],
+)
+def test_what_a_message_means(
+    message: str, code: str, operand: str | None, evidence: dict[str, object]
+) -> None:
+    found = explain(message)
+    assert found is not None
+    assert (found.code, found.operand, found.evidence) == (code, operand, evidence)
+
+
+def test_an_unknown_message_is_not_explained() -> None:
+    assert explain("the moon is in the wrong house") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no cute.copy error"),
+        ("Segmentation fault (core dumped)", "no cute.copy error"),
+        ("error: unknown: 'cute.slice' op coord does not fit", "about cute.slice"),
+        ("\x00\xff" * 1000, "no cute.copy error"),
+    ],
+)
+def test_text_without_a_copy_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_diagnostics(text)
+
+
+def test_an_error_is_found_in_a_long_log() -> None:
+    noise = '2026-05-01 12:00:00 step 17 loss 3.25 (((( <<<< "quote\n' * 180_000
+    text = noise[: len(noise) // 2] + sample("4.3.5_size") + noise[len(noise) // 2 :]
+    assert len(text) > 9_000_000
+    start = time.perf_counter()
+    (found,) = read_diagnostics(text)
+    assert found.copy is not None
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize(
+    "unit", ["'cute.copy' op ", '"cute.copy"(%', "(", '"', "<", "cute.copy(%a) : (", "\x1b["]
+)
+def test_hostile_repetition_stays_fast(unit: str) -> None:
+    text = unit * (2_000_000 // len(unit))
+    start = time.perf_counter()
+    with contextlib.suppress(InputError):
+        read_diagnostics(text)
+    assert time.perf_counter() - start < 3

@@ -1,0 +1,273 @@
+"""Everything the DSL prints is read, and what is read prints the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.memref import SPACES, Memref
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.tiled import TiledCopy
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import (
+    Atom,
+    CpAsync,
+    LdMatrix,
+    OtherAtom,
+    RegisterCopy,
+    StMatrix,
+    UniversalCopy,
+)
+from layoutcheck.machine.dtypes import dtype
+from layoutcheck.sources.types import Defaults, parse_atom, parse_memref, parse_operand, parse_tiled_copy
+
+BF16 = dtype("bf16")
+BARE = Defaults(BF16, "smem", 128, Swizzle(3, 4, 3))
+PRINTED = (Path(__file__).parents[1] / "data" / "types.txt").read_text().splitlines()
+
+
+def parse(text: str) -> object:
+    if text.startswith("!cute_nvgpu.atom."):
+        return parse_atom(text)
+    return parse_operand(text)
+
+
+@pytest.mark.parametrize("text", PRINTED)
+def test_what_real_kernels_print_round_trips(text: str) -> None:
+    assert str(parse(text)) == text
+
+
+def test_real_kernels_hold_every_kind_of_operand() -> None:
+    kinds = {type(parse(text)) for text in PRINTED}
+    assert kinds >= {Memref, OtherOperand, TiledCopy, UniversalCopy, CpAsync, RegisterCopy, OtherAtom}
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("(128,64):(1,128)", '!cute.memref<bf16, smem, align<128>, S<3,4,3>, "(128,64):(1,128)">'),
+        ("( 128 , 64 )", '!cute.memref<bf16, smem, align<128>, S<3,4,3>, "(128,64):(1,128)">'),
+        (
+            "tensor<ptr<bf16, gmem, align<16>> o (128,64):(1,128)>",
+            '!cute.memref<bf16, gmem, align<16>, "(128,64):(1,128)">',
+        ),
+        (
+            "tensor<ptr<bf16, smem, align<128>, S<3,4,3>> o (64,64):(64,1)>",
+            '!cute.memref<bf16, smem, align<128>, S<3,4,3>, "(64,64):(64,1)">',
+        ),
+        ("tensor<ptr<bf16, smem, S<3,4,3>> o (64):(64)>", '!cute.memref<bf16, smem, S<3,4,3>, "(64):(64)">'),
+        (
+            "raw_ptr(0x00007f1c2be00000: f32, gmem, align<4>) o (8,4):(4,1)",
+            '!cute.memref<f32, gmem, align<4>, "(8,4):(4,1)">',
+        ),
+        (
+            "tensor(raw_ptr(0x00007f1c2be00000: f32, gmem, align<4>) o (2,2):(2,1), data=\n [[ 1.0, 2.0],\n])",
+            '!cute.memref<f32, gmem, align<4>, "(2,2):(2,1)">',
+        ),
+        (
+            "Tensor<0x00007ff1a6000000@gmem o (8,5):(5,1)>",
+            '!cute.memref<bf16, gmem, align<128>, S<3,4,3>, "(8,5):(5,1)">',
+        ),
+        (
+            "FakeTensor<Float16, (?, 64), (64, 1)>",
+            '!cute.memref<f16, smem, align<128>, S<3,4,3>, "(?,64):(64,1)">',
+        ),
+        ('!cute.memref<bf16, "(8):(1)">', '!cute.memref<bf16, generic, "(8):(1)">'),
+        ('!cute.memref<bf16, smem, "S<2,4,3>", "(8):(1)">', '!cute.memref<bf16, smem, S<2,4,3>, "(8):(1)">'),
+        (
+            "!cute.memref<bf16, smem, (8,?{i64 div=4}):(1,?)>",
+            '!cute.memref<bf16, smem, "(8,?{i64 div=4}):(1,?)">',
+        ),
+        (
+            '!cute.memref<bf16,\n      smem,\n  align<16>, "(8,\n 4):(1,8)">',
+            '!cute.memref<bf16, smem, align<16>, "(8,4):(1,8)">',
+        ),
+    ],
+)
+def test_forms_of_a_tensor(text: str, printed: str) -> None:
+    if text.startswith("Tensor<"):  # an address says where the tensor is, not that its pointer is swizzled
+        assert parse_memref(text, BARE).space == "gmem"
+    assert str(parse_memref(text, BARE)) == printed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '!cute.coord_tensor<"(0,0)", "(8,8):(1@0,1@1)">',
+        "tensor<(0,0) o (64,64):(1@0,1@1)>",
+        '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1):(0,0)">',
+        '!cute.memref<bf16, smem, "S<3,4,3> o 0 o (8,8):(8,1)">',
+        '!cute.memref<!cute.ptr<bf16, gmem>, smem, "(8):(1)">',
+    ],
+)
+def test_operands_that_are_no_plain_tensor_keep_their_text(text: str) -> None:
+    operand = parse_memref(text)
+    assert isinstance(operand, OtherOperand)
+    assert str(operand) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "caret"),
+    [
+        ("(8,8", "unbalanced parentheses", ""),
+        ("(8,8)):(1,8)", "unexpected text", ")"),
+        ("(8,4):(1,(4,2))", "shape and stride do not match", "(1,(4,2))"),
+        ("(0,4):(1,4)", "at least 1, not 0", "(0,4):(1,4)"),
+        ("(8,-1)", "at least 1, not -1", "(8,-1)"),
+        ("(8):(1@0)", "maps to coordinates", "(8):(1@0)"),
+        ("S<3,4,3> o 0 o (8,8):(8,1)", "no composed layout", "S<3,4,3> o 0 o (8,8):(8,1)"),
+        ("hello", "not a tensor", "h"),
+        ("", "nothing to read", ""),
+        ("(" * 5000, "nested more than 32 deep", "("),
+        ('!cute.memref<bf17, smem, "(8):(1)">', "unknown element type 'bf17'", "bf17"),
+        ('!cute.memref<bf16, shmem, "(8):(1)">', "unknown fact about a pointer", "s"),
+        ('!cute.memref<bf16, smem, align<0>, "(8):(1)">', "an alignment of 0", "align<0>"),
+        ("!cute.memref<bf16, smem", "'<' is never closed", "<"),
+        ('!cute.memref<bf16, smem, "(8):(1)', "a quote that never ends", '"'),
+        ('!cute.layout<"(8):(1)">', "a layout type says neither", "!"),
+        ("ptr<bf16, gmem>", "a pointer without a layout", "p"),
+        ("!cute.ptr<bf16, gmem>", "a pointer without a layout", "!"),
+        ("\x00\xff\x1b[31m", "not a tensor", "\x00"),
+        ("(9" + "9" * 30 + ")", "more than 64 bits", "9" * 31),
+    ],
+)
+def test_bad_tensors_show_the_place(text: str, message: str, caret: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_memref(text, BARE)
+    error = caught.value
+    assert message in error.message
+    if error.text is not None:
+        assert error.text[error.start : error.end] == caret
+
+
+def test_a_bare_layout_needs_an_element_type() -> None:
+    with pytest.raises(InputError, match="the element type of src is not given"):
+        parse_memref("(8):(1)", Defaults(name="src"))
+
+
+def test_a_huge_operand_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match="characters are too many for one operand"):
+        parse_memref("(8):(1)" * 1_000_000, BARE)
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("cp.async", "!cute_nvgpu.atom.simt_async_copy<bf16, cache = always, 64 b>"),
+        ("cp.async.cg", "!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 64 b>"),
+        ("CP.ASYNC.CA.128", "!cute_nvgpu.atom.simt_async_copy<bf16, cache = always, 128 b>"),
+        ("universal", "!cute_nvgpu.atom.universal_copy<bf16, 64 b>"),
+        ("auto", "!cute_nvgpu.atom.universal_copy<bf16>"),
+        ("universal.32", "!cute_nvgpu.atom.universal_copy<bf16, 32 b>"),
+        ("r2s", "!cute_nvgpu.atom.r2s<bf16 copy_bits = 64>"),
+        ("CopyG2SOp", "!cute_nvgpu.atom.simt_async_copy<bf16, cache = always, 64 b>"),
+        (
+            "ldmatrix.x4.trans",
+            '!cute_nvgpu.atom.ldsm<val_type = bf16, mode = <"(8,8)">, sz_pattern = u16, num_matrices = 4, t>',
+        ),
+        ("stmatrix.x2", '!cute_nvgpu.atom.stsm<bf16, mode = <"(8,8)">, num_matrices = 2, n>'),
+    ],
+)
+def test_short_names_of_atoms(name: str, printed: str) -> None:
+    assert str(parse_atom(name, BF16, 64)) == printed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cp.asink", "unknown atom 'cp.asink'"),
+        ("ldmatrix.x3", "unknown option"),
+        ("!cute_nvgpu.atom.universal_copy<bf16; 128 b>", "unexpected text in the atom"),
+        ("!cute_nvgpu.atom.universal_copy<bf99, 128 b>", "unknown element type"),
+        ("!cute_nvgpu.atom.simt_async_copy<bf16, cache = warm, 128 b>", "unknown cache mode 'warm'"),
+        ("!cute_nvgpu.atom.universal_copy<bf16, 128 b", "never closed"),
+        ("!cute_nvgpu.mma<bf16>", "unexpected text"),
+    ],
+)
+def test_bad_atoms(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_atom(text, BF16)
+
+
+def test_an_unknown_family_or_attribute_keeps_its_text() -> None:
+    for text in (
+        "!cute_nvgpu.atom.frobnicate<bf16, <deep, (1)>>",
+        "!cute_nvgpu.atom.universal_copy<bf16, 128 b, colour = red>",
+    ):
+        atom = parse_atom(text)
+        assert isinstance(atom, OtherAtom)
+        assert str(atom) == text
+
+
+# Any value prints to a text that reads back as the same value.
+
+leaves = st.one_of(
+    st.integers(1, 4096), st.builds(Dynamic, st.sampled_from([1, 2, 8]), st.sampled_from([32, 64]))
+)
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> Layout:
+    shape = draw(st.recursive(leaves, lambda t: st.lists(t, min_size=1, max_size=3).map(tuple), max_leaves=6))
+
+    def strides(t: object) -> object:
+        if isinstance(t, tuple):
+            return tuple(strides(a) for a in t)
+        return draw(st.one_of(st.integers(-512, 512), leaves))
+
+    return Layout(shape, strides(shape))
+
+
+dtypes = st.sampled_from(
+    [dtype(name) for name in ("bf16", "f32", "f8E4M3FN", "f4E2M1FN", "i8", "i1", "tf32", "ui8")]
+)
+swizzles = st.builds(
+    Swizzle, st.integers(0, 3), st.integers(0, 6), st.one_of(st.integers(3, 5), st.integers(-5, -3))
+)
+widths = st.sampled_from([8, 16, 32, 64, 128, 256])
+atoms: st.SearchStrategy[Atom] = st.one_of(
+    st.builds(UniversalCopy, dtypes, st.one_of(st.just(0), widths)),
+    st.builds(
+        CpAsync, dtypes, widths, st.sampled_from(["always", "global", "streaming", "last_use", "none"])
+    ),
+    st.builds(
+        RegisterCopy,
+        st.sampled_from(["g2r", "r2g", "s2r", "r2s"]),
+        dtypes,
+        widths,
+        st.sampled_from([(), (("mem_order", "relaxed"), ("mem_scope", "gpu"))]),
+    ),
+    st.builds(LdMatrix, dtypes, st.sampled_from([1, 2, 4]), st.booleans(), st.just((16, 8)), st.just("u8")),
+    st.builds(StMatrix, dtypes, st.sampled_from([1, 2, 4]), st.booleans()),
+)
+
+
+@given(
+    st.builds(
+        Memref,
+        dtypes,
+        st.sampled_from(SPACES),
+        layouts(),
+        st.one_of(st.none(), st.integers(1, 4096)),
+        st.one_of(st.none(), swizzles),
+    )
+)
+def test_memrefs_round_trip(memref: Memref) -> None:
+    assert parse_memref(str(memref)) == memref
+
+
+@given(atoms)
+def test_atoms_round_trip(atom: Atom) -> None:
+    assert parse_atom(str(atom)) == atom
+
+
+@given(atoms, layouts(), st.lists(layouts(), min_size=1, max_size=3))
+def test_tiled_copies_round_trip(atom: Atom, layout: Layout, tiler: list[Layout]) -> None:
+    tiled = TiledCopy(atom, layout, tuple(tiler))
+    assert parse_tiled_copy(str(tiled)) == tiled
