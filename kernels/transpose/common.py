@@ -59,9 +59,9 @@ def divisible(value: cutlass.Int64, by: cutlass.Constexpr) -> cutlass.Int64:
 
 @cute.jit
 def tile_grid(xt: cute.Tensor):
-    """One block a tile: N along x, M along y. The variants want M and N to be multiples of the tile."""
+    """One block a tile, M along x and N along y. M and N have to be multiples of the tile."""
     n, m = xt.shape
-    return n // N_TILE, m // M_TILE, 1
+    return m // M_TILE, n // N_TILE, 1
 
 
 @cute.jit

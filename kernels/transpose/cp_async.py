@@ -27,7 +27,7 @@ from kernels.transpose.common import (
 def transpose_in_load(xt: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy):
     """`tiled` carries one tile into K-major shared memory, the transpose; its rows then go to `y`."""
     tid, _, _ = cute.arch.thread_idx()
-    bn, bm, _ = cute.arch.block_idx()
+    bm, bn, _ = cute.arch.block_idx()
     tile = cute.make_layout((N_TILE, M_TILE), stride=(M_TILE, 1))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(xt.element_type, tile, byte_alignment=16)
     if tid < tiled.size:
@@ -44,7 +44,7 @@ def transpose_in_load(xt: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy):
 def transpose_after_load(xt: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy):
     """`tiled` carries one tile into N-major shared memory, as in global memory; each thread gathers rows of `y`."""
     tid, _, _ = cute.arch.thread_idx()
-    bn, bm, _ = cute.arch.block_idx()
+    bm, bn, _ = cute.arch.block_idx()
     tile = cute.make_layout((N_TILE, M_TILE), stride=(1, N_TILE))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(xt.element_type, tile, byte_alignment=16)
     mine = tiled.get_slice(tid)

@@ -25,6 +25,7 @@ class Exchange(NamedTuple):
     group: int = 0
     load: str = "no_allocate"
     store: str = "streaming"
+    flat: bool = False
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -46,6 +47,9 @@ def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     tid, _, _ = cute.arch.thread_idx()
     bx, tile_n, bz = cute.arch.block_idx()
     tile_m = bx + bz * plan.group
+    if cutlass.const_expr(plan.flat):
+        tiles_m = (xt.shape[1] + plan.tile[1] - 1) // plan.tile[1]
+        tile_n, tile_m = bx // tiles_m, bx % tiles_m
     n_tile, m_tile = plan.tile
     n_blocks, m_blocks = plan.blocks
     n8, m8 = tid % n_blocks, tid // n_blocks
@@ -90,6 +94,8 @@ def build_exchange(plan: Exchange = DEFAULT) -> Kernel:
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt, yt = transpose_view(x), transpose_view(y)
         grid = strips(xt, plan.tile, plan.group)
+        if cutlass.const_expr(plan.flat):
+            grid = (grid[0] * grid[1], 1, 1)
         transpose_tile(xt, yt, plan).launch(grid=grid, block=(plan.threads, 1, 1), stream=stream)
 
     return Kernel(host, fake_args())

@@ -23,7 +23,7 @@ from kernels.transpose.common import (
 def staged(xt: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy):
     """`tiled` reads one tile into registers; each element then goes to its own place in K-major shared memory."""
     tid, _, _ = cute.arch.thread_idx()
-    bn, bm, _ = cute.arch.block_idx()
+    bm, bn, _ = cute.arch.block_idx()
     tile = cute.make_layout((N_TILE, M_TILE), stride=(M_TILE, 1))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(xt.element_type, tile, byte_alignment=16)
     mine = tiled.get_slice(tid)
