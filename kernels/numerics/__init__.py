@@ -1,0 +1,1 @@
+"""Kernels that confirm layoutcheck.numerics on a GPU."""

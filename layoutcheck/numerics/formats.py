@@ -1,0 +1,213 @@
+"""Floating-point formats as raw encodings: decode to exact values, round exact values, encode.
+
+Every value of every format here is a float64, and so is every sum a tensor core forms before it rounds:
+float64 is the exact carrier throughout, and the only roundings are those written out in `round_to`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layoutcheck.errors import InputError
+from layoutcheck.machine.dtypes import dtype
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Raw = NDArray[Any]
+
+ZERO_EXPONENT = -8000  # exponent given to a zero: twice it still fits int16, and it never wins a maximum
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A binary format: `bits` of container, `fraction_bits` stored, exponent range of its normal numbers.
+
+    `container_shift` low bits of the container are ignored (tf32: 13). `infinities` is False for e4m3, whose
+    only special is NaN (all ones) and whose top binade holds numbers.
+    """
+
+    name: str
+    bits: int
+    exponent_bits: int
+    fraction_bits: int
+    infinities: bool = True
+    container_shift: int = 0
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def precision(self) -> int:
+        """Significand bits, the hidden one included."""
+        return self.fraction_bits + 1
+
+    @property
+    def bias(self) -> int:
+        """Exponent bias."""
+        return (1 << (self.exponent_bits - 1)) - 1
+
+    @property
+    def min_exponent(self) -> int:
+        """Exponent of the smallest normal number; subnormals share it, with a significand below 1."""
+        return 1 - self.bias
+
+    @property
+    def max_exponent(self) -> int:
+        """Exponent of the largest number."""
+        return self.bias + (0 if self.infinities else 1)
+
+    @property
+    def largest(self) -> float:
+        """The largest finite value."""
+        top = 2 - 2.0**-self.fraction_bits if self.infinities else 2 - 2.0 ** (1 - self.fraction_bits)
+        return float(top * 2.0**self.max_exponent)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest positive value, a subnormal."""
+        return float(2.0 ** (self.min_exponent - self.fraction_bits))
+
+    @property
+    def unit_roundoff(self) -> float:
+        """Largest relative error of one rounding to nearest: 2^-precision."""
+        return float(2.0**-self.precision)
+
+    @property
+    def raw_dtype(self) -> np.dtype[Any]:
+        """The unsigned integer type of the encodings."""
+        return np.dtype(f"u{self.bits // 8}")
+
+    @property
+    def nan(self) -> int:
+        """The NaN that tensor cores return: every bit but the sign set."""
+        return (1 << (self.bits - 1)) - 1
+
+    def check(self, raw: ArrayLike, what: str) -> Raw:
+        """`raw` as an array of this format's encodings; InputError where it is not one."""
+        array = np.asarray(raw)
+        if array.dtype.kind == "i" and array.size and array.min() >= 0:
+            array = array.astype(np.uint64)
+        if array.dtype.kind != "u" and array.size:
+            raise InputError(
+                f"{what}: raw {self} encodings are unsigned integers, not {array.dtype}",
+                expected=f"an array of {self.raw_dtype} (encode(values, '{self}') makes one)",
+            )
+        if array.size and array.dtype.itemsize * 8 > self.bits and int(array.max()) >> self.bits:
+            raise InputError(f"{what}: {int(array.max()):#x} is no {self.bits}-bit {self} encoding")
+        return array.astype(self.raw_dtype, copy=False)
+
+    def decode(self, raw: ArrayLike) -> Floats:
+        """The values, exactly; NaN and infinities included. The sign of a zero is kept."""
+        return self._table()[self.check(raw, "decode")] if self.bits <= 16 else self._decode(raw)
+
+    def _decode(self, raw: ArrayLike) -> Floats:
+        code = self.check(raw, "decode").astype(np.int64)
+        fraction = (code >> self.container_shift) & ((1 << self.fraction_bits) - 1)
+        stored = (code >> (self.container_shift + self.fraction_bits)) & ((1 << self.exponent_bits) - 1)
+        significand = fraction + np.where(stored > 0, 1 << self.fraction_bits, 0)
+        value = np.ldexp(
+            significand.astype(np.float64), np.maximum(stored, 1) - self.bias - self.fraction_bits
+        )
+        all_ones = stored == (1 << self.exponent_bits) - 1
+        if self.infinities:
+            value = np.where(all_ones, np.where(fraction == 0, np.inf, np.nan), value)
+        else:
+            value = np.where(all_ones & (fraction == (1 << self.fraction_bits) - 1), np.nan, value)
+        return np.where(code >> (self.bits - 1) == 1, -value, value)
+
+    def _table(self) -> Floats:
+        return _decoded_table(self)
+
+    def encode(self, values: ArrayLike, rounding: str = "RNE") -> Raw:
+        """The encodings of `values` rounded to this format ("RNE" or "RZ"); NaN becomes `self.nan`.
+
+        RNE overflows to infinity (e4m3: to NaN), RZ to infinity too, as tensor cores do (facts: MMA-Sim).
+        """
+        value = round_to(np.asarray(values, np.float64), self, rounding)
+        special = ~np.isfinite(value)
+        magnitude = np.abs(np.where(special, 0.0, value))
+        exponent = np.maximum(np.frexp(magnitude)[1] - 1, self.min_exponent)
+        significand = np.ldexp(magnitude, self.fraction_bits - exponent).astype(np.int64)
+        stored = np.where(significand >> self.fraction_bits, exponent + self.bias, 0).astype(np.int64)
+        code = (stored << self.fraction_bits) + (significand & ((1 << self.fraction_bits) - 1))
+        code <<= self.container_shift
+        if special.any():
+            infinity = ((1 << self.exponent_bits) - 1) << (self.fraction_bits + self.container_shift)
+            code = np.where(np.isinf(value), infinity if self.infinities else self.nan, code)
+            code = np.where(np.isnan(value), self.nan, code)
+        sign = np.signbit(value) & ~np.isnan(value)
+        raw: Raw = (code + (sign.astype(np.int64) << (self.bits - 1))).astype(self.raw_dtype)
+        return raw
+
+
+@cache
+def _decoded_table(fmt: Format) -> Floats:
+    table = fmt._decode(np.arange(1 << fmt.bits, dtype=fmt.raw_dtype))
+    table.setflags(write=False)
+    return table
+
+
+FORMATS = {
+    "f32": Format("f32", 32, 8, 23),
+    "tf32": Format("tf32", 32, 8, 10, container_shift=13),
+    "bf16": Format("bf16", 16, 8, 7),
+    "f16": Format("f16", 16, 5, 10),
+    "f8E5M2": Format("f8E5M2", 8, 5, 2),
+    "f8E4M3FN": Format("f8E4M3FN", 8, 4, 3, infinities=False),
+}
+
+
+def fmt(name: str | Format) -> Format:
+    """The format of that name, in any spelling of `layoutcheck.machine.dtypes`; InputError otherwise."""
+    if isinstance(name, Format):
+        return name
+    canonical = dtype(name).name
+    if canonical not in FORMATS:
+        raise InputError(
+            f"no arithmetic is modelled for {canonical}", expected=f"one of {', '.join(FORMATS)}"
+        )
+    return FORMATS[canonical]
+
+
+def exponents(values: Floats, format_: Format) -> NDArray[np.int16]:
+    """Exponents as the hardware sees them: subnormals have the format's minimum, zeros ZERO_EXPONENT.
+
+    Values that are not finite count as zeros (the caller treats them apart).
+    """
+    found = np.frexp(np.where(np.isfinite(values), values, 0.0))
+    exponent = np.maximum(found[1] - 1, format_.min_exponent)
+    return np.where(found[0] == 0, ZERO_EXPONENT, exponent).astype(np.int16)
+
+
+def round_to(values: Floats, format_: Format, rounding: str = "RNE", precision: int | None = None) -> Floats:
+    """`values` rounded to `format_` (or to fewer significand bits, `precision`), as float64.
+
+    "RNE" rounds to nearest, ties to even; "RZ" cuts. A result above the largest finite value is an infinity
+    either way (NaN for e4m3 under RNE). Subnormals are rounded at the format's smallest step.
+    """
+    if rounding not in ("RNE", "RZ"):
+        raise InputError(f"unknown rounding '{rounding}'", expected="RNE or RZ")
+    bits = format_.precision if precision is None else precision
+    result: Floats
+    exponent = np.maximum(np.frexp(values)[1] - 1, format_.min_exponent)
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = np.ldexp(values, bits - 1 - exponent)
+        result = np.ldexp(np.rint(steps) if rounding == "RNE" else np.trunc(steps), exponent - bits + 1)
+    over = np.abs(result) > format_.largest
+    if over.any():
+        result = np.where(over, np.copysign(np.inf if format_.infinities else np.nan, result), result)
+    return result
+
+
+def ulp(values: ArrayLike, format_: Format | str) -> Floats:
+    """The step of `format_` at each value: the gap to the next larger magnitude."""
+    format_ = fmt(format_)
+    magnitude = np.abs(np.asarray(values, np.float64))
+    exponent = np.clip(np.frexp(magnitude)[1] - 1, format_.min_exponent, format_.max_exponent)
+    step: Floats = np.ldexp(1.0, exponent - format_.fraction_bits)
+    return step

@@ -1,0 +1,142 @@
+"""Names of instructions: short ones, PTX, CuTe DSL atoms and operations, CUTLASS C++ atoms.
+
+The notations understood:
+
+mma.m16n8k16.f32.f16                                   ours: kind, shape, accumulator, inputs
+mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32      PTX
+wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2
+!cute_nvgpu.sm90.mma<64x8x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>
+MmaF16BF16Op(ab_dtype=<class '...Float16'>, acc_dtype=<class '...Float32'>, shape_mnk=(16, 8, 16))
+SM80_16x8x16_F32F16F16F32_TN
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from layoutcheck.errors import InputError
+from layoutcheck.numerics.formats import FORMATS, Format, fmt
+
+EXPECTED = "a name such as mma.m16n8k16.f32.f16, PTX, a CuTe atom, or SM80_16x8x16_F32F16F16F32_TN"
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What a name says: `kind` is "mma", "wgmma" or "tcgen05"; `a`, `b` and `accumulator` are formats."""
+
+    kind: str
+    m: int
+    n: int
+    k: int
+    a: Format
+    b: Format
+    accumulator: Format
+
+    @property
+    def name(self) -> str:
+        """The short name."""
+        inputs = _SHORT[self.a.name] + ("" if self.a is self.b else f".{_SHORT[self.b.name]}")
+        return f"{self.kind}.m{self.m}n{self.n}k{self.k}.{_SHORT[self.accumulator.name]}.{inputs}"
+
+
+_SHORT = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"} | {
+    name: name for name in FORMATS if not name.startswith("f8")
+}  # fmt: skip
+_TYPES = {"f64", "f32", "tf32", "bf16", "f16", "e4m3", "e5m2"}
+_CUTE = re.compile(
+    r"cute_nvgpu\.sm(\d+)\.mma<\s*(\d+)x(\d+)x(\d+)\s*,.*?elem_type = \((\w+), (\w+), (\w+)\)", re.DOTALL
+)
+_CPP_NAMES = "TF32|BF16|F16|F32|E4M3|E5M2"
+_CPP = re.compile(rf"SM(\d+)_(\d+)x(\d+)x(\d+)_(F32|F16)((?:{_CPP_NAMES}){{2,3}})(?:_|\b)", re.ASCII)
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)\Z")
+_OP_TYPE = r"<class '[\w.]*?(\w+)'>|(\w+)"
+_OP_FIELD = re.compile(
+    r"(ab_dtype|a_dtype|b_dtype|acc_dtype|A/B data type|A data type|B data type|Accumulator data type)"
+    rf"\s*=\s*(?:{_OP_TYPE})"
+)
+_OP_SHAPE = re.compile(
+    r"(?:shape_mnk|instruction_shape|Instruction shape MNK)\s*=\s*\(?\(?(\d+),\s*(\d+)(?:,\s*(\d+))?"
+)
+
+
+def _error(message: str, text: str, expected: str) -> InputError:
+    return InputError(message, text=text[:200], end=min(len(text), 200), expected=expected)
+
+
+def instruction(name: str) -> Instruction:
+    """The instruction that `name` names, in any of the notations above; InputError if none of them."""
+    text = name.strip()
+    for reader in (_cute, _operation, _cpp, _dotted):
+        found = reader(text)
+        if found is not None:
+            return _checked(found, text)
+    raise _error("no tensor-core instruction", name, EXPECTED)
+
+
+def _cute(text: str) -> Instruction | None:
+    found = _CUTE.search(text)
+    if not found:
+        return None
+    sm, m, n, k = (int(found[i]) for i in (1, 2, 3, 4))
+    a, b, accumulator = (fmt(found[i]) for i in (5, 6, 7))
+    return Instruction({90: "wgmma", 100: "tcgen05"}.get(sm, "mma"), m, n, k, a, b, accumulator)
+
+
+def _operation(text: str) -> Instruction | None:
+    fields = {match[1]: match[2] or match[3] for match in _OP_FIELD.finditer(text)}
+    shape = _OP_SHAPE.search(text)
+    if shape is None:
+        return None
+    if "TF32" in text[:40]:
+        fields = {"ab_dtype": "TFloat32", "acc_dtype": "Float32"}
+    try:
+        accumulator = fields.get("acc_dtype") or fields["Accumulator data type"]
+        both = fields.get("ab_dtype") or fields.get("A/B data type")
+        a = both or fields.get("a_dtype") or fields["A data type"]
+        b = both or fields.get("b_dtype") or fields["B data type"]
+    except KeyError as missing:
+        raise _error(f"an MMA operation without its {missing}", text, EXPECTED) from None
+    m, n = int(shape[1]), int(shape[2])
+    k = int(shape[3]) if shape[3] else 256 // fmt(a).bits
+    return Instruction("wgmma" if m == 64 else "mma", m, n, k, fmt(a), fmt(b), fmt(accumulator))
+
+
+def _cpp(text: str) -> Instruction | None:
+    found = _CPP.search(text)
+    if not found:
+        return None
+    sm, m, n, k = (int(found[i]) for i in (1, 2, 3, 4))
+    types = re.findall(_CPP_NAMES, found[6])
+    a, b = fmt(types[0]), fmt(types[1])
+    return Instruction(
+        {90: "wgmma", 100: "tcgen05"}.get(sm, "mma") if m >= 64 else "mma", m, n, k, a, b, fmt(found[5])
+    )
+
+
+def _dotted(text: str) -> Instruction | None:
+    tokens = text.split(".")
+    kind = tokens[0].strip().lower()
+    shapes = [_SHAPE.match(token) for token in tokens]
+    shape = next((found for found in shapes if found), None)
+    if kind not in ("mma", "wgmma", "tcgen05") or shape is None:
+        return None
+    types = [fmt(token) for token in tokens if token in _TYPES]
+    if not 2 <= len(types) <= 4:
+        raise _error("an instruction names its accumulator and its inputs", text, "m16n8k16.f32.f16")
+    a, b = types[1], types[2] if len(types) > 2 else types[1]
+    return Instruction(kind, int(shape[1]), int(shape[2]), int(shape[3]), a, b, types[0])
+
+
+def _checked(found: Instruction, text: str) -> Instruction:
+    if found.accumulator.name not in ("f32", "f16"):
+        raise _error(f"no tensor core accumulates in {found.accumulator}", text, "f32 or f16")
+    if found.a.name == "f32" or found.b.name == "f32":
+        raise _error("no tensor core multiplies f32", text, "tf32, f16, bf16, e4m3 or e5m2")
+    if found.a is not found.b and found.a.bits != 8:
+        raise _error("only the FP8 formats mix", text, "equal input types")
+    if found.k * found.a.bits not in (64, 128, 256):
+        raise _error(
+            f"no instruction has k = {found.k} for {found.a}", text, "k = 64, 128 or 256 bits of input"
+        )
+    return found

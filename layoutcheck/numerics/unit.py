@@ -1,0 +1,180 @@
+"""`unit(name, arch)`: a tensor-core instruction as a function on raw encodings, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from layoutcheck.errors import InputError
+from layoutcheck.numerics.block import Operand, block_fma, carried
+from layoutcheck.numerics.formats import Floats, Raw, fmt, round_to
+from layoutcheck.numerics.names import Instruction, instruction
+from layoutcheck.numerics.parameters import BlockFma, Known, family, known
+from layoutcheck.numerics.parameters import block_fma as block_rule
+
+_TILE = 1 << 14  # outputs computed at a time: their arrays then stay in the L2 cache
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """An instruction on an architecture: the block FMAs it is made of.
+
+    `groups` lists the k indices of each block in the order they are chained. With `add_c_last` the chain
+    starts from zero and c is added to its result by one IEEE addition (FP8 through `mma.sync` where the chip
+    has no FP8 unit of that kind: two HMMA, then FADD or HADD2).
+    """
+
+    instruction: Instruction
+    arch: str
+    rule: BlockFma
+    groups: tuple[tuple[int, ...], ...]
+    add_c_last: bool
+    known: Known
+
+    @property
+    def name(self) -> str:
+        """The short name, `mma.m16n8k16.f32.f16`."""
+        return self.instruction.name
+
+    @property
+    def k(self) -> int:
+        """Products per output of one instruction."""
+        return self.instruction.k
+
+    def with_rule(self, **changes: Any) -> Unit:
+        """The same unit with other parameters (`fraction_bits`, `rounding`, `block`, ...)."""
+        rule = replace(self.rule, **changes)
+        groups = _groups(self.k, rule.block) if "block" in changes else self.groups
+        return replace(self, rule=rule, groups=groups)
+
+    def describe(self) -> dict[str, Any]:
+        """The parameters, their status and source."""
+        rule = self.rule
+        return {
+            "unit": self.name,
+            "arch": self.arch,
+            "k": self.k,
+            "block": rule.block,
+            "fraction_bits": rule.fraction_bits,
+            "rounding": rule.rounding,
+            "result": f"{rule.accumulator}" if rule.precision in (24, 11) else f"e8m{rule.precision - 1}",
+            "anchor_floor": rule.anchor_floor,
+            "add_c_last": self.add_c_last,
+            "status": self.known.status,
+            "source": self.known.source,
+        }
+
+    def fma(self, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Raw:
+        """d = a . b + c for raw encodings: a and b of shape (..., k), c and the result of shape (...).
+
+        Raises InputError where a shape does not fit or an array does not hold encodings.
+        """
+        left, right = self._inputs(a, b)
+        addend = self.rule.accumulator.decode(self.rule.accumulator.check(c, "c"))
+        if left.shape[-1] != self.k or right.shape[-1] != self.k:
+            raise InputError(
+                f"{self.name} multiplies {self.k} pairs, not {left.shape[-1]} by {right.shape[-1]}"
+            )
+        try:
+            shape = np.broadcast_shapes(left.shape[:-1], right.shape[:-1], addend.shape)
+        except ValueError:
+            raise InputError(f"shapes {left.shape}, {right.shape} and {addend.shape} do not fit") from None
+        left, right = (np.broadcast_to(x, (*shape, self.k)).reshape(-1, self.k).T for x in (left, right))
+        one, other = Operand.of(left, self.instruction.a), Operand.of(right, self.instruction.b)
+        result = self._chain(one, other, np.broadcast_to(addend, shape).ravel())
+        return self.rule.accumulator.encode(result.reshape(shape))
+
+    def matmul(self, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None) -> Raw:
+        """D = A B + C as a chain of this instruction over K, raw encodings: (M, K), (K, N), (M, N) or None.
+
+        A last, partial step is filled with zeros, as kernels do. Raises InputError on shapes that do not fit.
+        """
+        left, right = self._inputs(a, b)
+        if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
+            raise InputError(f"matmul needs (M, K) and (K, N), not {left.shape} and {right.shape}")
+        shape = (left.shape[0], right.shape[1])
+        start = np.zeros(shape)
+        if c is not None:
+            start = self.rule.accumulator.decode(self.rule.accumulator.check(c, "C"))
+            if start.shape != shape:
+                raise InputError(f"C has shape {start.shape}, not {shape}")
+        return self.rule.accumulator.encode(self.chain(left, right, start))
+
+    def chain(self, a: Floats, b: Floats, c: Floats) -> Floats:
+        """`matmul` on values instead of encodings; each must be a value of its format."""
+        steps = -(-a.shape[1] // self.k)
+        short = steps * self.k - a.shape[1]
+        if short:
+            a, b = np.pad(a, ((0, 0), (0, short))), np.pad(b, ((0, short), (0, 0)))
+        left, right = carried(
+            Operand.of(np.ascontiguousarray(a.T)[:, :, None], self.instruction.a),
+            Operand.of(np.ascontiguousarray(b)[:, None, :], self.instruction.b),
+            self.rule,
+        )
+        result = np.empty(c.shape)
+        rows = max(1, _TILE // max(c.shape[1], 1))
+        for first in range(0, c.shape[0], rows):
+            tile = slice(first, first + rows)
+            accumulator = c[tile]
+            for step in range(steps):
+                ks = slice(step * self.k, (step + 1) * self.k)
+                accumulator = self._step(left[ks, tile], right[ks], accumulator)
+            result[tile] = accumulator
+        return result
+
+    def _inputs(self, a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
+        return (
+            self.instruction.a.decode(self.instruction.a.check(a, "a")),
+            self.instruction.b.decode(self.instruction.b.check(b, "b")),
+        )
+
+    def _chain(self, a: Operand, b: Operand, c: Floats) -> Floats:
+        return self._step(*carried(a, b, self.rule), c)
+
+    def _step(self, a: Operand, b: Operand, c: Floats) -> Floats:
+        """One instruction."""
+        accumulator = np.zeros(c.shape) if self.add_c_last else c
+        for group in self.groups:
+            at = _as_slice(group)
+            accumulator = block_fma(a[at], b[at], accumulator, self.rule)
+        if not self.add_c_last:
+            return accumulator
+        with np.errstate(invalid="ignore"):
+            return round_to(accumulator + c, self.rule.accumulator, "RNE")
+
+
+def _as_slice(group: tuple[int, ...]) -> Any:
+    contiguous = group[-1] - group[0] + 1 == len(group)
+    return slice(group[0], group[-1] + 1) if contiguous else list(group)
+
+
+def _groups(k: int, block: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(range(start, min(start + block, k))) for start in range(0, k, block))
+
+
+def unit(name: str, arch: str = "sm_90a") -> Unit:
+    """The unit that `name` (see `layoutcheck.numerics.names`) is on `arch`.
+
+    Raises InputError for a name that is none, and for an instruction whose arithmetic nobody has measured.
+    """
+    named = instruction(name)
+    row = known(arch, named.kind, named.a)
+    rule = block_rule(row, named.accumulator, named.k)
+    if named.kind == "mma" and named.a.bits == 8 and family(arch) >= 90:
+        halves = [tuple(k for k in range(named.k) if k % 4 // 2 == half) for half in (0, 1)]
+        rule = replace(rule, block=named.k // 2)
+        return Unit(named, arch, rule, tuple(halves), add_c_last=True, known=row)
+    return Unit(named, arch, rule, _groups(named.k, rule.block), add_c_last=False, known=row)
+
+
+def encode(values: ArrayLike, format_: str) -> Raw:
+    """`values` rounded to nearest in `format_`, as raw encodings."""
+    return fmt(format_).encode(values)
+
+
+def decode(raw: ArrayLike, format_: str) -> Floats:
+    """The values of raw encodings of `format_`."""
+    return fmt(format_).decode(raw)
