@@ -101,6 +101,15 @@ def ceil_div(a: Int, b: Int) -> Int:
     return -(-a // b)
 
 
+def minimum(a: Int, b: Int) -> Int:
+    """min(a, b); of a dynamic minimum, what divides both."""
+    if isinstance(a, Dynamic) or isinstance(b, Dynamic):
+        if a == 1 or b == 1:  # extents are positive
+            return 1
+        return Dynamic(max(1, gcd(a, b)), max(bits(a), bits(b)))
+    return min(a, b)
+
+
 def mod(a: Int, b: Int) -> Int:
     """a mod b; static 0 where divisibility proves it."""
     if isinstance(a, Dynamic) or isinstance(b, Dynamic):

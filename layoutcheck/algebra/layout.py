@@ -13,7 +13,7 @@ from typing import Any
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import Basis
-from layoutcheck.algebra.integers import Dynamic, Int, add, mul
+from layoutcheck.algebra.integers import Dynamic, Int, add, floor_div, mod, mul
 from layoutcheck.errors import InputError
 
 
@@ -47,9 +47,9 @@ class Layout:
     @classmethod
     def trusted(cls, shape: Any, stride: Any) -> Layout:
         """A layout from parts already known to be valid (results of the algebra); nothing is checked."""
-        self = cls.__new__(cls)
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "stride", stride)
+        self: Layout = _new(cls)
+        _set_shape(self, shape)
+        _set_stride(self, stride)
         return self
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -92,6 +92,12 @@ class Layout:
         return all(map(_static_leaf, inttuple.flatten((self.shape, self.stride))))
 
 
+# The slots' own setters: they pass by the __setattr__ that keeps layouts immutable, and are the fastest way.
+_new: Any = object.__new__
+_set_shape: Any = vars(Layout)["shape"].__set__
+_set_stride: Any = vars(Layout)["stride"].__set__
+
+
 def _static_leaf(leaf: Any) -> bool:
     return not isinstance(leaf.value if isinstance(leaf, Basis) else leaf, Dynamic)
 
@@ -121,36 +127,61 @@ def compact_row_major(shape: Any) -> Any:
     return inttuple.unflatten(reversed(strides), shape)
 
 
-def idx2crd(index: int, shape: Any) -> Any:
-    """The coordinate of a linear index: idx2crd(5, (4,8)) = (1, 1). The last mode takes the excess."""
+def idx2crd(index: Any, shape: Any) -> Any:
+    """The coordinate of a linear index: idx2crd(5, (4,8)) = (1, 1). The last mode takes the excess.
+
+    A tuple is taken apart mode by mode; a negative index counts as the negated coordinate of its negation.
+    """
+    if type(index) is tuple:
+        if type(shape) is not tuple or len(index) != len(shape):
+            raise InputError(f"coordinate {text(index)} does not fit shape {text(shape)}")
+        return tuple(map(idx2crd, index, shape))
     if type(shape) is not tuple:
         return index
+    if type(index) is int and index < 0:
+        return _negated(idx2crd(-index, shape))
     out = []
     for s in shape[:-1]:
-        extent = inttuple.product(s)
-        if isinstance(extent, Dynamic):
-            raise InputError(f"an index has no coordinate in {text(shape)}: an extent is dynamic")
-        out.append(idx2crd(index % extent, s))
-        index //= extent
+        extent = s if type(s) is int else inttuple.product(s)
+        out.append(idx2crd(mod(index, extent), s))
+        index = floor_div(index, extent)
     if shape:
         out.append(idx2crd(index, shape[-1]))
     return tuple(out)
 
 
-def crd2idx(coord: Any, shape: Any, stride: Any) -> Any:
-    """The offset of a coordinate (an index into a mode is taken apart colexicographically)."""
+def _negated(coord: Any) -> Any:
+    return tuple(map(_negated, coord)) if type(coord) is tuple else mul(-1, coord)
+
+
+def crd2idx(coord: Any, shape: Any, stride: Any = None) -> Any:
+    """The offset of a coordinate (an index into a mode is taken apart colexicographically).
+
+    `shape` may be a Layout; without a stride it is compact. None counts as 0, as in a slice. Raises
+    InputError where the coordinate does not fit.
+    """
+    if stride is None:
+        stride = shape.stride if isinstance(shape, Layout) else compact_col_major(shape)
+    if isinstance(shape, Layout):
+        shape = shape.shape
+    return _offset(coord, shape, stride)
+
+
+def _offset(coord: Any, shape: Any, stride: Any) -> Any:
     if type(shape) is tuple:
         if type(coord) is not tuple:
+            if coord is None:
+                return 0
             coord = idx2crd(coord, shape)
         if len(coord) != len(shape):
             raise InputError(f"coordinate {text(coord)} does not fit shape {text(shape)}")
         out: Any = 0
         for c, s, d in zip(coord, shape, stride, strict=True):
-            out = plus(out, crd2idx(c, s, d))
+            out = plus(out, _offset(c, s, d))
         return out
     if type(coord) is tuple:
         raise InputError(f"coordinate {text(coord)} does not fit shape {text(shape)}")
-    return times(coord, stride)
+    return 0 if coord is None else times(coord, stride)
 
 
 def times(k: Int, stride: Any) -> Any:

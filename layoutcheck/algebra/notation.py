@@ -150,9 +150,7 @@ def read_layout(scan: Scanner) -> Layout:
         stride_start = scan.pos
         stride = read_tree(scan, "a stride", strides=True)
         if not congruent(shape, stride):
-            raise scan.error(
-                "shape and stride do not match", "the same nesting in both", start=stride_start
-            )
+            raise scan.error("shape and stride do not match", "the same nesting in both", start=stride_start)
     try:
         return Layout(shape, stride)
     except InputError as error:

@@ -1,0 +1,96 @@
+"""Modes as building blocks: joining, taking, grouping and flattening them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.basis import basis_of
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.errors import InputError
+
+UNIT = Layout.trusted(1, 0)
+
+
+def make_layout(*layouts: Layout) -> Layout:
+    """The layouts as the modes of one: result(c0, c1, ...) = layouts[0](c0) + layouts[1](c1) + ..."""
+    return Layout.trusted(tuple(a.shape for a in layouts), tuple(a.stride for a in layouts))
+
+
+def make_identity_layout(shape: Any) -> Layout:
+    """Every coordinate mapped to itself, in basis strides; an integral shape is simply n:1.
+
+    >>> print(make_identity_layout((2, (3, 4))))
+    (2,(3,4)):(1@0,(1@0@1,1@1@1))
+    """
+    return Layout(shape, basis_of(shape) if type(shape) is tuple else 1)
+
+
+def get(a: Layout, path: tuple[int, ...]) -> Layout:
+    """The mode at a path, outermost index first. Raises InputError where there is none."""
+    shape, stride = a.shape, a.stride
+    for i in path:
+        if type(shape) is not tuple or not 0 <= i < len(shape):
+            raise InputError(f"{a} has no mode {'.'.join(map(str, path))}")
+        shape, stride = shape[i], stride[i]
+    return Layout.trusted(shape, stride)
+
+
+def flatten_layout(a: Layout) -> Layout:
+    """All leaves as modes: ((2,3),4):((1,2),6) -> (2,3,4):(1,2,6). A single leaf stays as it is."""
+    if type(a.shape) is not tuple:
+        return a
+    return Layout.trusted(inttuple.flatten(a.shape), inttuple.flatten(a.stride))
+
+
+def select(a: Layout, modes: tuple[int, ...] | list[int]) -> Layout:
+    """The top-level modes of those numbers, in that order."""
+    return make_layout(*(get(a, (i,)) if type(a.shape) is tuple else a[i] for i in modes))
+
+
+def group_modes(a: Layout, begin: int, end: int | None = None) -> Layout:
+    """Modes [begin, end) grouped into one: (2,3,5) grouped 0..2 is ((2,3),5). Grouping none adds nothing."""
+    shape, stride = inttuple.wrap(a.shape), inttuple.wrap(a.stride)
+    end = len(shape) if end is None or end < 0 else end
+    if not 0 <= begin <= end <= len(shape):
+        raise InputError(f"cannot group modes {begin} to {end} of {a}, which has {len(shape)}")
+    return Layout.trusted(
+        (*shape[:begin], shape[begin:end], *shape[end:]), (*stride[:begin], stride[begin:end], *stride[end:])
+    )
+
+
+def append(a: Layout, mode: Layout = UNIT, up_to_rank: int | None = None) -> Layout:
+    """`a` with `mode` added last: once, or until it has `up_to_rank` modes (none, if it has them already)."""
+    have = inttuple.rank(a.shape)
+    missing = 1 if up_to_rank is None else up_to_rank - have
+    if missing <= 0:
+        return a
+    return Layout.trusted(
+        inttuple.wrap(a.shape) + (mode.shape,) * missing, inttuple.wrap(a.stride) + (mode.stride,) * missing
+    )
+
+
+def prepend(a: Layout, mode: Layout = UNIT, up_to_rank: int | None = None) -> Layout:
+    """`a` with `mode` added first: once, or until it has `up_to_rank` modes."""
+    have = inttuple.rank(a.shape)
+    missing = 1 if up_to_rank is None else up_to_rank - have
+    if missing <= 0:
+        return a
+    return Layout.trusted(
+        (mode.shape,) * missing + inttuple.wrap(a.shape), (mode.stride,) * missing + inttuple.wrap(a.stride)
+    )
+
+
+def zip_modes(a: Layout, b: Layout) -> Layout:
+    """Mode i of the result is (mode i of `a`, mode i of `b`); both have the same rank."""
+    shapes = zip(inttuple.wrap(a.shape), inttuple.wrap(b.shape), strict=True)
+    strides = zip(inttuple.wrap(a.stride), inttuple.wrap(b.stride), strict=True)
+    return Layout.trusted(tuple(shapes), tuple(strides))
+
+
+def map_modes(f: Any, a: Layout, profile: tuple[Any, ...], what: str) -> Layout:
+    """f(mode, profile[i]) on the first len(profile) modes; the others stay."""
+    modes = list(a.modes)
+    if len(profile) > len(modes):
+        raise InputError(f"{what} has {len(profile)} modes, more than the {len(modes)} of {a}")
+    return make_layout(*map(f, modes, profile), *modes[len(profile) :])
