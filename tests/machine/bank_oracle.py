@@ -1,4 +1,4 @@
-"""The bank and sector rules written a second time, slowly, with sets: what the numpy model is checked against."""
+"""The bank and sector rules written a second time, slowly, with sets: the judge of the numpy model."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def accesses(draw: st.DrawFn) -> tuple[list[int | None], int, str]:
 
 
 @given(accesses())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_numpy_model_is_the_rule(access: tuple[list[int | None], int, str]) -> None:
     lanes, width, op = access
     expected = oracle.wavefronts(lanes, width, op)
@@ -45,7 +45,7 @@ def test_the_numpy_model_is_the_rule(access: tuple[list[int | None], int, str]) 
 
 
 @given(st.lists(accesses(), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_a_batch_is_its_accesses_one_by_one(batch: list[tuple[list[int | None], int, str]]) -> None:
     _, width, op = batch[0]
     rows = [[at and at // (w // 8) * (width // 8) for at in lanes] for lanes, w, _ in batch]
@@ -111,7 +111,7 @@ def test_no_active_lane_costs_nothing() -> None:
 def test_bad_input_says_what_is_wrong(
     lanes: list[int], width: int, keywords: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(InputError, match="(?s).*") as error:
+    with pytest.raises(InputError) as error:
         shared_wavefronts(lanes, width, **keywords)
     assert message in str(error.value)
 

@@ -17,7 +17,7 @@ from tests.machine import bank_oracle as oracle
     st.sampled_from([8, 16, 32, 64, 128]),
     st.lists(st.one_of(st.none(), st.integers(0, 300)), min_size=32, max_size=32),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_numpy_model_is_the_rule(width: int, slots: list[int | None]) -> None:
     lanes = [None if slot is None else slot * width // 8 for slot in slots]
     cost = global_sectors(lanes, width)
