@@ -8,7 +8,12 @@ from typing import Any
 from layoutcheck.copies.as_dict import copy_to_dict
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
+from layoutcheck.rules import rules
+from layoutcheck.rules.drawing import drawing
+from layoutcheck.rules.effects import occurred
+from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.summary import execution_summary, inference
 
 SCHEMA_VERSION = 1
 
@@ -85,3 +90,55 @@ class Report:
             "fixes": [fix.to_dict() for fix in self.fixes],
             "obstacle": self.obstacle,
         }
+
+
+LAST = "LC200"  # heard only where nothing else explains what the machine does
+_ORDER = ("rejected", "wrong", "unknown", "slow", "note")  # worst first
+
+
+def check(copy: Copy) -> Report:
+    """The compiler's answer, the machine's, the cost, and what follows. Never raises for a valid Copy."""
+    return report(Facts(copy))
+
+
+def report(facts: Facts) -> Report:
+    """`check`, for a caller that keeps the facts."""
+    findings = find_all(facts)
+    return Report(
+        facts.copy,
+        verdict_of(facts, findings),
+        findings,
+        facts.prediction,
+        inference(facts),
+        execution_summary(facts),
+        drawing(facts),
+    )
+
+
+def find_all(facts: Facts) -> tuple[Finding, ...]:
+    """Every rule's findings, worst first; symptoms are left out where a cause explains them."""
+    found: list[Finding] = []
+    explained: set[str] = set()
+    seen = occurred(facts)
+    for rule in rules().values():
+        if rule.code == LAST or rule.symptoms:
+            continue
+        mine = list(rule.find(facts))
+        found += mine
+        if mine:
+            explained |= rule.explains
+    for rule in rules().values():
+        unexplained = rule.symptoms & seen - explained
+        if unexplained:
+            found += rule.find(facts)
+    if seen and not any(finding.severity == "wrong" for finding in found):
+        found += rules()[LAST].find(facts)
+    return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
+
+
+def verdict_of(facts: Facts, findings: tuple[Finding, ...]) -> str:
+    """The worst finding decides; what the compiler refuses is `rejected`, whatever else is said of it."""
+    severities = {finding.severity for finding in findings}
+    if facts.prediction.outcome in ("rejected", "aborts"):
+        return "rejected"
+    return next((s for s in _ORDER if s in severities and s != "note"), "legal")

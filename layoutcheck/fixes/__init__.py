@@ -1,1 +1,125 @@
-"""The fixes: strategies that turn a copy and its findings into repaired copies, each checked again."""
+"""The fixes: strategies that turn a copy and its findings into repaired copies, each checked again.
+
+One strategy a file; each has a `STRATEGY` name and `propose(facts)`, which yields drafts without asking
+whether they work. Here every draft's copies go through `check`, and only those that are `legal` or `slow`
+become fixes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.check import Fix, Report, check
+from layoutcheck.errors import InputError
+from layoutcheck.fixes import (
+    convert,
+    fit_threads,
+    launch,
+    match_layout,
+    narrow_copy,
+    pad_pitch,
+    predicate,
+    promise,
+    regroup,
+    retile,
+    stage_through_registers,
+    static_stride,
+    swizzle,
+    transpose_in_ldmatrix,
+)
+from layoutcheck.fixes.draft import Draft
+from layoutcheck.rules.facts import Facts
+
+# Where two fixes cost the same, the one that changes less of the program comes first.
+STRATEGIES = (
+    promise,
+    predicate,
+    launch,
+    regroup,
+    retile,
+    static_stride,
+    fit_threads,
+    match_layout,
+    transpose_in_ldmatrix,
+    swizzle,
+    stage_through_registers,
+    narrow_copy,
+    pad_pitch,
+    convert,
+)
+
+MOST = 6  # shown: more would not be read
+
+
+def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
+    """The fixes for a report that needs one, best first; else, or where none works, none and the reason."""
+    if report.verdict not in ("rejected", "wrong"):
+        return (), None
+    facts = Facts(report.copy)
+    best: dict[str, tuple[tuple[int, ...], Fix]] = {}
+    tried = 0
+    for rank, strategy in enumerate(STRATEGIES):
+        for draft in _drafts(strategy, facts):
+            tried += 1
+            fix = _checked(draft)
+            if fix is None:
+                continue
+            cost = (*_cost(fix), rank)
+            if draft.strategy not in best or cost < best[draft.strategy][0]:
+                best[draft.strategy] = (cost, fix)
+    fixes = tuple(fix for _, fix in sorted(best.values(), key=lambda pair: pair[0]))
+    return fixes[:MOST], None if fixes else _obstacle(report, tried)
+
+
+def _drafts(strategy: Any, facts: Facts) -> list[Draft]:
+    """A strategy's drafts; one that cannot even be written down (a tile its threads do not divide) is none."""
+    drafts: list[Draft] = []
+    try:
+        for draft in strategy.propose(facts):
+            drafts.append(draft)  # noqa: PERF402 - what came before an error is kept
+    except InputError:
+        pass
+    return drafts
+
+
+def _checked(draft: Draft) -> Fix | None:
+    reports = [check(copy) for copy in draft.copies]
+    verdicts = {report.verdict for report in reports}
+    if not verdicts <= {"legal", "slow"}:
+        return None
+    return Fix(
+        draft.strategy,
+        draft.title,
+        "slow" if "slow" in verdicts else "legal",
+        draft.code,
+        draft.copies,
+        _predicted(reports),
+        ("model",),
+        draft.note,
+    )
+
+
+def _predicted(reports: list[Report]) -> dict[str, Any]:
+    """Counts over all copies of a fix, of one thread."""
+    executions = [report.execution for report in reports if report.execution]
+    return {
+        "instructions_per_thread": sum(e["instructions_per_thread"] for e in executions),
+        "width_bits": min((e["width_bits"] for e in executions), default=0),
+        "threads": max((e["threads"] for e in executions), default=1),
+        "bytes_per_thread": max((e["bytes_per_thread"] for e in executions), default=0),
+    }
+
+
+def _cost(fix: Fix) -> tuple[int, ...]:
+    """Bytes, then instructions, over all threads."""
+    predicted = fix.predicted
+    threads = predicted["threads"]
+    return predicted["bytes_per_thread"] * threads, predicted["instructions_per_thread"] * threads
+
+
+def _obstacle(report: Report, tried: int) -> str:
+    """What stands in the way, where no strategy works."""
+    reason = report.findings[0].title if report.findings else report.compiler.message
+    if tried:
+        return f"none of {tried} repairs was found legal: {reason}"
+    return f"no strategy applies: {reason}"

@@ -1,0 +1,83 @@
+"""CuTe DSL source for the parts of a copy, as a user would write it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.layout import Layout, compact_col_major
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.machine.atoms import Atom, CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.dtypes import DType
+
+_DSL_TYPES = {
+    "bf16": "BFloat16", "f16": "Float16", "f32": "Float32", "tf32": "TFloat32", "f64": "Float64",
+    "f8E4M3FN": "Float8E4M3FN", "f8E5M2": "Float8E5M2", "f8E8M0FNU": "Float8E8M0FNU",
+    "f8E4M3B11FNUZ": "Float8E4M3B11FNUZ", "f8E4M3": "Float8E4M3",
+    "f6E2M3FN": "Float6E2M3FN", "f6E3M2FN": "Float6E3M2FN", "f4E2M1FN": "Float4E2M1FN",
+    "i1": "Boolean", "i4": "Int4", "i8": "Int8", "i16": "Int16", "i32": "Int32", "i64": "Int64",
+    "i128": "Int128", "ui8": "Uint8", "ui16": "Uint16", "ui32": "Uint32", "ui64": "Uint64",
+}  # fmt: skip
+
+_CACHE = {
+    "always": "ALWAYS", "global": "GLOBAL", "streaming": "STREAMING", "last_use": "LAST_USE", "none": "NONE",
+}  # fmt: skip
+
+
+def dtype_code(dtype: DType) -> str:
+    """`cutlass.BFloat16`."""
+    return f"cutlass.{_DSL_TYPES.get(dtype.name, dtype.name)}"
+
+
+def tree_code(tree: Any) -> str:
+    """A shape or stride as a Python literal; a run-time value as the name `ld`."""
+    if type(tree) is tuple:
+        inner = ", ".join(map(tree_code, tree))
+        return f"({inner},)" if len(tree) == 1 else f"({inner})"
+    if isinstance(tree, Dynamic):
+        return "ld" if tree.divisor == 1 else f"cute.assume(ld, divby={tree.divisor})"
+    return str(tree)
+
+
+def layout_code(layout: Layout) -> str:
+    """`cute.make_layout((128, 64), stride=(1, 128))`; the stride is left out where it is the default."""
+    if layout.stride == compact_col_major(layout.shape):
+        return f"cute.make_layout({tree_code(layout.shape)})"
+    return f"cute.make_layout({tree_code(layout.shape)}, stride={tree_code(layout.stride)})"
+
+
+def swizzle_code(swizzle: Swizzle) -> str:
+    """`cute.make_swizzle(3, 4, 3)`."""
+    return f"cute.make_swizzle({swizzle.bits}, {swizzle.base}, {swizzle.shift})"
+
+
+def atom_code(atom: Atom) -> str:
+    """`cute.make_copy_atom(op, dtype, num_bits_per_copy=128)`."""
+    if isinstance(atom, CpAsync):
+        cache = _CACHE[atom.cache]
+        mode = "" if cache == "ALWAYS" else f"cute.nvgpu.cpasync.LoadCacheMode.{cache}"
+        return _with_width(f"cute.nvgpu.cpasync.CopyG2SOp({mode})", atom.dtype, atom.width_bits)
+    if isinstance(atom, UniversalCopy):
+        return _with_width("cute.nvgpu.CopyUniversalOp()", atom.dtype, atom.width_bits)
+    if isinstance(atom, RegisterCopy):
+        return _with_width(f"cute.nvgpu.Copy{atom.kind.upper()}Op()", atom.dtype, atom.width_bits)
+    if isinstance(atom, (LdMatrix, StMatrix)):
+        name = "LdMatrix" if isinstance(atom, LdMatrix) else "StMatrix"
+        rows, columns = atom.mode
+        bits = 16 if atom.mode == (8, 8) else 8
+        op = f"cute.nvgpu.warp.{name}{rows}x{columns}x{bits}bOp({atom.transpose}, {atom.num_matrices})"
+        return f"cute.make_copy_atom({op}, {dtype_code(atom.dtype)})"
+    return str(atom)
+
+
+def _with_width(op: str, dtype: DType, width_bits: int) -> str:
+    width = f", num_bits_per_copy={width_bits}" if width_bits else ""
+    return f"cute.make_copy_atom({op}, {dtype_code(dtype)}{width})"
+
+
+def tiled_copy_code(atom: Atom, thr: Layout, val: Layout, name: str = "tiled_copy") -> str:
+    """The atom and `make_tiled_copy_tv`, one statement a line."""
+    return (
+        f"atom = {atom_code(atom)}\n"
+        f"{name} = cute.make_tiled_copy_tv(\n    atom, {layout_code(thr)}, {layout_code(val)}\n)"
+    )

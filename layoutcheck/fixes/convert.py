@@ -1,0 +1,60 @@
+"""`convert-in-registers`: load in the source's type, convert the values, store in the destination's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.memref import Memref
+from layoutcheck.fixes import code
+from layoutcheck.fixes.draft import Draft, fragment
+from layoutcheck.machine.atoms import UniversalCopy
+from layoutcheck.machine.dtypes import DType
+from layoutcheck.rules.facts import Facts
+
+STRATEGY = "convert-in-registers"
+
+
+def propose(facts: Facts) -> Iterator[Draft]:
+    """Two copies around one conversion, each as wide as its side allows; else element by element."""
+    copy = facts.copy
+    src, dst = copy.src, copy.dst
+    if src.dtype == dst.dtype or copy.tiling is not None:
+        return
+    if facts.per_instruction > 1:
+        yield _draft(facts, 128)
+    yield _draft(facts, 0)
+
+
+def _draft(facts: Facts, widest: int) -> Draft:
+    copy = facts.copy
+    load_bits, store_bits = (_bits(side, widest) for side in (copy.src, copy.dst))
+    load, store = UniversalCopy(copy.src.dtype, load_bits), UniversalCopy(copy.dst.dtype, store_bits)
+    read, written = fragment(copy.src), _registers(copy.src.layout, copy.dst.dtype)
+    lines = [
+        f"load_atom = {code.atom_code(load)}",
+        f"store_atom = {code.atom_code(store)}",
+        "fragment = cute.make_rmem_tensor_like(src)",
+        "cute.copy(load_atom, src, fragment)",
+        f"converted = cute.make_rmem_tensor_like(fragment, {code.dtype_code(copy.dst.dtype)})",
+        f"converted.store(fragment.load().to({code.dtype_code(copy.dst.dtype)}))",
+        "cute.copy(store_atom, converted, dst)",
+    ]
+    return Draft(
+        STRATEGY,
+        f"load {copy.src.dtype}, convert in registers, store {copy.dst.dtype}",
+        "\n".join(lines),
+        (
+            replace(copy, atom=load, op="copy", dst=read, pred=None, tiled=None),
+            replace(copy, atom=store, op="copy", src=written, pred=None, tiled=None),
+        ),
+    )
+
+
+def _bits(side: Memref, widest: int) -> int:
+    return min(widest, side.proved_align_bytes * 8) if widest else side.dtype.bits
+
+
+def _registers(layout: Layout, dtype: DType) -> Memref:
+    return fragment(Memref(dtype, "rmem", layout))

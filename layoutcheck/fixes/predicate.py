@@ -1,0 +1,42 @@
+"""`predicate-per-vector`: a Boolean predicate with one entry an atom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.fixes import code
+from layoutcheck.fixes.draft import Draft
+from layoutcheck.machine.dtypes import dtype
+from layoutcheck.rules.facts import Facts
+
+STRATEGY = "predicate-per-vector"
+
+
+def propose(facts: Facts) -> Iterator[Draft]:
+    """The shape that the atom reads, in registers, of Booleans."""
+    copy = facts.copy
+    if copy.pred is None:
+        return
+    pred = Memref(dtype("i8"), "rmem", Layout(_shape(copy)), 32)
+    if pred == copy.pred:
+        return
+    yield Draft(
+        STRATEGY,
+        f"a Boolean predicate of shape {pred.layout.shape}, one entry an atom",
+        f"pred = cute.make_rmem_tensor({code.layout_code(pred.layout)}, cutlass.Boolean)",
+        (replace(copy, pred=pred),),
+    )
+
+
+def _shape(copy: Copy) -> object:
+    """`basic_copy_if` takes one entry an element; the atoms one an atom of V = ((n, m))."""
+    layout = copy.src.layout
+    if copy.op == "basic_copy_if":
+        return layout.shape
+    v = layout[0].shape
+    atoms = v[1] if isinstance(v, tuple) and len(v) == 2 else v
+    return (atoms, *(mode.shape for mode in layout.modes[1:]))

@@ -1,0 +1,86 @@
+"""`promise-alignment`: state the alignment or divisibility that is true and that nobody told the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tiled import tile
+from layoutcheck.fixes.draft import Draft
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.vector import NAMES, leaves
+
+STRATEGY = "promise-alignment"
+
+
+def propose(facts: Facts) -> Iterator[Draft]:
+    """`assumed_align` on every operand that lacks it and `divby` on every run-time pitch that lacks it."""
+    copy = facts.copy
+    need = facts.width_bytes
+    if need < 2:
+        return
+    said: list[str] = []
+    src = _promised(facts.whole("src"), "src", need, said)
+    dst = _promised(facts.whole("dst"), "dst", need, said)
+    if not said:
+        return
+    yield Draft(
+        STRATEGY,
+        f"promise what is true: {_title(facts, src, dst)}",
+        "\n".join(said),
+        (_rebuilt(copy, src, dst),),
+        "only if it is true for every caller: nothing checks it at run time",
+    )
+
+
+def _rebuilt(copy: Copy, src: Memref, dst: Memref) -> Copy:
+    if copy.tiling is None:
+        return replace(copy, src=src, dst=dst)
+    return tile(
+        copy.tiling.tiled, src, dst, pred=copy.pred, block_threads=copy.tiling.block_threads, arch=copy.arch
+    )
+
+
+def _promised(memref: Memref, side: str, need: int, said: list[str]) -> Memref:
+    """The operand with both kinds of promise; what has to be written is appended to `said`."""
+    if memref.space == "rmem":
+        return memref
+    align = memref.align_bytes
+    if memref.proved_align_bytes % need:
+        align = need
+        said.append(
+            f"{NAMES[side]} = from_dlpack(tensor, assumed_align={need})  # or make_ptr(..., assumed_align={need})"
+            if memref.space in ("gmem", "generic")
+            else f"{NAMES[side]} = allocator.allocate_tensor(dtype, layout, byte_alignment={need})"
+        )
+    n = max(1, need * 8 // memref.dtype.bits)
+    strides: list[object] = []
+    for path, _, stride in leaves(memref.layout):
+        if isinstance(stride, Dynamic) and stride.divisor % n:
+            strides.append(Dynamic(n, stride.bits))
+            said.append(
+                f"stride = cute.assume(stride, divby={n})  # mode {'.'.join(map(str, path))} of the {NAMES[side]}"
+            )
+        else:
+            strides.append(stride)
+    stride_tree = inttuple.unflatten(iter(strides), memref.layout.stride)
+    return replace(memref, layout=Layout(memref.layout.shape, stride_tree), align_bytes=align)
+
+
+def _title(facts: Facts, src: Memref, dst: Memref) -> str:
+    parts = []
+    for side, new in (("src", src), ("dst", dst)):
+        old = facts.whole(side)
+        if new.align_bytes != old.align_bytes:
+            parts.append(f"the {NAMES[side]} is {new.align_bytes} B aligned")
+        for (path, _, was), (_, _, now) in zip(leaves(old.layout), leaves(new.layout), strict=True):
+            if was != now:
+                parts.append(
+                    f"stride {'.'.join(map(str, path))} of the {NAMES[side]} is a multiple of {now.divisor}"
+                )
+    return ", ".join(parts)

@@ -1,0 +1,114 @@
+"""`regroup`: make mode 0 exactly one atom vector and iterate over the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.memref import Memref
+from layoutcheck.fixes import code
+from layoutcheck.fixes.draft import Draft
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.rules.facts import Facts
+
+STRATEGY = "regroup"
+
+
+def propose(facts: Facts) -> Iterator[Draft]:
+    """V = ((n, V/n), rest...) where the first n elements are one run; a nested V flattened; a predicate to fit."""
+    copy = facts.copy
+    if copy.tiling is not None or copy.op == "autovec_copy":
+        return
+    if isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)):
+        vector = (copy.atom.width_bits or copy.src.dtype.bits) // copy.src.dtype.bits
+    elif isinstance(copy.atom, (LdMatrix, StMatrix)):
+        vector = 8
+    else:
+        return
+    for title, rebuild in (
+        (f"one vector of {vector} elements in mode 0, the rest behind it", _one_vector),
+        ("V flattened: its inner modes become rest modes", _flattened),
+    ):
+        src, dst = rebuild(copy.src, vector), rebuild(copy.dst, vector)
+        if src is None or dst is None or (src, dst) == (copy.src, copy.dst):
+            continue
+        pred = copy.pred and _predicate(copy.pred, src)
+        text = (
+            f"src = cute.make_tensor(src.iterator, {code.layout_code(src.layout)})\n"
+            f"dst = cute.make_tensor(dst.iterator, {code.layout_code(dst.layout)})"
+        )
+        if pred is not None:
+            text += f"\npred = cute.make_rmem_tensor({code.layout_code(pred.layout)}, cutlass.Boolean)"
+        yield Draft(STRATEGY, title, text, (replace(copy, src=src, dst=dst, pred=pred),))
+
+
+def _leaves(layout: Layout) -> list[tuple[int, object]]:
+    return list(zip(inttuple.flatten(layout.shape), inttuple.flatten(layout.stride), strict=True))
+
+
+def _merged(pairs: list[tuple[int, object]]) -> list[tuple[int, object]]:
+    """Neighbouring leaves that continue each other joined, extents of 1 dropped."""
+    out: list[tuple[int, object]] = []
+    for extent, stride in pairs:
+        if extent == 1:
+            continue
+        if (
+            out
+            and isinstance(stride, int)
+            and isinstance(out[-1][1], int)
+            and out[-1][0] * out[-1][1] == stride
+        ):
+            out[-1] = (out[-1][0] * extent, out[-1][1])
+        else:
+            out.append((extent, stride))
+    return out
+
+
+def _one_vector(view: Memref, vector: int) -> Memref | None:
+    """The view as ((vector, count), rest...): V's own leaves merged and split after one vector."""
+    v = _merged(_leaves(view.layout[0]))
+    rest = view.layout.modes[1:]
+    if not v or v[0][1] != 1 or v[0][0] % vector:
+        if v and v[0] == (vector, 1):
+            pass
+        else:
+            # The vector may run on into the rest modes: (4,2):(1,4) is one run of 8.
+            everything = _merged(_leaves(view.layout))
+            if not everything or everything[0][1] != 1 or everything[0][0] % vector:
+                return None
+            v, rest = everything, ()
+    run, more = v[0][0], v[1:]
+    tail = [(run // vector, vector), *more] if run > vector else more
+    shape = tuple(extent for extent, _ in tail) or 1
+    stride = tuple(step for _, step in tail) or 0
+    if len(tail) == 1:
+        shape, stride = tail[0]  # type: ignore[assignment]
+    layout = Layout(
+        ((vector, shape), *(mode.shape for mode in rest)), ((1, stride), *(mode.stride for mode in rest))
+    )
+    return view.with_layout(layout)
+
+
+def _flattened(view: Memref, vector: int) -> Memref | None:
+    v = _leaves(view.layout[0])
+    rest = view.layout.modes[1:]
+    if len(v) < 2 or v[0][0] != vector:
+        return None
+    layout = Layout(
+        (*(extent for extent, _ in v), *(mode.shape for mode in rest)),
+        (*(stride for _, stride in v), *(mode.stride for mode in rest)),
+    )
+    return view.with_layout(layout)
+
+
+def _predicate(pred: Memref, src: Memref) -> Memref | None:
+    """A Boolean register predicate with one entry an atom of `src`."""
+    v = src.layout[0]
+    if type(v.shape) is not tuple or len(v.shape) != 2:
+        return None
+    shape = (v.shape[1], *(mode.shape for mode in src.layout.modes[1:]))
+    from layoutcheck.machine.dtypes import dtype
+
+    return Memref(dtype("i8"), "rmem", Layout(shape), 32)

@@ -1,0 +1,57 @@
+"""`retile-fragment`: a register V of exactly the values that the matrix instruction moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.memref import Memref
+from layoutcheck.fixes import code
+from layoutcheck.fixes.draft import Draft
+from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from layoutcheck.rules.facts import Facts
+
+STRATEGY = "retile-fragment"
+
+_REGISTER_BITS = 32  # PTX ISA, ldmatrix/stmatrix: one 32-bit register a matrix and thread
+
+
+def propose(facts: Facts) -> Iterator[Draft]:
+    """The fragment the atom fills, or the atom that fills the fragment; a contiguous row on the other side."""
+    copy = facts.copy
+    atom = copy.atom
+    if not isinstance(atom, (LdMatrix, StMatrix)) or atom.mode != (8, 8) or copy.tiling is not None:
+        return
+    side = "dst" if isinstance(atom, LdMatrix) else "src"
+    smem_side = "src" if side == "dst" else "dst"
+    registers: Memref = getattr(copy, side)
+    smem: Memref = getattr(copy, smem_side)
+    row = 128 // smem.dtype.bits
+    fixed_smem = smem.with_layout(_first(smem.layout, row), max(16, smem.proved_align_bytes))
+    values = atom.num_matrices * _REGISTER_BITS // registers.dtype.bits
+    yield Draft(
+        STRATEGY,
+        f"{values} values a thread for x{atom.num_matrices}, rows of {row}",
+        f"fragment = cute.make_rmem_tensor({code.layout_code(_first(registers.layout, values))}, "
+        f"{code.dtype_code(registers.dtype)})",
+        (
+            replace(
+                copy,
+                **{side: registers.with_layout(_first(registers.layout, values)), smem_side: fixed_smem},
+            ),
+        ),
+    )
+
+
+def _first(layout: Layout, values: int) -> Layout:
+    """The layout with V = ((values, 1)) contiguous and its rest modes spaced by at least that."""
+    rest = layout.modes[1:]
+    strides = tuple(_spaced(mode.stride, values) for mode in rest)
+    return Layout(((values, 1), *(m.shape for m in rest)), ((1, 0), *strides))
+
+
+def _spaced(stride: object, values: int) -> object:
+    if isinstance(stride, tuple):
+        return tuple(_spaced(s, values) for s in stride)
+    return -(-stride // values) * values if isinstance(stride, int) else stride

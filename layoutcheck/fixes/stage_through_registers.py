@@ -1,0 +1,88 @@
+"""`stage-through-registers`: wide loads from global memory into registers, element-wise stores to shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
+from layoutcheck.fixes import code
+from layoutcheck.fixes.draft import Draft, contiguous_mode, fragment, thread_value
+from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
+from layoutcheck.rules.facts import Facts
+
+STRATEGY = "stage-through-registers"
+
+
+def propose(facts: Facts) -> Iterator[Draft]:
+    """The widest load and the widest store that each side allows by itself, meeting in registers."""
+    copy = facts.copy
+    if not isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)):
+        return
+    if "rmem" in (copy.src.space, copy.dst.space):
+        return
+    element = copy.src.dtype.bits
+    for load_bits in _widths(copy.atom.width_bits or 128, element):
+        for store_bits in _widths(copy.atom.width_bits or 128, element):
+            if load_bits != store_bits:  # equal widths meet the same obstacle as the copy itself
+                yield from _stage(copy, load_bits, store_bits)
+
+
+def _widths(widest: int, element: int) -> list[int]:
+    return [widest, max(8, element)] if widest > element else [max(8, element)]
+
+
+def _stage(copy: Copy, load_bits: int, store_bits: int) -> Iterator[Draft]:
+    load, store = (UniversalCopy(copy.src.dtype, bits) for bits in (load_bits, store_bits))
+    views = _views(copy, load, max(load_bits, store_bits) // copy.src.dtype.bits, load_bits >= store_bits)
+    if views is None:
+        return
+    src, dst, split = views
+    registers = fragment(src)
+    copies = (
+        replace(copy, atom=load, src=src, dst=registers, tiling=None, tiled=None),
+        replace(copy, atom=store, src=registers, dst=dst, tiling=None, tiled=None, pred=None),
+    )
+    lines = [
+        f"load_atom = {code.atom_code(load)}",
+        f"store_atom = {code.atom_code(store)}",
+        split,
+        "cute.copy(load_atom, tSrc, fragment)",
+        "cute.copy(store_atom, fragment, tDst)",
+    ]
+    yield Draft(
+        STRATEGY,
+        f"load {load_bits} bits into registers, store {store_bits} bits to {dst.space}",
+        "\n".join(line for line in lines if line),
+        copies,
+        "synchronous: the load waits in registers, no cp.async group",
+    )
+
+
+def _views(
+    copy: Copy, load: UniversalCopy, vector: int, along_source: bool
+) -> tuple[Memref, Memref, str] | None:
+    if copy.tiling is None:
+        return copy.src, copy.dst, "fragment = cute.make_rmem_tensor_like(tSrc)"
+    tiling = copy.tiling
+    fast = contiguous_mode(tiling.src.layout if along_source else tiling.dst.layout)
+    if fast is None:
+        return None
+    threads = tiling.block_threads or tiling.tiled.threads
+    split = thread_value(tiling.src.layout, fast, vector, threads)
+    if split is None:
+        return None
+    tiled = make_tiled_copy_tv(replace(load, width_bits=vector * load.dtype.bits), *split)
+    src = partition(tiled, "src", tiling.src).view
+    dst = partition(tiled, "dst", tiling.dst).view
+    lines = [
+        "tiled_copy = cute.make_tiled_copy_tv(",
+        f"    load_atom, {code.layout_code(split[0])}, {code.layout_code(split[1])}",
+        ")",
+        "thr_copy = tiled_copy.get_slice(tidx)",
+        "tSrc, tDst = thr_copy.partition_S(src), thr_copy.partition_D(dst)",
+        "fragment = cute.make_rmem_tensor_like(tSrc)",
+    ]
+    return src, dst, "\n".join(lines)

@@ -1,0 +1,52 @@
+"""`static-stride`: say at compile time that the contiguous mode has stride 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.memref import Memref
+from layoutcheck.fixes import code
+from layoutcheck.fixes.draft import Draft
+from layoutcheck.rules.facts import Facts
+
+STRATEGY = "static-stride"
+
+
+def propose(facts: Facts) -> Iterator[Draft]:
+    """The first run-time stride of V becomes the static 1, where its divisor admits that."""
+    copy = facts.copy
+    if copy.tiling is not None:
+        return
+    src, dst = _with_static_one(copy.src), _with_static_one(copy.dst)
+    if (src, dst) == (copy.src, copy.dst):
+        return
+    text = "\n".join(
+        f"{name} = cute.make_tensor({name}.iterator, {code.layout_code(new.layout)})"
+        for name, new, old in (("src", src, copy.src), ("dst", dst, copy.dst))
+        if new != old
+    )
+    yield Draft(
+        STRATEGY,
+        "make the contiguous mode's stride the static 1",
+        text,
+        (replace(copy, src=src, dst=dst),),
+        "only where it always is 1: `mark_layout_dynamic(leading_dim=...)` keeps it static",
+    )
+
+
+def _with_static_one(view: Memref) -> Memref:
+    shape, stride = inttuple.flatten(view.layout.shape), list(inttuple.flatten(view.layout.stride))
+    for i, (extent, step) in enumerate(zip(shape, stride, strict=True)):
+        if extent == 1:
+            continue
+        if isinstance(step, Dynamic) and step.divisor == 1:
+            stride[i] = 1
+            return view.with_layout(
+                Layout(view.layout.shape, inttuple.unflatten(iter(stride), view.layout.stride))
+            )
+        return view
+    return view

@@ -1,0 +1,118 @@
+"""What went wrong in the model's run of a copy, as text and as evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Where
+from layoutcheck.rules.vector import NAMES
+
+# Kinds of difference (copies/difference.py) whose addresses belong to one operand.
+_SIDE = {"misaligned_src": "src", "misaligned_dst": "dst", "outside_src": "src", "outside_dst": "dst"}
+
+
+def occurred(facts: Facts) -> frozenset[str]:
+    """The kinds of difference that the worst run shows; empty for a copy that does what the layouts say."""
+    return frozenset(facts.effect.kinds) if facts.effect else frozenset()
+
+
+def where(facts: Facts, kind: str, operand: str | None = None, mode: tuple[int, ...] | None = None) -> Where:
+    """The first offender of a kind."""
+    first = facts.effect.first.get(kind) if facts.effect else None
+    operand = operand or _SIDE.get(kind, "dst")
+    if first is None:
+        return Where(operand, mode)
+    return Where(operand, mode, first.thread, first.value, first.instruction)
+
+
+def evidence(facts: Facts, *kinds: str) -> dict[str, Any]:
+    """Counts of the kinds that occur, and the first offender of each: offsets in bytes from the operands' bases."""
+    if facts.effect is None or facts.worst is None:
+        return {}
+    out: dict[str, Any] = {}
+    for kind in kinds:
+        if not facts.effect[kind]:
+            continue
+        out[kind] = facts.effect[kind]
+        first = facts.effect.first.get(kind)
+        if first is not None:
+            for name, value in _places(facts, kind).items():
+                out[f"first_{kind}_{name}"] = value
+    dynamic = facts.worst.witness is not facts.copy and facts.worst.witness != facts.copy
+    if dynamic:
+        out["with"] = f"{facts.worst.witness.src.layout} -> {facts.worst.witness.dst.layout}"
+    return out
+
+
+def sentence(facts: Facts, kind: str) -> str:
+    """One sentence about the first offender of a kind; empty where it does not occur."""
+    effect = facts.effect
+    if effect is None or not effect[kind]:
+        return ""
+    first = effect.first.get(kind)
+    unit = "bytes" if effect.unit_bits == 8 else "4-bit elements"
+    if first is None:
+        return f"{effect[kind]} {unit} ({kind})."
+    places = _places(facts, kind)
+    who = _who(first.thread, first.instruction)
+    if kind in ("misaligned_src", "misaligned_dst"):
+        side = _SIDE[kind]
+        return (
+            f"{who} accesses the {NAMES[side]} at base{places['used']:+} B, "
+            f"{places['off_by']} B past a {places['width']} B boundary: a fault."
+        )
+    if kind in ("outside_src", "outside_dst"):
+        verb = "reads" if kind == "outside_src" else "writes"
+        return f"{who} {verb} the {NAMES[_SIDE[kind]]} at base{places['used']:+} B, outside it; {effect[kind]} {unit} in all."
+    if kind == "wrong":
+        return (
+            f"Element {first.value}: the destination at base{places['at']:+} B should get the source's byte "
+            f"{places['asked']:+} and gets {places['used']}; {effect[kind]} of {effect.asked} {unit} are wrong."
+        )
+    if kind == "missing":
+        return f"Element {first.value} (destination base{places['at']:+} B) is never written; {effect[kind]} of {effect.asked} {unit} are not."
+    if kind == "race":
+        return f"{who} writes the destination at base{places['at']:+} B with other data than another thread; {effect[kind]} {unit} in all."
+    if kind == "overlap":
+        return f"The destination's byte {places['at']:+} is named by several elements with different contents; {effect[kind]} {unit} in all."
+    return f"{effect[kind]} {unit} ({kind})."
+
+
+def _who(thread: int | None, instruction: int | None) -> str:
+    if thread is None:
+        return "The copy"
+    return f"Thread {thread}, instruction {instruction},"
+
+
+def _places(facts: Facts, kind: str) -> dict[str, Any]:
+    """The first offender's addresses as byte offsets from the bases."""
+    trial, effect = facts.worst, facts.effect
+    assert trial is not None and effect is not None
+    first = effect.first[kind]
+    per_byte = 8 // effect.unit_bits
+    src, dst = trial.src_base, trial.dst_base
+    if kind in ("misaligned_src", "misaligned_dst"):
+        base = src if kind == "misaligned_src" else dst
+        accesses = trial.execution.src_accesses if kind == "misaligned_src" else trial.execution.dst_accesses
+        assert first.used is not None and first.asked is not None
+        return {
+            "thread": first.thread,
+            "used": first.used - base,
+            "off_by": first.used - first.asked,
+            "width": max(access.width_bytes for access in accesses),
+        }
+    if kind in ("outside_src", "outside_dst"):
+        base = src if kind == "outside_src" else dst
+        return {"thread": first.thread, "used": _offset(first.used, base, per_byte)}
+    places = {"thread": first.thread, "value": first.value, "at": _offset(first.at, dst, per_byte)}
+    places["asked"] = _offset(first.asked, src, per_byte)
+    places["used"] = _offset(first.used, src, per_byte) if first.used != -1 else "zero"
+    return {name: place for name, place in places.items() if place is not None}
+
+
+def _offset(address: int | None, base: int, per_byte: int) -> Any:
+    if address is None:
+        return None
+    offset = address - base * per_byte
+    return offset // per_byte if offset % per_byte == 0 else offset / per_byte

@@ -1,0 +1,140 @@
+"""`Facts`: everything the rules ask about one copy, each worked out once and only when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from layoutcheck.copies.autovec import resolve
+from layoutcheck.copies.compiler import Prediction, predict
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.difference import Difference, compare
+from layoutcheck.copies.execution import Execution, execution
+from layoutcheck.copies.intent import Intent, intent
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.witness import bases, witnesses
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import OtherAtom
+from layoutcheck.rules import vector
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run of the copy in the model: run-time values, base addresses, what was asked and what was done."""
+
+    witness: Copy
+    src_base: int
+    dst_base: int
+    intent: Intent
+    execution: Execution
+    difference: Difference
+
+
+class Facts:
+    """The copy, the compiler's answer, and the machine's."""
+
+    def __init__(self, copy: Copy) -> None:
+        self.copy = copy
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """What the compiler says."""
+        return predict(self.copy)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the copy reaches the machine at all."""
+        return self.prediction.accepted
+
+    @cached_property
+    def resolved(self) -> Copy:
+        """The copy that the compiler really builds (autovec_copy and its kin choose an atom)."""
+        if self.copy.atom is None or self.copy.op in ("autovec_copy", "basic_copy", "basic_copy_if"):
+            return resolve(self.copy)
+        return self.copy
+
+    @cached_property
+    def _run(self) -> tuple[tuple[Trial, ...], InputError | None]:
+        if not self.accepted or isinstance(self.copy.atom, OtherAtom):
+            return (), None
+        trials: list[Trial] = []
+        try:
+            for witness in witnesses(self.copy):
+                for src_base, dst_base in bases(witness):
+                    asked = intent(witness, src_base, dst_base)
+                    done = execution(self.copy, src_base, dst_base, witness)
+                    trial = Trial(
+                        witness,
+                        src_base,
+                        dst_base,
+                        asked,
+                        done,
+                        compare(asked, done, witness, src_base, dst_base),
+                    )
+                    trials.append(trial)
+                    if not trial.difference.clean:
+                        return tuple(trials), None  # one counterexample is enough
+        except InputError as error:
+            return tuple(trials), error
+        return tuple(trials), None
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """The runs made, up to and including the first that went wrong; none for a refused copy."""
+        return self._run[0]
+
+    @property
+    def obstacle(self) -> InputError | None:
+        """Why the runs could not be made, where they could not."""
+        return self._run[1]
+
+    @property
+    def worst(self) -> Trial | None:
+        """The run that went wrong, if one did."""
+        return self.trials[-1] if self.trials and not self.trials[-1].difference.clean else None
+
+    @property
+    def effect(self) -> Difference | None:
+        """What went wrong in it."""
+        return self.worst.difference if self.worst else None
+
+    @property
+    def width_bits(self) -> int:
+        """Bits of one instruction of the atom; 0 where the compiler chooses."""
+        return vector.width_bits(self.resolved)
+
+    @property
+    def width_bytes(self) -> int:
+        """Bytes of one instruction of the atom; 0 where the compiler chooses."""
+        return self.width_bits // 8
+
+    @property
+    def per_instruction(self) -> int:
+        """Elements of one instruction of the atom."""
+        return vector.elements(self.resolved)
+
+    def view(self, side: str) -> Memref:
+        """The operand as `cute.copy` sees it."""
+        memref: Memref = getattr(self.copy, side)
+        return memref
+
+    def whole(self, side: str) -> Memref:
+        """The tensor that the view was partitioned from; the view itself where it was not."""
+        if self.copy.tiling is None:
+            return self.view(side)
+        return self.copy.tiling.src if side == "src" else self.copy.tiling.dst
+
+
+def plain(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Evidence as JSON has it: integers, strings, booleans, lists of them; anything else as text."""
+    return {key: _plain(value) for key, value in evidence.items()}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [_plain(v) for v in value]
+    return str(value)

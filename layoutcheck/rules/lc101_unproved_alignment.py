@@ -1,0 +1,97 @@
+"""LC101 unproved-alignment: the compiler cannot prove the alignment that the copy's width needs.
+
+## What it means
+
+An instruction of `w` bytes needs addresses that are multiples of `w`. The compiler judges the *base
+pointer* of each view: `align<N>` in its type, which is the gcd of the tensor's own alignment and of
+every offset added since (a slice, a tile, a thread's partition). Where `N` is not a multiple of the
+width it refuses: "src ptr alignment (16 bits) does not meet requirement (128 bits) of atom".
+
+Either the address really is not aligned (a row pitch of 9 elements), or it is and nobody said so (a
+pointer without `assumed_align`, a run-time stride without a divisor, an offset computed in `Int32`
+arithmetic).
+
+## Why
+
+PTX ISA, "Addresses as Operands": an access must be naturally aligned, a vector to its whole size. The
+compiler's inference, measured on DSL 4.8.1: `align(result) = gcd(align(base), bytes of each offset
+term)`; a term with a run-time coordinate counts with its stride times the coordinate's known divisor.
+
+## How to fix it
+
+Where the address is aligned, state the missing fact: `assumed_align=16` on the tensor, `divby=8` on the
+stride that the report names, or a static layout. Where it is not, copy fewer bits at a time, or pad the
+pitch.
+
+## How to silence it
+
+It cannot be: the kernel does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.alignment import missing_promises
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES, find_break
+
+KINDS = ("src_alignment", "dst_alignment")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The compiler's own alignment complaint, with the facts that would satisfy it."""
+    said = facts.prediction
+    if said.kind not in KINDS or said.outcome != "rejected":
+        return
+    side = said.operand or "src"
+    memref = facts.view(side)
+    have, need = int(said.evidence["have_bits"]), int(said.evidence["need_bits"])
+    promises = [str(promise) for promise in missing_promises(facts.whole(side), need)]
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the {NAMES[side]} is only known to be {have // 8} B aligned, {need // 8} B are needed",
+        f"{memref}: align<{have // 8}> is what the compiler proved of the address it copies "
+        f"{'from' if side == 'src' else 'to'}. {_cause(facts, side, need)}",
+        Where(side),
+        {
+            "have_align_bytes": have // 8,
+            "need_align_bytes": need // 8,
+            "compiler": said.message,
+            "missing": promises,
+        },
+    )
+
+
+def _cause(facts: Facts, side: str, need: int) -> str:
+    """Why: the values are scattered (no promise helps), a thread's offset, or the tensor's own type."""
+    if find_break(facts.copy, side) is not None:
+        return "No promise can help here: its values are not adjacent, so most of their addresses are not aligned."
+    whole = facts.whole(side)
+    if facts.copy.tiling is not None and whole.proved_align_bytes * 8 % need == 0:
+        return f"{whole} is aligned, but a thread's offset into it is not a multiple of {need // 8} B."
+    return "If the address really is aligned, the missing promise is named below."
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f32, gmem, "(4):(1)">',
+            "dst": '!cute.memref<f32, smem, align<16>, "(4):(1)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">',
+            "dst": '!cute.memref<f32, smem, align<16>, "(4):(1)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+    ),
+)

@@ -1,0 +1,83 @@
+"""LC103 width-not-supported: the atom has no instruction of this width.
+
+## What it means
+
+`cp.async` moves 4, 8 or 16 bytes (16 only with `LoadCacheMode.GLOBAL`); `CopyUniversalOp` takes powers
+of two of at least 8 bits and at least one element; `CopyG2ROp` and its kin also a multiple of the
+element. Any other `num_bits_per_copy` is refused.
+
+## Why
+
+PTX ISA, cp.async: "cp-size can only be 4, 8 and 16", and `.cg` only 16. The other limits are the DSL's
+own type checks, measured on 4.8.1.
+
+## How to fix it
+
+Use a width the atom has. For elements narrower than 4 bytes a `cp.async` must move several of them at
+once; where they are not adjacent, copy through registers.
+
+## How to silence it
+
+It cannot be: the kernel does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import CpAsync
+from layoutcheck.machine.atoms.cp_async import WIDTHS_BITS, WIDTHS_BITS_GLOBAL
+from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", "mem_order")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The compiler's own refusal, in terms of the copy."""
+    said = facts.prediction
+    if said.outcome != "rejected" or said.kind not in KINDS:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the atom has no such form: {said.message[:80]}"
+        if said.kind != "width"
+        else f"{facts.width_bits} bits is not a width of this atom",
+        _text(facts),
+        Where(said.operand),
+        {"compiler": said.message, **plain(said.evidence)},
+    )
+
+
+def _text(facts: Facts) -> str:
+    if isinstance(facts.copy.atom, CpAsync):
+        allowed = WIDTHS_BITS_GLOBAL if facts.copy.atom.cache == "global" else WIDTHS_BITS
+        per = facts.copy.src.dtype.bits
+        counts = ", ".join(
+            f"{bits} bits ({bits // per} {facts.copy.src.dtype})" for bits in allowed if bits >= per
+        )
+        return f"cp.async with cache = {facts.copy.atom.cache} moves {counts} at a time."
+    return facts.prediction.message
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<2>, "(1):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<2>, "(1):(1)">',
+            "atom": "cp.async",
+            "bits": 16,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<4>, "(2):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<4>, "(2):(1)">',
+            "atom": "cp.async",
+            "bits": 32,
+        },
+    ),
+)

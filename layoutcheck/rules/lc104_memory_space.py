@@ -1,0 +1,68 @@
+"""LC104 memory-space: the atom does not move data between these memory spaces.
+
+## What it means
+
+`cp.async` goes from global to shared memory and nowhere else; `ldmatrix` from shared memory to
+registers; `CopyUniversalOp` between any two but tensor memory. A pointer whose space was lost prints as
+`generic` (or without a space), and `cp.async` refuses that too.
+
+## Why
+
+PTX ISA: `cp.async.ca.shared.global`, `ldmatrix...shared`, `stmatrix...shared` name their spaces. The
+verifier checks them (measured, DSL 4.8.1).
+
+## How to fix it
+
+Swap the operands if they are the wrong way round; use the atom made for the two spaces; where a pointer
+lost its space, build it with `make_ptr(dtype, address, AddressSpace.gmem, assumed_align=16)`.
+
+## How to silence it
+
+It cannot be: the kernel does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+KINDS = ("space",)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The compiler's own refusal, in terms of the copy."""
+    said = facts.prediction
+    if said.outcome != "rejected" or said.kind not in KINDS:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the atom does not copy from {facts.copy.src.space} to {facts.copy.dst.space}",
+        f"{facts.copy.atom}: {said.message}.",
+        Where(said.operand),
+        {"compiler": said.message, **plain(said.evidence)},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
+            "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+)

@@ -1,0 +1,75 @@
+"""LC107 predicate-shape: the predicate does not fit the copy.
+
+## What it means
+
+`pred` has one entry an *atom*, not one an element: with a V mode of `(atom, rest)` its mode 0 has the
+size of the rest, and its other modes those of the source. It lives in registers, shared or global
+memory.
+
+## Why
+
+The verifier: "expects pred to have compatible shape with: ...", "expects pred's address space to be ..."
+(measured, DSL 4.8.1).
+
+## How to fix it
+
+Build it from the partitioned coordinate tensor: `make_rmem_tensor((size(t, mode=[0, 1]), size(t,
+mode=[1]), ...), Boolean)`, one entry a rest value.
+
+## How to silence it
+
+It cannot be: the kernel does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+KINDS = ("pred_space", "pred_dynamic_shape", "pred_rank", "pred_shape", "pred_width")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The compiler's own refusal, in terms of the copy."""
+    said = facts.prediction
+    if said.outcome != "rejected" or said.kind not in KINDS:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the predicate does not fit the copy",
+        f"{said.message}. One entry an atom: {_wanted(facts)}",
+        Where(said.operand),
+        {"compiler": said.message, **plain(said.evidence)},
+    )
+
+
+def _wanted(facts: Facts) -> str:
+    shape = facts.prediction.evidence.get("want")
+    return f"shape {shape}." if shape else "the sizes of the source's rest modes."
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+            "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),2):((1,0),8)">',
+            "atom": "cp.async",
+            "bits": 128,
+            "pred": '!cute.memref<i8, rmem, align<32>, "(8,2):(1,8)">',
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+            "dst": '!cute.memref<bf16, smem, align<16>, "((8,1),2):((1,0),8)">',
+            "atom": "cp.async",
+            "bits": 128,
+            "pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">',
+        },
+    ),
+)

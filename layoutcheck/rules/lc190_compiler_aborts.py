@@ -1,0 +1,64 @@
+"""LC190 compiler-aborts: the compiler process dies on this copy instead of refusing it.
+
+## What it means
+
+DSL 4.8.1 ends with SIGABRT or SIGFPE: no exception, no message, and the whole Python process with it.
+Seen for extents that neither divide nor are divided by the vector (3, 5, 6, 7 elements against 8),
+sub-byte pointers without `align<>`, thread layouts that overlap.
+
+## Why
+
+Measured on DSL 4.8.1, each in a process of its own.
+
+## How to fix it
+
+The copy is meaningless as written; the report says which extent or which layout to change.
+
+## How to silence it
+
+It cannot be: the process dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The compiler's own refusal, in terms of the copy."""
+    said = facts.prediction
+    if said.outcome != "aborts":
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the compiler process dies on this copy",
+        said.message,
+        Where(said.operand),
+        {"compiler": said.message, **plain(said.evidence)},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(3,8):(1,3)">',
+            "dst": '!cute.memref<bf16, smem, align<16>, "(3,8):(1,3)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(4,8):(1,4)">',
+            "dst": '!cute.memref<bf16, smem, align<16>, "(4,8):(1,4)">',
+            "atom": "universal",
+            "bits": 64,
+        },
+    ),
+)

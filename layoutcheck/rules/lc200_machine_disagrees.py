@@ -1,0 +1,69 @@
+"""LC200 machine-disagrees: the compiler accepts the copy, and its instructions do not do what the layouts say.
+
+## What it means
+
+The bytes that the emitted instructions move were compared with the bytes that the layouts ask for, and
+they differ. This rule speaks when no more specific one explains the cause; its evidence names the first
+byte.
+
+## Why
+
+The compiler compares neither shapes of address nor their order: it checks pointer alignment and, for
+some atoms, strides (measured, DSL 4.8.1). `execution` follows the instructions it emits.
+
+## How to fix it
+
+Compare the asked and the used addresses in the evidence, and make the first mode of both views one
+contiguous vector of the atom's width.
+
+## How to silence it
+
+Silence the line only where the destination bytes named are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+KINDS = ("wrong", "missing", "outside_src", "outside_dst", "race", "overlap", "guard", "never", "unmatched")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Any difference that no other rule explained; `check` asks this rule last."""
+    kinds = sorted(occurred(facts), key=lambda kind: kind not in ("wrong", "missing"))
+    if not kinds:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the machine does not do what the layouts say",
+        " ".join(filter(None, (sentence(facts, kind) for kind in kinds))),
+        where(facts, kinds[0]),
+        evidence(facts, *kinds),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((2,2),2):((1,4),2)">',
+            "dst": '!cute.memref<bf16, smem, align<16>, "((2,2),2):((1,2),4)">',
+            "atom": "cp.async",
+            "bits": 64,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((4,1),2):((1,0),4)">',
+            "dst": '!cute.memref<bf16, smem, align<16>, "((4,1),2):((1,0),4)">',
+            "atom": "cp.async",
+            "bits": 64,
+        },
+    ),
+)

@@ -1,0 +1,84 @@
+"""LC201 scattered-vector: one instruction moves adjacent bytes where the layouts ask for scattered ones.
+
+## What it means
+
+The V mode of one side is not contiguous, the atom moves it with one instruction all the same, and the
+compiler says nothing: with `cp.async` of 128 bits onto a bf16 destination `(8):(64)`, one 16-byte copy
+writes eight adjacent elements where the layout names eight that are 128 bytes apart. Seven of them land
+in the wrong place.
+
+## Why
+
+Measured on DSL 4.8.1: `cp.async`, `ldmatrix` and `stmatrix` never look at the strides of V, and the
+contiguity test of universal copies is `product(strides) == 1`, which `(4,2):(1,1)` and `(2,4):(-1,-1)`
+pass. Measured on an H200: `(8):(1)` to `(8):(64)` leaves the other seven elements unwritten, with no
+error.
+
+## How to fix it
+
+As for LC102: same fastest mode on both sides, or a copy as narrow as the contiguous run.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES, atom_v, describe, elements, find_break, vector_sides, width_bits
+
+EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """An accepted copy that moves other bytes than asked because V is scattered, by static strides."""
+    copy = facts.resolved
+    if not occurred(facts) & {"wrong", "missing", "outside_src", "outside_dst"} or elements(copy) < 2:
+        return
+    sizes = [size for side in vector_sides(copy) if (size := atom_v(getattr(copy, side))) is not None]
+    within = min([elements(copy), *sizes])  # past V's own elements it is no question of strides
+    for side in vector_sides(copy):
+        found = find_break(copy, side, within)
+        if found is None or found.is_dynamic:
+            continue
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"one {width_bits(copy)}-bit instruction moves adjacent bytes, the {NAMES[side]}'s values are scattered",
+            f"{describe(found, copy)}. The compiler accepts it. {sentence(facts, 'wrong') or sentence(facts, 'missing')}",
+            where(facts, "wrong", side, found.path),
+            {
+                "elements": elements(copy),
+                "adjacent": found.element,
+                "stride": found.stride,
+                **evidence(facts, *EXPLAINS),
+            },
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(64)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,119 @@
+"""LC202 misaligned-access: an instruction's address is not a multiple of its width, and the kernel faults.
+
+## What it means
+
+The base pointer is aligned, so the compiler accepts the copy; an address that the copy reaches from it
+is not: a rest mode with a stride that is no multiple of the vector (pitch 9), a thread's offset, a
+run-time pitch with no stated divisor. `cp.async`, g2r/r2g/s2r/r2s, `ldmatrix` and `stmatrix` never
+narrow their accesses; universal copies do, except where a run-time stride hides inside a nested V mode.
+
+## Why
+
+PTX ISA, "Addresses as Operands". Measured on an H200: `cudaErrorMisalignedAddress` for `cp.async` 16 B
+at +8 bytes, and for universal copies of `((8,4)):((1,?))` with a pitch of 9 (the compiler's own fault:
+the flat `(8,4):(1,?)` is right).
+
+## How to fix it
+
+Make every stride that the report names a multiple of the vector (pad the pitch, promise `divby`), or
+copy fewer bits. Where a nested run-time stride is the cause, flatten the V mode.
+
+## How to silence it
+
+If the run-time pitch is always a multiple of the vector, promise it (`cute.assume(ld, divby=8)`) and the
+finding goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES, atom_v, elements, leaves
+
+SYMPTOMS = ("misaligned_src", "misaligned_dst")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Each side on which an access is not aligned to its width."""
+    for kind, side in (("misaligned_src", "src"), ("misaligned_dst", "dst")):
+        if kind not in occurred(facts):
+            continue
+        path, cause = _cause(facts, side)
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"a {_width(facts, side)} B access to the {NAMES[side]} is not aligned: the kernel faults",
+            f"{cause} {sentence(facts, kind)}",
+            where(facts, kind, side, path),
+            {"stride_path": list(path) if path else None, **evidence(facts, kind)},
+        )
+
+
+def _width(facts: Facts, side: str) -> int:
+    assert facts.worst is not None
+    done = facts.worst.execution
+    return max(a.width_bytes for a in (done.src_accesses if side == "src" else done.dst_accesses))
+
+
+def _cause(facts: Facts, side: str) -> tuple[tuple[int, ...] | None, str]:
+    """The first stride that is no multiple of the access, in the tensor the user wrote."""
+    memref, width = facts.whole(side), _width(facts, side)
+    resolved = facts.resolved
+    n = max(1, width * 8 // memref.dtype.bits)
+    size = atom_v(getattr(resolved, side))
+    if size is not None and size < elements(resolved):
+        return (0,), (
+            f"Mode 0 of the {NAMES[side]} gives the atom {size} elements at a time and the atom moves "
+            f"{elements(resolved)}: it advances by {size * memref.dtype.bits // 8} B and moves {width} B."
+        )
+    for path, extent, stride in leaves(memref.layout):
+        step = stride.divisor if isinstance(stride, Dynamic) else abs(stride)
+        if (
+            extent == 1
+            or step % n == 0
+            or (stride == 1 and path == min(p for p, *_ in leaves(memref.layout)))
+        ):
+            continue
+        name = f"mode {'.'.join(map(str, path))} of the {NAMES[side]} {memref.layout}"
+        if isinstance(stride, Dynamic):
+            return path, (
+                f"The stride of {name} is known only at run time and promised to be a multiple of {step}; "
+                f"{width} B accesses need multiples of {n} elements."
+            )
+        return path, (
+            f"{name[0].upper() + name[1:]} has stride {stride}, {step * memref.dtype.bits // 8} B: "
+            f"not a multiple of {width} B."
+        )
+    if memref.proved_align_bytes % width:
+        return None, (
+            f"{memref} is only known to be {memref.proved_align_bytes} B aligned and nothing checked it "
+            f"({facts.copy.op})."
+        )
+    return None, f"The addresses in the {NAMES[side]} are not multiples of {width} B."
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,9)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,16)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+    symptoms=SYMPTOMS,
+)

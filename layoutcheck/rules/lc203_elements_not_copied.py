@@ -1,0 +1,81 @@
+"""LC203 elements-not-copied: the destination has elements that no instruction writes.
+
+## What it means
+
+The V mode holds more elements than the atom moves (16 elements, one `cp.async` of 8), or the two sides'
+atom parts differ in size, which the compiler does not compare: the rest keeps whatever was in memory.
+
+## Why
+
+Measured on DSL 4.8.1: `cp.async` issues one instruction a rest coordinate, whatever the size of V; with
+V modes `((atom, rest), ...)` only the rest is compared.
+
+## How to fix it
+
+Make mode 0 exactly one atom vector and move what is left to another mode: `(16):(1)` becomes
+`((8,2)):((1,8))`.
+
+## How to silence it
+
+Silence the line where the rest of the destination is written elsewhere on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import atom_v, elements, width_bits
+
+SYMPTOMS = ("missing",)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """What was seen, where no rule names the cause."""
+    for kind in SYMPTOMS:
+        if kind not in occurred(facts):
+            continue
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "part of the destination is never written",
+            f"{_why(facts)}{sentence(facts, kind)}",
+            where(facts, kind),
+            evidence(facts, kind),
+        )
+
+
+def _why(facts: Facts) -> str:
+    copy = facts.resolved
+    sizes = [atom_v(side) for side in (copy.src, copy.dst)]
+    n = elements(copy)
+    if width_bits(copy) and all(size is not None and size != n for size in sizes):
+        return (
+            f"Mode 0 gives the atom {sizes[0]} elements, one {width_bits(copy)}-bit instruction moves {n}. "
+        )
+    return ""
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(16):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((8,2)):((1,8))">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "((8,2)):((1,8))">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+    symptoms=SYMPTOMS,
+)

@@ -1,0 +1,82 @@
+"""LC204 out-of-bounds: the copy reads or writes bytes outside its views.
+
+## What it means
+
+The atom moves more elements than V holds: the count is rounded up to whole vectors (12 elements, vectors
+of 8), or a V of 4 is moved by an atom of 8. The bytes past the view belong to a neighbour, or to nobody.
+
+## Why
+
+Measured on DSL 4.8.1: universal copies emit ceil(size(V) / n) vectors; `cp.async` always moves its full
+width; `autovec_copy` takes the larger of the two sizes.
+
+## How to fix it
+
+Use a width that divides V, or pad the tile so that V holds whole vectors.
+
+## How to silence it
+
+Silence the line where the padding behind the view is owned and unused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import atom_v, elements, width_bits
+
+SYMPTOMS = ("outside_src", "outside_dst")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """What was seen, where no rule names the cause."""
+    for kind in SYMPTOMS:
+        if kind not in occurred(facts):
+            continue
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "the copy reads outside the source"
+            if kind == "outside_src"
+            else "the copy writes outside the destination",
+            f"{_why(facts)}{sentence(facts, kind)}",
+            where(facts, kind),
+            evidence(facts, kind),
+        )
+
+
+def _why(facts: Facts) -> str:
+    copy = facts.resolved
+    sizes = [atom_v(side) for side in (copy.src, copy.dst)]
+    n = elements(copy)
+    if width_bits(copy) and all(size is not None and size != n for size in sizes):
+        return (
+            f"Mode 0 gives the atom {sizes[0]} elements, one {width_bits(copy)}-bit instruction moves {n}. "
+        )
+    return ""
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(12):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(12):(1)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(12):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(12):(1)">',
+            "atom": "universal",
+            "bits": 64,
+        },
+    ),
+    symptoms=SYMPTOMS,
+)

@@ -1,0 +1,125 @@
+"""LC205 swizzle-splits-vector: the pointer's swizzle scatters bytes that one instruction keeps together.
+
+## What it means
+
+A swizzle `S<b,m,s>` on a shared-memory pointer acts on byte addresses and keeps runs of 2^m bytes
+together. An access wider than that, or one that straddles two runs, reads or writes 16 adjacent bytes
+where the swizzle has moved half of them elsewhere. The compiler's `align<>` speaks of the address before
+the XOR.
+
+## Why
+
+Measured on DSL 4.8.1 and an H200: a 256-bit universal copy over the standard `S<3,4,3>` becomes two
+16-byte accesses at swz(p) and swz(p)+16, not swz(p+16): 128 of 512 elements wrong. Slices of pitch 12
+over `S<3,4,3>` are narrowed to swz(p)+k instead of swz(p+k): 20 of 128 wrong. Both are valid programs:
+the compiler's fault, not the user's.
+
+## How to fix it
+
+Copy at most 2^m bytes at a time from addresses aligned to that: m = 4 for 16-byte accesses.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.difference import compare
+from layoutcheck.copies.execution import execution
+from layoutcheck.copies.intent import intent
+from layoutcheck.copies.memref import Memref
+from layoutcheck.rules.effects import evidence, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES
+
+EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A swizzled side whose chunks are wider than the swizzle's granule, or straddle two granules."""
+    trial = facts.worst
+    if trial is None:
+        return
+    for side in ("src", "dst"):
+        memref = facts.view(side)
+        swizzle = memref.swizzle
+        if swizzle is None or swizzle.bits == 0:
+            continue
+        plain = replace(trial.witness, **{side: replace(memref_of(trial.witness, side), swizzle=None)})
+        if not _clean(plain, facts, side, trial.src_base, trial.dst_base):
+            continue  # wrong without the swizzle too: another rule's business
+        wide = facts.width_bytes > swizzle.granule
+        shape = (
+            f"a {facts.width_bytes} B access is wider than the {swizzle.granule} B that {swizzle} keeps together"
+            if wide
+            else f"slices of the {NAMES[side]} start inside the {swizzle.granule} B that {swizzle} keeps together, "
+            "and are moved as if the swizzle did not act between their pieces"
+        )
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"{swizzle} scatters bytes that one access to the {NAMES[side]} keeps together",
+            f"{shape[0].upper() + shape[1:]}. {sentence(facts, 'wrong') or sentence(facts, 'misaligned_' + side)}",
+            where(facts, "wrong", side),
+            {
+                "granule_bytes": swizzle.granule,
+                "width_bytes": facts.width_bytes,
+                **evidence(facts, *EXPLAINS),
+            },
+        )
+
+
+def memref_of(copy: Copy, side: str) -> Memref:
+    """The operand of a copy."""
+    memref: Memref = getattr(copy, side)
+    return memref
+
+
+def _clean(plain: Copy, facts: Facts, side: str, src_base: int, dst_base: int) -> bool:
+    """Whether the same copy without the swizzle does what its layouts say."""
+    typed = replace(facts.copy, **{side: replace(memref_of(facts.copy, side), swizzle=None)})
+    if plain.tiling is not None:
+        tiles = {side: replace(memref_of_tiling(plain, side), swizzle=None)}
+        plain = replace(plain, tiling=replace(plain.tiling, **tiles))
+        assert typed.tiling is not None
+        typed = replace(
+            typed, tiling=replace(typed.tiling, **{side: replace(facts.whole(side), swizzle=None)})
+        )
+    asked = intent(plain, src_base, dst_base)
+    done = execution(typed, src_base, dst_base, plain)
+    return compare(asked, done, plain, src_base, dst_base).clean
+
+
+def memref_of_tiling(copy: Copy, side: str) -> Memref:
+    """The whole tile of a side."""
+    assert copy.tiling is not None
+    return copy.tiling.src if side == "src" else copy.tiling.dst
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8,8):(1,8)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,2,3>, "(8,8):(1,8)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8,8):(1,8)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(8,8):(1,8)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+    explains=EXPLAINS,
+)

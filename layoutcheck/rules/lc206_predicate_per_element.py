@@ -1,0 +1,73 @@
+"""LC206 predicate-per-element: most of the predicate is never read.
+
+## What it means
+
+`cp.async` with a flat V mode takes a predicate of one entry an element, and reads only the first entry
+of each vector: a tail that ends inside a vector is copied whole, or zero-filled whole.
+
+## Why
+
+Measured on DSL 4.8.1: `pred` of shape (8,2) for a 128-bit copy of bf16: pred[0] and pred[8] are read, 14
+are ignored. Universal copies refuse the same predicate.
+
+## How to fix it
+
+One entry an atom: regroup V as `((8,1), ...)` and give `pred` the shape of the rest.
+
+## How to silence it
+
+Silence the line where every vector's entries are equal by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = ("guard",)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A predicate that guards elements by entries of other elements."""
+    copy = facts.copy
+    if copy.pred is None or "guard" not in occurred(facts):
+        return
+    assert facts.effect is not None
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the predicate has one entry an element, the machine reads one a vector",
+        f"pred {copy.pred.layout} names an entry for every element; one {facts.width_bits}-bit instruction moves "
+        f"{facts.per_instruction} and asks only the first of theirs: {facts.effect['guard']} bytes follow an entry "
+        "that is not their own.",
+        where(facts, "guard", "pred"),
+        evidence(facts, "guard"),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8,2):(1,8)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(8,2):(1,8)">',
+            "pred": '!cute.memref<i8, gmem, align<16>, "(8,2):(1,8)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
+            "pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,71 @@
+"""LC207 float-predicate: a floating-point predicate is folded to false.
+
+## What it means
+
+The copy never happens: a false `cp.async` predicate fills the destination with zeros, any other atom
+skips it.
+
+## Why
+
+Measured on DSL 4.8.1: predicates of f32 and bf16 are constant-folded to false; i8 to i64 and Boolean
+work.
+
+## How to fix it
+
+Make the predicate `cutlass.Boolean`: compare, do not store the number.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import occurred
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = ("never", "missing", "wrong", "guard")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A predicate whose type the compiler folds away."""
+    pred = facts.copy.pred
+    if pred is None or "never" not in occurred(facts):
+        return
+    fills = facts.trials[-1].execution.zero_fills
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"a predicate of {pred.dtype} is folded to false",
+        "The copy never happens" + (": cp.async fills the destination with zeros." if fills else "."),
+        Where("pred"),
+        {"pred": str(pred), "zero_fills": fills},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
+            "pred": '!cute.memref<bf16, gmem, align<16>, "(1,2):(0,1)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
+            "pred": '!cute.memref<i8, gmem, align<16>, "(1,2):(0,1)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,64 @@
+"""LC208 bit-copy: bits are copied between two types of equal width, and no value is converted.
+
+## What it means
+
+bf16 1.0 copied into an f16 tensor reads back as 1.875. The compiler compares widths only.
+
+## Why
+
+Measured on DSL 4.8.1: equal bit width is the only demand on the two element types; the atom's own type
+is ignored.
+
+## How to fix it
+
+Convert in registers: `dst_fragment.store(src_fragment.load().to(dst_type))`; to copy bits on purpose,
+`recast_tensor` one side so that both types agree.
+
+## How to silence it
+
+`recast_tensor` states the intent; or `# layoutcheck: ignore[LC208]` with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Two types of one width where the same bits mean different values."""
+    src, dst = facts.copy.src.dtype, facts.copy.dst.dtype
+    if not facts.accepted or src == dst or src.bits != dst.bits or src.kind == dst.kind == "int":
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{src} bits are copied into a {dst} tensor without conversion",
+        f"The compiler compares widths ({src.bits} bits), not types: every value is reinterpreted.",
+        Where("dst"),
+        {"src_dtype": str(src), "dst_dtype": str(dst), "bits": src.bits},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+            "dst": '!cute.memref<f16, smem, align<128>, "(8):(1)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+    ),
+)

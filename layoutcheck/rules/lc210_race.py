@@ -1,0 +1,79 @@
+"""LC210 race: several threads write different data to the same bytes.
+
+## What it means
+
+Two threads' instructions write one destination byte from different source bytes; the last one wins, and
+which is last differs from run to run. A destination layout that gives two elements one address (a pitch
+smaller than the row) asks for just that.
+
+## Why
+
+CUDA C++ Programming Guide, memory model: unordered writes to one location from different threads. Which
+slices overlap follows from the tiled copy: a value layout smaller than the atom makes V wider than a
+thread's share.
+
+## How to fix it
+
+Give every thread at least one whole vector (`val` as large as the atom), and a thread-value layout that
+is one to one onto the tile.
+
+## How to silence it
+
+Where all writers carry equal values by construction, `# layoutcheck: ignore[LC210]` with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+SYMPTOMS = ("race", "overlap")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Destination bytes that several threads write with different data."""
+    for kind in SYMPTOMS:
+        if kind not in occurred(facts):
+            continue
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "several threads write different data to the same bytes"
+            if kind == "race"
+            else "the destination's layout gives several elements one address",
+            sentence(facts, kind),
+            where(facts, kind),
+            evidence(facts, kind),
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": "(32,8):(8,1)",
+            "dst": "(32,8):(4,1)",
+            "dtype": "bf16",
+            "atom": "universal",
+            "bits": 16,
+            "thr": "(32,1):(1,0)",
+            "val": "(1,8)",
+        },
+        clean={
+            "src": "(32,8):(8,1)",
+            "dst": "(32,8):(8,1)",
+            "dtype": "bf16",
+            "atom": "universal",
+            "bits": 16,
+            "thr": "(32,1):(1,0)",
+            "val": "(1,8)",
+        },
+    ),
+    symptoms=SYMPTOMS,
+)

@@ -1,0 +1,89 @@
+"""LC211 tile-not-divisible: the tile is not a whole number of tilers, so the last step leaves it.
+
+## What it means
+
+A partition rounds up: 18 rows in steps of 4 make 5 steps, and rows 18 and 19 are read and written
+although the tensor ends at 17.
+
+## Why
+
+Measured on DSL 4.8.1: `partition_S`/`partition_D` use ceil-division and add no predicate.
+
+## How to fix it
+
+Choose a tiler that divides the tile, or predicate the last step with an identity tensor.
+
+## How to silence it
+
+With `pred` given, the report asks only that the predicate covers the excess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.algebra import inttuple
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = (
+    "wrong",
+    "missing",
+    "outside_src",
+    "outside_dst",
+    "misaligned_src",
+    "misaligned_dst",
+    "race",
+    "overlap",
+)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Modes whose extent is not a multiple of the tiler's."""
+    tiling = facts.copy.tiling
+    if tiling is None or not occurred(facts):
+        return
+    for i, (mode, step) in enumerate(zip(tiling.src.layout.modes, tiling.tiled.tiler, strict=False)):
+        extent, tile = inttuple.product(mode.shape), inttuple.product(step.shape)
+        if not isinstance(extent, int) or not isinstance(tile, int) or extent % tile == 0:
+            continue
+        steps = -(-extent // tile)
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"mode {i} has {extent} elements, the tiled copy takes {tile} at a time",
+            f"The partition makes {steps} steps and covers 0..{steps * tile - 1}: {steps * tile - extent} past the end. "
+            f"{sentence(facts, 'outside_dst') or sentence(facts, 'outside_src') or sentence(facts, 'wrong')}",
+            where(facts, "outside_dst", "tiled", (i,)),
+            {"extent": extent, "tiler": tile, "steps": steps, **evidence(facts, *EXPLAINS)},
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": "(18,64):(64,1)",
+            "dst": "(18,64):(64,1)",
+            "atom": "cp.async",
+            "bits": 128,
+            "dtype": "bf16",
+            "thr": "(4,8):(8,1)",
+            "val": "(1,8)",
+        },
+        clean={
+            "src": "(16,64):(64,1)",
+            "dst": "(16,64):(64,1)",
+            "atom": "cp.async",
+            "bits": 128,
+            "dtype": "bf16",
+            "thr": "(4,8):(8,1)",
+            "val": "(1,8)",
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,84 @@
+"""LC212 block-size: the block has another number of threads than the tiled copy.
+
+## What it means
+
+With fewer threads than `size(tiled_copy)` part of the tile is never copied; with more, the extra threads
+compute slices past the tile (unless an `if tidx < size(tiled_copy)` guards the copy).
+
+## Why
+
+Measured on DSL 4.8.1: nothing compares the launch with the tiled copy.
+
+## How to fix it
+
+Launch `block=(size(tiled_copy), 1, 1)`, or guard the copy by the thread index.
+
+## How to silence it
+
+Leave `--block` out where the copy is guarded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = ("missing", "outside_src", "outside_dst", "wrong", "race", "misaligned_src", "misaligned_dst")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A block of another size, and its effect."""
+    tiling = facts.copy.tiling
+    if tiling is None or tiling.block_threads is None or not occurred(facts):
+        return
+    threads, block = tiling.tiled.threads, tiling.block_threads
+    if block == threads:
+        return
+    kind = "missing" if block < threads else "outside_dst"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the tiled copy has {threads} threads, the block {block}",
+        (
+            f"Threads {block}..{threads - 1} never run. "
+            if block < threads
+            else f"Threads {threads}..{block - 1} get slices past the tile. "
+        )
+        + (sentence(facts, kind) or sentence(facts, "outside_src")),
+        where(facts, kind, "tiled"),
+        {"threads": threads, "block": block, **evidence(facts, *EXPLAINS)},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": "(16,64):(64,1)",
+            "dst": "(16,64):(64,1)",
+            "atom": "cp.async",
+            "bits": 128,
+            "dtype": "bf16",
+            "thr": "(8,8):(8,1)",
+            "val": "(1,8)",
+            "block": 32,
+        },
+        clean={
+            "src": "(16,64):(64,1)",
+            "dst": "(16,64):(64,1)",
+            "atom": "cp.async",
+            "bits": 128,
+            "dtype": "bf16",
+            "thr": "(8,8):(8,1)",
+            "val": "(1,8)",
+            "block": 64,
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,110 @@
+"""LC213 tv-layout: the thread-value layout is not one to one onto its tiler.
+
+## What it means
+
+Some elements of the tile belong to no thread, or to several, or the layout names indices past the tile.
+The first is left uncopied, the second copied more than once, the third out of bounds.
+
+## Why
+
+Measured on DSL 4.8.1: `make_tiled_copy` and `make_tiled_copy_tv` check nothing; the thread-value layout
+must be a bijection from (thread, value) to the tile's indices for the partition to mean a copy.
+
+## How to fix it
+
+Build the tiled copy with `make_tiled_copy_tv` from compact thread and value layouts, or make
+`size(layout_tv) == size(tiler)` with no stride repeated.
+
+## How to silence it
+
+Broadcast modes (stride 0 over threads) that are meant: `# layoutcheck: ignore[LC213]` with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.image import image
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = (
+    "wrong",
+    "missing",
+    "outside_src",
+    "outside_dst",
+    "misaligned_src",
+    "misaligned_dst",
+    "race",
+    "overlap",
+)
+_LIMIT = 1 << 20  # (thread, value) pairs that are enumerated; no block has more
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """What the thread-value layout leaves out, repeats or reaches past."""
+    tiling = facts.copy.tiling
+    if tiling is None or not occurred(facts) & set(EXPLAINS):
+        return
+    tiled = tiling.tiled
+    pairs = inttuple.product(tiled.layout_tv.shape)
+    tile = 1
+    for mode in tiled.tiler:
+        extent = inttuple.product(mode.shape)
+        tile *= extent if isinstance(extent, int) else 0
+    if not isinstance(pairs, int) or not tile or pairs > _LIMIT or not tiled.layout_tv.is_static:
+        return
+    named = image(tiled.layout_tv)
+    past = int(np.count_nonzero(named >= tile))
+    covered = int(np.unique(named[named < tile]).size)
+    repeated = pairs - past - covered
+    if past == 0 and covered == tile and repeated == 0:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the thread-value layout is not one to one onto its tiler",
+        f"{tiled.layout_tv} names {pairs} places of a tile of {tile}: {tile - covered} elements belong to nobody, "
+        f"{repeated} are named again, {past} lie past the tile. "
+        f"{sentence(facts, 'missing') or sentence(facts, 'outside_dst') or sentence(facts, 'wrong')}",
+        where(facts, next(iter(k for k in EXPLAINS if k in occurred(facts))), "tiled"),
+        {
+            "tile": tile,
+            "named": pairs,
+            "uncovered": tile - covered,
+            "repeated": repeated,
+            "past_the_tile": past,
+            **evidence(facts, *EXPLAINS),
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": "(4,64):(1,4)",
+            "dst": "(4,64):(1,4)",
+            "dtype": "bf16",
+            "src_space": "gmem",
+            "dst_space": "smem",
+            "tiled": '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<bf16, 128 b>, layout_copy_tv = <"(32,8):(8,1)">, tiler_mn = <"[4:1;16:1]">>',
+        },
+        clean={
+            "src": "(4,64):(1,4)",
+            "dst": "(4,64):(1,4)",
+            "dtype": "bf16",
+            "src_space": "gmem",
+            "dst_space": "smem",
+            "tiled": '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<bf16, 128 b>, layout_copy_tv = <"(32,8):(8,1)">, tiler_mn = <"[4:1;64:1]">>',
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,87 @@
+"""LC214 tiler-rank: the tiled copy has fewer modes than the tensor.
+
+## What it means
+
+A one-dimensional tiled copy over a two-dimensional row-major tile walks down mode 0 with its values:
+"adjacent" values are a whole row apart.
+
+## Why
+
+Measured on DSL 4.8.1: a tiler of smaller rank divides the first modes only and leaves the others as rest
+modes; a tiler of larger rank is refused.
+
+## How to fix it
+
+Give thread and value layouts one mode a tensor mode: `thr (1,32)`, `val (1,8)` instead of `32` and `8`.
+
+## How to silence it
+
+Where the leading mode is the contiguous one, the copy is right and nothing is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = (
+    "wrong",
+    "missing",
+    "outside_src",
+    "outside_dst",
+    "misaligned_src",
+    "misaligned_dst",
+    "race",
+    "overlap",
+)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A tiler of smaller rank, where the copy goes wrong by it."""
+    tiling = facts.copy.tiling
+    if tiling is None or not occurred(facts):
+        return
+    rank, needed = len(tiling.tiled.tiler), len(tiling.src.layout)
+    if rank >= needed:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"a tiled copy of {rank} mode{'s' if rank > 1 else ''} over a tensor of {needed}",
+        f"The values of a thread run along mode 0 of {tiling.src.layout}, stride {tiling.src.layout.modes[0].stride}. "
+        f"{sentence(facts, 'wrong') or sentence(facts, 'misaligned_src') or sentence(facts, 'outside_src')}",
+        where(facts, next(iter(k for k in EXPLAINS if k in occurred(facts)), "wrong"), "tiled"),
+        {"tiler_rank": rank, "tensor_rank": needed, **evidence(facts, *EXPLAINS)},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": "(16,256):(256,1)",
+            "dst": "(16,256):(256,1)",
+            "dtype": "bf16",
+            "thr": "32",
+            "val": "8",
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": "(16,256):(256,1)",
+            "dst": "(16,256):(256,1)",
+            "dtype": "bf16",
+            "thr": "(1,32)",
+            "val": "(1,8)",
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+    explains=EXPLAINS,
+)

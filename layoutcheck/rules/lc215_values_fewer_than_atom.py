@@ -1,0 +1,90 @@
+"""LC215 values-fewer-than-atom: a thread is given fewer values than its atom moves.
+
+## What it means
+
+With a value layout of 4 and an atom of 8, `make_tiled_copy_tv` widens V to 8 all the same: neighbouring
+slices overlap by half, every other one starts at half the vector's alignment, and the last leaves the
+tile.
+
+## Why
+
+Measured on DSL 4.8.1: the number of values is never compared with the atom's; V is the atom's n.
+
+## How to fix it
+
+A value layout of at least one whole vector, or a narrower copy: `num_bits_per_copy = values * element
+bits`.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.algebra import inttuple
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = (
+    "wrong",
+    "missing",
+    "outside_src",
+    "outside_dst",
+    "misaligned_src",
+    "misaligned_dst",
+    "race",
+    "overlap",
+)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A tiled copy whose thread owns less than one instruction moves."""
+    tiling = facts.copy.tiling
+    if tiling is None or not occurred(facts):
+        return
+    values = inttuple.product(tiling.tiled.layout_tv[1].shape)
+    n = facts.per_instruction
+    if not isinstance(values, int) or values % n == 0:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{values} values a thread, {n} an instruction",
+        f"V is widened to whole {facts.width_bits}-bit instructions all the same, so slices overlap. "
+        f"{sentence(facts, 'misaligned_src') or sentence(facts, 'race') or sentence(facts, 'outside_dst')}",
+        where(facts, next(iter(k for k in EXPLAINS if k in occurred(facts)), "wrong"), "tiled"),
+        {"values": values, "elements": n, **evidence(facts, *EXPLAINS)},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": "(32,64):(64,1)",
+            "dst": "(32,64):(64,1)",
+            "dtype": "bf16",
+            "thr": "(32,1)",
+            "val": "(1,4)",
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": "(32,64):(64,1)",
+            "dst": "(32,64):(64,1)",
+            "dtype": "bf16",
+            "thr": "(32,1)",
+            "val": "(1,8)",
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+    explains=EXPLAINS,
+)

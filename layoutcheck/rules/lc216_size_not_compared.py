@@ -1,0 +1,79 @@
+"""LC216 size-not-compared: the two sides differ in size where nobody compares them.
+
+## What it means
+
+`autovec_copy` of 8 elements into 16 copies 16; a V mode `((8,1), ...)` against `((16,1), ...)` passes
+because only the rest is compared; `basic_copy_if` takes a predicate shorter than the data and reads past
+its end.
+
+## Why
+
+Measured on DSL 4.8.1; the documentation of `basic_copy_if` promises the check that is missing.
+
+## How to fix it
+
+Make both views (and the predicate) the same size.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from layoutcheck.rules.effects import evidence, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = ("unmatched", "outside_pred", "missing", "outside_src", "outside_dst", "guard")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Elements without a partner, predicate entries past the end."""
+    if facts.effect is None or isinstance(facts.copy.atom, (LdMatrix, StMatrix)):
+        return
+    if facts.effect["unmatched"]:
+        src, dst = facts.copy.src.layout, facts.copy.dst.layout
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "source and destination differ in size, and nothing compares them",
+            f"{facts.effect['unmatched']} elements of {src} -> {dst} have no partner on the other side. "
+            f"{sentence(facts, 'outside_src') or sentence(facts, 'missing') or sentence(facts, 'outside_dst')}",
+            where(facts, "missing"),
+            {"unmatched": facts.effect["unmatched"], **evidence(facts, *EXPLAINS)},
+        )
+    if facts.effect["outside_pred"] and facts.copy.pred is not None:
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "the predicate is read past its end",
+            f"{facts.copy.pred.layout} is shorter than what the copy asks for: {facts.effect['outside_pred']} entries lie "
+            "outside it, and elements are dropped or copied by chance.",
+            where(facts, "outside_pred", "pred"),
+            evidence(facts, "outside_pred"),
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
+            "op": "autovec_copy",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(16):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(16):(1)">',
+            "op": "autovec_copy",
+        },
+    ),
+    explains=EXPLAINS,
+)

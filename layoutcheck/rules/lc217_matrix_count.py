@@ -1,0 +1,93 @@
+"""LC217 matrix-count: the fragment does not have the values that the matrix instruction moves.
+
+## What it means
+
+`ldmatrix.xN` gives every lane 2N 16-bit values and writes them all, whatever the size of the
+destination's V: a V of 2 with x4 overwrites six neighbours. `stmatrix` takes its count from the
+*source's* V, not from the atom.
+
+## Why
+
+PTX ISA, ldmatrix: "xN ... N 32-bit registers a thread". Measured on DSL 4.8.1: the count of ldmatrix is
+the atom's, the count of stmatrix is size(V) * bits / 32; register pairs are written as 32-bit units, a
+stride between the two halves is ignored.
+
+## How to fix it
+
+A register V of exactly `2 * num_matrices` 16-bit values, contiguous in pairs; retile the fragment with
+`tiled_copy.retile(...)`.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES, atom_v, find_break
+
+EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")
+_REGISTER_BITS = 32  # PTX ISA, ldmatrix and stmatrix: one 32-bit register a matrix and thread
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A register V that is not what the instruction fills or empties."""
+    atom = facts.copy.atom
+    if not isinstance(atom, (LdMatrix, StMatrix)) or not occurred(facts) & set(EXPLAINS):
+        return
+    side = "dst" if isinstance(atom, LdMatrix) else "src"
+    registers = facts.view(side)
+    moved = atom.num_matrices * _registers(atom) * _REGISTER_BITS // registers.dtype.bits
+    given = atom_v(registers)
+    paired = find_break(facts.copy, side, _REGISTER_BITS // registers.dtype.bits)
+    if given == moved and paired is None:
+        return
+    name = "ldmatrix" if side == "dst" else "stmatrix"
+    text = (
+        f"The {NAMES[side]}'s V has {given} values, {name}.x{atom.num_matrices} moves {moved} a thread. "
+        if given != moved
+        else f"{registers.layout} puts the two halves of a register {paired.stride if paired else 0} elements apart; they are "
+        "written as one 32-bit unit. "
+    )
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the register fragment does not have the values that {name}.x{atom.num_matrices} moves",
+        text + (sentence(facts, "outside_dst") or sentence(facts, "wrong") or sentence(facts, "missing")),
+        where(facts, next(iter(k for k in EXPLAINS if k in occurred(facts))), side, (0,)),
+        {"values": given, "moved": moved, **evidence(facts, *EXPLAINS)},
+    )
+
+
+def _registers(atom: LdMatrix | StMatrix) -> int:
+    """32-bit registers of a thread for one matrix: one for 128-byte matrices, two for 16x16 bytes."""
+    rows, columns = atom.mode
+    bits = 16 if atom.mode == (8, 8) else 8
+    return max(1, rows * columns * bits // (32 * _REGISTER_BITS))
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
+            "dst": '!cute.memref<bf16, rmem, align<32>, "((2,1),1):((1,0),0)">',
+            "atom": "ldmatrix.x4",
+        },
+        clean={
+            "src": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
+            "dst": '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">',
+            "atom": "ldmatrix.x4",
+        },
+    ),
+    explains=EXPLAINS,
+)

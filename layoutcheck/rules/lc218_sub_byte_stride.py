@@ -1,0 +1,81 @@
+"""LC218 sub-byte-stride: strided 4-bit elements are moved as if they were adjacent, or clobber their neighbours.
+
+## What it means
+
+4-bit elements share bytes. A universal copy without a width moves strided nibbles as one contiguous
+word, and a strided store writes the whole byte.
+
+## Why
+
+Measured on DSL 4.8.1: a source of stride 2 to a destination of stride 1 becomes one 32-bit move.
+
+## How to fix it
+
+Copy whole bytes: make the 4-bit mode contiguous on both sides in runs of at least 2 (better 32), or
+recast to 8-bit.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES, find_break
+
+EXPLAINS = (
+    "wrong",
+    "missing",
+    "outside_src",
+    "outside_dst",
+    "misaligned_src",
+    "misaligned_dst",
+    "race",
+    "overlap",
+)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Copies of elements narrower than a byte that go wrong."""
+    bits = facts.copy.src.dtype.bits
+    if bits >= 8 or not occurred(facts):
+        return
+    for side in ("src", "dst"):
+        found = find_break(facts.resolved, side, 8 // bits)
+        if found is None:
+            continue
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"{bits}-bit elements of the {NAMES[side]} are not adjacent, and share bytes with others",
+            f"{found.mode_text[0].upper() + found.mode_text[1:]} of the {NAMES[side]} {found.layout} has stride {found.stride}. "
+            f"{sentence(facts, 'wrong') or sentence(facts, 'outside_dst')}",
+            where(facts, "wrong", side, found.path),
+            {"stride": str(found.stride), **evidence(facts, *EXPLAINS)},
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(2)">',
+            "dst": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(1)">',
+            "atom": "universal",
+        },
+        clean={
+            "src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(1)">',
+            "dst": '!cute.memref<f4E2M1FN, gmem, align<16>, "(8):(1)">',
+            "atom": "universal",
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,76 @@
+"""LC219 run-time-vector-stride: the stride of V is known only at run time, and the compiler takes it to be 1.
+
+## What it means
+
+With a `?` among the strides of V, contiguity is not checked (`cp.async` never checks it; universal
+copies turn the check off on *both* sides) and the instruction is emitted as if the stride were 1.
+`?{div=2}` can never be 1 and is accepted all the same.
+
+## Why
+
+Measured on DSL 4.8.1; on an H200 a universal 128-bit copy with a run-time stride of 3 had 7 of 8
+elements wrong.
+
+## How to fix it
+
+Make the contiguous mode's stride the static 1 (`mark_layout_dynamic(leading_dim=k)`, `make_layout(shape,
+stride=(1, ld))`), or copy one element at a time.
+
+## How to silence it
+
+If the stride is always 1, make it static.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES, describe, elements, find_break, vector_sides
+
+EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A V whose first strides are dynamic, moved as if they were 1."""
+    copy = facts.resolved
+    if not occurred(facts) & set(EXPLAINS) or elements(copy) < 2:
+        return
+    for side in vector_sides(copy):
+        found = find_break(copy, side)
+        if found is None or not found.is_dynamic:
+            continue
+        never = " It can never be 1." if found.stride.divisor > 1 else ""
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the {NAMES[side]}'s stride of V is known only at run time, the machine takes it to be 1",
+            f"{describe(found, copy)}.{never} {sentence(facts, 'wrong') or sentence(facts, 'missing')}",
+            where(facts, "wrong", side, found.path),
+            {"stride": str(found.stride), **evidence(facts, *EXPLAINS)},
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(?{div=2})">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(2)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8):(?{div=2})">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(8):(2)">',
+            "atom": "universal",
+            "bits": 16,
+        },
+    ),
+    explains=EXPLAINS,
+)

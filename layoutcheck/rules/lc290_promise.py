@@ -1,0 +1,78 @@
+"""LC290 promise: the verdict holds only as long as the alignment promised in the types is true.
+
+## What it means
+
+`assumed_align`, `cute.assume(..., divby=)`, `make_ptr(..., assumed_align=)` and `?{div=N}` are promises
+the compiler does not check. The report lists those that this copy's width needs, so that a caller can
+guard them.
+
+## Why
+
+Measured on DSL 4.8.1: the promise becomes `align<N>` in the type and nothing tests it at run time.
+
+## How to fix it
+
+Nothing is wrong. Guard the entry point: `assert tensor.data_ptr() % 16 == 0 and tensor.stride(0) % 8 ==
+0`.
+
+## How to silence it
+
+It is a note and never fails a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES, leaves
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The alignment and divisibility promises that a working copy of more than one element relies on."""
+    if not facts.accepted or facts.width_bytes * 8 <= facts.copy.src.dtype.bits or facts.worst is not None:
+        return
+    for side in ("src", "dst"):
+        memref = facts.whole(side)
+        if memref.space not in ("gmem", "generic") or memref.align_bytes is None:
+            continue
+        promises = [f"the address is a multiple of {memref.align_bytes} B"]
+        guards = [f"tensor.data_ptr() % {memref.align_bytes} == 0"]
+        for path, _, stride in leaves(memref.layout):
+            if isinstance(stride, Dynamic) and stride.divisor > 1:
+                promises.append(
+                    f"the stride of mode {'.'.join(map(str, path))} is a multiple of {stride.divisor}"
+                )
+                guards.append(f"tensor.stride({path[0]}) % {stride.divisor} == 0")
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the verdict holds while the {NAMES[side]}'s promises do",
+            f"{'; '.join(promises)}. Nothing checks it at run time: assert {' and '.join(guards)}.",
+            Where(side),
+            {"promises": promises},
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "note",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,?{div=8})">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(8,4):(1,8)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, smem, align<16>, "(8):(1)">',
+            "dst": '!cute.memref<bf16, rmem, align<32>, "(8):(1)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+    ),
+)

@@ -1,0 +1,63 @@
+"""LC291 zero-fill: a false predicate of cp.async writes zeros; it does not leave the destination alone.
+
+## What it means
+
+Every other atom skips where its predicate is false. `cp.async` writes zeros to the full width instead:
+right for loading tails, wrong where the destination holds something to keep.
+
+## Why
+
+PTX ISA, cp.async: bytes past `src-size` are filled with zeros; the DSL lowers a false predicate to
+`src-size` 0 (measured, DSL 4.8.1).
+
+## How to fix it
+
+Nothing, if zeros are wanted. To keep the old contents, branch around the copy.
+
+## How to silence it
+
+It is a note and never fails a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import CpAsync
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Every predicated cp.async that works."""
+    if facts.accepted and facts.copy.pred is not None and isinstance(facts.copy.atom, CpAsync):
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "where the predicate is false, cp.async fills the destination with zeros",
+            "Other atoms skip and leave the destination as it was.",
+            Where("pred"),
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "note",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
+            "pred": '!cute.memref<i8, rmem, align<32>, "(1,2):(0,1)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((8,1),2):((1,0),8)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),2):((1,0),8)">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+)

@@ -1,0 +1,68 @@
+"""LC901 not-modelled: this atom's copies are not modelled yet, so nothing is said about them.
+
+## What it means
+
+The atom was recognised, its types were read, and layoutcheck has no model of what the compiler and the
+machine do with it.
+
+## Why
+
+Rather no answer than a guess.
+
+## How to fix it
+
+Nothing is known to be wrong.
+
+## How to silence it
+
+The verdict is `unknown`, which fails a run only with `--strict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.offsets import TooLarge
+from layoutcheck.machine.atoms import OtherAtom
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Atoms and operands that are known by name only, and forms that the model refuses."""
+    if isinstance(facts.copy.atom, OtherAtom) or facts.prediction.outcome == "unknown":
+        name = facts.copy.atom.name if isinstance(facts.copy.atom, OtherAtom) else str(facts.copy.atom)
+        reason = facts.prediction.message or "its copies are not modelled"
+    elif facts.obstacle is not None and not isinstance(facts.obstacle, TooLarge):
+        name, reason = str(facts.copy.atom or facts.copy.op), facts.obstacle.message
+    else:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{name}: not modelled",
+        f"{reason[0].upper() + reason[1:]}. Nothing is said of what the machine does.",
+        Where("atom"),
+        {"atom": str(facts.copy.atom)},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "unknown",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f32, tmem, align<16>, "(32):(1)">',
+            "dst": '!cute.memref<f32, rmem, align<32>, "(32):(1)">',
+            "atom": "!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>",
+        },
+        clean={
+            "src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">',
+            "dst": '!cute.memref<f32, rmem, align<32>, "(4):(1)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+    ),
+)

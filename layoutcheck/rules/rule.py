@@ -1,0 +1,91 @@
+"""`Rule`: a stable code, what it looks for, and the text that `layoutcheck rule` and docs/rules/ print.
+
+A rule's documentation is its module's docstring: a first line `CODE name: summary`, then the sections
+`## What it means`, `## Why` (with the source of each fact), `## How to fix it`, `## How to silence it`.
+Its examples are data, so that the tests run every one of them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Arguments of `layoutcheck.check`: one copy that the rule flags, one that it leaves alone."""
+
+    flagged: dict[str, Any]
+    clean: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`find` yields this rule's findings about one copy.
+
+    A rule that names a cause `explains` kinds of difference (copies/difference.py); one that only names what was seen
+    has them as `symptoms`, and is heard where no cause explains them all.
+    """
+
+    code: str
+    name: str
+    severity: str
+    summary: str
+    doc: str
+    find: Callable[[Facts], Iterable[Finding]]
+    example: Example
+    explains: frozenset[str] = frozenset()
+    symptoms: frozenset[str] = frozenset()
+
+    def page(self) -> str:
+        """The rule's page, in Markdown."""
+        return (
+            f"# {self.code} {self.name}\n\n{self.summary[0].upper()}{self.summary[1:]}\n\n"
+            f"Severity: **{self.severity}**\n\n{self.doc}\n\n## Example\n\n"
+            f"Flagged:\n\n```console\n$ {command(self.example.flagged)}\n```\n\n"
+            f"Clean:\n\n```console\n$ {command(self.example.clean)}\n```\n"
+        )
+
+
+def make_rule(
+    module_doc: str | None,
+    severity: str,
+    find: Callable[[Facts], Iterable[Finding]],
+    example: Example,
+    *,
+    explains: Iterable[str] = (),
+    symptoms: Iterable[str] = (),
+) -> Rule:
+    """The rule whose code, name, summary and documentation are in its module's docstring."""
+    heading, _, body = (module_doc or "").strip().partition("\n")
+    label, _, summary = heading.partition(": ")
+    code, _, name = label.partition(" ")
+    return Rule(
+        code,
+        name,
+        severity,
+        summary,
+        body.strip(),
+        find,
+        example,
+        frozenset(explains),
+        frozenset(symptoms),
+    )
+
+
+_POSITIONAL = ("src", "dst")
+_FLAGS = {"src_space": "src-space", "dst_space": "dst-space"}
+
+
+def command(arguments: dict[str, Any]) -> str:
+    """The `layoutcheck explain` command line that makes the copy of `layoutcheck.check(**arguments)`."""
+    words = ["layoutcheck", "explain", *(str(arguments[key]) for key in _POSITIONAL)]
+    for key, value in arguments.items():
+        if key not in _POSITIONAL:
+            words += [f"--{_FLAGS.get(key, key).replace('_', '-')}", str(value)]
+    return shlex.join(words)

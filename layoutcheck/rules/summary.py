@@ -1,0 +1,69 @@
+"""The numbers every report carries: what was inferred of the operands, what the machine executes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.copies.alignment import max_vector
+from layoutcheck.copies.execution import Execution
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.errors import InputError
+from layoutcheck.rules.facts import Facts
+
+
+def inference(facts: Facts) -> dict[str, Any]:
+    """The JSON schema's `inference`: proved alignment of both sides, the widest vector, what limits it."""
+    src, dst = facts.copy.src, facts.copy.dst
+    if isinstance(src, OtherOperand) or isinstance(dst, OtherOperand):
+        return {}
+    found: dict[str, Any] = {
+        "src_align_bytes": src.access_align_bytes,
+        "dst_align_bytes": dst.access_align_bytes,
+    }
+    try:
+        widest = max_vector(src, dst)
+    except InputError as error:
+        return {**found, "max_vector_bits": None, "limit": error.message}
+    return {**found, "max_vector_bits": widest.bits, "limit": widest.limit}
+
+
+def execution_summary(facts: Facts) -> dict[str, Any]:
+    """The JSON schema's `execution`: what one thread issues. Empty for a copy that never runs."""
+    if not facts.trials:
+        return {}
+    trial = facts.trials[-1]
+    done, asked = trial.execution, trial.intent
+    units_per_byte = 8 // done.unit_bits
+    threads = max(1, done.src.shape[1])
+    widths = sorted({a.width_bytes * 8 for a in (*done.src_accesses, *done.dst_accesses)})
+    return {
+        "instructions_per_thread": done.instructions,
+        "width_bits": widths[0] if widths else facts.width_bits,
+        "operations": operations(done),
+        "threads": threads,
+        "bytes_per_thread": done.dst.size // threads // units_per_byte,
+        "bytes_asked": asked.dst.size // units_per_byte,
+        "ideal_instructions_per_thread": _ideal(facts, done),
+    }
+
+
+def operations(done: Execution) -> dict[str, int]:
+    """PTX operations and how often one thread issues each: {"ld.global 16 B": 4}."""
+    out: dict[str, int] = {}
+    accesses = done.src_accesses
+    if not (accesses and accesses[0].op == "cp.async"):  # one instruction with two addresses
+        accesses = (*accesses, *done.dst_accesses)
+    for access in accesses:
+        name = f"{access.op} {access.width_bytes} B"
+        out[name] = out.get(name, 0) + access.addresses.shape[0]
+    return out
+
+
+def _ideal(facts: Facts, done: Execution) -> int:
+    """The instructions of one thread if every access were 16 bytes (PTX ISA: the widest plain or cp.async access)."""
+    units_per_byte = 8 // done.unit_bits
+    per_thread = -(-done.dst.size // units_per_byte // max(1, done.dst.shape[1]))
+    sides = sum(side.space != "rmem" for side in (facts.copy.src, facts.copy.dst))
+    if done.src_accesses and done.src_accesses[0].op == "cp.async":
+        sides = 1
+    return max(1, -(-per_thread // 16)) * max(1, sides)

@@ -1,0 +1,151 @@
+"""The vector of one instruction on one side of a copy: which elements it should hold, and why it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+
+SIDES = ("src", "dst")
+NAMES = {"src": "source", "dst": "destination", "pred": "predicate", "atom": "atom"}
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Where a run of adjacent elements ends: the stride at `path` of `layout` does not continue it.
+
+    `element` is the first element of the vector that is not where the instruction takes it from; `asked` its
+    offset by the layout (None where the stride is dynamic), `needed` the offset that would be adjacent.
+    """
+
+    side: str
+    layout: Layout
+    path: tuple[int, ...]
+    extent: int
+    stride: Any
+    element: int
+    needed: int
+    whole_tile: bool
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether the stride is known only at run time."""
+        return isinstance(self.stride, Dynamic)
+
+    @property
+    def asked(self) -> int | None:
+        """The offset of `element` by the layout, in elements."""
+        return None if self.is_dynamic else int(self.stride)
+
+    @property
+    def mode_text(self) -> str:
+        """`mode 0` or `mode 0.1`, as a path into the layout."""
+        return f"mode {'.'.join(map(str, self.path))}"
+
+
+def width_bits(copy: Copy) -> int:
+    """Bits that one instruction of the copy's atom is asked to move; 0 where the compiler chooses."""
+    atom = copy.atom
+    if isinstance(atom, (CpAsync, UniversalCopy, RegisterCopy)):
+        return atom.width_bits
+    if isinstance(atom, (LdMatrix, StMatrix)):
+        return 128  # PTX ISA: one row of an 8x8 b16 matrix is 16 bytes
+    return 0
+
+
+def elements(copy: Copy) -> int:
+    """Elements of one instruction, at least 1."""
+    return max(1, width_bits(copy) // max(1, copy.src.dtype.bits))
+
+
+def vector_sides(copy: Copy) -> tuple[str, ...]:
+    """The sides on which the instruction needs a run in memory; a matrix's registers have their own order."""
+    if isinstance(copy.atom, LdMatrix):
+        return ("src",)
+    if isinstance(copy.atom, StMatrix):
+        return ("dst",)
+    return SIDES
+
+
+def find_break(copy: Copy, side: str, count: int | None = None) -> Break | None:
+    """The first place where the vector's elements stop being adjacent on `side`; None if they never do."""
+    memref: Memref = getattr(copy, side)
+    n = elements(copy) if count is None else count
+    run = 1
+    for path, extent, stride in leaves(memref.layout):
+        if run >= n:
+            break
+        if extent == 1:
+            continue
+        if stride != run:
+            return _break(copy, side, memref.layout, path, extent, stride, run)
+        run *= extent
+    return None
+
+
+def leaves(layout: Layout) -> list[tuple[tuple[int, ...], int, Any]]:
+    """(path, extent, stride) of every leaf, left to right."""
+    out: list[tuple[tuple[int, ...], int, Any]] = []
+
+    def walk(shape: Any, stride: Any, path: tuple[int, ...]) -> None:
+        if type(shape) is tuple:
+            for i, (s, d) in enumerate(zip(shape, stride, strict=True)):
+                walk(s, d, (*path, i))
+        else:
+            out.append((path, shape, stride))
+
+    walk(layout.shape, layout.stride, ())
+    return out
+
+
+def _break(
+    copy: Copy, side: str, view: Layout, path: tuple[int, ...], extent: int, stride: Any, run: int
+) -> Break:
+    """The break in the user's own tensor where the view was partitioned from one, else in the view."""
+    if copy.tiling is not None:
+        whole = (copy.tiling.src if side == "src" else copy.tiling.dst).layout
+        for whole_path, whole_extent, whole_stride in leaves(whole):
+            if whole_stride == stride and whole_extent != 1:
+                return Break(side, whole, whole_path, whole_extent, stride, run, run, True)
+    return Break(side, view, path, extent, stride, run, run, False)
+
+
+def describe(found: Break, copy: Copy) -> str:
+    """One clause: `mode 0 of the destination ... has stride 64: its neighbours are 128 B apart; one 16 B ...`."""
+    memref: Memref = getattr(copy, found.side)
+    n = elements(copy)
+    where = f"{found.mode_text} of the {NAMES[found.side]} {found.layout}"
+    need = f"one {width_bits(copy) // 8} B instruction takes {n} adjacent elements"
+    if found.is_dynamic:
+        return f"{where} has stride {found.stride}, known only at run time; {need}"
+    distance = abs(found.stride) * memref.dtype.bits
+    apart = f"{distance // 8} B" if distance % 8 == 0 else f"{distance} bits"
+    if found.stride == 0:
+        return f"{where} has stride 0: its values are one and the same element; {need}"
+    return f"{where} has stride {found.stride}: its neighbours are {apart} apart; {need}"
+
+
+def run_length(copy: Copy, side: str) -> int:
+    """How many elements from the first are adjacent on `side`, counted up to one instruction's."""
+    found = find_break(copy, side)
+    return elements(copy) if found is None else found.element
+
+
+def v_size(memref: Memref) -> int | None:
+    """Elements of the V mode; None where dynamic."""
+    size = inttuple.product(inttuple.mode(memref.layout.shape, 0))
+    return size if isinstance(size, int) else None
+
+
+def atom_v(memref: Memref) -> int | None:
+    """Elements of the part of V that the atom takes: V[0] where V is (atom, rest), else V."""
+    v = inttuple.mode(memref.layout.shape, 0)
+    part = v[0] if type(v) is tuple and len(v) == 2 else v
+    size = inttuple.product(part)
+    return size if isinstance(size, int) else None
