@@ -67,7 +67,7 @@ def test_real_kernels_hold_every_kind_of_operand() -> None:
             '!cute.memref<f32, gmem, align<4>, "(8,4):(4,1)">',
         ),
         (
-            "tensor(raw_ptr(0x00007f1c2be00000: f32, gmem, align<4>) o (2,2):(2,1), data=\n [[ 1.0, 2.0],\n])",
+            "tensor(raw_ptr(0x00007f1c2be00000: f32, gmem, align<4>) o (2,2):(2,1), data=\n [[1.0, 2.0]])",
             '!cute.memref<f32, gmem, align<4>, "(2,2):(2,1)">',
         ),
         (

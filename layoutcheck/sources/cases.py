@@ -1,0 +1,56 @@
+"""Named cases: copies from published reports, for `layoutcheck explain --case NAME`.
+
+A case is a JSON file in `cases/` beside this module:
+
+    name, title, url     what it is and where it was reported
+    copies               objects whose keys are the arguments of `layoutcheck.check`, as text
+    expected             the verdict of the worst of them
+    notes                what happens and why, in a few sentences
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from layoutcheck.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One published case; `copies` are arguments of `sources.request.build`."""
+
+    name: str
+    title: str
+    url: str
+    copies: tuple[dict[str, Any], ...]
+    expected: str
+    notes: str = ""
+
+
+def case_names() -> list[str]:
+    """The names of all cases, sorted."""
+    folder = resources.files("layoutcheck.sources") / "cases"
+    return sorted(
+        entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json")
+    )
+
+
+def case(name: str) -> Case:
+    """The case of that name; raises InputError, which lists the known ones, for any other."""
+    names = case_names()
+    wanted = name.strip().lower()
+    if wanted not in names:
+        raise InputError(f"no case '{name[:60]}'", expected=f"one of {', '.join(names)}")
+    entry = resources.files("layoutcheck.sources") / "cases" / f"{wanted}.json"
+    fields = json.loads(entry.read_text(encoding="utf-8"))
+    return Case(
+        fields["name"],
+        fields["title"],
+        fields["url"],
+        tuple(fields["copies"]),
+        fields["expected"],
+        fields.get("notes", ""),
+    )

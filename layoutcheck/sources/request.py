@@ -1,0 +1,230 @@
+"""A `Copy` from what a user says about it, and what had to be assumed because it was not said.
+
+build(src, dst, atom)                 the operands of one cute.copy, as a thread sees them
+build(src, dst, atom, thr=, val=)     whole tiles, and the thread and value layouts that partition them
+build(src, dst, tiled=)               whole tiles, and the tiled copy that partitions them
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from layoutcheck.algebra.notation import parse_swizzle
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.copy import OPS, Copy, Tiling
+from layoutcheck.copies.memref import SPACES, Memref
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import Atom, CpAsync, LdMatrix, RegisterCopy, StMatrix
+from layoutcheck.machine.dtypes import DType, dtype
+from layoutcheck.sources.live import to_atom, to_layout, to_memref
+from layoutcheck.sources.types import Defaults
+
+# What tensors are taken to be aligned to when only a layout is given: torch and the DSL's runtime promise 16
+# bytes of global tensors, SmemAllocator's default for swizzled tiles is 128 or more, fragments have 32.
+ALIGN_BYTES = {"gmem": 16, "smem": 128, "rmem": 32}
+
+# Names that stand for a function of the DSL rather than for an atom.
+_FUNCTIONS = {
+    "autovec": "autovec_copy",
+    "autovec_copy": "autovec_copy",
+    "basic": "basic_copy",
+    "basic_copy": "basic_copy",
+}
+_REGISTER_SPACES = {"g": "gmem", "s": "smem", "r": "rmem"}
+_ARCH = re.compile(r"sm_(\d{2,3})([af]?)\Z")
+
+
+def build(
+    src: Any,
+    dst: Any,
+    atom: Any = None,
+    *,
+    tiled: Any = None,
+    pred: Any = None,
+    thr: Any = None,
+    val: Any = None,
+    dtype: Any = None,
+    bits: int | None = None,
+    arch: str = "sm_90a",
+    src_space: str | None = None,
+    dst_space: str | None = None,
+    src_align: int | None = None,
+    dst_align: int | None = None,
+    swizzle: Any = None,
+    block: int | None = None,
+    op: str = "copy",
+    evict_priority: bool = False,
+) -> tuple[Copy, tuple[str, ...]]:
+    """The copy and the assumptions made. Every argument as in `layoutcheck.check`; raises InputError."""
+    if _ARCH.match(arch) is None:
+        raise InputError(
+            f"unknown architecture '{arch[:40]}'", text=arch, end=len(arch), expected="sm_80, sm_90a, ..."
+        )
+    if op not in OPS:
+        raise InputError(f"unknown operation '{op[:40]}'", text=op, end=len(op), expected=" or ".join(OPS))
+    for name, count in (("block", block), ("bits", bits), ("src_align", src_align), ("dst_align", dst_align)):
+        if count is not None and not 1 <= count <= 1 << 20:
+            raise InputError(f"{name} is at least 1 and at most {1 << 20}, not {count}")
+    assumed: list[str] = []
+    element = _element(dtype, atom, (src, dst))
+    moved, whole, op = _atom(atom, tiled, element, bits, op, assumed)
+    spaces = _spaces(moved, src_space, dst_space)
+    pointer = _swizzle(swizzle)
+    source = _operand("src", src, element, spaces[0], src_space, src_align, pointer, assumed)
+    target = _operand("dst", dst, element, spaces[1], dst_space, dst_align, pointer, assumed)
+    guard = _predicate(pred)
+    if thr is not None or val is not None:
+        if tiled is not None or isinstance(whole, TiledCopy):
+            raise InputError(
+                "a tiled copy has thread and value layouts of its own", expected="one or the other"
+            )
+        if thr is None or val is None:
+            raise InputError("thread and value layouts come together", expected="both thr and val")
+        if moved is None:
+            raise InputError(
+                "thread and value layouts need an atom", expected="an atom such as cp.async or universal"
+            )
+        whole = make_tiled_copy_tv(moved, to_layout(thr, "thr"), to_layout(val, "val"))
+    elif tiled is None:
+        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority)
+        return copy, tuple(assumed)
+    assert whole is not None
+    for view in (source, target):
+        if isinstance(view, OtherOperand):
+            raise InputError(f"{view.name} cannot be partitioned here", expected="tensors in memory")
+    views = (partition(whole, "src", source).view, partition(whole, "dst", target).view)
+    tiling = Tiling(whole, source, target, block)
+    return Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict_priority), tuple(assumed)
+
+
+def _element(given: Any, atom: Any, operands: tuple[Any, Any]) -> DType | None:
+    """The element type for what does not state its own: as given, else the atom's, else the other operand's."""
+    if given is not None:
+        if isinstance(given, DType):
+            return given
+        return dtype(getattr(given, "__name__", None) or str(given).removeprefix("torch."))
+    for value in operands:
+        try:
+            memref = to_memref(value, Defaults())
+        except InputError:
+            continue
+        if not isinstance(memref, OtherOperand):
+            return memref.dtype
+    try:
+        found = to_atom(atom, None, None)
+    except InputError:
+        return None
+    inner = found.atom if isinstance(found, TiledCopy) else found
+    return getattr(inner, "dtype", None)
+
+
+def _atom(
+    atom: Any, tiled: Any, element: DType | None, bits: int | None, op: str, assumed: list[str]
+) -> tuple[Atom | None, TiledCopy | None, str]:
+    """The atom, the tiled copy it came in, and the operation."""
+    if tiled is not None:
+        found = to_atom(tiled, element, bits)
+        if not isinstance(found, TiledCopy):
+            raise InputError("this is an atom, not a tiled copy", expected="'!cute.tiled_copy<...>'")
+        if atom is not None and to_atom(atom, element, bits) != found.atom:
+            raise InputError("the tiled copy has another atom than the one given", expected="one of the two")
+        return found.atom, found, op
+    if atom is None:
+        if op == "copy":
+            assumed.append("no atom given: taken as cute.autovec_copy(src, dst)")
+            op = "autovec_copy"
+        return None, None, op
+    if isinstance(atom, str) and atom.strip().lower() in _FUNCTIONS:
+        return None, None, _FUNCTIONS[atom.strip().lower()]
+    found = to_atom(atom, element, bits)
+    if isinstance(found, TiledCopy):
+        return found.atom, found, op
+    return found, None, op
+
+
+def _spaces(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str, str]:
+    """The memory spaces of operands that do not state theirs: as given, else those the atom moves between."""
+    for space in (src, dst):
+        if space is not None and space not in SPACES:
+            raise InputError(
+                f"unknown memory space '{space[:40]}'",
+                text=space,
+                end=len(space),
+                expected=" or ".join(SPACES),
+            )
+    default = ("gmem", "smem")
+    if isinstance(atom, RegisterCopy):
+        default = (_REGISTER_SPACES[atom.kind[0]], _REGISTER_SPACES[atom.kind[2]])
+    elif isinstance(atom, LdMatrix):
+        default = ("smem", "rmem")
+    elif isinstance(atom, StMatrix):
+        default = ("rmem", "smem")
+    elif atom is None or not isinstance(atom, CpAsync):
+        default = (src or ("gmem" if dst != "gmem" else "smem"), dst or ("smem" if src != "smem" else "rmem"))
+    return src or default[0], dst or default[1]
+
+
+def _swizzle(value: Any) -> Swizzle | None:
+    if value is None or isinstance(value, Swizzle):
+        return value
+    return parse_swizzle(str(value))
+
+
+def _operand(
+    side: str,
+    value: Any,
+    element: DType | None,
+    space: str,
+    given_space: str | None,
+    align: int | None,
+    swizzle: Swizzle | None,
+    assumed: list[str],
+) -> Memref:
+    """One operand; `assumed` gets a line where it was a layout alone and nobody stated the rest."""
+    taken = align or ALIGN_BYTES.get(space)
+    pointer = swizzle if space == "smem" else None
+    try:
+        memref = to_memref(value, Defaults(element, space, taken, pointer, side))
+    except InputError as error:
+        raise InputError(
+            f"{side}: {error.message}",
+            text=error.text,
+            start=error.start,
+            end=error.end,
+            expected=error.expected,
+        ) from None
+    if _states_its_pointer(value):
+        return memref
+    if given_space is None or align is None:
+        facts = [] if given_space else [f"in {memref.space}"]
+        if align is None and memref.align_bytes is not None:
+            facts.append(f"its base aligned to {memref.align_bytes} bytes")
+        if facts:
+            assumed.append(f"{side} is taken to be {' with '.join(facts)}")
+    return memref
+
+
+def _states_its_pointer(value: Any) -> bool:
+    """Whether the operand says itself where it is and how it is aligned."""
+    if isinstance(value, str):
+        return value.lstrip()[:1] not in ("(", "?") and not value.lstrip()[:1].isdigit()
+    return hasattr(value, "dtype") or isinstance(value, Memref)
+
+
+def _predicate(value: Any) -> Memref | None:
+    """The predicate tensor; a layout alone is one of booleans (i8) in registers, as the DSL makes them."""
+    if value is None:
+        return None
+    try:
+        return to_memref(value, Defaults(dtype("i8"), "rmem", None, None, "pred"))
+    except InputError as error:
+        raise InputError(
+            f"pred: {error.message}",
+            text=error.text,
+            start=error.start,
+            end=error.end,
+            expected=error.expected,
+        ) from None
