@@ -8,7 +8,8 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import Basis, basis_of
 from layoutcheck.algebra.integers import Dynamic, Int, ceil_div, floor_div, mul
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.measure import shape_of
+from layoutcheck.algebra.measure import make_layout_of_shape, shape_of
+from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.errors import InputError
 
 
@@ -41,6 +42,9 @@ def fill(a: Layout, shape: Any, stride: Any, target: Any, strict: bool = True) -
     modes = [(d, s) for s, d in zip(shape, stride, strict=True) if s != 1 and d != 0]
     if len(modes) > 1:
         modes = _ascending(a, modes)
+    if not modes and type(target) is not int:
+        whole = coalesce(make_layout_of_shape(target))
+        return whole.shape, whole.stride
     shapes: list[Any] = []
     strides: list[Any] = []
     reached: Int = 1  # every offset below it is covered by A and the modes so far

@@ -95,9 +95,13 @@ def floor_div(a: Int, b: Int) -> Int:
 
 
 def ceil_div(a: Int, b: Int) -> Int:
-    """ceil(a / b), with the same divisors as `floor_div`."""
+    """ceil(a / b); a dynamic one forgets its divisor, as in the DSL. Raises ZeroDivisionError for a static zero `b`."""
     if isinstance(a, Dynamic) or isinstance(b, Dynamic):
-        return floor_div(a, b)
+        if b == 1 or a == 0:
+            return a
+        if b == 0:
+            raise ZeroDivisionError("layout arithmetic divides by a static 0")
+        return Dynamic(1, max(bits(a), bits(b)))
     return -(-a // b)
 
 
