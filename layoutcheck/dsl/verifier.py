@@ -37,6 +37,7 @@ def verify(
 def item(copy: Copy) -> dict[str, Any]:
     """The copy as the worker takes it: the printed types of its operands and the function to call."""
     atom = copy.tiled if copy.tiled is not None else copy.atom
+    rest = product(wrap(copy.src.layout.shape)[1:])
     return {
         "call": copy.op,
         "atom": str(atom),
@@ -44,7 +45,7 @@ def item(copy: Copy) -> dict[str, Any]:
         "dst": str(copy.dst),
         "pred": None if copy.pred is None else str(copy.pred),
         "evict": copy.evict_priority,
-        "rest": product(wrap(copy.src.layout.shape)[1:]),
+        "rest": rest if isinstance(rest, int) else 1,
     }
 
 

@@ -32,3 +32,16 @@ class Prediction:
     def accepted(self) -> bool:
         """Whether the copy reaches code generation."""
         return self.outcome == "accepted"
+
+
+def rejected(kind: str, message: str, operand: str | None = None, **evidence: Any) -> Prediction:
+    """A rejection."""
+    return Prediction("rejected", message, kind, operand, evidence)
+
+
+def aborts(
+    kind: str, message: str, operand: str | None = None, signal: str = "SIGABRT", **evidence: Any
+) -> Prediction:
+    """A death of the compiler's process; `message` says doing what."""
+    text = f"the compiler dies of {signal} {message}"
+    return Prediction("aborts", text, kind, operand, {"signal": signal, **evidence})

@@ -1,0 +1,36 @@
+"""`ldmatrix`, `stmatrix`: the smem side's alignment and nothing of the strides. Measured, DSL 4.8.1."""
+
+from __future__ import annotations
+
+from layoutcheck.algebra.inttuple import product, wrap
+from layoutcheck.copies.compiler.prediction import Prediction, rejected
+from layoutcheck.copies.compiler.shared import meets_requirement
+from layoutcheck.copies.copy import Copy
+from layoutcheck.machine.atoms import LdMatrix, StMatrix
+
+
+def space(atom: LdMatrix | StMatrix, copy: Copy) -> Prediction | None:
+    """Shared memory on one side and registers on the other."""
+    load = isinstance(atom, LdMatrix)
+    need = ("smem", "rmem") if load else ("rmem", "smem")
+    if (copy.src.space, copy.dst.space) != need:
+        src, dst = ("shared", "reg") if load else ("reg", "shared")
+        wrong = "src" if copy.src.space != need[0] else "dst"
+        return rejected(
+            "space", f"'{atom}' src needs be {src} based memref and dst needs be {dst} based memref", wrong
+        )
+    return None
+
+
+def pointer(atom: LdMatrix | StMatrix, copy: Copy) -> Prediction | None:
+    """The shared side must be aligned to the bits of V's first mode, whatever the instruction needs (128).
+
+    The message counts those bits in the atom's element type, the check in the tensor's.
+    """
+    operand, view = ("src", copy.src) if isinstance(atom, LdMatrix) else ("dst", copy.dst)
+    n = product(wrap(wrap(view.layout.shape)[0])[0])
+    assert isinstance(n, int)
+    return meets_requirement(atom, operand, view, n * view.dtype.bits, n * atom.dtype.bits)
+
+
+CHECKS = (space, pointer)

@@ -1,0 +1,111 @@
+"""What the verifier of `cute.copy` checks of the operands' shapes before it looks at the atom.
+
+In its order, measured, DSL 4.8.1: static shapes, equal ranks, equal sizes mode by mode, the predicate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.algebra.inttuple import is_static, product, rank, wrap
+from layoutcheck.algebra.layout import text
+from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
+from layoutcheck.copies.copy import Copy
+from layoutcheck.machine.atoms import Atom, UniversalCopy
+
+PRED_SPACES = ("rmem", "smem", "gmem", "generic")
+
+
+def check_shapes(copy: Copy) -> Prediction | None:
+    """Source against destination."""
+    src, dst = copy.src.layout.shape, copy.dst.layout.shape
+    for operand, shape in (("src", src), ("dst", dst)):
+        if not is_static(shape):
+            return rejected("dynamic_shape", "expects src and dst to have static shape", operand)
+    if rank(src) != rank(dst):
+        return rejected(
+            "rank",
+            f"`src.rank() = {rank(src)}` != `dst.rank() = {rank(dst)}`",
+            src_rank=rank(src),
+            dst_rank=rank(dst),
+        )
+    return _sizes(src, dst)
+
+
+def _sizes(src: Any, dst: Any) -> Prediction | None:
+    """Sizes agree mode by mode; where both V modes are (atom, rest), the atoms' sizes are not compared."""
+    both = f"but got srcShape: {text(src)} and dstShape: {text(dst)}"
+    modes: list[tuple[int, tuple[Any, Any]]] = [*enumerate(zip(wrap(src), wrap(dst), strict=True))]
+    for i, (s, d) in modes[1:] + modes[:1]:  # V last
+        if i == 0 and is_pair(s) and is_pair(d):
+            if product(s[1]) != product(d[1]):
+                return rejected(
+                    "rest_v_size",
+                    f"expects same size in restAtomVRank, {both}",
+                    src_size=product(s[1]),
+                    dst_size=product(d[1]),
+                )
+        elif product(s) != product(d):
+            return rejected(
+                "mode_size",
+                f"expects same size in rank {i} {both}",
+                mode=i,
+                src_size=product(s),
+                dst_size=product(d),
+            )
+    return None
+
+
+def is_pair(shape: Any) -> bool:
+    """Whether a V mode has the form (atom, rest)."""
+    return type(shape) is tuple and len(shape) == 2
+
+
+def check_predicate(atom: Atom, copy: Copy) -> Prediction | None:
+    """The predicate against the source: one entry an atom where both V modes are (atom, rest).
+
+    Where one is flat, one entry an element, and a bare universal atom must then copy single elements of
+    its own type (with another atom, or inside a tiled copy, that is not checked). Nobody looks at the
+    predicate's element type.
+    """
+    pred = copy.pred
+    if pred is None:
+        return None
+    src, shape = copy.src.layout.shape, pred.layout.shape
+    if pred.space not in PRED_SPACES:
+        return rejected("pred_space", "expects pred's address space to be rmem/smem/gmem/generic", "pred")
+    if not is_static(shape):
+        return rejected("pred_dynamic_shape", "expects pred to have static shape", "pred")
+    if rank(shape) != rank(src):
+        return rejected(
+            "pred_rank",
+            f"`pred rank = {rank(shape)}` != `src rank = {rank(src)}`",
+            "pred",
+            pred_rank=rank(shape),
+            src_rank=rank(src),
+        )
+    want = src
+    if is_pair(wrap(src)[0]) and is_pair(wrap(copy.dst.layout.shape)[0]):
+        want = (wrap(src)[0][1], *wrap(src)[1:])
+    elif isinstance(atom, UniversalCopy) and copy.tiled is None:
+        if atom.dtype.kind == "index" and atom.width_bits:
+            return aborts("index_pred", "asking for the width of index", "atom", signal="SIGSEGV")
+        bits = 19 if atom.dtype.name == "tf32" else atom.dtype.bits  # tf32's significant bits
+        if atom.width_bits not in (0, bits):
+            return rejected(
+                "pred_width",
+                f"expects copy_bits to be : {bits} but got : {atom.width_bits}",
+                "atom",
+                width_bits=atom.width_bits,
+                element_bits=bits,
+            )
+    if list(map(product, wrap(want))) != list(map(product, wrap(shape))):
+        return rejected(
+            "pred_shape",
+            f"expects pred to have compatible shape with: {text(want)} "
+            f"but got actual predShape: {text(shape)}",
+            "pred",
+            want=text(want),
+            got=text(shape),
+        )
+    return None

@@ -1,0 +1,179 @@
+"""What `cute.copy` and its relatives check in Python before the verifier sees anything. DSL 4.8.1.
+
+`cute.copy` also regroups its operands: whatever the views look like, the verifier gets `(V, (rest...))`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from layoutcheck.algebra.inttuple import is_static, product, rank, wrap
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.autovec import autovec_width, resolve, stored
+from layoutcheck.copies.compiler.prediction import Prediction, rejected
+from layoutcheck.copies.compiler.shared import align_bits, sub_byte_abort
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.machine.atoms import RegisterCopy
+
+# The DSL's Python class of an element type, as its messages name it.
+CLASSES = {
+    "bf16": "BFloat16", "f16": "Float16", "f32": "Float32", "tf32": "TFloat32", "f64": "Float64",
+    "f8E4M3FN": "Float8E4M3FN", "f8E5M2": "Float8E5M2", "f8E4M3": "Float8E4M3", "f8E8M0FNU": "Float8E8M0FNU",
+    "f8E4M3B11FNUZ": "Float8E4M3B11FNUZ", "f6E2M3FN": "Float6E2M3FN", "f6E3M2FN": "Float6E3M2FN",
+    "f4E2M1FN": "Float4E2M1FN", "i4": "Int4", "i8": "Int8", "i16": "Int16", "i32": "Int32", "i64": "Int64",
+    "i128": "Int128", "si8": "Int8", "ui8": "Uint8",
+}  # fmt: skip
+
+
+def grouped(view: Memref) -> Memref:
+    """`(V, (rest...))`: at least one rest mode, (1):(0) where there is none, and all of them in one."""
+    layout = view.layout
+    shape, stride = wrap(layout.shape), wrap(layout.stride)
+    if len(shape) == 1:
+        shape, stride = (*shape, 1), (*stride, 0)
+    return view.with_layout(Layout.trusted((shape[0], tuple(shape[1:])), (stride[0], tuple(stride[1:]))))
+
+
+def through_copy(copy: Copy) -> Prediction | Copy:
+    """`cute.copy`: its own checks, or the copy as the verifier gets it."""
+    stopped = _same_width(
+        copy, "`copy` currently only supports equal source and destination element type bit width"
+    )
+    if stopped:
+        return stopped
+    src, dst = copy.src.layout.shape, copy.dst.layout.shape
+    if rank(src) != rank(dst):
+        return rejected(
+            "rank",
+            "Expected source and destination tensors to have the same rank, "
+            f"but got {rank(src)} and {rank(dst)}",
+            src_rank=rank(src),
+            dst_rank=rank(dst),
+        )
+    s, d = (product(wrap(shape)[1:]) for shape in (src, dst))
+    if is_static(wrap(src)[1:]) and is_static(wrap(dst)[1:]) and s != d:
+        return rejected(
+            "mode_size",
+            f"Expected source and destination tensors to have the same size in mode-1, but got {s} and {d}",
+            mode=1,
+            src_size=s,
+            dst_size=d,
+        )
+    pred = None if copy.pred is None else grouped(copy.pred)
+    return replace(copy, src=grouped(copy.src), dst=grouped(copy.dst), pred=pred)
+
+
+def _same_width(copy: Copy, message: str) -> Prediction | None:
+    """Nothing is converted, so widths agree."""
+    src, dst = copy.src.dtype.bits, copy.dst.dtype.bits
+    if src != dst:
+        return rejected("element_width", message, src_bits=src, dst_bits=dst)
+    return None
+
+
+def through_atom_call(copy: Copy) -> Prediction | Copy | None:
+    """`cute.copy(unroll_factor=...)` and `cute.copy_atom_call`; None where nothing is left to check.
+
+    With rest modes it is `cute.copy`'s loop, which falls back to the verified copy where their number is
+    only known at run time. The call on each V checks its nesting; no verifier follows.
+    """
+    src, dst = copy.src.layout.shape, copy.dst.layout.shape
+    if rank(src) == rank(dst) == 1:
+        stopped = _same_width(
+            copy,
+            "`copy_atom_call` currently only supports equal source and destination element type bit width",
+        )
+        if stopped:
+            return stopped
+    else:
+        checked = through_copy(copy)
+        if isinstance(checked, Prediction) or not is_static(wrap(src)[1:]):
+            return checked
+    s, d = rank(wrap(src)[0]), rank(wrap(dst)[0])
+    if max(s, d) > 2:
+        return rejected(
+            "v_rank",
+            "V-mode (mode-0) with rank > 2 is not supported yet, "
+            f"but got rank(src, mode=[0]) = {s} and rank(dst, mode=[0]) = {d}",
+            src_rank=s,
+            dst_rank=d,
+        )
+    return None
+
+
+def through_autovec(copy: Copy) -> Prediction | Copy:
+    """`cute.autovec_copy`: its own checks, or the copy it makes of itself."""
+    src, dst = stored(copy.src.dtype), stored(copy.dst.dtype)
+    names = f"{CLASSES.get(src.name, src)} and {CLASSES.get(dst.name, dst)}"
+    stopped = _same_width(
+        copy, f"autovec_copy only supports equal source and destination element type bit widths, got {names}"
+    )
+    if stopped:
+        return stopped
+    for operand, view in (("src", copy.src), ("dst", copy.dst)):
+        if not is_static(view.layout.shape):
+            return rejected(
+                "dynamic_shape",
+                "autovec_copy expects source and destination tensors to be statically shaped",
+                operand,
+            )
+    for operand, view in (("src", copy.src), ("dst", copy.dst)):
+        if align_bits(view) is None:
+            return sub_byte_abort(operand, view)
+    width_bits = autovec_width(copy.src, copy.dst)
+    if 0 < width_bits < src.bits:
+        return rejected(
+            "autovec_alignment",
+            "Expected size in shape to be strictly positive, but got 0",
+            "src" if copy.src.access_align_bytes <= copy.dst.access_align_bytes else "dst",
+            width_bits=width_bits,
+            element_bits=src.bits,
+        )
+    made = resolve(copy)
+    if isinstance(made.atom, RegisterCopy):
+        return _evict_priority(copy, made)
+    return made
+
+
+def _evict_priority(copy: Copy, made: Copy) -> Prediction | Copy:
+    """Only the atoms between gmem and registers take an eviction priority."""
+    spaces = copy.src.space, copy.dst.space
+    if spaces in (("gmem", "rmem"), ("rmem", "gmem")):
+        return made
+    if spaces in (("smem", "rmem"), ("rmem", "smem")):
+        op = "CopyS2ROp" if spaces[0] == "smem" else "CopyR2SOp"
+        message = f"{op}._make_trait() got an unexpected keyword argument 'l1c_evict_priority'"
+    else:
+        message = (
+            "Memory attributes {'l1c_evict_priority'} are not supported for "
+            f"{spaces[0]} -> {spaces[1]} copies (no specialized op available)."
+        )
+    return rejected("evict_priority", message)
+
+
+def through_basic_copy(copy: Copy) -> Copy | None:
+    """`cute.basic_copy`: a copy of single elements; None for views of run-time shape, which it loops over."""
+    if is_static(copy.src.layout.shape) and is_static(copy.dst.layout.shape):
+        return resolve(copy)
+    return None
+
+
+def through_basic_copy_if(copy: Copy) -> Prediction | None:
+    """`cute.basic_copy_if`: a loop over elements. The predicate's size is not compared."""
+    stopped = _same_width(
+        copy,
+        "basic_copy_if currently only supports equal source and destination element type bit width",
+    )
+    if stopped:
+        return stopped
+    shapes = [view.layout.shape for view in (copy.src, copy.dst, copy.pred) if view is not None]
+    s, d = product(shapes[0]), product(shapes[1])
+    if all(map(is_static, shapes)) and s != d:
+        return rejected(
+            "size",
+            "basic_copy expects the size of source, destination, and predicate tensors to match",
+            src_size=s,
+            dst_size=d,
+        )
+    return None

@@ -1,0 +1,90 @@
+"""Checks that several families share: element widths, pointer alignment, vectors. Measured, DSL 4.8.1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
+from layoutcheck.copies.compiler.vectors import Inadmissible, Vectors
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.machine.atoms import Atom
+
+
+def npow2_sub_byte(atom: Atom, copy: Copy) -> Prediction | None:
+    """Elements of 3, 5, 6 or 7 bits have no byte address of their own."""
+    for operand, view in (("src", copy.src), ("dst", copy.dst)):
+        if is_npow2_sub_byte(view.dtype.bits):
+            return rejected(
+                "npow2_sub_byte",
+                f"'{atom}' doesn't support npow2 sub-byte type",
+                operand,
+                element_bits=view.dtype.bits,
+            )
+    return None
+
+
+def is_npow2_sub_byte(bits: int) -> bool:
+    """3, 5, 6 or 7 bits."""
+    return bits < 8 and bits & (bits - 1) != 0
+
+
+def align_bits(view: Memref) -> int | None:
+    """The alignment of a pointer as the verifier reads it; None where reading it kills the process.
+
+    Without `align<>` a pointer is as aligned as its element is wide. Elements that do not fill bytes have no
+    such default (4-bit pointers into the middle of a byte), except i1, which is stored as a byte.
+    """
+    if view.align_bytes is not None:
+        return view.align_bytes * 8
+    if view.dtype.bits == 1 or view.dtype.kind == "index":
+        return 8
+    return view.dtype.bits if view.dtype.bits % 8 == 0 else None
+
+
+def sub_byte_abort(operand: str, view: Memref) -> Prediction:
+    """The death that reading such a pointer's alignment is."""
+    message = f"reading the alignment of {operand}, a {view.dtype} pointer without align<>"
+    return aborts("unaligned_sub_byte", message, operand)
+
+
+def alignment(operand: str, view: Memref, need_bits: int, message: Callable[[int], str]) -> Prediction | None:
+    """The base pointer, before any swizzle, must be a multiple of `need_bits`."""
+    have = align_bits(view)
+    if have is None:
+        return sub_byte_abort(operand, view)
+    if have % need_bits:
+        return rejected(f"{operand}_alignment", message(have), operand, have_bits=have, need_bits=need_bits)
+    return None
+
+
+def meets_requirement(
+    atom: Atom, operand: str, view: Memref, need_bits: int, said_bits: int
+) -> Prediction | None:
+    """As `alignment`, in the words of cp.async, ldmatrix and stmatrix, which name `said_bits`."""
+    return alignment(
+        operand,
+        view,
+        need_bits,
+        lambda have: (
+            f"{operand} ptr alignment ({have} bits) does not meet requirement ({said_bits} bits) "
+            f"of atom '{atom}'"
+        ),
+    )
+
+
+def vector_abort(copy: Copy, n: int, found: Vectors) -> Prediction:
+    """The death that looking at an inadmissible vector is."""
+    operand, view, at = (
+        ("src", copy.src, found.src) if found.operand == "src" else ("dst", copy.dst, found.dst)
+    )
+    assert isinstance(at, Inadmissible)
+    return aborts(
+        "inadmissible_vector",
+        f"taking {n} elements from {operand} {view.layout}: "
+        f"a mode of {at.extent} does not divide the {at.left} that are left",
+        operand,
+        elements=n,
+        extent=at.extent,
+        left=at.left,
+    )

@@ -1,0 +1,116 @@
+"""`universal_copy`: plain loads and stores. Measured, DSL 4.8.1."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from layoutcheck.copies.compiler.prediction import Prediction, rejected
+from layoutcheck.copies.compiler.shared import align_bits, alignment, npow2_sub_byte, vector_abort
+from layoutcheck.copies.compiler.vectors import contiguous_run, vectors
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.machine.atoms import UniversalCopy
+
+
+def space(atom: UniversalCopy, copy: Copy) -> Prediction | None:
+    """Plain ld/st reach every space but tensor memory."""
+    for operand, view in (("src", copy.src), ("dst", copy.dst)):
+        if view.space == "tmem":
+            return rejected("space", f"'{atom}' src and dst need be non-tmem based memref", operand)
+    return None
+
+
+def element(atom: UniversalCopy, copy: Copy) -> Prediction | None:
+    """Nothing is converted, so widths agree. The atom's own type is not looked at."""
+    if copy.src.dtype.bits != copy.dst.dtype.bits:
+        return rejected(
+            "element_width",
+            f"'{atom}' src and dst need to have the same element size",
+            src_bits=copy.src.dtype.bits,
+            dst_bits=copy.dst.dtype.bits,
+        )
+    return None
+
+
+def width(atom: UniversalCopy, copy: Copy) -> Prediction | None:
+    """One instruction moves at least one element (the message says ">", the check is ">=")."""
+    bits = copy.src.dtype.bits
+    if 0 < atom.width_bits < bits:
+        return rejected(
+            "width",
+            f"'{atom}' expected copy_bits > bits_per_element({bits}), but got {atom.width_bits}",
+            "atom",
+            width_bits=atom.width_bits,
+            element_bits=bits,
+        )
+    return None
+
+
+def vector(atom: UniversalCopy, copy: Copy) -> Prediction | None:
+    """The n elements of one instruction must be one run on both sides, and the base aligned to it.
+
+    Contiguity is tested as "the product of the strides is 1", and neither it nor the width's alignment is
+    asked for where a stride that the vector meets is dynamic.
+    """
+    bits = copy.src.dtype.bits
+    if atom.width_bits == 0:
+        return pointer(atom, copy, auto_elements(copy) * bits)
+    if atom.width_bits == bits:
+        return pointer(atom, copy, bits)
+    n = atom.width_bits // bits
+    found = vectors(copy.src.layout, copy.dst.layout, n)
+    if found.verdict == "aborts":
+        return vector_abort(copy, n, found)
+    if found.verdict == "dynamic":
+        return pointer(atom, copy, bits)
+    if found.verdict == "one" and found.src == found.dst:
+        return pointer(atom, copy, n * bits)
+    ones = found.verdict == "one"
+    return rejected(
+        "static_strides_match" if ones else "static_strides_one",
+        f"'{atom}' cannot vectorize copy to {n} elements (static strides must {'match' if ones else 'be 1'})",
+        None if ones else found.operand,
+        elements=n,
+        **found.evidence,
+    )
+
+
+def addressed(copy: Copy) -> tuple[str, Memref]:
+    """The one side whose pointer a universal copy looks at: the source, or what registers are stored to."""
+    return ("dst", copy.dst) if copy.src.space == "rmem" else ("src", copy.src)
+
+
+def auto_elements(copy: Copy) -> int:
+    """The elements a universal copy of width 0 takes at once: what both layouts run and the pointer bears.
+
+    A pointer less aligned than one element bears any number, which then fails the alignment check.
+    """
+    _, view = addressed(copy)
+    run = math.gcd(contiguous_run(copy.src.layout), contiguous_run(copy.dst.layout))
+    have = align_bits(view) or 0
+    return math.gcd(run, have // view.dtype.bits)
+
+
+def pointer(atom: UniversalCopy, copy: Copy, need_bits: int) -> Prediction | None:
+    """The pointer of the addressed side. The message says S where that side's type is the source's."""
+    operand, view = addressed(copy)
+    letter = "S" if printed_type(view) == printed_type(copy.src) else "D"
+    return alignment(
+        operand,
+        view,
+        need_bits,
+        lambda have: (
+            f"{letter} ptr alignment ({have} bits) does not meet requirement ({need_bits} bits) "
+            f"of atom '{atom}'"
+        ),
+    )
+
+
+def printed_type(view: Memref) -> tuple[Any, ...]:
+    """What tells two memref types apart: a default alignment and an identity swizzle are not printed."""
+    swizzle = view.swizzle if view.swizzle is not None and view.swizzle.bits else None
+    return view.dtype, view.space, align_bits(view), swizzle, view.layout
+
+
+CHECKS = (space, npow2_sub_byte, element, width, vector)
