@@ -1,12 +1,45 @@
-"""`TiledCopy`: an atom repeated over a tile by threads and values, and the partition it makes of a tensor."""
+"""`TiledCopy`: an atom repeated over a tile by threads and values, and the partition it makes of a tensor.
+
+The functions follow the DSL to the letter, also where it is careless: nothing demands that layout_tv is a
+bijection onto the tiler, that a thread has as many values as the atom moves (fewer: the slice is widened
+past them; no multiple: the last piece is), that the tile divides the tensor (rest modes round up), or that
+thr_layout is compact. `copies/coverage.py` counts what that does.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
+from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.composition import composition
+from layoutcheck.algebra.divide import logical_divide
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.notation import print_tiler
+from layoutcheck.algebra.product import raked_product
+from layoutcheck.algebra.simplify import coalesce
+from layoutcheck.copies import alignment
+from layoutcheck.copies.memref import Memref
+from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom
+from layoutcheck.machine.atoms.traits import traits
+
+if TYPE_CHECKING:
+    from layoutcheck.copies.copy import Copy
+
+SIDES = ("src", "dst")
+
+
+class TiledCopyAborts(InputError):
+    """The DSL's process dies (SIGFPE) building this tiled copy."""
+
+
+class PartitionRefused(InputError):
+    """The DSL cannot partition this tensor by this tiled copy: a composition it needs is not admissible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +55,138 @@ class TiledCopy:
             f'!cute.tiled_copy<{self.atom}, layout_copy_tv = <"{self.layout_tv}">, '
             f'tiler_mn = <"{print_tiler(self.tiler)}">>'
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One side of a tiled copy: thread `t`'s tensor is `view`, based `thread(t)` elements further on.
+
+    `view` has the type that `get_slice(tid).partition_S/D(tensor)` has for a run-time `tid`: (V, rest...),
+    V being (one atom's values, atoms). `threads` is the number of threads it is made for.
+    """
+
+    view: Memref
+    thread: Layout
+    threads: int
+
+
+def make_tiled_copy(atom: Atom, layout_tv: Layout, tiler: tuple[Layout, ...]) -> TiledCopy:
+    """`cute.make_tiled_copy`. Raises InputError unless layout_tv is static and has the modes (thread, value)."""
+    if len(layout_tv) != 2 or type(layout_tv.shape) is not tuple:
+        raise InputError(f"{layout_tv} has {len(layout_tv)} modes", expected="(thread, value)")
+    if not layout_tv.is_static or not all(t.is_static for t in tiler):
+        raise InputError("layout_tv and tiler must be static")
+    return TiledCopy(atom, layout_tv, tiler)
+
+
+def make_tiled_copy_tv(atom: Atom, thr_layout: Layout, val_layout: Layout) -> TiledCopy:
+    """`cute.make_tiled_copy_tv`: value layout repeated over thread layout; the tiler is its shape, mode by mode.
+
+    Raises TiledCopyAborts where thr_layout overlaps itself, InputError where the DSL refuses the pair.
+    """
+    if not (thr_layout.is_static and val_layout.is_static):
+        raise InputError("thread and value layouts must be static")
+    _refuse_overlap(thr_layout)
+    layout_mn = raked_product(thr_layout, val_layout, strict=False)
+    count = (inttuple.product(thr_layout.shape), inttuple.product(val_layout.shape))
+    layout_tv = composition(right_inverse(layout_mn), Layout(count), strict=False)
+    tiler = tuple(Layout.trusted(inttuple.product(m.shape), 1) for m in layout_mn.modes)
+    return make_tiled_copy(atom, layout_tv, tiler)
+
+
+def _refuse_overlap(thr_layout: Layout) -> None:
+    """The complement of an overlapping layout divides by the gap between its modes, which is 0."""
+    flat = coalesce(thr_layout)
+    reached = 1
+    steps = zip(inttuple.flatten(flat.stride), inttuple.flatten(flat.shape), strict=True)
+    for stride, extent in sorted((d, s) for d, s in steps if d != 0 and s != 1):
+        if 0 <= stride < reached:
+            raise TiledCopyAborts(
+                f"thread layout {thr_layout} gives one thread id to several places: its mode {extent}:{stride} "
+                f"begins within the {reached} ids of its other modes; the DSL crashes (SIGFPE) on it",
+                expected="a compact thread layout",
+            )
+        reached = stride * extent
+
+
+@lru_cache(maxsize=4096)
+def partition(tiled: TiledCopy, side: str, memref: Memref) -> Partition:
+    """The per-thread view of `memref` on one side ("src" or "dst") of the tiled copy.
+
+    Raises PartitionRefused where the DSL has no answer, InputError for atoms without traits.
+    """
+    if side not in SIDES:
+        raise InputError(f"unknown side '{side}'", expected="src or dst")
+    if len(memref.layout) < len(tiled.tiler):
+        raise PartitionRefused(
+            f"{memref.layout} has {len(memref.layout)} modes, the tiler {print_tiler(tiled.tiler)} has "
+            f"{len(tiled.tiler)}"
+        )
+    try:
+        thread_tv, value_tv = _tile_indices(tiled, side)
+        tile, rest = _tiles(memref.layout, tiled.tiler)
+        thread = composition(tile, thread_tv, strict=False)
+        values = make_layout(*(composition(tile, v, strict=False) for v in value_tv))
+    except InputError as error:
+        raise PartitionRefused(f"{memref.layout} cannot be partitioned: {error.message}") from None
+    threads = inttuple.product(thread_tv.shape)
+    assert isinstance(threads, int)  # layout_tv is static
+    moved = alignment.shifted(memref, alignment.offset(thread, Dynamic()))
+    return Partition(replace(moved, layout=make_layout(values, *rest)), thread, threads)
+
+
+@lru_cache(maxsize=4096)
+def _tile_indices(tiled: TiledCopy, side: str) -> tuple[Layout, tuple[Layout, Layout]]:
+    """Thread -> index into the tile, and (one atom's values, atoms) -> index into the tile."""
+    atom = traits(tiled.atom).elements(tiled.atom.dtype.bits)  # type: ignore[union-attr]
+    target = atom.src if side == "src" else atom.dst
+    to_ref = composition(right_inverse(atom.ref), target, strict=False)
+    values = inttuple.product(atom.ref[1].shape)
+    threads = logical_divide(tiled.layout_tv[0], Layout(atom.threads, 1), strict=False)
+    atoms = logical_divide(tiled.layout_tv[1], Layout(values, 1), strict=False)
+    one = composition(make_layout(threads[0], atoms[0]), to_ref, strict=False)
+    return coalesce(make_layout(one[0], threads[1])), (coalesce(one[1]), coalesce(atoms[1]))
+
+
+def _tiles(layout: Layout, tiler: tuple[Layout, ...]) -> tuple[Layout, tuple[Layout, ...]]:
+    """One tile, and the rest modes (of a rank-1 tensor, wrapped once, as slicing leaves them)."""
+    divided = [logical_divide(layout[i], t, strict=False) for i, t in enumerate(tiler)]
+    rest = tuple(d[1] for d in divided) + layout.modes[len(tiler) :]
+    return make_layout(*(d[0] for d in divided)), rest if len(layout) > 1 else (make_layout(*rest),)
+
+
+def tile(
+    tiled: TiledCopy,
+    src: Memref,
+    dst: Memref,
+    *,
+    pred: Memref | None = None,
+    block_threads: int | None = None,
+    arch: str = "sm_90a",
+) -> Copy:
+    """`cute.copy(tiled, thr.partition_S(src), thr.partition_D(dst), pred=pred)` of whole tiles.
+
+    `pred` is the thread's own predicate tensor, as given to cute.copy. Raises what `partition` raises.
+    """
+    from layoutcheck.copies.copy import Copy, Tiling  # it imports TiledCopy from here
+
+    return Copy(
+        tiled.atom,
+        partition(tiled, "src", src).view,
+        partition(tiled, "dst", dst).view,
+        pred=pred,
+        tiled=tiled,
+        tiling=Tiling(tiled, src, dst, block_threads),
+        arch=arch,
+    )
+
+
+def tile_shape(tiled: TiledCopy) -> tuple[int, ...]:
+    """Extent of the tile in every mode."""
+    return tuple(int(inttuple.product(t.shape)) for t in tiled.tiler)
+
+
+def threads(tiled: TiledCopy) -> int:
+    """Threads that the tiled copy is written for: the extent of layout_tv's thread mode."""
+    count: Any = inttuple.product(tiled.layout_tv[0].shape)
+    return int(count)

@@ -54,7 +54,7 @@ class Arch:
 
     @property
     def widest_access_bits(self) -> int:
-        """The widest load or store of one thread: 128; 256 in global memory from sm_100 on [PTX, ld: .v8.b32]."""
+        """The widest access of one thread: 128; 256 in global memory from sm_100 on [PTX, ld: .v8.b32]."""
         return 256 if self.number >= 100 else 128
 
 

@@ -16,18 +16,17 @@ CHILD = r"""
 import json, os, re, sys
 import cutlass
 from cutlass._mlir import ir
-WRONG = '!cute.memref<i1, tmem, align<1>, "1:0">'
 INFERRED = re.compile(r"inferred type\(s\) (.*?) are incompatible with return type", re.S)
 context = ir.Context()
 context.__enter__()
 ir.Location.unknown().__enter__()
 print("ready", flush=True)
 for number, line in enumerate(sys.stdin):
-    op, types, attributes = json.loads(line)
+    op, types, attributes, wrong = json.loads(line)
     args = [f"%a{i}" for i in range(len(types))]
     heads = ", ".join(f"{a}: {t}" for a, t in zip(args, types))
     text = (f'func.func @f({heads}) {{ %r = "{op}"({", ".join(args)}) {attributes} : '
-            f'({", ".join(types)}) -> {WRONG} return }}')
+            f'({", ".join(types)}) -> {wrong} return }}')
     try:
         ir.Module.parse("module { " + text + " }")
         answer = ["error", "parsed: " + text]
@@ -45,6 +44,11 @@ for number, line in enumerate(sys.stdin):
         ir.Location.unknown().__enter__()
 os._exit(0)
 """
+
+
+MEMREF = '!cute.memref<i1, tmem, align<1>, "1:0">'
+INT_TUPLE = '!cute.int_tuple<"77777">'
+POINTER = "!cute.ptr<i1, tmem, align<1>>"
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,15 @@ class Compiler:
     def __init__(self) -> None:
         self.child: subprocess.Popen[str] | None = None
 
-    def infer(self, op: str, *types: str, attributes: str = "") -> str | Refuses | Aborts:
+    def infer(
+        self, op: str, *types: str, attributes: str = "", wrong: str = MEMREF
+    ) -> str | Refuses | Aborts:
+        """`wrong` is a type of the right kind that the result surely does not have."""
         child = self.child or self._start()
         assert child.stdin is not None
         assert child.stdout is not None
         try:
-            child.stdin.write(json.dumps([op, types, attributes]) + "\n")
+            child.stdin.write(json.dumps([op, types, attributes, wrong]) + "\n")
             child.stdin.flush()
             line = child.stdout.readline()
         except BrokenPipeError:

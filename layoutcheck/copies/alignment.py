@@ -1,0 +1,154 @@
+"""What is proved of an address: the alignment of slices, tiles, offsets and recasts, as the compiler infers it.
+
+The rule, measured against DSL 4.8.1: the alignment of `base + offset` is the gcd of the base's alignment
+and the offset's known divisor, in bits. A static coordinate counts by its exact value, a run-time one by
+the divisor it is known to have, times the stride; terms are added left to right, static neighbours exactly,
+so that 9 + 3 counts as 12 but 9 + ? + 3 as gcd(9, ?, 3). Splitting a run-time index over the modes of a
+nested shape keeps a divisor d in `index mod n` only where d divides n (then the mode's coordinate is a
+multiple of d) or n divides d (then it is 0), and in `index / n` only where n divides d.
+
+The result is a claim about the address *before* a pointer swizzle; `Memref.access_align_bytes` is what
+survives it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from layoutcheck.algebra import integers, inttuple
+from layoutcheck.algebra.divide import logical_divide
+from layoutcheck.algebra.integers import Dynamic, Int
+from layoutcheck.algebra.layout import Layout, text
+from layoutcheck.algebra.modes import make_layout
+from layoutcheck.copies.memref import Memref
+from layoutcheck.errors import InputError
+from layoutcheck.machine.dtypes import DType
+
+# A coordinate is an integer, a Dynamic, None (CuTe's `_`: keep the mode) or a tuple of coordinates.
+
+
+def storage_bits(dtype: DType) -> int:
+    """Bits from one element to the next in memory; a boolean (i1) takes a byte."""
+    return 8 if dtype.bits == 1 else dtype.bits
+
+
+def align_bits(memref: Memref) -> int:
+    """The proved alignment of the base address in bits; fewer than 8 for a sub-byte type of no `align<>`."""
+    return memref.align_bytes * 8 if memref.align_bytes is not None else storage_bits(memref.dtype)
+
+
+def offset(layout: Layout, coord: Any) -> Int:
+    """The offset in elements that a coordinate adds (its None parts add nothing), as far as it is known.
+
+    Raises InputError where the coordinate does not fit the shape.
+    """
+    out: Int = 0
+    for term in _terms(coord, layout.shape, layout.stride):
+        out = integers.add(out, term)
+    return out
+
+
+def shifted(memref: Memref, elements: Int) -> Memref:
+    """`make_tensor(iterator + elements, layout)`: the same layout on a moved base."""
+    return replace(memref, align_bytes=_align_after(memref, elements))
+
+
+def domain_offset(memref: Memref, coord: Any) -> Memref:
+    """`cute.domain_offset(coord, tensor)`."""
+    return shifted(memref, offset(memref.layout, coord))
+
+
+def slice_(memref: Memref, coord: Any) -> Memref:
+    """`tensor[coord]`: the modes at None are kept. Raises InputError where none is kept or coord does not fit."""
+    kept = _kept(coord, memref.layout.shape, memref.layout.stride)
+    if not kept:
+        raise InputError(f"coordinate {_coord_text(coord)} keeps no mode of {memref.layout}")
+    if coord is None:
+        return memref
+    layout = Layout.trusted(tuple(s for s, _ in kept), tuple(d for _, d in kept))
+    moved = _align_after(memref, offset(memref.layout, coord))
+    return replace(memref, layout=layout, align_bytes=moved)
+
+
+def local_tile(memref: Memref, tiler: tuple[Any, ...], coord: Any) -> Memref:
+    """`cute.local_tile(tensor, tiler, coord)`: one tile; rest modes at None are kept behind the tile's.
+
+    Raises InputError where the tiler does not divide the layout or coord does not fit.
+    """
+    if len(tiler) > len(memref.layout):
+        raise InputError(
+            f"the tiler has {len(tiler)} modes, more than the {len(memref.layout)} of {memref.layout}"
+        )
+    divided = [logical_divide(memref.layout[i], t, strict=False) for i, t in enumerate(tiler)]
+    rest = make_layout(*(d[1] for d in divided), *memref.layout.modes[len(tiler) :])
+    kept = [(d[0].shape, d[0].stride) for d in divided] + _kept(coord, rest.shape, rest.stride)
+    layout = Layout.trusted(tuple(s for s, _ in kept), tuple(d for _, d in kept))
+    moved = _align_after(memref, offset(rest, coord))
+    return replace(memref, layout=layout, align_bytes=moved)
+
+
+def _align_after(memref: Memref, elements: Int) -> int | None:
+    """align<> of the base moved by `elements`; None where the DSL prints none."""
+    element = storage_bits(memref.dtype)
+    bits = math.gcd(align_bits(memref), integers.divisor(elements) * element)
+    return None if bits == element or bits % 8 else bits // 8
+
+
+def _terms(coord: Any, shape: Any, stride: Any) -> list[Int]:
+    """coordinate x stride of every leaf, left to right."""
+    if coord is None:
+        return []
+    if type(shape) is tuple:
+        if type(coord) is not tuple:
+            coord = _split(coord, shape)
+        if len(coord) != len(shape):
+            raise InputError(f"coordinate {_coord_text(coord)} does not fit shape {text(shape)}")
+        return [t for c, s, d in zip(coord, shape, stride, strict=True) for t in _terms(c, s, d)]
+    if type(coord) is tuple:
+        raise InputError(f"coordinate {_coord_text(coord)} does not fit shape {text(shape)}")
+    if not isinstance(stride, (int, Dynamic)):
+        raise InputError(f"stride {stride} steps through coordinates, not through memory")
+    return [integers.mul(coord, stride)]
+
+
+def _kept(coord: Any, shape: Any, stride: Any) -> list[tuple[Any, Any]]:
+    """(shape, stride) of the modes at None."""
+    if coord is None:
+        return [(shape, stride)]
+    if type(coord) is not tuple:
+        return []
+    if type(shape) is not tuple or len(coord) != len(shape):
+        raise InputError(f"coordinate {_coord_text(coord)} does not fit shape {text(shape)}")
+    return [k for c, s, d in zip(coord, shape, stride, strict=True) for k in _kept(c, s, d)]
+
+
+def _split(index: Int, shape: tuple[Any, ...]) -> tuple[Int, ...]:
+    """The coordinate of an index, one entry a mode; the last mode takes the excess."""
+    out: list[Int] = []
+    for s in shape[:-1]:
+        extent = inttuple.product(s)
+        out.append(_mod(index, extent))
+        index = integers.floor_div(index, extent)
+    return (*out, index)
+
+
+def _mod(index: Int, extent: Int) -> Int:
+    """index mod extent with the divisor that the DSL keeps (see the module's text), not the best one."""
+    if isinstance(index, int) and isinstance(extent, int):
+        return index % extent
+    if index == 0 or extent == 1:
+        return 0
+    if isinstance(index, Dynamic) and isinstance(extent, int):
+        if index.divisor % extent == 0:
+            return 0
+        if extent % index.divisor == 0:
+            return index
+    return Dynamic(1, max(integers.bits(index), integers.bits(extent)))
+
+
+def _coord_text(coord: Any) -> str:
+    if type(coord) is tuple:
+        return f"({','.join(map(_coord_text, coord))})"
+    return "_" if coord is None else str(coord)
