@@ -1,4 +1,4 @@
-"""What is proved of an address: the alignment of slices, tiles, offsets and recasts, as the compiler infers it.
+"""What is proved of an address: alignment of slices, tiles, offsets and recasts, as the compiler infers it.
 
 The rule, measured against DSL 4.8.1: the alignment of `base + offset` is the gcd of the base's alignment
 and the offset's known divisor, in bits. A static coordinate counts by its exact value, a run-time one by
@@ -22,6 +22,7 @@ from layoutcheck.algebra.divide import logical_divide
 from layoutcheck.algebra.integers import Dynamic, Int
 from layoutcheck.algebra.layout import Layout, text
 from layoutcheck.algebra.modes import make_layout
+from layoutcheck.algebra.recast import recast_layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
@@ -61,7 +62,7 @@ def domain_offset(memref: Memref, coord: Any) -> Memref:
 
 
 def slice_(memref: Memref, coord: Any) -> Memref:
-    """`tensor[coord]`: the modes at None are kept. Raises InputError where none is kept or coord does not fit."""
+    """`tensor[coord]`: the modes at None are kept. Raises InputError where none is or coord does not fit."""
     kept = _kept(coord, memref.layout.shape, memref.layout.stride)
     if not kept:
         raise InputError(f"coordinate {_coord_text(coord)} keeps no mode of {memref.layout}")
@@ -87,6 +88,18 @@ def local_tile(memref: Memref, tiler: tuple[Any, ...], coord: Any) -> Memref:
     layout = Layout.trusted(tuple(s for s, _ in kept), tuple(d for _, d in kept))
     moved = _align_after(memref, offset(rest, coord))
     return replace(memref, layout=layout, align_bytes=moved)
+
+
+def recast(memref: Memref, dtype: DType) -> Memref:
+    """`cute.recast_tensor(tensor, dtype)`: keeps the alignment, rounds strides up and forgets the swizzle.
+
+    The DSL builds the new pointer without the old one's swizzle (measured, 4.8.1): addresses through the
+    result are the unswizzled ones.
+    """
+    layout = recast_layout(storage_bits(dtype), storage_bits(memref.dtype), memref.layout)
+    bits = align_bits(memref)
+    align = None if bits == storage_bits(dtype) or bits % 8 else bits // 8
+    return replace(memref, dtype=dtype, layout=layout, align_bytes=align, swizzle=None, recast_from=memref)
 
 
 def _align_after(memref: Memref, elements: Int) -> int | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.composition import composition
 from layoutcheck.algebra.divide import logical_divide
-from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.integers import Dynamic, Int
 from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_layout
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from layoutcheck.copies.copy import Copy
 
 SIDES = ("src", "dst")
+_RUN_TIME = Dynamic()  # threadIdx
 
 
 class TiledCopyAborts(InputError):
@@ -71,7 +72,7 @@ class Partition:
 
 
 def make_tiled_copy(atom: Atom, layout_tv: Layout, tiler: tuple[Layout, ...]) -> TiledCopy:
-    """`cute.make_tiled_copy`. Raises InputError unless layout_tv is static and has the modes (thread, value)."""
+    """`cute.make_tiled_copy`. Raises InputError unless layout_tv is static, with modes (thread, value)."""
     if len(layout_tv) != 2 or type(layout_tv.shape) is not tuple:
         raise InputError(f"{layout_tv} has {len(layout_tv)} modes", expected="(thread, value)")
     if not layout_tv.is_static or not all(t.is_static for t in tiler):
@@ -80,7 +81,7 @@ def make_tiled_copy(atom: Atom, layout_tv: Layout, tiler: tuple[Layout, ...]) ->
 
 
 def make_tiled_copy_tv(atom: Atom, thr_layout: Layout, val_layout: Layout) -> TiledCopy:
-    """`cute.make_tiled_copy_tv`: value layout repeated over thread layout; the tiler is its shape, mode by mode.
+    """`cute.make_tiled_copy_tv`: the value layout repeated over the thread layout; their tile is the tiler.
 
     Raises TiledCopyAborts where thr_layout overlaps itself, InputError where the DSL refuses the pair.
     """
@@ -102,17 +103,18 @@ def _refuse_overlap(thr_layout: Layout) -> None:
     for stride, extent in sorted((d, s) for d, s in steps if d != 0 and s != 1):
         if 0 <= stride < reached:
             raise TiledCopyAborts(
-                f"thread layout {thr_layout} gives one thread id to several places: its mode {extent}:{stride} "
-                f"begins within the {reached} ids of its other modes; the DSL crashes (SIGFPE) on it",
+                f"thread layout {thr_layout} overlaps itself: its mode {extent}:{stride} begins within the "
+                f"{reached} thread ids of its other modes; the DSL crashes (SIGFPE) on it",
                 expected="a compact thread layout",
             )
         reached = stride * extent
 
 
 @lru_cache(maxsize=4096)
-def partition(tiled: TiledCopy, side: str, memref: Memref) -> Partition:
-    """The per-thread view of `memref` on one side ("src" or "dst") of the tiled copy.
+def partition(tiled: TiledCopy, side: str, memref: Memref, tid: Int = _RUN_TIME) -> Partition:
+    """The view of `memref` that thread `tid` has of one side ("src" or "dst") of the tiled copy.
 
+    A static `tid` proves more of the view's alignment than a run-time one.
     Raises PartitionRefused where the DSL has no answer, InputError for atoms without traits.
     """
     if side not in SIDES:
@@ -131,7 +133,7 @@ def partition(tiled: TiledCopy, side: str, memref: Memref) -> Partition:
         raise PartitionRefused(f"{memref.layout} cannot be partitioned: {error.message}") from None
     threads = inttuple.product(thread_tv.shape)
     assert isinstance(threads, int)  # layout_tv is static
-    moved = alignment.shifted(memref, alignment.offset(thread, Dynamic()))
+    moved = alignment.shifted(memref, alignment.offset(thread, tid))
     return Partition(replace(moved, layout=make_layout(values, *rest)), thread, threads)
 
 
@@ -183,10 +185,12 @@ def tile(
 
 def tile_shape(tiled: TiledCopy) -> tuple[int, ...]:
     """Extent of the tile in every mode."""
-    return tuple(int(inttuple.product(t.shape)) for t in tiled.tiler)
+    extents: Any = tuple(inttuple.product(t.shape) for t in tiled.tiler)
+    return tuple(map(int, extents))
 
 
 def threads(tiled: TiledCopy) -> int:
     """Threads that the tiled copy is written for: the extent of layout_tv's thread mode."""
-    count: Any = inttuple.product(tiled.layout_tv[0].shape)
-    return int(count)
+    count = inttuple.product(tiled.layout_tv[0].shape)
+    assert isinstance(count, int)  # layout_tv is static
+    return count

@@ -48,6 +48,7 @@ os._exit(0)
 
 MEMREF = '!cute.memref<i1, tmem, align<1>, "1:0">'
 INT_TUPLE = '!cute.int_tuple<"77777">'
+LAYOUT = '!cute.layout<"(7,7,7):(7,7,7)">'
 POINTER = "!cute.ptr<i1, tmem, align<1>>"
 
 
