@@ -40,6 +40,7 @@ def resolve(copy: Copy) -> Copy:
     """
     if copy.op not in ("autovec_copy", "basic_copy", "basic_copy_if"):
         return copy
+    copy = replace(copy, tiled=None)
     element = stored(copy.src.dtype)
     if not (is_static(copy.src.layout.shape) and is_static(copy.dst.layout.shape)):
         return replace(copy, atom=UniversalCopy(element, element.bits))

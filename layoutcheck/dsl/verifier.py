@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import Session
 
-_OP_PREFIX = "'cute.copy' op "
+_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")
 
 
 def verify(
@@ -55,6 +56,6 @@ def verdict(answer: dict[str, Any]) -> Prediction:
         name = signal.Signals(answer["died"]).name
         return Prediction("aborts", f"the compiler dies of {name}", evidence={"signal": name})
     if "error" in answer:
-        message = answer["error"].removeprefix(_OP_PREFIX)
+        message = _PREFIX.sub("", answer["error"], count=1)
         return Prediction("rejected", message, evidence={"stage": answer["stage"]})
     return Prediction("accepted", evidence={k: v for k, v in answer.items() if k == "ops"})

@@ -114,8 +114,8 @@ def random_atom(rng: Random, element: DType) -> tuple[Atom, tuple[str, str]]:
 
 
 UNIVERSAL_SPACES = [
-    ("gmem", "rmem"), ("rmem", "gmem"), ("smem", "rmem"), ("rmem", "smem"), ("gmem", "smem"), ("smem", "gmem"),
-    ("gmem", "gmem"), ("rmem", "rmem"), ("generic", "rmem"), ("gmem", "dsmem"),
+    ("gmem", "rmem"), ("rmem", "gmem"), ("smem", "rmem"), ("rmem", "smem"), ("gmem", "smem"),
+    ("smem", "gmem"), ("gmem", "gmem"), ("rmem", "rmem"), ("generic", "rmem"), ("gmem", "dsmem"),
 ]  # fmt: skip
 
 
@@ -133,9 +133,9 @@ def random_v(rng: Random, n: int) -> Any:
     """A V mode around n elements: one vector, several, a piece of one, flat or (atom, rest)."""
     half = max(1, n // 2)
     return rng.choice(
-        (n, n, (n, 1), (n, 1), (n, 2), (n, 4), 2 * n, (half, 2), (2, half), ((half, 2), 1), ((2, half), 2), (n,),
-         half, (n, (2, 2)), (2, 2, half), (1, n), ((n, 1), 1), 3 * n, n + half, 12, 3, 5, 6, (3, n), (n, 3), 1,
-         (half, half), (1, n, 1))
+        (n, n, (n, 1), (n, 1), (n, 2), (n, 4), 2 * n, (half, 2), (2, half), ((half, 2), 1), ((2, half), 2),
+         (n,), half, (n, (2, 2)), (2, 2, half), (1, n), ((n, 1), 1), 3 * n, n + half, 12, 3, 5, 6, (3, n),
+         (n, 3), 1, (half, half), (1, n, 1))
     )  # fmt: skip
 
 
@@ -314,7 +314,7 @@ def through_tiled_copy(draft: Draft, rng: Random) -> None:
 
 
 SPOILERS: tuple[Callable[[Draft, Random], None], ...] = (
-    other_align, other_align, other_align, make_dynamic, make_dynamic, other_stride, other_stride, other_shape,
-    other_size, scalar_modes, other_rank, other_space, other_type, no_align, add_swizzle, add_predicate,
-    add_predicate, through_tiled_copy,
+    other_align, other_align, other_align, make_dynamic, make_dynamic, other_stride, other_stride,
+    other_shape, other_size, scalar_modes, other_rank, other_space, other_type, no_align, add_swizzle,
+    add_predicate, add_predicate, through_tiled_copy,
 )  # fmt: skip

@@ -10,20 +10,12 @@ from dataclasses import replace
 from layoutcheck.algebra.inttuple import is_static, product, rank, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.autovec import autovec_width, resolve, stored
+from layoutcheck.copies.compiler.loops import check_loop, class_name
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.shared import align_bits, sub_byte_abort
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.atoms import RegisterCopy
-
-# The DSL's Python class of an element type, as its messages name it.
-CLASSES = {
-    "bf16": "BFloat16", "f16": "Float16", "f32": "Float32", "tf32": "TFloat32", "f64": "Float64",
-    "f8E4M3FN": "Float8E4M3FN", "f8E5M2": "Float8E5M2", "f8E4M3": "Float8E4M3", "f8E8M0FNU": "Float8E8M0FNU",
-    "f8E4M3B11FNUZ": "Float8E4M3B11FNUZ", "f6E2M3FN": "Float6E2M3FN", "f6E3M2FN": "Float6E3M2FN",
-    "f4E2M1FN": "Float4E2M1FN", "i4": "Int4", "i8": "Int8", "i16": "Int16", "i32": "Int32", "i64": "Int64",
-    "i128": "Int128", "si8": "Int8", "ui8": "Uint8",
-}  # fmt: skip
 
 
 def grouped(view: Memref) -> Memref:
@@ -86,6 +78,9 @@ def through_atom_call(copy: Copy) -> Prediction | Copy | None:
         )
         if stopped:
             return stopped
+        for operand, shape in (("src", src), ("dst", dst)):
+            if type(shape) is not tuple:  # the DSL asks a bare extent for its mode 0
+                return rejected("bare_extent", "'int' object is not subscriptable", operand)
     else:
         checked = through_copy(copy)
         if isinstance(checked, Prediction) or not is_static(wrap(src)[1:]):
@@ -105,7 +100,7 @@ def through_atom_call(copy: Copy) -> Prediction | Copy | None:
 def through_autovec(copy: Copy) -> Prediction | Copy:
     """`cute.autovec_copy`: its own checks, or the copy it makes of itself."""
     src, dst = stored(copy.src.dtype), stored(copy.dst.dtype)
-    names = f"{CLASSES.get(src.name, src)} and {CLASSES.get(dst.name, dst)}"
+    names = f"{class_name(src)} and {class_name(dst)}"
     stopped = _same_width(
         copy, f"autovec_copy only supports equal source and destination element type bit widths, got {names}"
     )
@@ -152,11 +147,11 @@ def _evict_priority(copy: Copy, made: Copy) -> Prediction | Copy:
     return rejected("evict_priority", message)
 
 
-def through_basic_copy(copy: Copy) -> Copy | None:
-    """`cute.basic_copy`: a copy of single elements; None for views of run-time shape, which it loops over."""
+def through_basic_copy(copy: Copy) -> Prediction | Copy | None:
+    """`cute.basic_copy`: a copy of single elements; views of run-time shape are looped over."""
     if is_static(copy.src.layout.shape) and is_static(copy.dst.layout.shape):
         return resolve(copy)
-    return None
+    return check_loop(replace(copy, pred=None))
 
 
 def through_basic_copy_if(copy: Copy) -> Prediction | None:
@@ -176,4 +171,4 @@ def through_basic_copy_if(copy: Copy) -> Prediction | None:
             src_size=s,
             dst_size=d,
         )
-    return None
+    return check_loop(copy)

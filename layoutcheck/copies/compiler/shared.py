@@ -9,6 +9,7 @@ from layoutcheck.copies.compiler.vectors import Inadmissible, Vectors
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.atoms import Atom
+from layoutcheck.machine.dtypes import DType
 
 
 def npow2_sub_byte(atom: Atom, copy: Copy) -> Prediction | None:
@@ -35,11 +36,14 @@ def align_bits(view: Memref) -> int | None:
     Without `align<>` a pointer is as aligned as its element is wide. Elements that do not fill bytes have no
     such default (4-bit pointers into the middle of a byte), except i1, which is stored as a byte.
     """
-    if view.align_bytes is not None:
-        return view.align_bytes * 8
-    if view.dtype.bits == 1 or view.dtype.kind == "index":
+    return default_align_bits(view.dtype) if view.align_bytes is None else view.align_bytes * 8
+
+
+def default_align_bits(element: DType) -> int | None:
+    """The alignment of a pointer that states none."""
+    if element.bits == 1 or element.kind == "index":
         return 8
-    return view.dtype.bits if view.dtype.bits % 8 == 0 else None
+    return element.bits if element.bits % 8 == 0 else None
 
 
 def sub_byte_abort(operand: str, view: Memref) -> Prediction:

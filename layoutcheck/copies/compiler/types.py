@@ -1,4 +1,4 @@
-"""Which types of atoms and pointers cannot be made at all: the DSL says "Inputs are incorrect for type: ...". DSL 4.8.1."""
+"""Which types of atoms and pointers cannot be made: "Inputs are incorrect for type: ...". DSL 4.8.1."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def _register(atom: RegisterCopy) -> Prediction | None:
     if order != "weak" and cache != "always":
         return rejected(
             "atom_options",
-            f"expects load_cache_mode to be 'always' when mem_order is not 'weak', but got '{cache}' and '{order}'",
+            "expects load_cache_mode to be 'always' when mem_order is not 'weak', "
+            f"but got '{cache}' and '{order}'",
             "atom",
         )
     return None
