@@ -1,1 +1,73 @@
-"""layoutcheck: is this CuTe copy legal, correct and fast, why not, and how to repair it."""
+"""layoutcheck: is this CuTe copy legal, correct and fast, why not, and how to repair it.
+
+Everything public is imported when it is first used, so that `import layoutcheck` costs next to nothing:
+`check`, `check_copy`, `check_error`, `Report`, `Finding`, `Fix`, `Copy`, `Memref`, `InputError`, and
+every name of `layoutcheck.algebra` (`Layout`, `Swizzle`, `composition`, `complement`, ...).
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from layoutcheck.algebra import *  # noqa: F403
+    from layoutcheck.api import check as check
+    from layoutcheck.api import check_copy as check_copy
+    from layoutcheck.api import check_error as check_error
+    from layoutcheck.check import Fix as Fix
+    from layoutcheck.check import Report as Report
+    from layoutcheck.copies.copy import Copy as Copy
+    from layoutcheck.copies.memref import Memref as Memref
+    from layoutcheck.errors import InputError as InputError
+    from layoutcheck.rules.finding import Finding as Finding
+
+_HOMES = {
+    "check_copy": "layoutcheck.api",
+    "check_error": "layoutcheck.api",
+    "Fix": "layoutcheck.check",
+    "Report": "layoutcheck.check",
+    "Finding": "layoutcheck.rules.finding",
+    "Copy": "layoutcheck.copies.copy",
+    "Memref": "layoutcheck.copies.memref",
+    "InputError": "layoutcheck.errors",
+}
+
+
+class _Package(ModuleType):
+    """`layoutcheck.check` is the function; the module's names come by `from layoutcheck.check import ...`."""
+
+    @property
+    def check(self) -> Any:
+        """`api.check`."""
+        from layoutcheck.api import check
+
+        return check
+
+    @check.setter
+    def check(self, module: ModuleType) -> None:
+        """Importing the submodule binds its name here; the function keeps it."""
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module 'layoutcheck' has no attribute '{name}'")
+    algebra = importlib.import_module("layoutcheck.algebra")
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in getattr(algebra, "__all__", ()):
+        value = getattr(algebra, name)
+    else:
+        raise AttributeError(f"module 'layoutcheck' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    algebra = importlib.import_module("layoutcheck.algebra")
+    return sorted({"check", *_HOMES, *getattr(algebra, "__all__", ())})

@@ -69,6 +69,7 @@ class Report:
     obstacle: str | None = None
     subject: str | None = None  # the case's name or the place the copy came from
     assumptions: tuple[str, ...] = ()  # what was taken for granted because the input did not say it
+    asked: Prediction | None = None  # what the installed DSL said, where it was asked
 
     def to_dict(self) -> dict[str, Any]:
         """As the JSON schema has it (`reports/schema.json`)."""
@@ -78,18 +79,23 @@ class Report:
             "copy": copy_to_dict(self.copy),
             "assumptions": list(self.assumptions),
             "verdict": self.verdict,
-            "compiler": {
-                "outcome": self.compiler.outcome,
-                "message": self.compiler.message,
-                "kind": self.compiler.kind,
-                "operand": self.compiler.operand,
-            },
+            "compiler": _prediction(self.compiler),
+            "asked": None if self.asked is None else _prediction(self.asked),
             "findings": [finding.to_dict() for finding in self.findings],
             "inference": self.inference,
             "execution": self.execution,
             "fixes": [fix.to_dict() for fix in self.fixes],
             "obstacle": self.obstacle,
         }
+
+
+def _prediction(prediction: Prediction) -> dict[str, Any]:
+    return {
+        "outcome": prediction.outcome,
+        "message": prediction.message,
+        "kind": prediction.kind,
+        "operand": prediction.operand,
+    }
 
 
 LAST = "LC200"  # heard only where nothing else explains what the machine does
@@ -133,7 +139,7 @@ def find_all(facts: Facts) -> tuple[Finding, ...]:
             found += rule.find(facts)
     if seen and not any(finding.severity == "wrong" for finding in found):
         found += rules()[LAST].find(facts)
-    return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
+    return tuple(sorted(found, key=lambda one: (_ORDER.index(one.severity), rules()[one.code].follows)))
 
 
 def verdict_of(facts: Facts, findings: tuple[Finding, ...]) -> str:

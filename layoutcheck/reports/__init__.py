@@ -1,1 +1,25 @@
-"""Reports: a `Report` rendered for people and machines."""
+"""Reports: what `check` found, as text for eyes or as data for machines. One format a module."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+
+from layoutcheck.errors import InputError
+from layoutcheck.reports.outcome import Outcome
+from layoutcheck.reports.style import Style
+
+Renderer = Callable[[Sequence[Outcome], Style], str]
+
+# A format is a module with `render(outcomes, style) -> str`.
+FORMATS = {"text": "layoutcheck.reports.text", "json": "layoutcheck.reports.json"}
+PLANNED = ("sarif", "github", "html", "svg")
+
+
+def renderer(name: str) -> Renderer:
+    """The renderer of a format; raises InputError for one that there is not."""
+    if name in FORMATS:
+        render: Renderer = importlib.import_module(FORMATS[name]).render
+        return render
+    message = f"format '{name[:40]}' is not available{' in this version' if name in PLANNED else ''}"
+    raise InputError(message, expected=" or ".join(FORMATS))

@@ -1,7 +1,7 @@
 """Live objects as operands: DSL tensors, layouts and atoms, torch tensors, numpy arrays, and our own values.
 
-Objects are known by what they offer, never by their class: neither the DSL nor torch is imported. A DSL object
-is read through its printed MLIR type, an array through its shape, strides, element type and address.
+Objects are known by what they offer, never by their class: neither the DSL nor torch is imported. A DSL
+object is read through its printed MLIR type, an array through its shape, strides, element type and address.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def build(
 
 
 def _element(given: Any, atom: Any, operands: tuple[Any, Any]) -> DType | None:
-    """The element type for what does not state its own: as given, else the atom's, else the other operand's."""
+    """The element type for what does not state its own: as given, else another operand's or the atom's."""
     if given is not None:
         if isinstance(given, DType):
             return given

@@ -5,6 +5,7 @@
     raw_ptr(0x00007f1c2be00000: bf16, gmem, align<16>) o (128,64):(1,128)           cute.print_tensor
     FakeTensor<BFloat16, (128, 64), (1, 128)>                                       print of a fake tensor
     (128,64):(1,128)                                                                a layout alone
+    recast<f32>(TENSOR)                                                             cute.recast_tensor
 
 What a text leaves open (type, space, alignment) is taken from a `Defaults`. Types that are not tensors in
 memory become an `OtherOperand` with their text. All functions raise InputError with the place in the text.
@@ -28,9 +29,10 @@ from layoutcheck.algebra.notation import (
     read_tiler,
     read_tree,
 )
+from layoutcheck.algebra.recast import recast_layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.memref import SPACES, Memref
-from layoutcheck.copies.opaque import other_operand
+from layoutcheck.copies.opaque import OtherOperand, other_operand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import KNOWN, DType
@@ -40,7 +42,7 @@ from layoutcheck.sources.balanced import MAX_TYPE, span_end
 _T = TypeVar("_T")
 _Facts: TypeAlias = "tuple[str | None, int | None, Swizzle | None]"
 
-__all__ = ["Defaults", "parse_atom", "parse_memref", "parse_operand", "parse_tiled_copy"]
+__all__ = ["Defaults", "parse_atom", "parse_memref", "parse_operand", "parse_tiled_copy", "recast"]
 
 OPERAND = "a layout '(128,64):(1,128)', a '!cute.memref<...>' or a 'tensor<ptr<...> o ...>'"
 
@@ -254,6 +256,31 @@ def _read_fake(scan: Scanner, defaults: Defaults) -> Memref:
     return _memref(scan, start, element, defaults.space, layout, defaults.align_bytes, defaults.swizzle)
 
 
+def _read_recast(scan: Scanner, defaults: Defaults) -> Memref:
+    """`recast<DT>(OPERAND)`; `recast<` is read."""
+    element = read_dtype(scan)
+    scan.expect(">")
+    scan.expect("(")
+    start = scan.pos
+    inner = read_operand(scan, defaults)
+    scan.expect(")")
+    try:
+        return recast(inner, element)
+    except InputError as error:
+        raise scan.error(error.message, error.expected, start=start) from None
+
+
+def recast(memref: Memref, element: DType) -> Memref:
+    """The tensor as `cute.recast_tensor` sees it: other elements, same address, strides rounded up.
+
+    Raises InputError for an operand without a layout in memory.
+    """
+    if isinstance(memref, OtherOperand):
+        raise InputError(f"{memref.name} cannot be recast")
+    layout = recast_layout(element.bits, memref.dtype.bits, memref.layout)
+    return Memref(element, memref.space, layout, memref.proved_align_bytes, memref.swizzle, memref)
+
+
 def _layout_after_o(scan: Scanner) -> Layout:
     scan.expect("o", "'o' and the layout")
     return _plain_layout(scan)
@@ -313,4 +340,5 @@ _PRINTED = {
     "tensor(": _read_printed_tensor,
     "raw_ptr(": _read_raw_pointer,
     "FakeTensor<": _read_fake,
+    "recast<": _read_recast,
 }

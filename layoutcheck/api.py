@@ -1,0 +1,109 @@
+"""The library: check a copy given as text or as live objects.
+
+import layoutcheck as lc
+report = lc.check("(8):(1)", "(8):(64)", "cp.async", dtype="bf16", bits=128)
+report.verdict, report.findings, report.fixes, report.to_dict()
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from layoutcheck.check import Report
+from layoutcheck.check import check as judge
+from layoutcheck.copies.compiler import Prediction
+from layoutcheck.copies.copy import Copy
+from layoutcheck.fixes import propose
+from layoutcheck.sources.diagnostics import read_diagnostics
+from layoutcheck.sources.request import build
+
+
+def check(
+    src: Any,
+    dst: Any,
+    atom: Any = None,
+    *,
+    tiled: Any = None,
+    pred: Any = None,
+    thr: Any = None,
+    val: Any = None,
+    dtype: Any = None,
+    bits: int | None = None,
+    arch: str = "sm_90a",
+    src_space: str | None = None,
+    dst_space: str | None = None,
+    src_align: int | None = None,
+    dst_align: int | None = None,
+    swizzle: Any = None,
+    block: int | None = None,
+    op: str = "copy",
+    evict_priority: bool = False,
+) -> Report:
+    """Whether one copy is accepted, right and fast, and how to repair it.
+
+    `src`, `dst`, `pred`   anything the DSL prints for a tensor, a bare layout such as "(128,64):(1,128)", a
+                           `Layout` or `Memref`, a DSL tensor, a torch tensor or a numpy array
+    `atom`                 a printed atom or tiled copy, a short name ("cp.async", "universal", "ldmatrix.x4",
+                           "autovec"), or a DSL atom; None is cute.autovec_copy
+    `thr`, `val`           thread and value layouts: src and dst are then whole tiles, which the tiled copy
+                           made of them partitions, as `tiled` (a printed or live tiled copy) does
+    `dtype`, `bits`        element type of what does not state its own; width of an atom given by name
+    `*_space`, `*_align`   memory space and alignment in bytes of a bare layout; `swizzle` its pointer's
+                           swizzle, where it is in shared memory
+    `block`                threads launched; `op` one of `copies.copy.OPS`; `evict_priority` that of autovec_copy
+
+    What is taken for granted is listed in `report.assumptions`. Raises InputError for unusable input.
+    """
+    copy, assumptions = build(
+        src, dst, atom, tiled=tiled, pred=pred, thr=thr, val=val, dtype=dtype, bits=bits, arch=arch,
+        src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align, swizzle=swizzle,
+        block=block, op=op, evict_priority=evict_priority,
+    )  # fmt: skip
+    return check_copy(copy, assumptions=assumptions)
+
+
+def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | None = None) -> Report:
+    """The report on a `Copy`, with fixes proposed."""
+    report = judge(copy)
+    fixes, obstacle = propose(report)
+    return replace(report, fixes=fixes, obstacle=obstacle, assumptions=assumptions, subject=subject)
+
+
+def check_error(text: str, arch: str = "sm_90a") -> list[Report]:
+    """The reports on every copy whose operand types are in pasted compiler output.
+
+    Raises InputError where the text holds no error about a copy.
+    """
+    return [
+        check_copy(found.copy, subject=found.location)
+        for found in read_diagnostics(text, arch)
+        if found.copy is not None
+    ]
+
+
+def ask_compiler(reports: list[Report]) -> list[Report]:
+    """The reports with the installed DSL's own verdict beside ours, and its confirmation of every fix.
+
+    One child process answers for all of them. Where the DSL cannot be asked, `asked.message` says why.
+    """
+    from layoutcheck.dsl.session import DslUnavailable
+    from layoutcheck.dsl.verifier import verify
+
+    copies = [
+        copy for report in reports for copy in (report.copy, *(c for fix in report.fixes for c in fix.copies))
+    ]
+    try:
+        answers = iter(verify(copies) if copies else [])
+    except DslUnavailable as error:
+        return [replace(report, asked=Prediction("unknown", str(error))) for report in reports]
+    out = []
+    for report in reports:
+        asked = next(answers)
+        fixes = []
+        for fix in report.fixes:
+            accepted = [next(answers).accepted for _ in fix.copies]
+            confirmed = (*fix.confirmed_by, "compiler") if all(accepted) else fix.confirmed_by
+            fixes.append(replace(fix, confirmed_by=confirmed))
+        out.append(replace(report, asked=asked, fixes=tuple(fixes)))
+    return out

@@ -1,0 +1,311 @@
+"""The command line: parse options, make copies, check them, render the outcomes.
+
+Exit status: 0 nothing wrong, 1 something `rejected` or `wrong` (with --strict also `slow` and `unknown`),
+2 unusable input. One error message on stderr, never a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from layoutcheck.errors import InputError
+
+if TYPE_CHECKING:
+    from layoutcheck.reports.outcome import Outcome
+    from layoutcheck.reports.style import Style
+
+_BROKEN_PIPE = 141  # what a shell reports of a process that SIGPIPE ended
+_INTERRUPTED = 130
+_MAX_PASTE_BYTES = 1 << 26
+
+app = typer.Typer(
+    help="Is this CuTe copy legal, correct and fast? Why not, and how to repair it.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _option(text: str, *names: str) -> Any:
+    return typer.Option(*names, help=text)
+
+
+Format = Annotated[str, _option("text or json", "--format")]
+Output = Annotated[Path | None, _option("write the report to this file")]
+Strict = Annotated[bool, _option("exit 1 on slow and unknown too", "--strict")]
+Compiler = Annotated[bool, _option("ask the installed DSL as well", "--compiler")]
+
+
+@app.callback()
+def layoutcheck() -> None:
+    """Is this CuTe copy legal, correct and fast? Why not, and how to repair it."""
+
+
+@app.command()
+def explain(
+    src: Annotated[str | None, typer.Argument(help="layout or tensor; or a file, '-'")] = None,
+    dst: Annotated[str | None, typer.Argument(help="layout or tensor")] = None,
+    atom: Annotated[str | None, _option("cp.async, universal, ldmatrix.x4, autovec, or as printed")] = None,
+    bits: Annotated[int | None, _option("width of an atom given by name")] = None,
+    dtype: Annotated[str | None, _option("element type, such as bf16")] = None,
+    thr: Annotated[str | None, _option("thread layout: SRC and DST are whole tiles")] = None,
+    val: Annotated[str | None, _option("value layout")] = None,
+    tiled: Annotated[str | None, _option("a printed tiled copy: SRC and DST are whole tiles")] = None,
+    pred: Annotated[str | None, _option("predicate tensor")] = None,
+    arch: Annotated[str, _option("sm_80, sm_90a, ...")] = "sm_90a",
+    src_space: Annotated[str | None, _option("gmem, smem or rmem, if SRC is a bare layout")] = None,
+    dst_space: Annotated[str | None, _option("gmem, smem or rmem, if DST is a bare layout")] = None,
+    src_align: Annotated[int | None, _option("alignment in bytes, if SRC is a bare layout")] = None,
+    dst_align: Annotated[int | None, _option("alignment in bytes, if DST is a bare layout")] = None,
+    swizzle: Annotated[str | None, _option("pointer swizzle in shared memory: 'S<3,4,3>'")] = None,
+    block: Annotated[int | None, _option("threads launched")] = None,
+    op: Annotated[str, _option("copy, autovec_copy, basic_copy, copy_atom_call")] = "copy",
+    case: Annotated[str | None, _option("a named case; '--case' alone lists them")] = None,
+    format_: Format = "text",
+    output: Output = None,
+    strict: Strict = False,
+    compiler: Compiler = False,
+) -> int:
+    """Explain one copy, a named case, or pasted compiler output ('-' or a file)."""
+    sink = _Sink(format_, output)
+    if case is not None:
+        if src is not None:
+            raise InputError("a case has its own operands", expected="either --case or SRC and DST")
+        outcomes = _case(case)
+    elif src is None:
+        raise InputError(
+            "nothing to explain", expected="SRC and DST, --case NAME, or '-' for compiler output"
+        )
+    elif dst is None:
+        outcomes = _pasted(_read(src), arch)
+    else:
+        from layoutcheck.api import check
+
+        outcomes = [
+            check(
+                src, dst, atom, bits=bits, dtype=dtype, thr=thr, val=val, tiled=tiled, pred=pred, arch=arch,
+                src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align,
+                swizzle=swizzle, block=block, op=op,
+            )
+        ]  # fmt: skip
+    if compiler:
+        outcomes = _ask(outcomes)
+    sink.write(outcomes)
+    return _status(outcomes, strict)
+
+
+@app.command()
+def check(
+    jsonl: Annotated[str, _option("a file of JSON objects, one a line; '-' is stdin", "--jsonl")],
+    format_: Annotated[str, _option("json or text", "--format")] = "json",
+    output: Output = None,
+    strict: Strict = False,
+    compiler: Compiler = False,
+) -> int:
+    """Check many copies: one JSON object a line in, one JSON report a line out.
+
+    Keys are the options of `explain` (`src`, `dst`, `atom`, `bits`, `thr`, ...). A line that cannot be used
+    gives an object with an `error`, the rest is checked all the same, and the exit status is 2.
+    """
+    from layoutcheck.sources.records import read_lines
+
+    sink = _Sink(format_, output)
+    status = 0
+    with _open(jsonl) as file:
+        lines = read_lines(file)
+        while batch := [_record(number, line) for number, line in islice(lines, 64 if compiler else 1)]:
+            outcomes = _ask(batch) if compiler else batch
+            sink.write(outcomes)
+            status = max(status, _status(outcomes, strict))
+    return status
+
+
+@app.command()
+def rule(code: Annotated[str | None, typer.Argument(help="a rule's code, such as LC201")] = None) -> int:
+    """Print a rule's page; without a code, the list of rules."""
+    from layoutcheck.rules import rule as find
+    from layoutcheck.rules import rules
+
+    if code is None:
+        for each in rules().values():
+            typer.echo(f"{each.code}  {each.severity:8}  {each.name}: {each.summary}")
+    else:
+        typer.echo(find(code).page().rstrip("\n"))
+    return 0
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """The exit status of a command line; all messages are printed."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    for position, word in enumerate(arguments):
+        following = arguments[position + 1 : position + 2]
+        if word == "--case" and (not following or following[0].startswith("--")):
+            arguments.insert(position + 1, "")  # `--case` alone asks which cases there are
+            break
+    try:
+        status = app(arguments, prog_name="layoutcheck", standalone_mode=False)
+        sys.stdout.flush()
+    except InputError as error:
+        _complain(str(error))
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        return _BROKEN_PIPE
+    except (KeyboardInterrupt, typer.Abort):
+        return _INTERRUPTED
+    except Exception as error:
+        describe = getattr(error, "format_message", None)  # a usage error of the option parser
+        if describe is None:
+            raise
+        _complain(f"{describe()} (see 'layoutcheck --help')")
+        return 2
+    return status if isinstance(status, int) else 0
+
+
+def main() -> None:
+    """The `layoutcheck` command."""
+    sys.exit(run())
+
+
+class _Sink:
+    """Where outcomes are written, and in which format."""
+
+    def __init__(self, format_: str, output: Path | None) -> None:
+        from layoutcheck.reports import renderer
+
+        self._render = renderer(format_)
+        self._path = output
+        self._style = _style(sys.stdout, plain=output is not None)
+        if output is not None:
+            try:
+                output.write_text("", encoding="utf-8")
+            except OSError as error:
+                raise InputError(f"cannot write {output}: {error.strerror}") from None
+
+    def write(self, outcomes: Sequence[Outcome]) -> None:
+        """Render and write the outcomes."""
+        text = self._render(outcomes, self._style)
+        if self._path is None:
+            sys.stdout.write(text)
+        else:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(text)
+
+
+def _style(stream: TextIO, plain: bool = False) -> Style:
+    """Colour only on a terminal, and never with NO_COLOR set (no-color.org)."""
+    from layoutcheck.reports.style import WIDTH, Style
+
+    terminal = not plain and stream.isatty()
+    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    width = min(100, max(WIDTH, os.get_terminal_size(stream.fileno()).columns)) if terminal else WIDTH
+    return Style(
+        colour, width, ascii=not plain and (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
+    )
+
+
+def _complain(message: str) -> None:
+    colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    text = f"{chr(27)}[1;31merror{chr(27)}[0m: {message}" if colour else f"error: {message}"
+    encoding = sys.stderr.encoding or "ascii"
+    sys.stderr.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def _status(outcomes: list[Outcome], strict: bool) -> int:
+    from layoutcheck.reports.outcome import exit_status
+
+    return exit_status(outcomes, strict)
+
+
+def _case(name: str) -> list[Outcome]:
+    from layoutcheck.api import check_copy
+    from layoutcheck.sources.cases import case, case_names
+    from layoutcheck.sources.request import build
+
+    if not name:
+        raise InputError("which case?", expected=f"--case NAME, one of {', '.join(case_names())}")
+    found = case(name)
+    outcomes: list[Outcome] = []
+    for arguments in found.copies:
+        copy, assumptions = build(**arguments)
+        outcomes.append(
+            check_copy(copy, assumptions=assumptions, subject=f"{found.name}: {found.title} ({found.url})")
+        )
+    return outcomes
+
+
+def _pasted(text: str, arch: str) -> list[Outcome]:
+    """The outcome of every error in compiler output."""
+    from layoutcheck.api import check_copy
+    from layoutcheck.reports.outcome import Message
+    from layoutcheck.sources.diagnostics import read_diagnostics
+
+    return [
+        Message(found) if found.copy is None else check_copy(found.copy, subject=found.location)
+        for found in read_diagnostics(text, arch)
+    ]
+
+
+def _read(name: str) -> str:
+    """The text of a file, or of stdin for '-'; bytes that are no UTF-8 become replacement characters."""
+    if name[:1] in ("(", "!", "?") or "<" in name:
+        raise InputError("one operand alone is no copy", expected="SRC and DST, '-' or a file")
+    try:
+        with _open(name) as file:
+            raw = file.read(_MAX_PASTE_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"cannot read '{name[:200]}': {error.strerror}") from None
+    if len(raw) > _MAX_PASTE_BYTES:
+        raise InputError(
+            f"more than {_MAX_PASTE_BYTES >> 20} MiB of input", expected="the part around the error"
+        )
+    return raw.decode("utf-8", "replace")
+
+
+def _open(name: str) -> IO[bytes]:
+    """A file, or stdin for '-'."""
+    if name == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(name).open("rb")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"cannot read '{name[:200]}': {reason}", expected="a file, or '-' for stdin"
+        ) from None
+
+
+def _record(number: int, line: str) -> Outcome:
+    """The outcome of one JSONL line."""
+    from layoutcheck.api import check_copy
+    from layoutcheck.reports.outcome import Failure
+    from layoutcheck.sources.records import read_record
+
+    try:
+        record = read_record(line)
+        return check_copy(
+            record.copy, assumptions=record.assumptions, subject=record.subject or f"line {number}"
+        )
+    except InputError as error:
+        return Failure(f"line {number}", error)
+
+
+def _ask(outcomes: list[Outcome]) -> list[Outcome]:
+    """The outcomes with what the installed DSL says of every copy and of every fix."""
+    from layoutcheck.api import ask_compiler
+    from layoutcheck.check import Report
+
+    answered = iter(ask_compiler([outcome for outcome in outcomes if isinstance(outcome, Report)]))
+    return [next(answered) if isinstance(outcome, Report) else outcome for outcome in outcomes]
+
+
+if __name__ == "__main__":
+    main()

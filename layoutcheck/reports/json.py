@@ -1,0 +1,66 @@
+"""Reports as JSON, one object a line; `schema.json` beside this module is their JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from layoutcheck.check import SCHEMA_VERSION, Report
+from layoutcheck.reports.outcome import Failure, Message, Outcome
+from layoutcheck.reports.style import Style
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of one report."""
+    text = (resources.files("layoutcheck.reports") / "schema.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def to_dict(outcome: Outcome) -> dict[str, Any]:
+    """One outcome as the schema has it."""
+    if isinstance(outcome, Report):
+        return outcome.to_dict()
+    if isinstance(outcome, Failure):
+        error = outcome.error
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "subject": outcome.subject,
+            "error": {
+                "message": error.message,
+                "expected": error.expected,
+                "start": error.start,
+                "end": error.end,
+            },
+        }
+    return _message_to_dict(outcome)
+
+
+def render(outcomes: Sequence[Outcome], style: Style) -> str:
+    """One line of JSON for each outcome."""
+    return "".join(json.dumps(to_dict(outcome), ensure_ascii=style.ascii) + "\n" for outcome in outcomes)
+
+
+def _message_to_dict(message: Message) -> dict[str, Any]:
+    """A compiler error without its types: a report whose copy is unknown."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "subject": message.diagnostic.location,
+        "copy": None,
+        "assumptions": [],
+        "verdict": message.verdict,
+        "compiler": {
+            "outcome": "rejected",
+            "message": message.diagnostic.message,
+            "kind": "",
+            "operand": message.operand,
+        },
+        "asked": None,
+        "findings": [finding.to_dict() for finding in message.findings],
+        "inference": {},
+        "execution": {},
+        "fixes": [],
+        "obstacle": message.missing,
+    }

@@ -1,0 +1,39 @@
+"""Short names of atoms, as the command line takes them."""
+
+from __future__ import annotations
+
+from layoutcheck.machine.atoms import (
+    Atom,
+    CpAsync,
+    LdMatrix,
+    OtherAtom,
+    RegisterCopy,
+    StMatrix,
+    UniversalCopy,
+)
+
+
+def atom_name(atom: Atom) -> str:
+    """One readable phrase: `cp.async 128 bits (8 x bf16), cache = global`."""
+    if isinstance(atom, UniversalCopy):
+        return f"universal {_width(atom.width_bits, atom.dtype.bits, atom.dtype.name)}"
+    if isinstance(atom, CpAsync):
+        cache = "" if atom.cache == "always" else f", cache = {atom.cache}"
+        return f"cp.async {_width(atom.width_bits, atom.dtype.bits, atom.dtype.name)}{cache}"
+    if isinstance(atom, RegisterCopy):
+        options = "".join(f", {key} = {value}" for key, value in atom.options)
+        return f"{atom.kind} {_width(atom.width_bits, atom.dtype.bits, atom.dtype.name)}{options}"
+    if isinstance(atom, (LdMatrix, StMatrix)):
+        name = "ldmatrix" if isinstance(atom, LdMatrix) else "stmatrix"
+        rows, columns = atom.mode
+        trans = ".trans" if atom.transpose else ""
+        return f"{name}.m{rows}n{columns}.x{atom.num_matrices}{trans} ({atom.dtype})"
+    assert isinstance(atom, OtherAtom)
+    return atom.name
+
+
+def _width(bits: int, element_bits: int, element: str) -> str:
+    if not bits:
+        return f"of {element}, width chosen by the compiler"
+    count = f"{bits // element_bits} x " if bits % element_bits == 0 else ""
+    return f"{bits} bits ({count}{element})"

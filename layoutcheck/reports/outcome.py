@@ -1,0 +1,68 @@
+"""What is reported: a `Report`, a compiler `Message` without types, or the `Failure` to read an input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from layoutcheck.check import Report
+from layoutcheck.errors import InputError
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.sources.diagnostics import Diagnostic
+from layoutcheck.sources.messages import SHOW_TYPES, explain
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A compiler error whose operand types are not in the paste: only what its message says is known."""
+
+    diagnostic: Diagnostic
+
+    @property
+    def verdict(self) -> str:
+        """The compiler said no."""
+        return "rejected"
+
+    @property
+    def operand(self) -> str | None:
+        """The operand that the message names."""
+        found = explain(self.diagnostic.message)
+        return found.operand if found else None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The rule behind the message, where the message is known."""
+        found = explain(self.diagnostic.message)
+        if found is None:
+            return ()
+        where = Where(found.operand)
+        return (Finding(found.code, "rejected", found.title, found.meaning, where, found.evidence),)
+
+    @property
+    def missing(self) -> str:
+        """What to do to get the whole answer."""
+        if self.diagnostic.problem:
+            return f"The operand types are there but cannot be read: {self.diagnostic.problem}."
+        return f"The operand types are missing. {SHOW_TYPES}."
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An input that could not be used; `subject` says which."""
+
+    subject: str
+    error: InputError
+
+
+Outcome: TypeAlias = "Report | Message | Failure"
+
+_FAILING = {"rejected", "wrong"}
+_FAILING_STRICT = _FAILING | {"slow", "unknown"}
+
+
+def exit_status(outcomes: list[Outcome], strict: bool = False) -> int:
+    """0 nothing wrong, 1 something `rejected` or `wrong` (strict: or `slow` or `unknown`), 2 unusable."""
+    if any(isinstance(outcome, Failure) for outcome in outcomes):
+        return 2
+    failing = _FAILING_STRICT if strict else _FAILING
+    return int(any(not isinstance(o, Failure) and o.verdict in failing for o in outcomes))

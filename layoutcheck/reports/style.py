@@ -1,0 +1,46 @@
+"""Colour for terminals, in as few words as the reports need."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+
+WIDTH = 80
+
+_CODES = {
+    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34",
+    "magenta": "35", "cyan": "36",
+}  # fmt: skip
+
+VERDICT_COLOUR = {"legal": "green", "slow": "yellow", "wrong": "red", "rejected": "red", "unknown": "magenta"}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How to write for a terminal: `colour` or not, `width` in columns, ASCII alone or not."""
+
+    colour: bool = False
+    width: int = WIDTH
+    ascii: bool = False
+
+    def __call__(self, text: str, *names: str) -> str:
+        """`text` in the named colours; as it is where there is no colour."""
+        if not self.colour or not text:
+            return text
+        codes = ";".join(_CODES[name] for name in names)
+        return f"\x1b[{codes}m{text}\x1b[0m"
+
+    def verdict(self, verdict: str) -> str:
+        """A verdict in its colour."""
+        return self(verdict, "bold", VERDICT_COLOUR[verdict])
+
+    def wrap(self, text: str, indent: str = "", first: str | None = None) -> list[str]:
+        """`text` in lines that fit the width, each after `indent` (the first after `first`)."""
+        return textwrap.wrap(
+            text,
+            self.width,
+            initial_indent=indent if first is None else first,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )

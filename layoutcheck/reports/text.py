@@ -1,0 +1,237 @@
+"""A report for eyes.
+
+The verdict and why, the copy with the offending mode underlined, the vector as bytes, the three answers,
+and the fixes. 80 columns; colour adds nothing that is not also said in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from layoutcheck.check import Fix, Report
+from layoutcheck.copies.compiler import Prediction
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.reports.drawing import differs, draw
+from layoutcheck.reports.names import atom_name
+from layoutcheck.reports.outcome import Failure, Message, Outcome
+from layoutcheck.reports.pointing import mode_spans, underline
+from layoutcheck.reports.style import Style
+from layoutcheck.rules.finding import Finding, Where
+
+_GOOD = {
+    "legal": "accepted, does what the layouts say, and wastes nothing",
+    "slow": "accepted and correct, but wasteful",
+    "unknown": "not enough is known to tell",
+}
+
+
+def render(outcomes: Sequence[Outcome], style: Style) -> str:
+    """The outcomes one below the other, as text that ends with a line break."""
+    blocks = ["\n".join(_block(outcome, style)) for outcome in outcomes]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _block(outcome: Outcome, style: Style) -> list[str]:
+    if isinstance(outcome, Report):
+        return _report(outcome, style)
+    if isinstance(outcome, Message):
+        return _message(outcome, style)
+    return _failure(outcome, style)
+
+
+def _failure(failure: Failure, style: Style) -> list[str]:
+    return [f"{style('error', 'bold', 'red')}: {failure.subject}: {failure.error}"]
+
+
+def _message(message: Message, style: Style) -> list[str]:
+    """A compiler error of which only the message is known."""
+    found = message.diagnostic
+    main = message.findings[0] if message.findings else None
+    lines = _headline(message.verdict, main, "the compiler refuses this copy", style)
+    if found.location:
+        lines.append(style(f"  --> {found.location}", "blue"))
+    said = f"compiler{f' (DSL {found.dsl})' if found.dsl else ''}: {found.message}"
+    lines += ["", *style.wrap(said, "    ", "  ")]
+    if main:
+        lines += ["", *style.wrap(main.message, "  ")]
+    lines += ["", *style.wrap(f"to know more: {message.missing}", "    ", "  ")]
+    return lines
+
+
+def _report(report: Report, style: Style) -> list[str]:
+    main = report.findings[0] if report.findings and report.findings[0].severity != "note" else None
+    reason = _GOOD.get(report.verdict, report.compiler.message or "see below")
+    lines = _headline(report.verdict, main, reason, style)
+    if report.subject:
+        lines.append(style(f"  --> {report.subject}", "blue"))
+    lines += ["", *_copy(report.copy, main, style)]
+    if main:
+        lines += ["", *style.wrap(main.message, "  "), *_evidence(main, style)]
+    if report.drawing and report.verdict in ("wrong", "rejected") and differs(report.drawing):
+        lines += ["", *draw(report.drawing, style)]
+    for finding in report.findings:
+        if finding is not main:
+            lines += ["", *_also(finding, style)]
+    lines += ["", *_answers(report, style)]
+    if report.assumptions:
+        lines += ["", *style.wrap(f"assumed: {'; '.join(report.assumptions)}", "           ", "  ")]
+    lines += _fixes(report, style)
+    return lines
+
+
+def _headline(verdict: str, main: Finding | None, reason: str, style: Style) -> list[str]:
+    code = f"[{main.code}]" if main else ""
+    first = f"{verdict}{code}: "
+    lines = style.wrap(main.title if main else reason, "  ", first)
+    lines[0] = style.verdict(verdict) + style(lines[0][len(verdict) :], "bold")
+    return [lines[0], *(style(line, "bold") for line in lines[1:])]
+
+
+def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
+    """The copy as it was understood; under the layout a finding is about, its mode."""
+    name = atom_name(copy.atom) if copy.atom is not None else f"cute.{copy.op}"
+    if copy.atom is not None and copy.op != "copy":
+        name += f" by cute.{copy.op}"
+    tiling = copy.tiling
+    if tiling is not None:
+        threads = "" if tiling.block_threads is None else f", {tiling.block_threads} threads launched"
+        lines = [f"  {style(name, 'bold')}, {copy.arch}{threads}; whole tiles:"]
+        lines += _operand("src", tiling.src, None, style) + _operand("dst", tiling.dst, None, style)
+        lines += style.wrap(
+            f"TV {tiling.tiled.layout_tv} over {_tiler(tiling.tiled.tiler)}", "         ", "    "
+        )
+        lines += ["  a thread's views:"]
+    else:
+        lines = [f"  {style(name, 'bold')}, {copy.arch}"]
+    where = main.where if main else Where()
+    lines += _operand("src", copy.src, where, style) + _operand("dst", copy.dst, where, style)
+    if copy.pred is not None:
+        lines += _operand("pred", copy.pred, where, style)
+    return lines
+
+
+def _tiler(tiler: Sequence[Any]) -> str:
+    return f"[{';'.join(map(str, tiler))}]"
+
+
+def _operand(name: str, memref: Memref, where: Where | None, style: Style) -> list[str]:
+    if isinstance(memref, OtherOperand):
+        return style.wrap(memref.text, "         ", f"    {name:4} ")
+    align = f"align {memref.proved_align_bytes}"
+    swizzle = f" {memref.swizzle}" if memref.swizzle is not None else ""
+    lead = f"    {name:4} {memref.dtype} {memref.space} {align}{swizzle}  "
+    lines = [f"{lead}{memref.layout}"]
+    if len(lines[0]) > style.width:
+        lead = "         "
+        lines = [f"    {name:4} {memref.dtype} {memref.space} {align}{swizzle}", f"{lead}{memref.layout}"]
+    if where is not None and where.operand == name and where.mode is not None:
+        spans = mode_spans(memref.layout, where.mode)
+        if spans:
+            lines.append(" " * len(lead) + style(underline(spans), "bold", "red"))
+    return lines
+
+
+def _evidence(finding: Finding, style: Style) -> list[str]:
+    """The numbers behind a finding, on as few lines as they need."""
+    facts = [f"{key.replace('_', ' ')} {_plain(value)}" for key, value in finding.evidence.items()]
+    if not facts:
+        return []
+    return [style(line, "dim") for line in style.wrap(", ".join(facts), "    ", "  = ")]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "(" + ",".join(map(_plain, value)) + ")"
+    return str(value)
+
+
+def _also(finding: Finding, style: Style) -> list[str]:
+    colour = {"wrong": "red", "rejected": "red", "slow": "yellow", "unknown": "magenta"}.get(
+        finding.severity, "blue"
+    )
+    head = f"{finding.severity}[{finding.code}]: "
+    lines = style.wrap(finding.title, "    ", f"  {head}")
+    lines[0] = "  " + style(head, colour) + lines[0][len(head) + 2 :]
+    return [*lines, *style.wrap(finding.message, "    ")]
+
+
+def _answers(report: Report, style: Style) -> list[str]:
+    """Compiler, machine, cost: a line each."""
+    lines = style.wrap(_said(report.compiler), " " * 12, "  compiler  ")
+    if report.asked is not None:
+        lines += style.wrap(f"{_said(report.asked)}", " " * 12, "  DSL       ")
+    lines += style.wrap(_machine(report), " " * 12, "  machine   ")
+    lines += style.wrap(_cost(report), " " * 12, "  cost      ")
+    return [style(line[:12], "bold") + line[12:] for line in lines]
+
+
+def _said(prediction: Prediction) -> str:
+    said = {
+        "accepted": "accepts it",
+        "rejected": "rejects it",
+        "aborts": "crashes on it",
+        "unknown": "not known",
+    }
+    message = f": {prediction.message}" if prediction.message else ""
+    return said[prediction.outcome] + message
+
+
+def _machine(report: Report) -> str:
+    wrong = [finding for finding in report.findings if finding.severity == "wrong"]
+    if wrong:
+        return f"does not do what the layouts say: {wrong[0].title}"
+    if not report.compiler.accepted and report.compiler.outcome != "unknown":
+        return "never reached"
+    if report.verdict == "unknown" or not report.execution:
+        return "not known"
+    return "does what the layouts say"
+
+
+def _cost(report: Report) -> str:
+    execution = report.execution
+    if not execution:
+        return "none: nothing runs" if report.verdict == "rejected" else "not known"
+    operations = execution.get("operations")
+    parts = [f"{count} x {name}" for name, count in operations.items()] if operations else []
+    if not parts:
+        count = execution.get("instructions_per_thread")
+        parts = [f"{count} instructions of {execution.get('width_bits')} bits"]
+    text = " + ".join(parts) + " a thread"
+    ideal = execution.get("ideal_instructions_per_thread")
+    if ideal is not None and ideal != execution.get("instructions_per_thread"):
+        text += f" (ideal: {ideal})"
+    for key, label in (("smem_wavefronts", "shared-memory wavefronts"), ("gmem_sectors", "global sectors")):
+        if execution.get(key) is not None:
+            best = execution.get(f"ideal_{key}")
+            text += f"; {execution[key]} {label}" + (f" (ideal: {best})" if best is not None else "")
+    return text
+
+
+def _fixes(report: Report, style: Style) -> list[str]:
+    if not report.fixes:
+        return ["", *style.wrap(f"no fix: {report.obstacle}", "    ", "  ")] if report.obstacle else []
+    lines = ["", style("  fixes, best first", "bold")]
+    for number, fix in enumerate(report.fixes, start=1):
+        lines += _fix(number, fix, style)
+    return lines
+
+
+def _fix(number: int, fix: Fix, style: Style) -> list[str]:
+    count, width = fix.predicted.get("instructions_per_thread"), fix.predicted.get("width_bits")
+    cost = f"{count} instruction{'s' * (count != 1)}/thread" if count else ""
+    facts = [
+        fix.verdict,
+        *([cost] if cost else []),
+        *([f"{width} b"] if width else []),
+        f"by {' + '.join(fix.confirmed_by)}",
+    ]
+    lines = style.wrap(f"{fix.strategy}: {fix.title}", "     ", f"  {number}. ")
+    lines[0] = f"  {number}. " + style(lines[0][5:], "bold")
+    lines.append(f"     {style(', '.join(facts), 'green' if fix.verdict == 'legal' else 'yellow')}")
+    lines += [f"       {style(line, 'cyan')}" if line else "" for line in fix.code.strip("\n").split("\n")]
+    if fix.note:
+        lines += style.wrap(fix.note, "     ")
+    return lines
