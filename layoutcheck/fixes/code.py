@@ -40,8 +40,8 @@ def tree_code(tree: Any) -> str:
 
 
 def layout_code(layout: Layout) -> str:
-    """`cute.make_layout((128, 64), stride=(1, 128))`; the stride is left out where it is the default."""
-    if layout.stride == compact_col_major(layout.shape):
+    """`cute.make_layout((128, 64), stride=(1, 128))`; the stride of a vector is left out where it is 1."""
+    if len(layout) == 1 and layout.stride == compact_col_major(layout.shape):
         return f"cute.make_layout({tree_code(layout.shape)})"
     return f"cute.make_layout({tree_code(layout.shape)}, stride={tree_code(layout.stride)})"
 

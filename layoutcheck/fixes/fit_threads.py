@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
+from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
@@ -21,7 +22,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
         return
     fast = contiguous_mode(tiling.src.layout)
     vector = max(1, copy.atom.width_bits // copy.src.dtype.bits)
-    threads = tiling.block_threads or tiling.tiled.threads
+    threads = tiling.block_threads or threads_of(tiling.tiled)
     while fast is not None and threads >= 1:
         split = thread_value(tiling.src.layout, fast, vector, threads)
         if split is not None:

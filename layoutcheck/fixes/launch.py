@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.rules.facts import Facts
 
@@ -14,9 +15,9 @@ STRATEGY = "launch"
 def propose(facts: Facts) -> Iterator[Draft]:
     """`block=(size(tiled_copy), 1, 1)`."""
     tiling = facts.copy.tiling
-    if tiling is None or tiling.block_threads in (None, tiling.tiled.threads):
+    if tiling is None or tiling.block_threads in (None, threads_of(tiling.tiled)):
         return
-    threads = tiling.tiled.threads
+    threads = threads_of(tiling.tiled)
     yield Draft(
         STRATEGY,
         f"launch {threads} threads",

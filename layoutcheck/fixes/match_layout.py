@@ -8,6 +8,7 @@ from dataclasses import replace
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
+from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, compact_like, contiguous_mode, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
@@ -51,7 +52,7 @@ def _tile(copy: Copy, side: str) -> Iterator[Draft]:
     own, other = (tiling.dst, tiling.src) if side == "dst" else (tiling.src, tiling.dst)
     layout = compact_like(other.layout)
     fast = contiguous_mode(other.layout)
-    threads = tiling.block_threads or tiling.tiled.threads
+    threads = tiling.block_threads or threads_of(tiling.tiled)
     if layout is None or fast is None or layout == own.layout:
         return
     split = thread_value(layout, fast, copy.atom.width_bits // own.dtype.bits, threads)

@@ -13,6 +13,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
+from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
@@ -100,7 +101,7 @@ def _widen(copy: Copy) -> Iterator[Draft]:
 
 
 def _split(tiling: Tiling, fast: int, vector: int) -> tuple[Layout, Layout] | None:
-    threads = tiling.block_threads or tiling.tiled.threads
+    threads = tiling.block_threads or threads_of(tiling.tiled)
     return thread_value(tiling.src.layout, fast, vector, threads)
 
 

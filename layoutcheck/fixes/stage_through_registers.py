@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
+from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
+from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, fragment, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
@@ -39,11 +40,16 @@ def _stage(copy: Copy, load_bits: int, store_bits: int) -> Iterator[Draft]:
     views = _views(copy, load, max(load_bits, store_bits) // copy.src.dtype.bits, load_bits >= store_bits)
     if views is None:
         return
-    src, dst, split = views
+    src, dst, split, tiled = views
     registers = fragment(src)
+    into = outof = None
+    if tiled is not None and copy.tiling is not None:
+        block = copy.tiling.block_threads
+        into = Tiling(tiled, copy.tiling.src, registers, block)
+        outof = Tiling(tiled, registers, copy.tiling.dst, block)
     copies = (
-        replace(copy, atom=load, src=src, dst=registers, tiling=None, tiled=None),
-        replace(copy, atom=store, src=registers, dst=dst, tiling=None, tiled=None, pred=None),
+        replace(copy, atom=load, src=src, dst=registers, tiling=into, tiled=None),
+        replace(copy, atom=store, src=registers, dst=dst, tiling=outof, tiled=None, pred=None),
     )
     lines = [
         f"load_atom = {code.atom_code(load)}",
@@ -63,14 +69,15 @@ def _stage(copy: Copy, load_bits: int, store_bits: int) -> Iterator[Draft]:
 
 def _views(
     copy: Copy, load: UniversalCopy, vector: int, along_source: bool
-) -> tuple[Memref, Memref, str] | None:
+) -> tuple[Memref, Memref, str, TiledCopy | None] | None:
+    """Both sides as one thread sees them, the code that makes them, and the tiled copy they are cut by."""
     if copy.tiling is None:
-        return copy.src, copy.dst, "fragment = cute.make_rmem_tensor_like(tSrc)"
+        return copy.src, copy.dst, "fragment = cute.make_rmem_tensor_like(tSrc)", None
     tiling = copy.tiling
     fast = contiguous_mode(tiling.src.layout if along_source else tiling.dst.layout)
     if fast is None:
         return None
-    threads = tiling.block_threads or tiling.tiled.threads
+    threads = tiling.block_threads or threads_of(tiling.tiled)
     split = thread_value(tiling.src.layout, fast, vector, threads)
     if split is None:
         return None
@@ -85,4 +92,4 @@ def _views(
         "tSrc, tDst = thr_copy.partition_S(src), thr_copy.partition_D(dst)",
         "fragment = cute.make_rmem_tensor_like(tSrc)",
     ]
-    return src, dst, "\n".join(lines)
+    return src, dst, "\n".join(lines), tiled

@@ -94,13 +94,12 @@ def _places(facts: Facts, kind: str) -> dict[str, Any]:
     src, dst = trial.src_base, trial.dst_base
     if kind in ("misaligned_src", "misaligned_dst"):
         base = src if kind == "misaligned_src" else dst
-        accesses = trial.execution.src_accesses if kind == "misaligned_src" else trial.execution.dst_accesses
         assert first.used is not None and first.asked is not None
         return {
             "thread": first.thread,
             "used": first.used - base,
-            "off_by": first.used - first.asked,
-            "width": max(access.width_bytes for access in accesses),
+            "off_by": first.used % first.asked,
+            "width": first.asked,
         }
     if kind in ("outside_src", "outside_dst"):
         base = src if kind == "outside_src" else dst

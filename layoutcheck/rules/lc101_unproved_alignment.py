@@ -94,4 +94,5 @@ RULE = make_rule(
             "bits": 128,
         },
     ),
+    follows=True,
 )

@@ -41,7 +41,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     copy = facts.resolved
     if not occurred(facts) & {"wrong", "missing", "outside_src", "outside_dst"} or elements(copy) < 2:
         return
-    sizes = [size for side in vector_sides(copy) if (size := atom_v(getattr(copy, side))) is not None]
+    sizes = [size for side in vector_sides(copy) if (size := atom_v(copy, side)) is not None]
     within = min([elements(copy), *sizes])  # past V's own elements it is no question of strides
     for side in vector_sides(copy):
         found = find_break(copy, side, within)

@@ -65,7 +65,7 @@ def _cause(facts: Facts, side: str) -> tuple[tuple[int, ...] | None, str]:
     memref, width = facts.whole(side), _width(facts, side)
     resolved = facts.resolved
     n = max(1, width * 8 // memref.dtype.bits)
-    size = atom_v(getattr(resolved, side))
+    size = atom_v(resolved, side)
     if size is not None and size < elements(resolved):
         return (0,), (
             f"Mode 0 of the {NAMES[side]} gives the atom {size} elements at a time and the atom moves "

@@ -50,7 +50,7 @@ def find(facts: Facts) -> Iterator[Finding]:
 
 def _why(facts: Facts) -> str:
     copy = facts.resolved
-    sizes = [atom_v(side) for side in (copy.src, copy.dst)]
+    sizes = [atom_v(copy, side) for side in ("src", "dst")]
     n = elements(copy)
     if width_bits(copy) and all(size is not None and size != n for size in sizes):
         return (

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.difference import compare
 from layoutcheck.copies.execution import execution
@@ -37,7 +38,7 @@ from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES
+from layoutcheck.rules.vector import NAMES, leaves
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
@@ -55,18 +56,12 @@ def find(facts: Facts) -> Iterator[Finding]:
         plain = replace(trial.witness, **{side: replace(memref_of(trial.witness, side), swizzle=None)})
         if not _clean(plain, facts, side, trial.src_base, trial.dst_base):
             continue  # wrong without the swizzle too: another rule's business
-        wide = facts.width_bytes > swizzle.granule
-        shape = (
-            f"a {facts.width_bytes} B access is wider than the {swizzle.granule} B that {swizzle} keeps together"
-            if wide
-            else f"slices of the {NAMES[side]} start inside the {swizzle.granule} B that {swizzle} keeps together, "
-            "and are moved as if the swizzle did not act between their pieces"
-        )
+        cause = _cause(facts, side, swizzle)
         yield Finding(
             RULE.code,
             RULE.severity,
             f"{swizzle} scatters bytes that one access to the {NAMES[side]} keeps together",
-            f"{shape[0].upper() + shape[1:]}. {sentence(facts, 'wrong') or sentence(facts, 'misaligned_' + side)}",
+            f"{cause} {sentence(facts, 'wrong') or sentence(facts, 'misaligned_' + side)}",
             where(facts, "wrong", side),
             {
                 "granule_bytes": swizzle.granule,
@@ -74,6 +69,18 @@ def find(facts: Facts) -> Iterator[Finding]:
                 **evidence(facts, *EXPLAINS),
             },
         )
+
+
+def _cause(facts: Facts, side: str, swizzle: Swizzle) -> str:
+    granule = swizzle.granule
+    if facts.width_bytes > granule:
+        return f"A {facts.width_bytes} B access is wider than the {granule} B that {swizzle} keeps together."
+    if any(isinstance(stride, int) and stride < 0 for _, _, stride in leaves(facts.view(side).layout[0])):
+        return "A negative offset from a swizzled pointer loses its sign (the compiler's fault)."
+    return (
+        f"Slices of the {NAMES[side]} start inside the {granule} B that {swizzle} keeps together, and are moved "
+        "as if the swizzle did not act between their pieces (the compiler's fault)."
+    )
 
 
 def memref_of(copy: Copy, side: str) -> Memref:

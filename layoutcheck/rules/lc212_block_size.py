@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
@@ -35,7 +36,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     tiling = facts.copy.tiling
     if tiling is None or tiling.block_threads is None or not occurred(facts):
         return
-    threads, block = tiling.tiled.threads, tiling.block_threads
+    threads, block = threads_of(tiling.tiled), tiling.block_threads
     if block == threads:
         return
     kind = "missing" if block < threads else "outside_dst"

@@ -45,7 +45,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     side = "dst" if isinstance(atom, LdMatrix) else "src"
     registers = facts.view(side)
     moved = atom.num_matrices * _registers(atom) * _REGISTER_BITS // registers.dtype.bits
-    given = atom_v(registers)
+    given = atom_v(facts.copy, side)
     paired = find_break(facts.copy, side, _REGISTER_BITS // registers.dtype.bits)
     if given == moved and paired is None:
         return

@@ -29,7 +29,8 @@ class Rule:
     """`find` yields this rule's findings about one copy.
 
     A rule that names a cause `explains` kinds of difference (copies/difference.py); one that only names what was seen
-    has them as `symptoms`, and is heard where no cause explains them all.
+    has them as `symptoms`, and is heard where no cause explains them all. `follows` marks a rule whose findings come
+    after those of equal severity: consequences after causes.
     """
 
     code: str
@@ -41,6 +42,7 @@ class Rule:
     example: Example
     explains: frozenset[str] = frozenset()
     symptoms: frozenset[str] = frozenset()
+    follows: bool = False
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
@@ -60,6 +62,7 @@ def make_rule(
     *,
     explains: Iterable[str] = (),
     symptoms: Iterable[str] = (),
+    follows: bool = False,
 ) -> Rule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
     heading, _, body = (module_doc or "").strip().partition("\n")
@@ -75,6 +78,7 @@ def make_rule(
         example,
         frozenset(explains),
         frozenset(symptoms),
+        follows or bool(symptoms),
     )
 
 

@@ -126,6 +126,8 @@ def describe(found: Break, copy: Copy) -> str:
         return f"{where} has stride {found.stride}, known only at run time; {need}"
     distance = abs(found.stride) * memref.dtype.bits
     apart = f"{distance // 8} B" if distance % 8 == 0 else f"{distance} bits"
+    if found.needed > 1:
+        return f"{where} has stride {found.stride} where {found.needed} would continue the run; {need}"
     if found.stride == 0:
         return f"{where} has stride 0: its values are one and the same element; {need}"
     return f"{where} has stride {found.stride}: its neighbours are {apart} apart; {need}"
@@ -137,15 +139,14 @@ def run_length(copy: Copy, side: str) -> int:
     return elements(copy) if found is None else found.element
 
 
-def v_size(memref: Memref) -> int | None:
-    """Elements of the V mode; None where dynamic."""
-    size = inttuple.product(inttuple.mode(memref.layout.shape, 0))
-    return size if isinstance(size, int) else None
+def atom_v(copy: Copy, side: str) -> int | None:
+    """Elements that the atom takes of V: V[0] where V is (atom, rest), else V; None where dynamic.
 
-
-def atom_v(memref: Memref) -> int | None:
-    """Elements of the part of V that the atom takes: V[0] where V is (atom, rest), else V."""
+    Universal and register copies walk all of V in vectors, whatever its nesting.
+    """
+    memref: Memref = getattr(copy, side)
     v = inttuple.mode(memref.layout.shape, 0)
-    part = v[0] if type(v) is tuple and len(v) == 2 else v
+    walks = isinstance(copy.atom, (UniversalCopy, RegisterCopy))
+    part = v[0] if type(v) is tuple and len(v) == 2 and not walks else v
     size = inttuple.product(part)
     return size if isinstance(size, int) else None

@@ -1,0 +1,82 @@
+"""Every rule documents itself, flags its example, leaves the clean twin alone, and has an up-to-date page."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.check import check
+from layoutcheck.errors import InputError
+from layoutcheck.rules import rule, rules
+from layoutcheck.rules.finding import SEVERITIES
+from tests.holes import HOLES
+
+ROOT = Path(__file__).parents[2]
+CODES = list(rules())
+
+# The rule that names the cause of each hole.
+REASONS = {
+    "h01": "LC201", "h01-src": "LC201", "h02": "LC202", "h03-more": "LC203", "h03-fewer": "LC204",
+    "h04": "LC202", "h05-v": "LC219", "h05-pitch": "LC202", "h06": "LC206", "h07": "LC207",
+    "h08": "LC205", "h08-universal": "LC205", "h09": "LC204", "h09-rest": "LC204", "h10": "LC219",
+    "h11": "LC216", "h12": "LC201", "h12-negative": "LC201", "h13": "LC202", "h13b": "LC202",
+    "h14": "LC202", "h15": "LC202", "h16": "LC216", "h17": "LC201", "h17-cp-async": "LC202",
+    "h18": "LC217", "h18-stride": "LC217", "h19-stride": "LC201", "h19-half": "LC202",
+    "h19-pitch": "LC202", "h20-more": "LC217", "h20-fewer": "LC217", "h23": "LC215", "h24": "LC215",
+    "h25": "LC211", "h26": "LC212", "h27": "LC214", "h28": "LC208", "h29": "LC209", "h33": "LC218",
+    "h33-clobber": "LC218", "h34": "LC216", "h35": "LC213", "h36": "LC205", "h37": "LC205", "h38": "LC205",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOLES)
+def test_every_hole_is_wrong_for_the_right_reason(name: str) -> None:
+    broken, _, why = HOLES[name]
+    report = check(broken)
+    assert report.verdict == "wrong", why
+    assert REASONS[name] in [finding.code for finding in report.findings], [
+        (finding.code, finding.title) for finding in report.findings
+    ]
+
+
+@pytest.mark.parametrize("name", HOLES)
+def test_every_corrected_twin_is_not(name: str) -> None:
+    report = check(HOLES[name][1])
+    assert report.verdict in ("legal", "slow"), [(f.code, f.title, f.message) for f in report.findings]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_rule_flags_its_example(code: str) -> None:
+    report = lc.check(**rule(code).example.flagged)
+    assert code in [finding.code for finding in report.findings]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_rule_leaves_the_clean_twin_alone(code: str) -> None:
+    report = lc.check(**rule(code).example.clean)
+    assert code not in [finding.code for finding in report.findings]
+    assert report.verdict in ("legal", "slow")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_rule_documents_itself(code: str) -> None:
+    one = rule(code)
+    assert one.code == code
+    assert one.name == one.name.lower().replace(" ", "-")
+    assert one.severity in SEVERITIES
+    for section in ("What it means", "Why", "How to fix it", "How to silence it"):
+        assert f"## {section}\n" in one.doc
+
+
+def test_an_unknown_code_is_one_clear_error() -> None:
+    with pytest.raises(InputError, match="no rule 'LC999'"):
+        rule("LC999")
+
+
+def test_the_pages_are_up_to_date() -> None:
+    generated = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
+    for path, text in generated.items():
+        assert path.read_text(encoding="utf-8") == text, f"run python docs/generate.py ({path.name})"
+    assert {path.name for path in (ROOT / "docs" / "rules").glob("*.md")} == {p.name for p in generated}
