@@ -2,8 +2,8 @@
 
 The rule, measured against DSL 4.8.1: the alignment of `base + offset` is the gcd of the base's alignment
 and the offset's known divisor, in bits. A static coordinate counts by its exact value, a run-time one by
-the divisor it is known to have, times the stride; terms are added left to right, static neighbours exactly,
-so that 9 + 3 counts as 12 but 9 + ? + 3 as gcd(9, ?, 3). Splitting a run-time index over the modes of a
+the divisor it is known to have, times the stride; terms are added left to right, each nested mode by itself
+first, static neighbours exactly: 9 + 3 counts as 12, but 9 + ? + 3 as gcd(9, ?, 3). Splitting a run-time index over the modes of a
 nested shape keeps a divisor d in `index mod n` only where d divides n (then the mode's coordinate is a
 multiple of d) or n divides d (then it is 0), and in `index / n` only where n divides d.
 
@@ -45,10 +45,7 @@ def offset(layout: Layout, coord: Any) -> Int:
 
     Raises InputError where the coordinate does not fit the shape.
     """
-    out: Int = 0
-    for term in _terms(coord, layout.shape, layout.stride):
-        out = integers.add(out, term)
-    return out
+    return _offset(coord, layout.shape, layout.stride)
 
 
 def shifted(memref: Memref, elements: Int) -> Memref:
@@ -109,21 +106,24 @@ def _align_after(memref: Memref, elements: Int) -> int | None:
     return None if bits == element or bits % 8 else bits // 8
 
 
-def _terms(coord: Any, shape: Any, stride: Any) -> list[Int]:
-    """coordinate x stride of every leaf, left to right."""
+def _offset(coord: Any, shape: Any, stride: Any) -> Int:
+    """coordinate x stride, added up mode by mode, each nested mode by itself first."""
     if coord is None:
-        return []
+        return 0
     if type(shape) is tuple:
         if type(coord) is not tuple:
             coord = _split(coord, shape)
         if len(coord) != len(shape):
             raise InputError(f"coordinate {_coord_text(coord)} does not fit shape {text(shape)}")
-        return [t for c, s, d in zip(coord, shape, stride, strict=True) for t in _terms(c, s, d)]
+        out: Int = 0
+        for c, s, d in zip(coord, shape, stride, strict=True):
+            out = integers.add(out, _offset(c, s, d))
+        return out
     if type(coord) is tuple:
         raise InputError(f"coordinate {_coord_text(coord)} does not fit shape {text(shape)}")
     if not isinstance(stride, (int, Dynamic)):
         raise InputError(f"stride {stride} steps through coordinates, not through memory")
-    return [integers.mul(coord, stride)]
+    return integers.mul(coord, stride)
 
 
 def _kept(coord: Any, shape: Any, stride: Any) -> list[tuple[Any, Any]]:
