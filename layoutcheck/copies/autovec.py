@@ -4,7 +4,7 @@
 (`max_common_layout`), cut down to a divisor of
 
     gcd(src.layout.max_alignment, dst.layout.max_alignment, common elements) * element bits
-    src and dst pointer alignment, weakened by the pointer's swizzle
+    src and dst pointer alignment, weakened by the pointer's swizzle (registers bear any)
     256 bits
 
 It then divides both views by the common layout and by the width, and copies with a universal atom, or with
@@ -62,12 +62,13 @@ def autovec_width(src: Memref, dst: Memref) -> int:
     """The width `autovec_copy` picks, in bits; 0 where it falls back to `basic_copy`.
 
     Less than an element's bits only where a pointer is less aligned than an element; the DSL then fails.
+    Raises InputError where the DSL cannot compose the source with the destination's inverse either.
     """
     common = product(max_common_layout(src.layout, dst.layout).shape)
     assert isinstance(common, int)
     run = math.gcd(max_alignment(src.layout), max_alignment(dst.layout), common)
-    pointers = math.gcd(src.access_align_bytes, dst.access_align_bytes) * 8
-    width_bits = math.gcd(run * stored(src.dtype).bits, pointers, MAX_WIDTH_BITS)
+    pointers = [view.access_align_bytes * 8 for view in (src, dst) if view.space != "rmem"]
+    width_bits = math.gcd(run * stored(src.dtype).bits, *pointers, MAX_WIDTH_BITS)
     return width_bits if common > 1 and width_bits % 8 == 0 else 0
 
 

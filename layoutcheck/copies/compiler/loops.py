@@ -18,7 +18,7 @@ CLASSES = {
     "bf16": "BFloat16", "f16": "Float16", "f32": "Float32", "tf32": "TFloat32", "f64": "Float64",
     "f8E4M3FN": "Float8E4M3FN", "f8E5M2": "Float8E5M2", "f8E4M3": "Float8E4M3", "f8E8M0FNU": "Float8E8M0FNU",
     "f8E4M3B11FNUZ": "Float8E4M3B11FNUZ", "f6E2M3FN": "Float6E2M3FN", "f6E3M2FN": "Float6E3M2FN",
-    "f4E2M1FN": "Float4E2M1FN", "i8": "Int8", "i16": "Int16", "i32": "Int32", "i64": "Int64",
+    "f4E2M1FN": "Float4E2M1FN", "i4": "Int4", "i8": "Int8", "i16": "Int16", "i32": "Int32", "i64": "Int64",
     "i128": "Int128", "si8": "Int8", "ui8": "Uint8",
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutcheck.algebra.inttuple import is_static, product, rank, wrap
+from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.autovec import autovec_width, resolve, stored
 from layoutcheck.copies.compiler.loops import check_loop, class_name
@@ -15,6 +16,7 @@ from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.shared import align_bits, sub_byte_abort
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import RegisterCopy
 
 
@@ -57,8 +59,8 @@ def through_copy(copy: Copy) -> Prediction | Copy:
 
 
 def _same_width(copy: Copy, message: str) -> Prediction | None:
-    """Nothing is converted, so widths agree."""
-    src, dst = copy.src.dtype.bits, copy.dst.dtype.bits
+    """Nothing is converted, so widths agree (i1 counts as the byte it is stored in)."""
+    src, dst = stored(copy.src.dtype).bits, stored(copy.dst.dtype).bits
     if src != dst:
         return rejected("element_width", message, src_bits=src, dst_bits=dst)
     return None
@@ -114,14 +116,21 @@ def through_autovec(copy: Copy) -> Prediction | Copy:
                 operand,
             )
     for operand, view in (("src", copy.src), ("dst", copy.dst)):
-        if align_bits(view) is None:
+        if view.space != "rmem" and align_bits(view) is None:
             return sub_byte_abort(operand, view)
-    width_bits = autovec_width(copy.src, copy.dst)
+    try:
+        width_bits = autovec_width(copy.src, copy.dst)
+    except InputError:
+        a, b = copy.src.layout, right_inverse(copy.dst.layout)
+        return rejected(
+            "inadmissible_common",
+            f"unable to compute the following composition: '!cute.layout<\"{a}\">' o '!cute.layout<\"{b}\">'",
+        )
     if 0 < width_bits < src.bits:
         return rejected(
             "autovec_alignment",
             "Expected size in shape to be strictly positive, but got 0",
-            "src" if copy.src.access_align_bytes <= copy.dst.access_align_bytes else "dst",
+            "src" if copy.src.access_align_bytes * 8 < src.bits and copy.src.space != "rmem" else "dst",
             width_bits=width_bits,
             element_bits=src.bits,
         )
