@@ -28,7 +28,7 @@ from layoutcheck.algebra.integers import Dynamic, ceil_div, floor_div, minimum, 
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout, text, times
 from layoutcheck.algebra.modes import get, make_layout
-from layoutcheck.algebra.simplify import merged
+from layoutcheck.algebra.simplify import continues, merged
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.errors import InputError
 
@@ -66,7 +66,7 @@ def _tile(a: Layout, b: Any, strict: bool) -> Any:
     if b is None:
         return a
     if isinstance(b, (int, Dynamic)):
-        return Layout.trusted(*compose(a, b, 1, strict))
+        return Layout.trusted(*compose(a, b, 1 if b != 1 else 0, strict))
     if isinstance(b, ComposedLayout) and isinstance(b.inner, Layout):
         return ComposedLayout(composition(a, b.inner, strict=strict), b.offset, b.outer)
     raise InputError(f"{a} o {b}: no composition of a Layout and a {type(b).__name__}")
@@ -90,7 +90,7 @@ class _Left:
     Where B has basis strides, each picks a mode of A: that mode is a `_Left` of its own.
     """
 
-    __slots__ = ("a", "at", "b", "begins", "shape", "steps", "strict", "stride")
+    __slots__ = ("a", "at", "b", "begins", "shape", "steps", "strict", "stride", "unmerged")
 
     def __init__(self, a: Layout, b_shape: Any, b_stride: Any, strict: bool) -> None:
         self.a = a
@@ -101,6 +101,9 @@ class _Left:
             self.shape, self.stride = merged(flatten(a.shape), flatten(a.stride))
         else:
             self.shape, self.stride = [a.shape], [a.stride]
+        self.unmerged = self.shape, self.stride
+        if len(self.shape) > 1 and isinstance(self.shape[-1], Dynamic):
+            self.absorb()
         self.steps: list[int] = []
         self.begins: list[int] | None = None  # P_r; None where A has run-time extents before its last
         if len(self.shape) > 1:
@@ -112,6 +115,13 @@ class _Left:
                 begins.append(begin)
             self.begins = begins
             self.steps = [0] * (2 * len(begins))  # largest total step into each mode: forward, then backward
+
+    def absorb(self) -> None:
+        """Merge a static mode into a last one of run-time extent: no step meets an end between them."""
+        s, d = self.shape[-2], self.stride[-2]
+        if type(s) is int and continues(s, d, self.stride[-1]):
+            self.shape = [*self.shape[:-2], self.shape[-1]]
+            self.stride = [*self.stride[:-2], d]
 
     def tree(self, shape: Any, stride: Any) -> tuple[Any, Any]:
         """A o (B0, B1, ..) = (A o B0, A o B1, ..)."""
@@ -193,12 +203,13 @@ class _Left:
         d = mul(d, sign)
         shapes: list[Any] = []
         strides: list[Any] = []
-        last = len(self.shape) - 1
+        lengths, steps = self.unmerged
+        last = len(lengths) - 1
         for r in range(last):
-            extent = self.shape[r]
+            extent = lengths[r]
             if type(extent) is int and type(d) is int and extent % d and d % extent:
                 fits = type(s) is int and (s - 1) * d < extent
-                if not fits if self.strict else d > extent:
+                if not fits if self.strict else mul(sign, d) > extent:
                     raise self.refuse(
                         *whole, f"stride divisibility fails in mode {r} {self.of_a()}: its extent {extent} "
                         f"and the stride {d} that reaches it do not divide one another",
@@ -212,12 +223,12 @@ class _Left:
                         f"do not divide the {s} to be made",
                     )  # fmt: skip
                 shapes.append(n)
-                strides.append(times(mul(sign, d), self.stride[r]))
+                strides.append(times(mul(sign, d), steps[r]))
                 s = floor_div(s, n)
             d = after
         if s != 1 or not shapes:
             shapes.append(s)
-            strides.append(times(mul(sign, d), self.stride[last]))
+            strides.append(times(mul(sign, d), steps[last]))
             shapes, strides = merged(tuple(shapes), tuple(strides))
         if len(shapes) == 1:
             return shapes[0], strides[0]

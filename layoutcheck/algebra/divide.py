@@ -48,7 +48,8 @@ def logical_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
 
 def _divide(a: Layout, tiler: Any, strict: bool) -> Layout:
     """A o (T, T*) for one tiler, a layout or an integer."""
-    shape, stride = (tiler.shape, tiler.stride) if type(tiler) is Layout else (as_layout(tiler).shape, 1)
+    tiler = as_layout(tiler)
+    shape, stride = tiler.shape, tiler.stride
     flat = flatten(stride)
     for d in flat:
         if type(d) is Basis:  # picks modes of A, so A's modes are what is to be filled
@@ -64,7 +65,7 @@ def as_layout(tiler: Any) -> Layout:
     if isinstance(tiler, Layout):
         return tiler
     if isinstance(tiler, Dynamic) or (type(tiler) is int and tiler > 0):
-        return Layout.trusted(tiler, 1)
+        return Layout.trusted(tiler, 1 if tiler != 1 else 0)
     raise InputError(f"a tiler is a layout, a positive integer or a tuple of tilers, not {tiler!r}")
 
 

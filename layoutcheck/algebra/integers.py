@@ -117,7 +117,7 @@ def minimum(a: Int, b: Int) -> Int:
 def mod(a: Int, b: Int) -> Int:
     """a mod b; static 0 where divisibility proves it."""
     if isinstance(a, Dynamic) or isinstance(b, Dynamic):
-        if isinstance(b, int) and b != 0 and divisor(a) % abs(b) == 0:
+        if a == 0 or (isinstance(b, int) and b != 0 and divisor(a) % abs(b) == 0):
             return 0
         return Dynamic(max(1, math.gcd(divisor(a), divisor(b))), max(bits(a), bits(b)))
     return a % b

@@ -39,9 +39,9 @@ def left_inverse(a: Layout, *, strict: bool = True) -> Layout:
     >>> print(left_inverse(Layout((4, 8), (1, 5))))
     (5,8):(1,4)
     """
-    for leaf in inttuple.flatten(a.stride):
+    for extent, leaf in zip(inttuple.flatten(a.shape), inttuple.flatten(a.stride), strict=True):
         value = leaf.value if isinstance(leaf, Basis) else leaf
-        if isinstance(value, Dynamic) or value < 0:
+        if isinstance(value, Dynamic) or (value < 0 and extent != 1):
             kind = "run-time" if isinstance(value, Dynamic) else "negative"
             raise InputError(f"no left inverse of {a}: its stride {leaf} is {kind}")
     return _inverse(a, "left", lambda modes: _left(a, modes, strict))
@@ -107,7 +107,7 @@ def _left(a: Layout, modes: list[_Mode], strict: bool) -> _Modes:
             )
         if d < reached and strict:
             raise InputError(
-                f"no left inverse of {a}: its mode {s}:{d} begins below {reached}, where another ends"
+                f"no left inverse of {a}: its mode {s}:{d} begins below {reached}"
             )
         shapes.append(n)
         strides.append(step)
@@ -148,7 +148,7 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
 
 
 def max_common_vector(a: Layout, b: Layout) -> int:
-    """size(max_common_layout(A, B)): how many elements are contiguous in both layouts, counted from element 0."""
+    """size(max_common_layout(A, B)): the contiguous elements of both layouts, from 0 on."""
     return _common(a, right_inverse(b))
 
 

@@ -108,21 +108,21 @@ def text(t: Any) -> str:
 
 
 def compact_col_major(shape: Any, start: Int = 1) -> Any:
-    """The strides that make `shape` compact with its first leaf fastest."""
+    """The strides that make `shape` compact with its first leaf fastest; an extent of 1 gets stride 0."""
     strides: list[Int] = []
     step: Int = start
     for extent in inttuple.flatten(shape):
-        strides.append(step)
+        strides.append(step if extent != 1 else 0)
         step = mul(step, extent)
     return inttuple.unflatten(iter(strides), shape)
 
 
 def compact_row_major(shape: Any) -> Any:
-    """The strides that make `shape` compact with its last leaf fastest."""
+    """The strides that make `shape` compact with its last leaf fastest; an extent of 1 gets stride 0."""
     strides: list[Int] = []
     step: Int = 1
     for extent in reversed(inttuple.flatten(shape)):
-        strides.append(step)
+        strides.append(step if extent != 1 else 0)
         step = mul(step, extent)
     return inttuple.unflatten(reversed(strides), shape)
 

@@ -42,6 +42,8 @@ def logical_product(block: Any, tiler: Any, *, strict: bool = True) -> Any:
 
 
 def _product(block: Layout, tiler: Layout, strict: bool) -> Layout:
+    if not any(flatten(tiler.stride)):  # a single copy needs no room beyond the block
+        return make_layout(block, tiler)
     rest = complement(block, mul(size(block), cosize(tiler)), strict=strict)
     return make_layout(block, composition(rest, tiler, strict=strict))
 
@@ -71,8 +73,7 @@ def blocked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
     """
     if isinstance(block, ComposedLayout):
         return ComposedLayout(block.inner, block.offset, blocked_product(block.outer, tiler, strict=strict))
-    both = _ranked(block, tiler, strict)
-    return zip_modes(both[0], both[1])
+    return zip_modes(*_ranked(block, tiler, strict))
 
 
 def raked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
@@ -83,16 +84,20 @@ def raked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
     """
     if isinstance(block, ComposedLayout):
         return ComposedLayout(block.inner, block.offset, raked_product(block.outer, tiler, strict=strict))
-    both = _ranked(block, tiler, strict)
-    zipped = zip_modes(both[1], both[0])
+    first, second = _ranked(block, tiler, strict)
+    zipped = zip_modes(second, first)
     return coalesce(zipped, (1,) * len(zipped))
 
 
-def _ranked(block: Layout, tiler: Layout, strict: bool) -> Layout:
-    """The logical product of both, padded with modes 1:0 to the same rank."""
+def _ranked(block: Layout, tiler: Layout, strict: bool) -> tuple[Layout, Layout]:
+    """The halves of the logical product, both padded with modes 1:0 to the same rank."""
     tiler = as_layout(tiler)
     ranks = max(len(block), len(tiler))
-    return _product(append(block, up_to_rank=ranks), append(tiler, up_to_rank=ranks), strict)
+    both = _product(append(block, up_to_rank=ranks), append(tiler, up_to_rank=ranks), strict)
+    first, second = both[0], both[1]
+    if ranks == 1 and (type(block.shape) is not tuple or type(tiler.shape) is not tuple):
+        return make_layout(first), make_layout(second)  # one mode each, however it is nested
+    return first, second
 
 
 def make_ordered_layout(shape: Any, order: Any) -> Layout:
@@ -107,7 +112,7 @@ def make_ordered_layout(shape: Any, order: Any) -> Layout:
     strides: list[Any] = [0] * len(extents)
     step: Any = 1
     for i in sorted(range(len(extents)), key=lambda i: ranks[i]):
-        strides[i] = step
+        strides[i] = step if extents[i] != 1 else 0
         step = mul(step, extents[i])
     return Layout(shape, unflatten(iter(strides), shape))
 

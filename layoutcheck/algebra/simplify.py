@@ -24,21 +24,21 @@ def merged(shape: tuple[Any, ...], stride: tuple[Any, ...]) -> tuple[list[Any], 
     for s, d in zip(shape, stride, strict=True):
         if s0 == 1:
             s0, d0 = s, d
-        elif type(s0) is int and type(s) is int and _continues(s0, d0, d):
+        elif type(s0) is int and type(s) is int and continues(s0, d0, d):
             s0 *= s
         else:
             shapes.append(s0)
             strides.append(d0)
             s0, d0 = s, d
             continue
-        if shapes and type(shapes[-1]) is int and type(s0) is int and _continues(shapes[-1], strides[-1], d0):
+        if shapes and type(shapes[-1]) is int and type(s0) is int and continues(shapes[-1], strides[-1], d0):
             s0, d0 = shapes.pop() * s0, strides.pop()
     shapes.append(s0)
     strides.append(d0)
     return shapes, strides
 
 
-def _continues(s: int, d: Any, after: Any) -> bool:
+def continues(s: int, d: Any, after: Any) -> bool:
     """Whether a mode of stride `after` goes on where s:d ends."""
     if type(d) is int:
         return type(after) is int and s * d == after
