@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import torch
 
-from layoutcheck.numerics.unit import Unit
+from layoutcheck.numerics.units import Unit
 
 from .mma import operation, tiles
 

@@ -1,5 +1,19 @@
 """Tensor-core arithmetic: model, error bounds, probes."""
 
-from layoutcheck.numerics.unit import Unit, decode, encode, unit
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from layoutcheck.numerics.units import Unit, decode, encode, unit
 
 __all__ = ["Unit", "decode", "encode", "unit"]
+
+
+def __getattr__(name: str) -> Any:
+    # numpy is imported on the first use of the model, not by importing the package or its command line.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("layoutcheck.numerics.units"), name)

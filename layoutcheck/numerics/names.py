@@ -107,11 +107,9 @@ def _cpp(text: str) -> Instruction | None:
     if not found:
         return None
     sm, m, n, k = (int(found[i]) for i in (1, 2, 3, 4))
-    types = re.findall(_CPP_NAMES, found[6])
-    a, b = fmt(types[0]), fmt(types[1])
-    return Instruction(
-        {90: "wgmma", 100: "tcgen05"}.get(sm, "mma") if m >= 64 else "mma", m, n, k, a, b, fmt(found[5])
-    )
+    a, b = (fmt(name.lower()) for name in re.findall(_CPP_NAMES, found[6])[:2])
+    kind = {90: "wgmma", 100: "tcgen05"}.get(sm, "mma") if m >= 64 else "mma"
+    return Instruction(kind, m, n, k, a, b, fmt(found[5].lower()))
 
 
 def _dotted(text: str) -> Instruction | None:

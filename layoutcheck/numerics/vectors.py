@@ -12,7 +12,7 @@ import numpy as np
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.formats import Floats, Format, Raw
-from layoutcheck.numerics.unit import Unit
+from layoutcheck.numerics.units import Unit
 
 Vectors = tuple[Raw, Raw, Raw]  # a (count, k), b (count, k), c (count,)
 

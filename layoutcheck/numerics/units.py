@@ -84,7 +84,7 @@ class Unit:
             raise InputError(f"shapes {left.shape}, {right.shape} and {addend.shape} do not fit") from None
         left, right = (np.broadcast_to(x, (*shape, self.k)).reshape(-1, self.k).T for x in (left, right))
         one, other = Operand.of(left, self.instruction.a), Operand.of(right, self.instruction.b)
-        result = self._chain(one, other, np.broadcast_to(addend, shape).ravel())
+        result = self.step(one, other, np.broadcast_to(addend, shape).ravel())
         return self.rule.accumulator.encode(result.reshape(shape))
 
     def matmul(self, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None) -> Raw:
@@ -131,11 +131,11 @@ class Unit:
             self.instruction.b.decode(self.instruction.b.check(b, "b")),
         )
 
-    def _chain(self, a: Operand, b: Operand, c: Floats) -> Floats:
+    def step(self, a: Operand, b: Operand, c: Floats) -> Floats:
+        """`fma` on decoded operands, k on axis 0, and values of the accumulator's format."""
         return self._step(*carried(a, b, self.rule), c)
 
     def _step(self, a: Operand, b: Operand, c: Floats) -> Floats:
-        """One instruction."""
         accumulator = np.zeros(c.shape) if self.add_c_last else c
         for group in self.groups:
             at = _as_slice(group)

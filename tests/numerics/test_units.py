@@ -1,0 +1,261 @@
+"""Units: names, shapes, the arithmetic against an independent exact one, and against recorded hardware."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layoutcheck import numerics
+from layoutcheck.errors import InputError
+from layoutcheck.numerics.formats import FORMATS
+from layoutcheck.numerics.names import instruction
+from layoutcheck.numerics.parameters import TABLE, family
+from layoutcheck.numerics.units import Unit, unit
+from layoutcheck.numerics.vectors import KINDS, vectors
+from tests.numerics import exact
+
+RECORDED = json.loads((Path(__file__).parent / "h200_answers.json").read_text())
+F32, F16 = FORMATS["f32"], FORMATS["f16"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mma.m16n8k16.f32.f16",
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        "!cute_nvgpu.sm80.mma<16x8x16, elem_type = (f16, f16, f32) >",
+        "MmaF16BF16Op(ab_dtype=<class 'cutlass.base_dsl.typing.Float16'>, "
+        "acc_dtype=<class 'cutlass.base_dsl.typing.Float32'>, shape_mnk=(16, 8, 16))",
+        "MmaF16BF16Op[ab_dtype=Float16, acc_dtype=Float32, shape_mnk=(16,8,16)]",
+        "warp-level F16/BF16 MMA Operation\n  A/B data type         = Float16\n"
+        "  Accumulator data type = Float32\n  Instruction shape MNK = (16, 8, 16)",
+        "SM80_16x8x16_F32F16F16F32_TN",
+    ],
+)
+def test_all_notations_name_the_same_instruction(text: str) -> None:
+    assert instruction(text).name == "mma.m16n8k16.f32.f16"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2", "wgmma.m64n128k32.f32.e4m3.e5m2"),
+        (
+            "!cute_nvgpu.sm90.mma<64x8x32, ab_major = (k, k), elem_type = (f8E4M3FN, f8E5M2, f16)>",
+            "wgmma.m64n8k32.f16.e4m3.e5m2",
+        ),
+        (
+            "!cute.tiled_mma<!cute_nvgpu.sm80.mma<16x8x8, elem_type = (tf32, tf32, f32) >, ...>",
+            "mma.m16n8k8.f32.tf32",
+        ),
+        ("MmaTF32Op(shape_mnk=(16, 8, 8))", "mma.m16n8k8.f32.tf32"),
+        ("SM90_64x64x32_F32E4M3E4M3_SS_TN", "wgmma.m64n64k32.f32.e4m3"),
+    ],
+)
+def test_other_notations(text: str, name: str) -> None:
+    assert instruction(text).name == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "mma",
+        "mma.m16n8k16",
+        "mma.m16n8k16.f32.f32",
+        "mma.m16n8k7.f32.f16",
+        "wgmma.m64n8k16.bf16.f16",
+        "hmma.16816",
+        "mma.m16n8k16.f32.f16.bf16",
+    ],
+)
+def test_other_texts_are_input_errors(text: str) -> None:
+    with pytest.raises(InputError):
+        numerics.unit(text)
+
+
+def test_unknown_hardware_is_an_input_error_that_names_what_is_known() -> None:
+    with pytest.raises(InputError, match="sm_80"):
+        numerics.unit("mma.m16n8k16.f32.f16", "sm_61")
+    with pytest.raises(InputError, match=r"has no modelled mma for f8E4M3FN.*mma f16"):
+        numerics.unit("mma.m16n8k32.f32.e4m3", "sm_80")
+
+
+def test_every_row_of_the_table_has_a_status_and_a_source() -> None:
+    assert all(row.status and row.source for row in TABLE.values())
+    assert {family(f"sm_{number}") for number, _, _ in TABLE} == {70, 75, 80, 89, 90, 100}
+
+
+def _zeros_like_c(u: Unit, shape: tuple[int, ...]) -> np.ndarray:
+    return np.zeros(shape, u.rule.accumulator.raw_dtype)
+
+
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [
+        ("mma.m8n8k4.f32.f16", "sm_70"),
+        ("mma.m16n8k8.f32.f16", "sm_80"),
+        ("mma.m16n8k16.f16.f16", "sm_90"),
+        ("mma.m16n8k16.f32.bf16", "sm_90"),
+        ("mma.m16n8k4.f32.tf32", "sm_90"),
+        ("mma.m16n8k16.f32.e4m3", "sm_89"),
+        ("wgmma.m64n8k32.f32.e5m2.e4m3", "sm_90"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["near", "any", "tiny", "floor"])
+def test_one_block_equals_exact_rational_arithmetic(name: str, arch: str, kind: str) -> None:
+    u = unit(name, arch)
+    assert len(u.groups) == 1 or arch == "sm_80"
+    if len(u.groups) > 1:
+        return
+    a, b, c = vectors(u, kind, 60, seed=3)
+    formats = (u.instruction.a, u.instruction.b)
+    expected = [exact.fma(x, y, int(z), formats, u.rule) for x, y, z in zip(a, b, c, strict=True)]
+    assert u.fma(a, b, c).tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["mma.m16n8k16.f32.f16", "mma.m16n8k8.f32.tf32", "mma.m16n8k16.f32.bf16"])
+def test_both_carriers_agree(name: str) -> None:
+    u = unit(name)
+    for kind in ("near", "wide", "cancel", "tiny"):
+        a, b, c = vectors(u, kind, 300, seed=5)
+        # One input far outside float32's safe range moves the whole batch to float64.
+        far = np.concatenate([a, u.instruction.a.encode(np.full((1, u.k), 2.0**60))])
+        other = np.concatenate([b, b[:1]])
+        addend = np.concatenate([c, c[:1]])
+        assert u.fma(far, other, addend)[:-1].tolist() == u.fma(a, b, c).tolist()
+
+
+def _recorded_units() -> list[str]:
+    return sorted(RECORDED["answers"])
+
+
+@pytest.mark.parametrize("name", _recorded_units())
+def test_recorded_h200_answers(name: str) -> None:
+    """The first vectors of every kind, as an H200 answered them (docs/evidence/numerics.json: all)."""
+    u = unit(name)
+    for kind, answers in RECORDED["answers"][name].items():
+        drawn = vectors(u, kind, RECORDED["counts"][kind], RECORDED["seed"])
+        a, b, c = (part[: len(answers)] for part in drawn)
+        assert u.fma(a, b, c).tolist() == [int(word, 16) for word in answers], kind
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fraction_bits": 24},
+        {"fraction_bits": 26},
+        {"block": 8},
+        {"rounding": "RNE"},
+        {"precision": 23},
+        {"normalise_products": True},
+        {"align": "RNE"},
+    ],
+)
+def test_wrong_parameters_miss_recorded_answers(change: dict[str, object]) -> None:
+    name = "mma.m16n8k16.f32.f16"
+    wrong = unit(name).with_rule(**change)
+    missed = 0
+    for kind, answers in RECORDED["answers"][name].items():
+        a, b, c = vectors(unit(name), kind, RECORDED["counts"][kind], RECORDED["seed"])
+        got = wrong.fma(a[: len(answers)], b[: len(answers)], c[: len(answers)])
+        missed += sum(x != int(word, 16) for x, word in zip(got.tolist(), answers, strict=True))
+    assert missed >= 2
+
+
+@pytest.mark.parametrize(("name", "floor"), [("mma.m16n8k16.f16.f16", -21), ("mma.m16n8k8.f32.bf16", -133)])
+def test_the_floor_is_seen_on_both_sides(name: str, floor: int) -> None:
+    u = unit(name)
+    assert u.rule.anchor_floor == floor
+    v = vectors(u, "floor", 4000)
+    for other in (floor - 1, floor + 1):
+        assert (u.with_rule(anchor_floor=other).fma(*v) != u.fma(*v)).any()
+
+
+def test_a_chain_is_its_instructions_one_after_another() -> None:
+    rng = np.random.default_rng(1)
+    for name in ("mma.m16n8k16.f32.f16", "mma.m16n8k32.f32.e4m3", "wgmma.m64n8k32.f16.e5m2"):
+        u = unit(name)
+        a = u.instruction.a.encode(rng.standard_normal((3, 4 * u.k)))
+        b = u.instruction.b.encode(rng.standard_normal((4 * u.k, 5)))
+        c = u.rule.accumulator.encode(rng.standard_normal((3, 5)))
+        accumulator = c
+        for step in range(4):
+            ks = slice(step * u.k, (step + 1) * u.k)
+            accumulator = u.fma(a[:, None, ks], b[ks].T[None], accumulator)
+        assert u.matmul(a, b, c).tolist() == accumulator.tolist()
+
+
+def test_fp8_through_mma_sync_is_two_f16_instructions_and_an_addition() -> None:
+    """What ptxas makes of it for sm_90a: HMMA over k % 4 in {0, 1}, HMMA over {2, 3}, FADD with c."""
+    u, half = unit("mma.m16n8k32.f32.e4m3"), unit("mma.m16n8k16.f32.f16")
+    a, b, c = vectors(u, "near", 500)
+    values_a, values_b = (F16.encode(FORMATS["f8E4M3FN"].decode(x)) for x in (a, b))
+    first = np.arange(32) % 4 < 2
+    accumulator = half.fma(values_a[:, first], values_b[:, first], _zeros_like_c(u, (500,)))
+    accumulator = half.fma(values_a[:, ~first], values_b[:, ~first], accumulator)
+    total = F32.decode(accumulator).astype(np.float32) + F32.decode(c).astype(np.float32)
+    assert u.fma(a, b, c).tolist() == total.view(np.uint32).tolist()
+
+
+def test_specials() -> None:
+    u = unit("mma.m16n8k16.f32.f16")
+    inf, one, zero, nan = 0x7C00, 0x3C00, 0, 0x7E00
+
+    def dot(a: list[int], b: list[int], c: int = 0) -> int:
+        pad = [0] * (16 - len(a))
+        return int(u.fma(np.array(a + pad, np.uint16), np.array(b + pad, np.uint16), np.array(c, np.uint32)))
+
+    assert dot([inf], [one]) == 0x7F800000
+    assert dot([inf], [one | 0x8000]) == 0xFF800000
+    assert dot([inf], [zero]) == dot([nan], [one]) == dot([inf, inf], [one, one | 0x8000]) == 0x7FFFFFFF
+    assert dot([inf], [one], 0xFF800000) == 0x7FFFFFFF
+    assert dot([0x8000], [one], 0x80000000) == 0
+    assert dot([one], [one], 0x7F7FFFFF) == 0x7F7FFFFF
+
+
+def test_infinities_stay_through_a_chain() -> None:
+    u = unit("mma.m16n8k16.f16.f16")
+    a = F16.encode(np.full((1, 64), 200.0))
+    b = F16.encode(np.column_stack([np.full(64, 200.0), np.repeat([200.0, -200.0], 32)]))
+    assert u.matmul(a, b).tolist() == [[0x7C00, 0x7C00]]
+
+
+def test_a_short_last_step_is_filled_with_zeros() -> None:
+    u = unit("mma.m16n8k16.f32.f16")
+    a, b = F16.encode(np.ones((2, 20))), F16.encode(np.ones((20, 3)))
+    assert F32.decode(u.matmul(a, b)).tolist() == [[20.0] * 3] * 2
+
+
+def test_wrong_shapes_are_input_errors() -> None:
+    u = unit("mma.m16n8k16.f32.f16")
+    ones = np.ones((2, 16), np.uint16)
+    with pytest.raises(InputError, match="16 pairs"):
+        u.fma(ones[:, :8], ones[:, :8], np.zeros(2, np.uint32))
+    with pytest.raises(InputError, match="do not fit"):
+        u.fma(ones, np.ones((3, 16), np.uint16), np.zeros(2, np.uint32))
+    with pytest.raises(InputError, match="matmul needs"):
+        u.matmul(ones, ones)
+    with pytest.raises(InputError, match="C has shape"):
+        u.matmul(ones, ones.T, np.zeros((3, 3), np.uint32))
+
+
+def test_integer_data_are_exact() -> None:
+    rng = np.random.default_rng(2)
+    u = unit("mma.m16n8k16.f32.f16")
+    a, b = rng.integers(-8, 9, (16, 512)), rng.integers(-8, 9, (512, 16))
+    assert F32.decode(u.matmul(F16.encode(a), F16.encode(b))).tolist() == (a @ b).tolist()
+
+
+def test_vectors_are_reproducible_and_finite_where_they_should_be() -> None:
+    u = unit("wgmma.m64n8k32.f32.e4m3")
+    for kind in KINDS:
+        one, two = vectors(u, kind, 20, 7), vectors(u, kind, 20, 7)
+        assert all(np.array_equal(x, y) for x, y in zip(one, two, strict=True))
+        if kind != "special":
+            assert np.isfinite(u.instruction.a.decode(one[0])).all()
+    with pytest.raises(InputError, match="no vectors"):
+        vectors(u, "huge", 1)
