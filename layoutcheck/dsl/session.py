@@ -15,7 +15,9 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -42,12 +44,14 @@ class Session:
     def __enter__(self) -> Session:
         if not hasattr(os, "fork"):
             raise DslUnavailable("the CuTe DSL runs on Linux only")
+        self._folder = tempfile.TemporaryDirectory(prefix="layoutcheck-")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "layoutcheck.dsl.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            cwd=self._folder.name,  # the DSL dumps its PTX there
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
             start_new_session=True,  # so that the worker and its forks can be ended together
         )
         try:
@@ -78,6 +82,7 @@ class Session:
         process.stdout.close()
         with contextlib.suppress(BrokenPipeError):  # what the dead worker had not read
             process.stdin.close()
+        self._folder.cleanup()
 
     def ask(self, task: str, items: list[Item], timeout: float | None = None) -> list[Item]:
         """The worker's answer to each item; `timeout` is in seconds, for all of them together.

@@ -1,11 +1,12 @@
 """The child process that asks the DSL: `python -m layoutcheck.dsl.worker`. Nothing else imports the DSL here.
 
 Reads one request a line from standard input, `{"task": ..., "items": [...]}`, and answers with one JSON
-line an item, in order. The DSL is imported once; every batch runs in a fork of this process, so that
+line an item, in order. The DSL is imported and an MLIR context opened once; every batch runs in a fork
+of this process, so that
 
-- an input that kills the compiler (SIGABRT, SIGFPE) costs one fork: the item is answered `{"died": signal}`
-  and a fresh fork takes the rest;
-- MLIR contexts, which never forget a type, die with their fork and memory stays flat.
+- an input that kills the compiler (SIGABRT, SIGFPE) costs one fork (10 ms): the item is answered
+  `{"died": signal}` and a fresh fork takes the rest;
+- the types that the context never forgets die with the fork, and memory stays flat.
 
 Tasks, an item being a dict of operand types as text (`layoutcheck.dsl.session.item`):
 
@@ -19,16 +20,14 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 Item = dict[str, Any]
 
-BATCH = 4000  # items a fork: bounds the memory of one MLIR context (about 1 kB a distinct type)
+BATCH = 10_000  # items a fork: bounds what its copy of the context grows by (about 1 kB an item)
 KERNELS = 16  # kernels lowered together: most of the cost of a module is per module
 
 # What `cute.compile` runs (printed by DSL 4.8.1's Compiler.compile), with a path to dump the PTX at.
@@ -44,12 +43,20 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever the DSL prints is not an answer
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    say(answers, greeting())
-    for line in sys.stdin:
-        request = json.loads(line)
-        task = request["task"]
-        for answer in forked(request["items"], TASKS[task], KERNELS if task == "lower" else 1):
-            say(answers, answer)
+    try:
+        import cutlass
+        from cutlass._mlir import ir
+    except ImportError as error:
+        say(answers, {"missing": str(error)})
+        return
+    with ir.Context() as context, ir.Location.unknown():
+        context.enable_multithreading(False)  # threads do not survive a fork
+        say(answers, {"version": str(getattr(cutlass, "__version__", "unknown")), **foreign()})
+        for line in sys.stdin:
+            request = json.loads(line)
+            task = request["task"]
+            for answer in forked(request["items"], TASKS[task], KERNELS if task == "lower" else 1):
+                say(answers, answer)
 
 
 def say(stream: Any, answer: Any) -> None:
@@ -58,18 +65,12 @@ def say(stream: Any, answer: Any) -> None:
     stream.flush()
 
 
-def greeting() -> Item:
-    """The DSL's version and whether it speaks the dialect these tasks are written in."""
-    try:
-        import cutlass
-        from cutlass._mlir import ir, passmanager  # noqa: F401
-    except ImportError as error:
-        return {"missing": str(error)}
-    version = str(getattr(cutlass, "__version__", "unknown"))
+def foreign() -> Item:
+    """{} where this DSL accepts a plain copy as these tasks write it, else what it says instead."""
     view = '!cute.memref<f32, gmem, align<4>, "4:1">'
-    probe = {"atom": "!cute_nvgpu.atom.universal_copy<f32, 32 b>", "src": view, "dst": view}
-    answer = next(forked([probe], verify, 1))
-    return {"version": version} if answer == {} else {"version": version, "foreign": str(answer)}
+    plain = {"atom": "!cute_nvgpu.atom.universal_copy<f32, 32 b>", "src": view, "dst": view}
+    answer = verify_one(plain)
+    return {"foreign": str(answer)} if answer else {}
 
 
 def forked(items: list[Item], work: Callable[..., Iterator[Item]], group: int) -> Iterator[Item]:
@@ -123,23 +124,22 @@ def one_fork(
 
 def verify(items: list[Item], _size: int) -> Iterator[Item]:
     """The MLIR verifier's word on the operands as they stand: {} or {"error", "stage"}."""
+    return map(verify_one, items)
+
+
+def verify_one(item: Item) -> Item:
+    """`verify` for one item."""
     from cutlass._mlir import ir
 
-    with ir.Context() as context, ir.Location.unknown():
-        context.enable_multithreading(False)
-        for item in items:
-            operands = [item["atom"], item["src"], item["dst"], *([item["pred"]] if item.get("pred") else [])]
-            names = [f"%{i}" for i in range(len(operands))]
-            heads = ", ".join(f"{n}: {t}" for n, t in zip(names, operands, strict=True))
-            text = (
-                f"func.func @f({heads}) {{ cute.copy({', '.join(names)}) : ({', '.join(operands)}) return }}"
-            )
-            try:
-                ir.Module.parse(text)
-            except ir.MLIRError as error:
-                yield verifier_error(error)
-            else:
-                yield {}
+    operands = [item[name] for name in ("atom", "src", "dst", "pred") if item.get(name)]
+    names = [f"%{i}" for i in range(len(operands))]
+    heads = ", ".join(f"{n}: {t}" for n, t in zip(names, operands, strict=True))
+    call = f"cute.copy({', '.join(names)}) : ({', '.join(operands)})"
+    try:
+        ir.Module.parse(f"func.func @f({heads}) {{ {call} return }}")
+    except ir.MLIRError as error:
+        return verifier_error(error)
+    return {}
 
 
 def verifier_error(error: Any) -> Item:
@@ -163,20 +163,21 @@ def python_error(error: BaseException) -> Item:
 
 def build(items: list[Item], _size: int) -> Iterator[Item]:
     """The DSL's Python function and the verifier: {"ops": [...]} (the copies built) or {"error", "stage"}."""
+    return map(build_one, items)
+
+
+def build_one(item: Item) -> Item:
+    """`build` for one item."""
     from cutlass._mlir import ir
 
-    for item in items:
-        with ir.Context() as context, ir.Location.unknown():
-            context.enable_multithreading(False)
-            try:
-                module = ir.Module.parse(f"func.func @f({arguments(item)}) {{ return }}")
-                emit(item, module.body.operations[0])
-                module.operation.verify()
-            except Exception as error:
-                yield python_error(error)
-            else:
-                lines = module.operation.get_asm(use_local_scope=True).splitlines()
-                yield {"ops": [line.strip() for line in lines if "cute.copy" in line]}
+    try:
+        module = ir.Module.parse(f"func.func @f({arguments(item)}) {{ return }}")
+        emit(item, module.body.operations[0])
+        module.operation.verify()
+    except Exception as error:
+        return python_error(error)
+    lines = module.operation.get_asm(use_local_scope=True).splitlines()
+    return {"ops": [line.strip() for line in lines if "cute.copy" in line]}
 
 
 def arguments(item: Item) -> str:
@@ -225,22 +226,21 @@ class Atom:
 
 def lower(items: list[Item], size: int) -> Iterator[Item]:
     """{"ptx", "error"} of each item; `size` of them share a module."""
-    folder = tempfile.mkdtemp(prefix="layoutcheck-")
-    try:
-        for i in range(0, len(items), size):
-            group = items[i : i + size]
-            answers = lower_module(group, folder)
-            if answers is None:  # one of them fails the whole module
-                for item in group:
-                    yield from lower_module([item], folder) or []
-            else:
-                yield from answers
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    for i in range(0, len(items), size):
+        group = items[i : i + size]
+        answers = lower_module(group)
+        if answers is None:  # one of them fails the whole module
+            for item in group:
+                yield from lower_module([item]) or []
+        else:
+            yield from answers
 
 
-def lower_module(items: list[Item], folder: str) -> list[Item] | None:
-    """The kernels `k0`, `k1`, ... of one module; None where several were given and the pipeline failed."""
+def lower_module(items: list[Item]) -> list[Item] | None:
+    """The kernels `k0`, `k1`, ... of one module; None where several were given and the pipeline failed.
+
+    The pipeline leaves the PTX in the working directory, which is the session's own.
+    """
     from cutlass._mlir import ir, passmanager
 
     kernels = "\n".join(
@@ -248,26 +248,24 @@ def lower_module(items: list[Item], folder: str) -> list[Item] | None:
         "{cute.kernel, gpu.kernel, nvvm.reqntid = array<i32: 1, 1, 1>} { return }"
         for i, item in enumerate(items)
     )
-    with ir.Context() as context, ir.Location.unknown():
-        context.enable_multithreading(False)
-        error = ""
-        try:
-            module = ir.Module.parse(
-                f"module attributes {{gpu.container_module}} {{ gpu.module @m {{{kernels}}} }}"
-            )
-            gpu_module = module.body.operations[0].regions[0].blocks[0].operations
-            for i, item in enumerate(items):
-                emit(item, gpu_module[i])
-            module.operation.verify()
-            pipeline = PIPELINE.format(path=Path(folder, "m"), arch=items[0]["arch"])
-            passes = passmanager.PassManager.parse(pipeline)
-            passes.enable_verifier(False)
-            passes.run(module.operation)
-        except Exception as caught:
-            if len(items) > 1:
-                return None
-            error = python_error(caught)["error"]
-    dumps = list(Path(folder).glob("*.ptx"))
+    error = ""
+    try:
+        module = ir.Module.parse(
+            f"module attributes {{gpu.container_module}} {{ gpu.module @m {{{kernels}}} }}"
+        )
+        gpu_module = module.body.operations[0].regions[0].blocks[0].operations
+        for i, item in enumerate(items):
+            emit(item, gpu_module[i])
+        module.operation.verify()
+        pipeline = PIPELINE.format(path=Path.cwd() / "m", arch=items[0]["arch"])
+        passes = passmanager.PassManager.parse(pipeline)
+        passes.enable_verifier(False)
+        passes.run(module.operation)
+    except Exception as caught:
+        if len(items) > 1:
+            return None
+        error = python_error(caught)["error"]
+    dumps = list(Path.cwd().glob("*.ptx"))
     ptx = dumps[0].read_text() if dumps else ""
     for dump in dumps:
         dump.unlink()
