@@ -9,8 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
+from layoutcheck.algebra.image import image
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.errors import InputError
 from layoutcheck.gpu.counters import GLOBAL_BYTES, SHARED_BYTES, Probe
+from layoutcheck.machine.tiles import TileAccess, addresses_of, matrix_access, tile_addresses, vector_access
 
 Lanes = tuple["int | None", ...]
 LANES = range(32)
@@ -109,6 +114,78 @@ def matrix_probes(seed: int) -> list[tuple[str, Probe]]:
     ]
 
 
+def join_probes(seed: int) -> list[tuple[str, Probe]]:
+    """Loads of 64 and 128 bits whose lanes repeat each other almost, or in some part of the warp only."""
+    rng = random.Random(seed)
+    out = []
+    for width in (8, 16):
+        for n in range(24):
+            keep = rng.choice([30, 29, 28, 27])
+            base = [rng.randrange(2048 // width) * width for _ in LANES]
+            lanes: list[int | None] = [base[i & keep] for i in LANES]
+            part = rng.choice(["whole", "one lane differs", "half", "quarter", "lanes off"])
+            if part == "one lane differs":
+                lanes[rng.randrange(32)] = rng.randrange(2048 // width) * width
+            elif part in ("half", "quarter"):
+                span = 16 if part == "half" else 8
+                first = rng.randrange(32 // span) * span
+                lanes = [lanes[i] if first <= i < first + span else base[i] for i in LANES]
+            elif part == "lanes off":
+                lanes = [base[i] if i & keep == i or rng.random() < 0.1 else None for i in LANES]
+            name = f"repeat i & {keep}, {part} ({n})"
+            out.append((name, Probe("ld.shared", 8 * width, shared=tuple(lanes))))
+            if n % 4 == 0:
+                out.append((name, Probe("st.shared", 8 * width, shared=tuple(lanes))))
+    return out
+
+
+def tile_probes() -> list[tuple[str, Probe]]:
+    """The accesses of real tiles: K-major and M-major, plain, padded, hierarchical, swizzled."""
+    out = []
+    tiles = {
+        "(64,64):(64,1)": [None, Swizzle(3, 4, 3), Swizzle(2, 4, 3), Swizzle(1, 4, 3), Swizzle(3, 5, 3)],
+        "(128,32):(32,1)": [None, Swizzle(2, 4, 3), Swizzle(2, 4, 4)],
+        "(64,64):(72,1)": [None],
+        "(64,64):(66,1)": [None],
+        "(64,64):(1,64)": [None, Swizzle(3, 4, 3)],
+        "((8,8),(32,2)):((32,256),(1,2048))": [None, Swizzle(2, 4, 3)],
+        "((8,4),(64,2)):((64,512),(1,2048))": [None, Swizzle(3, 4, 3)],
+    }
+    for text, swizzles in tiles.items():
+        tile = parse_layout(text)
+        rows, columns = (image(mode).size for mode in tile.modes)
+        for swizzle in swizzles:
+            for access, op in _tile_accesses(tile, rows, columns):
+                try:
+                    at = addresses_of(access, tile_addresses(tile, 16), swizzle)
+                except InputError:
+                    continue  # the swizzle or the pitch breaks this vector
+                label = f"{swizzle or 'plain'} {text}"
+                for instruction in {0, len(at) - 1}:
+                    lanes = tuple(None if a < 0 else int(a) for a in at[instruction])
+                    full = tuple(0 if a is None else a for a in lanes) if "matrix" in op else lanes
+                    straight = tuple(None if a is None else i * 16 for i, a in enumerate(lanes))
+                    source = straight if "cp.async" in op else ()
+                    out.append((label, Probe(op, access.width_bits, shared=full, globl=source)))
+    return out
+
+
+def _tile_accesses(tile: Layout, rows: int, columns: int) -> Iterator[tuple[TileAccess, str]]:
+    for matrices in (1, 4):
+        for store, trans in ((False, False), (False, True), (True, False)):
+            access = matrix_access(tile, 16, matrices, store, trans)
+            yield access, access.name
+    k_major = rows * 8 <= image(tile).size and image(tile)[rows] == 1
+    for width in (32, 64, 128):
+        each = width // 16
+        along = (columns if k_major else rows) // each
+        down = max(1, 64 // along)
+        step, line = (each * rows, 1) if k_major else (each, rows)
+        tv = Layout(((along, down), each), ((step, line), rows if k_major else 1))
+        for op, family in (("ld.shared", "ld"), ("st.shared", "st"), ("cp.async.ca", "cp.async")):
+            yield vector_access(tile, 16, op, family, width, tv), op
+
+
 def cp_async_probes(seed: int) -> list[tuple[str, Probe]]:
     """cp.async: shared addresses by pattern with global ones contiguous, and the other way round."""
     out = []
@@ -119,6 +196,59 @@ def cp_async_probes(seed: int) -> list[tuple[str, Probe]]:
             out.append((f"to shared: {name}", Probe(op, 8 * width, shared=lanes, globl=masked)))
             if n % 3 == 0:
                 out.append((f"from global: {name}", Probe(op, 8 * width, shared=masked, globl=lanes)))
+        rng = random.Random(seed + width)
+        for n in range(8):
+            both = [tuple(rng.randrange(1024 // width) * width for _ in LANES) for _ in range(2)]
+            out.append((f"both: random {n}", Probe(op, 8 * width, shared=both[0], globl=both[1])))
+    return out
+
+
+def cp_async_bypass_probes() -> list[tuple[str, Probe]]:
+    """`cp.async.cg` of 16 bytes, for timing: how its shared writes fall into 128-byte lines and banks."""
+    shapes: dict[str, Callable[[int], int]] = {
+        "contiguous": lambda i: 16 * i,
+        "permuted within each 128 B line": lambda i: 16 * (i ^ (i >> 3)),
+        "2-way within the quarter warps, 4 lines": (
+            lambda i: 128 * (i // 4 % 2 + i // 16 * 2) + 16 * (i % 4 + 4 * (i // 8 % 2))
+        ),
+        "4-way within the quarter warps, 4 lines": lambda i: 128 * (i // 2 % 4) + 16 * (i % 2 + 2 * (i // 8)),
+        "8-way within the quarter warps, 8 lines": lambda i: 128 * (i % 8) + 16 * (i // 8),
+        "free within the quarter warps, 8 lines": lambda i: 128 * (i % 8) + 16 * (i % 8 ^ i // 8),
+        "64 B rows, pitch 128": lambda i: 128 * (i // 4) + 16 * (i % 4),
+        "64 B rows, pitch 128, swizzled": lambda i: 128 * (i // 4) + 16 * (i % 4 ^ (i // 4 % 2) * 4),
+        "32 B rows, pitch 128": lambda i: 128 * (i // 2) + 16 * (i % 2),
+        "16 B rows, pitch 128": lambda i: 128 * i,
+        "16 B rows, pitch 144": lambda i: 144 * i,
+    }  # fmt: skip
+    sources: dict[str, Callable[[int], int]] = {
+        "contiguous": lambda i: 16 * i,
+        "rows of 128 B": lambda i: 16384 * (i // 8) + 16 * (i % 8),
+        "rows of 64 B": lambda i: 16384 * (i // 4) + 16 * (i % 4),
+        "rows of 32 B": lambda i: 16384 * (i // 2) + 16 * (i % 2),
+    }
+    return [
+        (
+            f"{from_name} to {name}",
+            Probe(op, 128, shared=tuple(map(to, LANES)), globl=tuple(map(source, LANES))),
+        )
+        for op in ("cp.async.cg", "cp.async.ca")
+        for from_name, source in sources.items()
+        for name, to in shapes.items()
+    ]
+
+
+def timing_probes() -> list[tuple[str, Probe]]:
+    """Conflict-free and conflicting accesses of every kind, for the cost model's cycles a wavefront."""
+    out = []
+    for width in (4, 8, 16):
+        for ways in (1, 2, 4, 8):
+            step = width * ways
+            lanes = tuple(i * step for i in LANES)
+            ops = ["ld.shared", "st.shared", "ld.global", "st.global"]
+            ops += ["ldmatrix.x4", "ldmatrix.x4.trans", "stmatrix.x4"] if width == 16 else []
+            for op in ops:
+                side = {"globl": lanes} if "global" in op else {"shared": lanes}
+                out.append((f"stride {step} B", Probe(op, 8 * width, **side)))
     return out
 
 

@@ -2,7 +2,7 @@
 
 Shared memory has 32 banks, each 4 bytes wide; word `w` (byte address / 4) lies in bank `w % 32`
 (CUDA C++ Best Practices Guide, "Shared Memory and Memory Banks"). A *wavefront* moves at most one word
-a bank. The rule below is exact: it reproduced the counters of an H200 on every measured access
+a bank. Rules 1 to 3 are exact: they reproduced the counters of an H200 on every measured access
 (docs/banks.md; `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st}`,
 `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{ld,st}`).
 
@@ -14,7 +14,9 @@ a bank. The rule below is exact: it reproduced the counters of an H200 on every 
 3. A *load* of 64 or 128 bits joins its phases in pairs when each active lane `i` has the same address as
    lane `i ^ 1`, or that lane is off, or when the same holds of lane `i ^ 2`. Stores never do, nor does
    ldmatrix. (Undocumented; found by measurement. The condition is asked of the warp as a whole.)
-4. `cp.async` does not share: lanes that write the same word take turns. See `CP_ASYNC`.
+4. `cp.async` through L1 does not share: lanes that write the same word take turns. `cp.async.cg` goes past
+   L1 and knows no banks: it takes a wavefront for each 128-byte line that it writes. (See cp_async.py, which
+   counts the other side too.)
 
     >>> shared_wavefronts([16 * lane for lane in range(32)], 128).wavefronts   # four phases, no conflict
     4
@@ -32,21 +34,16 @@ import numpy as np
 import numpy.typing as npt
 
 from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import BANKS, WARP, parse_arch
 
 IntArray = npt.NDArray[np.int64]
 
-WARP = 32
-BANKS = 32
-BANK_BYTES = 4
 LANES_PER_PHASE = {8: 32, 16: 32, 32: 32, 64: 16, 128: 8}
 OFF = -1  # the address of an inactive lane in an array
 
-# Rules 1 and 2 are the published ones of sm_70 and later; every rule was measured on sm_90 only.
-_MINORS = (70, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
-ARCHS = tuple(f"sm_{minor}" for minor in _MINORS)
-
-LOAD, STORE, MATRIX, CP_ASYNC = "ld", "st", "matrix", "cp.async"
-OPS = (LOAD, STORE, MATRIX, CP_ASYNC)
+# How the lanes of an access share the banks; rules 1 and 2 are published, all were measured on sm_90 only.
+LOAD, STORE, MATRIX, CP_ASYNC, CP_ASYNC_CG = "ld", "st", "matrix", "cp.async", "cp.async.cg"
+OPS = (LOAD, STORE, MATRIX, CP_ASYNC, CP_ASYNC_CG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +82,18 @@ def shared_wavefronts(
 ) -> SharedCost:
     """The cost of one warp access of `width_bits` a lane at 32 byte addresses (None: the lane is off).
 
-    `op` is "ld", "st", "matrix" (ldmatrix, stmatrix: lanes 8i to 8i+7 give the rows of matrix i, 128 bits
-    each, None beyond the last matrix) or "cp.async". Raises InputError for anything else, for a number of
-    addresses other than 32 and for an address that is negative or not a multiple of the access.
+    `op` is "ld", "st", "matrix" (ldmatrix and stmatrix: lanes 8i to 8i+7 give the rows of matrix i, 128 bits
+    each, None beyond the last matrix), "cp.async" (through L1) or "cp.async.cg" (past it: `phases` are the
+    128-byte lines that would do, `ways` is wavefronts over phases, no bank is named). Raises InputError for
+    anything else, for a number of addresses other than 32 and for an address that is negative or not a
+    multiple of the access.
     """
     at = warp_addresses(addresses, width_bits, arch)
     _known_op(op, width_bits)
+    if op == CP_ASYNC_CG:
+        whole = _lines(at[None])
+        total, needed, each = (int(n[0]) for n in (whole.wavefronts, whole.phases, whole.ways))
+        return SharedCost(total, needed, each, 0, (), ())
     lanes_per_phase = LANES_PER_PHASE[width_bits]
     if op == LOAD and bool(_joins(at[None], width_bits)[0]):
         lanes_per_phase *= 2
@@ -121,6 +124,8 @@ def wavefronts(addresses: IntArray, width_bits: int, op: str = LOAD) -> Wavefron
     if addresses.ndim != 2 or addresses.shape[1] != WARP:
         raise InputError(f"addresses have shape {addresses.shape}", expected="[access, 32]")
     count = len(addresses)
+    if op == CP_ASYNC_CG:
+        return _lines(addresses)
     lanes = LANES_PER_PHASE[width_bits]
     if op != LOAD or width_bits <= 32:
         return _by_phase(addresses, width_bits, op, lanes)
@@ -138,6 +143,16 @@ def _by_phase(addresses: IntArray, width_bits: int, op: str, lanes: int) -> Wave
     rows = addresses.reshape(-1, lanes)
     ways = _per_bank(_words(rows, width_bits), op).max(axis=1).reshape(len(addresses), WARP // lanes)
     return Wavefronts(ways.sum(axis=1), np.count_nonzero(ways, axis=1), ways.max(axis=1))
+
+
+def _lines(addresses: IntArray) -> Wavefronts:
+    """Rule 4 for cp.async.cg: distinct destination lines against the lines that the bytes would fill."""
+    lines = np.sort(addresses >> 7, axis=1)
+    fresh = lines >= 0
+    fresh[:, 1:] &= lines[:, 1:] != lines[:, :-1]
+    touched = np.count_nonzero(fresh, axis=1).astype(np.int64)
+    needed = -(-np.count_nonzero(addresses >= 0, axis=1) // 8)
+    return Wavefronts(touched, needed, -(-touched // np.maximum(needed, 1)))
 
 
 def _words(rows: IntArray, width_bits: int) -> IntArray:
@@ -178,7 +193,7 @@ def _joins(addresses: IntArray, width_bits: int) -> npt.NDArray[np.bool_]:
 
 def warp_addresses(addresses: Sequence[int | None], width_bits: int, arch: str) -> IntArray:
     """The 32 addresses as an array, `OFF` for None; raises InputError for unusable ones."""
-    known_arch(arch)
+    parse_arch(arch)
     if width_bits not in LANES_PER_PHASE:
         raise InputError(f"no access is {width_bits} bits wide", expected="8, 16, 32, 64 or 128")
     lanes: list[Any] = list(addresses)
@@ -197,16 +212,10 @@ def warp_addresses(addresses: Sequence[int | None], width_bits: int, arch: str) 
     return np.array([OFF if at is None else int(at) for at in lanes], dtype=np.int64)
 
 
-def known_arch(arch: str) -> None:
-    """Raise InputError unless the model holds for `arch` (a suffix such as the a of sm_90a is allowed)."""
-    if arch.rstrip("af") not in ARCHS:
-        raise InputError(f"no memory model for '{arch[:20]}'", expected=f"one of {', '.join(ARCHS)}")
-
-
 def _known_op(op: str, width_bits: int) -> None:
     if width_bits not in LANES_PER_PHASE:
         raise InputError(f"no access is {width_bits} bits wide", expected="8, 16, 32, 64 or 128")
     if op not in OPS:
         raise InputError(f"unknown shared-memory access '{op[:20]}'", expected=f"one of {', '.join(OPS)}")
-    if op == MATRIX and width_bits != 128:
-        raise InputError(f"a matrix row is 128 bits, not {width_bits}")
+    if op in (MATRIX, CP_ASYNC_CG) and width_bits != 128:
+        raise InputError(f"{'a matrix row' if op == MATRIX else op} is 128 bits, not {width_bits}")

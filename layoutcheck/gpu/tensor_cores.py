@@ -1,0 +1,84 @@
+"""Run units on the GPU, raw encodings in and out: memory through torch, kernels through CuTe DSL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import torch
+
+from layoutcheck.gpu.mma import operation, tiles
+from layoutcheck.numerics.formats import Raw
+from layoutcheck.numerics.units import Unit
+
+
+@cache
+def _launcher(kind: str, n: int, k: int, a: str, b: str, accumulator: str) -> Callable[..., None]:
+    return tiles(operation(kind, n, k, a, b, accumulator))
+
+
+def launcher(unit: Unit, n: int | None = None) -> Callable[..., None]:
+    """The compiled kernel of `unit`; `n` overrides the instruction's N (wgmma)."""
+    i = unit.instruction
+    short = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
+    a, b = (short.get(f.name, f.name) for f in (i.a, i.b))
+    return _launcher(i.kind, n or i.n, i.k, a, b, i.accumulator.name)
+
+
+def to_device(array: Raw) -> torch.Tensor:
+    """The bytes of `array` on the GPU."""
+    return torch.from_numpy(np.ascontiguousarray(array).view(np.uint8).reshape(-1).copy()).cuda()
+
+
+def run_tiles(unit: Unit, a: Raw, b: Raw, c: Raw, n: int | None = None) -> Raw:
+    """D = A B + C for A (L, M, K), B (L, N, K), C (L, M, N): encodings; the output is poisoned first."""
+    run = launcher(unit, n)
+    entries, rows, depth = a.shape
+    columns = b.shape[1]
+    da, db, dc = to_device(a), to_device(b), to_device(c)
+    dd = torch.full((c.nbytes,), 0xA5, dtype=torch.uint8, device="cuda")
+    run(da.data_ptr(), db.data_ptr(), dc.data_ptr(), dd.data_ptr(), rows, columns, depth, entries)
+    torch.cuda.synchronize()
+    result: Raw = dd.cpu().numpy().view(c.dtype).reshape(c.shape)
+    return result
+
+
+def run_vectors(unit: Unit, a: Raw, b: Raw, c: Raw) -> Raw:
+    """d = a . b + c for vectors a, b (V, k) and c (V,): eight vectors a tile, read off its diagonal."""
+    count = len(c)
+    entries = -(-count // 8)
+    rows = unit.instruction.m
+    at = np.arange(count)
+    big_a = np.zeros((entries, rows, unit.k), a.dtype)
+    big_b = np.zeros((entries, 8, unit.k), b.dtype)
+    big_c = np.zeros((entries, rows, 8), c.dtype)
+    big_a[at // 8, at % 8], big_b[at // 8, at % 8], big_c[at // 8, at % 8, at % 8] = a, b, c
+    result: Raw = run_tiles(unit, big_a, big_b, big_c)[at // 8, at % 8, at % 8]
+    return result
+
+
+def run_matmul(unit: Unit, a: Raw, b: Raw, c: Raw, n: int | None = None) -> Raw:
+    """D = A B + C for A (M, K), B (K, N), C (M, N)."""
+    result: Raw = run_tiles(unit, a[None], np.ascontiguousarray(b.T)[None], c[None], n)[0]
+    return result
+
+
+def machine() -> dict[str, str]:
+    """Device, driver and versions, for the evidence files."""
+    import subprocess
+
+    import cutlass
+
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    name, driver = (
+        subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip().split(", ")
+    )
+    return {
+        "device": name,
+        "driver": driver,
+        "torch": torch.__version__,
+        "cuda": str(torch.version.cuda),
+        "nvidia-cutlass-dsl": cutlass.__version__,
+        "numpy": np.__version__,
+    }

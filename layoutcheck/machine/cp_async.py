@@ -1,0 +1,92 @@
+"""What `cp.async` costs: two machines under one name, found by measurement on an H200 (docs/banks.md).
+
+**Through L1** (`.ca`, 4, 8 or 16 bytes). Words go from L1's data banks to shared memory's, which are the same
+32 banks. A phase (as in `banks.py`) takes as many wavefronts as the busiest bank has lanes, on either side;
+no two lanes share one, not even with the same address. Where both sides conflict it may take more than the
+worse side; `cached` gives that lower bound. Counters:
+`smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts`,
+`l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts` (destination conflicts).
+
+**Past L1** (`.cg`, 16 bytes). Sectors arrive from L2 and are written line by line: a packet is one 128-byte
+line of the source going into one 128-byte line of the destination, and costs a wavefront whatever the
+banks. Bank conflicts do not exist here: a swizzle within the line changes nothing, in counters or in time.
+What costs is scattering a source line over several destination lines, or half-sectors that land in
+different sectors (the sector is then fetched twice). `bypass` reproduces the counters of every regular
+pattern measured, and of random ones within one packet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
+from layoutcheck.machine.banks import CP_ASYNC, LANES_PER_PHASE, shared_wavefronts, warp_addresses
+from layoutcheck.machine.sectors import global_sectors
+
+_HALF_BYTES = 16
+_PER_LINE = LINE_BYTES // SECTOR_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class CpAsyncCost:
+    """One warp's `cp.async`: `wavefronts` (of `.cg`: packets) and sectors fetched, each with its ideal."""
+
+    wavefronts: int
+    ideal: int
+    sectors: int
+    ideal_sectors: int
+
+
+def cached(shared: Sequence[int | None], globl: Sequence[int | None], width_bits: int) -> CpAsyncCost:
+    """`cp.async.ca` of 32 lanes: byte addresses on both sides, None for a lane that is off.
+
+    Exact where at most one side conflicts, else a lower bound. Raises InputError as `shared_wavefronts` does.
+    """
+    _same_lanes(shared, globl)
+    total = 0
+    per = LANES_PER_PHASE.get(width_bits, WARP)
+    for first in range(0, WARP, per):
+        worst = 0
+        for side in (shared, globl):
+            lanes = [at if first <= i < first + per else None for i, at in enumerate(side)]
+            worst = max(worst, shared_wavefronts(lanes, width_bits, op=CP_ASYNC).wavefronts)
+        total += worst
+    fetched = global_sectors(globl, width_bits)
+    phases = shared_wavefronts(shared, width_bits, op=CP_ASYNC).phases
+    return CpAsyncCost(total, phases, fetched.sectors, fetched.ideal)
+
+
+def bypass(shared: Sequence[int | None], globl: Sequence[int | None]) -> CpAsyncCost:
+    """`cp.async.cg` of 32 lanes, 16 bytes each: byte addresses on both sides, None for a lane that is off.
+
+    Of lanes with the same destination only the last counts. Raises InputError as `shared_wavefronts` does.
+    """
+    _same_lanes(shared, globl)
+    for side in (shared, globl):
+        warp_addresses(side, 128, "sm_90")
+    source = {at: frm for at, frm in zip(shared, globl, strict=True) if at is not None and frm is not None}
+    halves: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
+    for at, frm in source.items():
+        which = (frm // _HALF_BYTES % 2, at // _HALF_BYTES % 2)
+        halves[frm // SECTOR_BYTES, at // SECTOR_BYTES].add(which)
+    # One packet moves sectors of one source line into one destination line, each the same way round.
+    groups: dict[object, list[tuple[int, int]]] = defaultdict(list)
+    for (frm, at), way in halves.items():
+        groups[frm // _PER_LINE, at // _PER_LINE, frozenset(way)].append((frm, at))
+    packets = sum(
+        max(_most(frm for frm, _ in group), _most(at for _, at in group)) for group in groups.values()
+    )
+    ideal = -(-len(source) * _HALF_BYTES // LINE_BYTES)
+    return CpAsyncCost(packets, ideal, len(halves), -(-len(source) * _HALF_BYTES // SECTOR_BYTES))
+
+
+def _most(values: Iterable[int]) -> int:
+    return max(Counter(values).values())
+
+
+def _same_lanes(shared: Sequence[int | None], globl: Sequence[int | None]) -> None:
+    if [at is None for at in shared] != [at is None for at in globl]:
+        raise InputError("the two sides of a cp.async have different active lanes")

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.errors import InputError
+from layoutcheck.machine.banks import shared_wavefronts
+from layoutcheck.machine.cp_async import bypass, cached
+
+STRAIGHT = [16 * lane for lane in range(32)]
+
+
+def test_contiguous_copies_are_ideal_both_ways() -> None:
+    through, past = cached(STRAIGHT, STRAIGHT, 128), bypass(STRAIGHT, STRAIGHT)
+    assert (through.wavefronts, through.ideal, through.sectors) == (4, 4, 16)
+    assert (past.wavefronts, past.ideal, past.sectors) == (4, 4, 16)
+
+
+@pytest.mark.parametrize("swizzle", [0, 4])
+def test_past_l1_there_are_no_banks(swizzle: int) -> None:
+    """64-byte rows, pitch 128: 2-way or, swizzled, conflict-free; on the H200 8 packets both times."""
+    rows = [128 * (i // 4) + 16 * ((i % 4) ^ (i // 4 % 2) * swizzle) for i in range(32)]
+    assert shared_wavefronts(rows, 128, op="cp.async").wavefronts == (4 if swizzle else 8)
+    assert bypass(rows, STRAIGHT).wavefronts == 8
+
+
+def test_through_l1_the_source_conflicts_too() -> None:
+    """Measured: stride 256 B in global memory, contiguous in shared: 32 wavefronts, 32 sectors."""
+    apart = [256 * lane for lane in range(32)]
+    cost = cached(STRAIGHT, apart, 128)
+    assert (cost.wavefronts, cost.sectors) == (32, 32)
+
+
+def test_as_measured() -> None:
+    """Counters of an H200: packets and sectors."""
+    assert bypass([16 * (31 - i) for i in range(32)], STRAIGHT).wavefronts == 4
+    pitch48 = bypass([48 * i for i in range(32)], STRAIGHT)
+    assert (pitch48.wavefronts, pitch48.sectors) == (24, 32)
+    dropped = bypass([16 * (i & ~4) for i in range(32)], STRAIGHT)
+    assert (dropped.wavefronts, dropped.sectors) == (4, 8)
+    some: list[int | None] = [16 * i if i < 23 else None for i in range(32)]
+    assert bypass(some, some).wavefronts == 4
+
+
+def test_no_lane_and_bad_lanes() -> None:
+    off: list[int | None] = [None] * 32
+    assert bypass(off, off).wavefronts == cached(off, off, 128).wavefronts == 0
+    with pytest.raises(InputError, match="different active lanes"):
+        bypass(off, STRAIGHT)
+    with pytest.raises(InputError, match="not a multiple"):
+        bypass([8 * i for i in range(32)], STRAIGHT)
