@@ -322,7 +322,7 @@ class _Found:
 
     def element(self, flat: int | np.int64) -> int:
         _, threads, units = self.intent.dst.shape
-        return int(flat) // units // threads
+        return int(flat) // int(units) // int(threads)
 
 
 def _again(ordered: IntArray) -> npt.NDArray[np.bool_]:

@@ -172,21 +172,15 @@ def _pairs(src: Layout, dst: Layout) -> tuple[IntArray, IntArray, int]:
 def _pred_of_elements(copy: Copy, index: IntArray, rest: int) -> IntArray | None:
     if copy.pred is None:
         return None
-    return pred_offsets(copy, index, rest)
-
-
-def pred_offsets(copy: Copy, index: IntArray, rest: int) -> IntArray:
-    """The predicate's offset for V indices `index` at each of `rest` iterations: [rest * index].
-
-    A predicate of a V mode ((n, m)) has one entry for each of the m; otherwise one an element of V.
-    """
-    assert copy.pred is not None
-    layout = copy.pred.layout
     if copy.op == "basic_copy_if":
-        total = index.size * rest
-        return offsets_at(layout, np.arange(total, dtype=np.int64))
+        return offsets_at(copy.pred.layout, np.arange(index.size * rest, dtype=np.int64))
     if has_inner_rest(copy.src.layout):
         index = index // size(v_mode(copy.src.layout)[0])
+    return pred_offsets(copy.pred.layout, index, rest)
+
+
+def pred_offsets(layout: Layout, index: IntArray, rest: int) -> IntArray:
+    """A predicate's offset for indices into its mode 0 at each of `rest` iterations: [rest * index]."""
     return (_rest_offsets(layout, rest)[:, None] + offsets_at(v_mode(layout), index)).reshape(-1)
 
 
@@ -272,7 +266,7 @@ def offsets_of_lanes(tv: Layout, values: IntArray) -> IntArray:
 
 
 def where_bits(tv: Layout) -> tuple[IntArray, IntArray]:
-    """The inverse of a (thread, value) -> bit layout: the lane and the value of each bit, lowest lane first."""
+    """The inverse of a (thread, value) -> bit layout: lane and value of each bit, of the lowest lane."""
     values = np.arange(size(tv[1]), dtype=np.int64)
     table = offsets_of_lanes(tv, values)
     lane = np.full(int(table.max()) + 1, 0, dtype=np.int64)

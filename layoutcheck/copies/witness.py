@@ -24,7 +24,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 
 SRC_REGION = 1 << 42
-DST_REGION = 1 << 43
+DST_REGION = (1 << 43) + (1 << 31)  # apart from the source in the low 32 bits, too
 _COMFORT = 1 << 20  # a base with nothing but the region's bit set is aligned to more than anything needs
 
 
@@ -135,7 +135,7 @@ def bases(copy: Copy) -> tuple[tuple[int, int], ...]:
 
 def _base(memref: Memref, region: int, kind: str) -> int:
     align = memref.proved_align_bytes
-    comfortable = region + _COMFORT if not align & (align - 1) else region // align * align
+    comfortable = region + _COMFORT if not align & (align - 1) else (region + _COMFORT) // align * align
     if kind == "comfortable" or memref.space == "rmem":
         return comfortable
     swizzle = memref.swizzle

@@ -9,14 +9,14 @@ which destination bit, and in which accesses, for whatever register shuffling th
     trace.accesses       every executed memory instruction: name, direction, width, byte address
     trace.memory         final contents: (space, byte address) -> 8 bits, each 0, 1 or a name
 
-One thread runs: `ldmatrix` yields names of its own (`("matrix", n)`), `stmatrix` stores nothing but records
-the registers it was given. `cp.async` is executed at once. Kernel parameters are given as bytes.
+One thread runs. Register n of an `ldmatrix` at address a holds the names ("matrix", 32 * (4a + n) + bit);
+`stmatrix` stores nothing but records the registers it was given. `cp.async` is executed at once. Kernel
+parameters are given as bytes.
 """
 
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -28,7 +28,8 @@ Bit: TypeAlias = "int | tuple[str, int]"
 Bits: TypeAlias = "tuple[Bit, ...]"  # least significant first
 
 _MAX_STEPS = 200_000
-_LINE = re.compile(r"\s*(?:@(!?)(%\w+)\s+)?([a-z][\w.]*)\s*(.*?);")
+_LINE = re.compile(r"\s*(?:@(!?)(%\w+)\s+)?([a-z][\w.:]*)\s*(.*?);")
+_PARAMETER = re.compile(r"\.param\s[^,)]*?(\w+)(?:\[\d+\])?\s*(?=[,)])")
 _LABEL = re.compile(r"\s*(\$[\w$]+):")
 _ADDRESS = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\w+))?\s*\]")
 _WIDTH = re.compile(r"(?:[bsuf]|pred)(\d+)\Z")
@@ -52,7 +53,6 @@ class Trace:
     accesses: list[Access] = field(default_factory=list)
     memory: dict[tuple[str, int], Bits] = field(default_factory=dict)
     matrix_stores: list[tuple[int, tuple[Bits, ...]]] = field(default_factory=list)
-    matrix_loads: int = 0
 
 
 def memory_instructions(ptx: str) -> list[str]:
@@ -63,6 +63,11 @@ def memory_instructions(ptx: str) -> list[str]:
         if match and _is_memory(match[3]):
             found.append(match[3])
     return found
+
+
+def parameters(ptx: str) -> list[str]:
+    """The names of the kernel's parameters, in order."""
+    return _PARAMETER.findall(ptx[: ptx.find("{")])
 
 
 def _is_memory(name: str) -> bool:
@@ -199,10 +204,8 @@ class _Machine:
         if not load:
             self.trace.matrix_stores.append((address, tuple(self.value(r) for r in registers)))
             return
-        for register in registers:
-            number = self.trace.matrix_loads
-            self.registers[register] = tuple(("matrix", 32 * number + i) for i in range(32))
-            self.trace.matrix_loads += 1
+        for n, register in enumerate(registers):
+            self.registers[register] = tuple(("matrix", 32 * (4 * address + n) + i) for i in range(32))
 
     # Registers.
 
@@ -419,5 +422,5 @@ def pack(*values: tuple[int, int]) -> bytes:
     out = b""
     for value, width in values:
         out += b"\0" * (-len(out) % width)
-        out += struct.pack({4: "<i", 8: "<q"}[width], value)
+        out += (value % (1 << 8 * width)).to_bytes(width, "little")
     return out

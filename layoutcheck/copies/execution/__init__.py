@@ -10,8 +10,9 @@ past the tiled copy's size continuing its thread layout out of the tile, as `get
 tiling there is one thread (a warp for ldmatrix and stmatrix, whose lanes' rows then lie far apart, since
 only one lane's view is known).
 
-Of predicates (facts: NVIDIA's own lowering, DSL 4.8.1): each chunk asks the entry of its V[1] coordinate,
-or of its first element where V is flat; a floating-point predicate is folded to false.
+Predicates (measured on DSL 4.8.1): each chunk asks the entry of its V[1] coordinate where V is ((n, m)); else
+chunk j asks entry j, even where chunks are wider than one element. A floating-point predicate is folded to
+false.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
     if isinstance(atom, (LdMatrix, StMatrix)):
         return execute_matrix(copy, witness, atom, src_base, dst_base, threads)
     unit = unit_bits(copy)
-    if copy.op == "autovec_copy":
+    if copy.op in ("autovec_copy", "basic_copy"):
         plan = plan_autovec(copy, witness)
-    elif copy.op in ("basic_copy", "basic_copy_if"):
+    elif copy.op == "basic_copy_if":
         plan = plan_elements(copy, witness)
     elif isinstance(atom, UniversalCopy):
         plan = plan_universal(copy, witness, atom)
@@ -66,22 +67,25 @@ def _placed(
 ) -> Execution:
     """The plan at its addresses, for every thread, cut in accesses."""
     units = plan.bits // unit
-    pieces = plan.bits // 8 // plan.piece_bytes
+    step = min(plan.src_bytes, plan.dst_bytes)
+    pieces = plan.bits // 8 // step
     moves = []
     accesses: list[tuple[Access, ...]] = []
-    for side, memref, base, at, op in (
-        ("src", witness.src, src_base, plan.src_at, plan.src_op),
-        ("dst", witness.dst, dst_base, plan.dst_at, plan.dst_op),
+    for side, memref, base, at, op, width_bytes, slip in (
+        ("src", witness.src, src_base, plan.src_at, plan.src_op, plan.src_bytes, plan.src_slip),
+        ("dst", witness.dst, dst_base, plan.dst_at, plan.dst_op, plan.dst_bytes, plan.dst_slip),
     ):
         thread = thread_offsets(witness, side, threads)
         limit(at.size * thread.size * units)
         first = (at[:, None] + thread) * (memref.dtype.bits // unit) + base * (8 // unit)
         first = swizzled(memref, first, unit)  # chunk, thread
+        if slip is not None:
+            first += slip[:, None] * (8 // unit)
         everything = first[:, :, None] + np.arange(units, dtype=np.int64)
         cut = everything.reshape(at.size, thread.size, pieces, -1).transpose(0, 2, 1, 3)
         moves.append(np.ascontiguousarray(cut).reshape(at.size * pieces, thread.size, -1))
-        starts = moves[-1][:, :, 0] // (8 // unit)
-        access = Access(op, memref.space, plan.piece_bytes, starts)
+        starts = moves[-1][:: width_bytes // step, :, 0] // (8 // unit)
+        access = Access(op, memref.space, width_bytes, starts)
         accesses.append(() if memref.space == "rmem" else (access,))
     if plan.data_bits < plan.bits:
         moves[0][:, :, plan.data_bits // unit :] = NOTHING

@@ -1,17 +1,31 @@
-"""`basic_copy` and `basic_copy_if`: element by element."""
+"""`autovec_copy`, `basic_copy` and `basic_copy_if`: the ops that choose their own atom.
+
+autovec_copy divides both tensors by their common layout and then by the vector it has found, so chunk k
+begins at element P(k * n) of each, P being the order of the elements in that division. What is emitted there
+is decided by the types of the divided tensors (copies/autovec.py). basic_copy is a universal copy of single
+elements; basic_copy_if loops over them in Python, each under its own predicate.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from layoutcheck.algebra.divide import logical_divide
+from layoutcheck.algebra.inverse import max_common_layout
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.autovec import autovec_width, resolve
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.plan import WINDOW, Plan
+from layoutcheck.copies.execution.plan import MAX_ACCESS_BYTES, WINDOW, Plan, slip
+from layoutcheck.copies.execution.registers import plan_universal, vector_and_piece
+from layoutcheck.copies.intent import rest_pairs
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import limit, offsets_at, size
 from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
 
 
 def plan_elements(copy: Copy, witness: Copy) -> Plan:
-    """One access an element, in the order of the elements of the destination."""
+    """basic_copy_if: one access an element, in the order of the elements of the destination."""
     count = size(copy.dst.layout)
     bits = copy.dst.dtype.bits
     limit(count * max(1, bits // 8))
@@ -22,13 +36,53 @@ def plan_elements(copy: Copy, witness: Copy) -> Plan:
         offsets_at(witness.src.layout, index),
         offsets_at(witness.dst.layout, index),
         bits,
-        min(16, bits // 8),
+        _element_bytes(copy.src),
+        _element_bytes(copy.dst),
         f"ld.{WINDOW[copy.src.space]}",
         f"st.{WINDOW[copy.dst.space]}",
         offsets_at(witness.pred.layout, index) if witness.pred else None,
         data_bits=bits,
+        src_slip=slip(copy.src, copy.src.layout, index),
+        dst_slip=slip(copy.dst, copy.dst.layout, index),
     )
 
 
+def _vectorised(copy: Copy) -> bool:
+    return copy.op == "autovec_copy" and autovec_width(copy.src, copy.dst) >= copy.src.dtype.bits
+
+
+def _element_bytes(memref: Memref) -> int:
+    """The accesses that one element takes: as wide as its pointer's alignment lets them be."""
+    align = memref.access_align_bytes
+    return min(16, memref.dtype.bits // 8, align & -align)
+
+
 def plan_autovec(copy: Copy, witness: Copy) -> Plan:
-    raise InputError("autovec")
+    """The vectors of the copy that autovec_copy builds, at the places of the tensors it was given."""
+    built = resolve(copy)
+    if isinstance(built.atom, UniversalCopy) and not _vectorised(copy):
+        return plan_universal(built, witness, built.atom)
+    if isinstance(built.atom, RegisterCopy):
+        n = built.atom.width_bits // copy.src.dtype.bits
+        piece_bytes = min(MAX_ACCESS_BYTES, built.atom.width_bits // 8)
+    else:
+        assert isinstance(built.atom, UniversalCopy)
+        n, piece_bytes = vector_and_piece(built, built.atom)
+    chunks = rest_pairs(built)
+    limit(chunks * n * max(1, copy.src.dtype.bits // 8))
+    common = max_common_layout(copy.src.layout, copy.dst.layout)
+    starts = np.arange(chunks, dtype=np.int64) * n
+    at = []
+    for memref in (witness.src, witness.dst):
+        order = logical_divide(Layout(size(memref.layout)), common, strict=False)
+        at.append(offsets_at(memref.layout, offsets_at(order, starts)))
+    return Plan(
+        at[0],
+        at[1],
+        n * copy.src.dtype.bits,
+        piece_bytes,
+        piece_bytes,
+        f"ld.{WINDOW[copy.src.space]}",
+        f"st.{WINDOW[copy.dst.space]}",
+        data_bits=n * copy.src.dtype.bits,
+    )

@@ -20,6 +20,7 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.moves import Access, Execution
+from layoutcheck.copies.execution.plan import slip
 from layoutcheck.copies.intent import (
     atom_part,
     lane_offsets,
@@ -28,7 +29,7 @@ from layoutcheck.copies.intent import (
     swizzled,
     where_bits,
 )
-from layoutcheck.copies.offsets import IntArray, limit, offsets_at, size
+from layoutcheck.copies.offsets import IntArray, has_inner_rest, limit, offsets_at, size, v_mode
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from layoutcheck.machine.atoms.traits import traits
@@ -68,6 +69,13 @@ def execute_matrix(
     width = memory.dtype.bits // 8
     starts = lane_offsets(witness, side[1], threads) * width + memory_base
     row_at = swizzled(memory, (of_memory * width)[:, None, None] + starts, 8)  # iteration, warp, lane
+    typed = copy.src if load else copy.dst
+    if has_inner_rest(typed.layout):
+        missed = slip(
+            typed, v_mode(typed.layout)[1], np.arange(size(v_mode(typed.layout)[1]), dtype=np.int64)
+        )
+        if missed is not None:
+            row_at += np.tile(missed, row_at.shape[0] // missed.size)[:, None, None]
     in_memory = row_at[:, :, row_lane[at]] + row_bit[at] // 8
 
     register_moves, memory_moves = _per_thread(in_registers), _per_thread(in_memory)

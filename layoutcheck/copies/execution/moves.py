@@ -12,7 +12,8 @@ class Access:
     """Memory instructions of one kind: `addresses[i, t]` is the byte address of the i-th of thread t.
 
     `op` is the PTX instruction without its type ("ld.global", "cp.async", "ldmatrix.x4"). Each access takes
-    `width_bytes` from its address, which must be a multiple of `width_bytes`.
+    `width_bytes` from its address, which must be a multiple of `width_bytes`. Where one side's accesses are
+    wider than the other's, moves are as wide as the narrower and one wide access takes part in several.
     """
 
     op: str

@@ -2,8 +2,8 @@
 
 A chunk is what the compiler moves at once: `bits` contiguous bits from `src_at[k]` to `dst_at[k]`, which are
 offsets in elements from the thread's base. The pointer's swizzle is applied to the chunk's first byte only;
-the rest of the chunk follows contiguously. A chunk is loaded and stored by accesses of `piece_bytes` each.
-Of a chunk's bits the first `data_bits` come from the source, the others are zeros.
+the rest of the chunk follows contiguously. `src_slip` and `dst_slip` are bytes by which the compiler then
+misses the address (see `slip`). A chunk is loaded by accesses of `src_bytes` each and stored by accesses of `dst_bytes` each. Of its bits the first `data_bits` come from the source, the others are zeros.
 """
 
 from __future__ import annotations
@@ -12,9 +12,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.intent import pred_offsets, rest_pairs
-from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, rest_modes, size, v_mode
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import (
+    IntArray,
+    has_inner_rest,
+    limit,
+    offsets,
+    offsets_at,
+    rest_modes,
+    size,
+    v_mode,
+)
 
 MAX_ACCESS_BYTES = 16
 
@@ -26,11 +38,14 @@ class Plan:
     src_at: IntArray
     dst_at: IntArray
     bits: int
-    piece_bytes: int
+    src_bytes: int
+    dst_bytes: int
     src_op: str
     dst_op: str
     pred: IntArray | None = None
     data_bits: int = 0
+    src_slip: IntArray | None = None
+    dst_slip: IntArray | None = None
 
 
 # How PTX names the window of each space in an instruction.
@@ -61,11 +76,52 @@ def vectors(
         dst_at,
         bits,
         piece_bytes,
+        piece_bytes,
         f"ld.{WINDOW[copy.src.space]}",
         f"st.{WINDOW[copy.dst.space]}",
-        pred_offsets(witness, starts, rest) if copy.pred else None,
+        pred_offsets(witness.pred.layout, _entries(copy, starts), rest) if witness.pred else None,
         data_bits=bits if data_bits is None else data_bits,
+        src_slip=_per_chunk(copy.src, v_mode(copy.src.layout), starts, rest),
+        dst_slip=_per_chunk(
+            copy.dst, v_mode(copy.dst.layout), starts if dst_starts is None else dst_starts, rest
+        ),
     )
+
+
+def _per_chunk(memref: Memref, layout: Layout, starts: IntArray, rest: int) -> IntArray | None:
+    found = slip(memref, layout, starts)
+    return None if found is None else np.tile(found, rest)
+
+
+def slip(memref: Memref, layout: Layout, indices: IntArray) -> IntArray | None:
+    """Bytes by which DSL 4.8.1 misses shared memory under a swizzle, for constant `indices` into `layout`.
+
+    A constant offset o from a swizzled pointer is split into o mod 2P, added before the swizzle, and the
+    rest, added after it (P is the swizzle's period, in bytes). The rest is computed in bits and divided as
+    an unsigned 32-bit number, so a negative one comes out 2^29 too high (measured in PTX: hole h38). Offsets
+    with a dynamic part, offsets of rest coordinates and multiples of 2P are not affected.
+    """
+    if memref.swizzle is None or memref.swizzle.bits == 0 or memref.space != "smem":
+        return None
+    stride = flatten(layout.stride)
+    if not any(isinstance(d, int) and d < 0 for d in stride):
+        return None
+    constant = offsets_at(_with_strides(layout, [d if isinstance(d, int) else 0 for d in stride]), indices)
+    dynamic = offsets_at(_with_strides(layout, [0 if isinstance(d, int) else 1 for d in stride]), indices)
+    offset = constant * memref.dtype.bits // 8
+    bad = (offset < 0) & (offset % (2 * memref.swizzle.period) != 0) & (dynamic == 0)
+    return bad.astype(np.int64) << 29 if bad.any() else None
+
+
+def _with_strides(layout: Layout, strides: list[int]) -> Layout:
+    return Layout.trusted(flatten(layout.shape), tuple(strides))
+
+
+def _entries(copy: Copy, starts: IntArray) -> IntArray:
+    """Which entry of the predicate's mode 0 guards each chunk: that of V[1], or else chunk j reads entry j."""
+    if has_inner_rest(copy.src.layout):
+        return starts // size(v_mode(copy.src.layout)[0])
+    return np.arange(starts.size, dtype=np.int64)
 
 
 def chunk_starts(copy: Copy, elements: int) -> IntArray:

@@ -22,14 +22,15 @@ alignment is below the element's size, auto moves the whole contiguous run of V 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.plan import MAX_ACCESS_BYTES, Plan, chunk_starts, vectors
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.offsets import rest_modes, v_mode
+from layoutcheck.copies.offsets import rest_modes, size, v_mode
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
 
@@ -43,9 +44,15 @@ def plan_fixed(copy: Copy, witness: Copy, atom: RegisterCopy) -> Plan:
 
 def plan_universal(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
     """Vectors of the atom's width (or of the width found), split to the alignment that was proved."""
-    bits = copy.src.dtype.bits
-    if bits < 8:
+    if copy.src.dtype.bits < 8:
         return _plan_nibbles(copy, witness, atom)
+    n, piece_bytes = vector_and_piece(copy, atom)
+    return vectors(copy, witness, chunk_starts(copy, n), n * copy.src.dtype.bits, piece_bytes)
+
+
+def vector_and_piece(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
+    """Elements of one vector of a universal copy, and the bytes of the accesses it is split into."""
+    bits = copy.src.dtype.bits
     run = math.gcd(*_runs(copy))
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
     span_bits = math.gcd(run * bits, 8 * align)
@@ -55,15 +62,15 @@ def plan_universal(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
         n = 1
     else:
         n = span_bits // bits or run
-    piece = _piece_bytes(math.gcd(span_bits, n * bits) // 8)
-    return vectors(copy, witness, chunk_starts(copy, n), n * bits, piece)
+    return n, _piece_bytes(math.gcd(span_bits, n * bits) // 8)
 
 
 def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
-    """4-bit elements, counted in whole bytes: a run of one is 0 bytes, and gcd(0, n) = n moves n (hole h33).
+    """4-bit elements, whose run is counted in whole bytes: a run of one is 0 bytes.
 
-    Where neither side has two adjacent elements one at a time is moved, and the store of its byte clears
-    the neighbour. Raises InputError for slices that begin inside a byte: the compiler dies on them.
+    gcd(0, n) being n, a strided side does not narrow the vector (hole h33). Where such vectors do not divide
+    V one element at a time is moved, and the store of its byte clears the neighbour. Raises InputError for
+    slices that begin inside a byte: the compiler dies on them.
     """
     for memref in (copy.src, copy.dst):
         if any(
@@ -78,9 +85,9 @@ def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
         return vectors(
             copy, witness, chunk_starts(copy, n), 4 * n, _piece_bytes(math.gcd(run_bytes, align, n // 2))
         )
-    if run_bytes == 0:
-        return vectors(copy, witness, chunk_starts(copy, 1), 8, 1, data_bits=4)
     span = math.gcd(run_bytes, align)
+    if size(v_mode(copy.src.layout)) % (2 * span):
+        return vectors(copy, witness, chunk_starts(copy, 1), 8, 1, data_bits=4)
     return vectors(copy, witness, chunk_starts(copy, 2 * span), 8 * span, _piece_bytes(span))
 
 
@@ -90,14 +97,35 @@ def _piece_bytes(proved_bytes: int) -> int:
 
 
 def slice_align_bytes(memref: Memref) -> int:
-    """What the compiler proves of a slice at any rest coordinate, and of the vectors under a swizzle."""
+    """What the compiler proves of a slice at any rest coordinate, and of the vectors under a swizzle.
+
+    0, which divides into everything, for registers: whatever their `align<>`, they do not constrain it.
+    """
+    if memref.space == "rmem":
+        return 0
     align = memref.proved_align_bytes
-    for stride in flatten(rest_modes(memref.layout).stride):
+    rest = rest_modes(memref.layout)
+    for stride in _iterated(rest.shape, rest.stride):
         step = stride.divisor if isinstance(stride, Dynamic) else abs(stride)
         align = math.gcd(align, max(1, step * memref.dtype.bits // 8) if step else 0)
     if memref.swizzle is not None and memref.swizzle.bits:
         align = math.gcd(align, memref.swizzle.granule)
     return align
+
+
+def _iterated(shape: Any, stride: Any) -> list[int | Dynamic]:
+    """The strides that a run-time index into `shape` may meet.
+
+    An index into a mode of extent 1 is 0 where it comes from `index % 1`: for all modes but the last, which
+    takes what is left and so keeps its stride in the proof, whatever its extent.
+    """
+    if type(shape) is not tuple:
+        return [stride]
+    found: list[int | Dynamic] = []
+    for i, (s, d) in enumerate(zip(shape, stride, strict=True)):
+        if i == len(shape) - 1 or product(s) != 1:
+            found += _iterated(s, d)
+    return found
 
 
 def _runs(copy: Copy) -> tuple[int, int]:
@@ -119,9 +147,9 @@ def _run(v: Layout) -> int:
         return 1
     run = merged[0][0]
     assert type(run) is int
-    for extent, stride in merged[1:]:
+    for _, stride in merged[1:]:
         if not isinstance(stride, Dynamic):
-            run = math.gcd(run, extent if stride == 1 and type(extent) is int else stride)
+            run = math.gcd(run, stride)
     return run
 
 

@@ -1,0 +1,412 @@
+"""Random copies, and the comparison of `execution` with the PTX that the DSL makes of them.
+
+What is compared, for one thread at hostile addresses and one witness of the dynamic values:
+
+- the memory instructions on the source and on the destination (not those on registers, which real kernels
+  do not have): how many, how wide, at which byte addresses, as multisets, since LLVM reorders accesses.
+  Where the copy itself reads one address twice or writes one twice, LLVM may drop the repetition: there the
+  PTX's instructions must be among the model's. Of 4-bit elements only the bytes touched are compared: LLVM
+  regroups such accesses;
+- memory afterwards, bit by bit: which source bit stands in which destination bit. This includes the
+  register side (the harness gives registers an address), zeros written by `cp.async`, and nothing else:
+  no other address may have changed;
+- for ldmatrix and stmatrix, of lane 0: the row addresses, and which register goes where.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, product
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution import execution
+from layoutcheck.copies.intent import NOTHING
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.witness import bases, witnesses
+from layoutcheck.dsl import ptx
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.dtypes import dtype
+
+PRED_BASE = 1 << 44
+WINDOW = (1 << 32) - 1  # shared addresses are 32 bits wide
+
+
+# Comparison.
+
+
+@dataclass
+class Seen:
+    reads: Counter
+    writes: Counter
+    memory: dict  # (destination bit address) -> source bit address, 0, or ("register", bit)
+    repeats: bool = False  # whether an address is read or written more than once
+
+
+def predicted(copy: Copy, witness: Copy, src_base: int, dst_base: int, truth: dict[int, int]) -> Seen:
+    """What the model says that thread 0 does; `truth` holds the predicate's values by offset."""
+    run = execution(copy, src_base, dst_base, witness)
+    src, dst = run.src[:, 0, :], run.dst[:, 0, :]
+    allowed = np.ones(src.shape[0], dtype=bool)
+    if copy.pred is not None:
+        values = np.array([truth[int(p)] for p in run.pred])
+        allowed = values % 2 == 1 if run.zero_fills else values != 0
+        if run.never:
+            allowed[:] = False
+    matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
+    memory: dict = {}
+    for i in range(src.shape[0]):
+        for k in range(src.shape[1]):
+            at = _narrow(int(dst[i, k]), copy.dst, run.unit_bits)
+            if not allowed[i]:
+                if run.zero_fills:
+                    memory[at] = NOTHING
+                continue
+            value = int(src[i, k])
+            if matrix and isinstance(copy.atom, LdMatrix):
+                row = _narrow(int(run.src_accesses[0].addresses[i, 0]), copy.src, 8)
+                memory[at] = ("register", 16 * row + k)
+            elif matrix:
+                memory["register", i * src.shape[1] + k] = _narrow(value, copy.src, 8)
+            else:
+                memory[at] = value if value == NOTHING else _narrow(value, copy.src, run.unit_bits)
+    reads = _accesses(run.src_accesses, copy.src, allowed)
+    writes = _accesses(run.dst_accesses, copy.dst, allowed | run.zero_fills)
+    at = dst[allowed]
+    repeats = np.unique(at).size < at.size or max(reads.values(), default=0) > 1
+    return Seen(reads, writes, memory, repeats)
+
+
+def _narrow(address: int, memref: Memref, unit: int) -> int:
+    """Addresses as the PTX sees them: shared ones in their 32-bit window."""
+    if memref.space != "smem":
+        return address
+    return address & (WINDOW if unit == 8 else 2 * WINDOW + 1)
+
+
+def _accesses(accesses, memref: Memref, allowed) -> Counter:
+    found: Counter = Counter()
+    for access in accesses:
+        moves = len(allowed) // max(1, access.addresses.shape[0])  # that one access takes part in
+        for i, address in enumerate(access.addresses[:, 0]):
+            if allowed[i * moves]:
+                found[access.width_bytes, _narrow(int(address), memref, 8)] += 1
+    return found
+
+
+def emitted(
+    text: str, copy: Copy, witness: Copy, src_base: int, dst_base: int, truth: dict[int, int]
+) -> Seen:
+    """What the PTX does, run for one thread."""
+    names = ptx.parameters(text)
+    operands = [(copy.src, witness.src, src_base), (copy.dst, witness.dst, dst_base)]
+    if copy.pred is not None:
+        operands.append((copy.pred, witness.pred, PRED_BASE))
+    params = {name: parameter(*operand) for name, operand in zip(names, operands, strict=True)}
+
+    width = copy.pred.dtype.bits if copy.pred is not None else 8
+
+    def read_bit(space: str, at: int) -> ptx.Bit:
+        if PRED_BASE <= at // 8 < 2 * PRED_BASE:
+            offset, bit = divmod(at - 8 * PRED_BASE, width)
+            return (truth[offset] >> bit) & 1
+        return (space, at)
+
+    trace = ptx.run(text, params, read_bit)
+    reads: Counter = Counter()
+    writes: Counter = Counter()
+    for access in trace.accesses:
+        side = copy.src if access.kind == "read" else copy.dst
+        if PRED_BASE <= access.address < 2 * PRED_BASE or side.space == "rmem" or access.width_bytes == 0:
+            continue
+        at = _narrow(access.address, side, 8)
+        (reads if access.kind == "read" else writes)[access.width_bytes, at] += 1
+    unit = 4 if copy.src.dtype.bits == 4 else 8
+    memory: dict = {}
+    for (_space, address), bits in trace.memory.items():
+        for k in range(8 // unit):
+            memory[_narrow(address * (8 // unit) + k, copy.dst, unit)] = _unit(
+                bits[k * unit : (k + 1) * unit]
+            )
+    number = 0
+    for _, registers in trace.matrix_stores:
+        for register in registers:
+            for k in range(4):
+                memory["register", number] = _unit(register[8 * k : 8 * k + 8])
+                number += 1
+    return Seen(reads, writes, memory)
+
+
+def _unit(bits: ptx.Bits):
+    """The source unit that these bits are a copy of; NOTHING for zeros."""
+    if all(bit == 0 for bit in bits):
+        return NOTHING
+    first = bits[0]
+    assert isinstance(first, tuple), bits
+    assert list(bits) == [(first[0], first[1] + i) for i in range(len(bits))], bits
+    assert first[1] % len(bits) == 0
+    return ("register", first[1] // 8) if first[0] == "matrix" else first[1] // len(bits)
+
+
+def parameter(memref: Memref, static: Memref, base: int) -> bytes:
+    """The kernel parameter of an operand: its address, then the values of its dynamic leaves."""
+    typed = (*flatten(memref.layout.shape), *flatten(memref.layout.stride))
+    known = (*flatten(static.layout.shape), *flatten(static.layout.stride))
+    fields = [(value, t.bits // 8) for t, value in zip(typed, known, strict=True) if isinstance(t, Dynamic)]
+    pointer = ptx.pack((base & WINDOW, 4) if memref.space == "smem" else (base, 8))
+    layout = ptx.pack(*fields)  # a struct of its own, aligned to its widest field
+    widest = max((width for _, width in fields), default=1)
+    return pointer + b"\0" * (-len(pointer) % widest) + layout
+
+
+def differences(text: str, copy: Copy, rng: random.Random) -> str | None:
+    """How the PTX and the model differ on a copy, for one witness and pair of bases; None if they agree."""
+    witness = rng.choice(witnesses(copy))
+    src_base, dst_base = rng.choice(bases(witness))
+    truth = Truth(rng)
+    ours = predicted(copy, witness, src_base, dst_base, truth)
+    theirs = emitted(text, copy, witness, src_base, dst_base, truth)
+    repeats = ours.repeats or theirs.repeats
+    if copy.src.dtype.bits == 4:
+        for seen in (ours, theirs):
+            seen.reads, seen.writes = (
+                Counter(dict.fromkeys(_bytes(c), 1)) for c in (seen.reads, seen.writes)
+            )
+    for what in ("reads", "writes", "memory"):
+        a, b = getattr(ours, what), getattr(theirs, what)
+        if what != "memory" and repeats and not b - a:
+            continue
+        if a != b:
+            only_ours = {k: v for k, v in a.items() if b.get(k) != v}
+            only_theirs = {k: v for k, v in b.items() if a.get(k) != v}
+            return f"{what}: model {_some(only_ours)}, PTX {_some(only_theirs)}"
+    return None
+
+
+def _bytes(accesses: Counter) -> set[int]:
+    return {address + k for width, address in accesses for k in range(width)}
+
+
+def _some(found: dict) -> str:
+    return f"{len(found)} such as {list(found.items())[:4]}"
+
+
+class Truth(dict):
+    """Predicate values, drawn when first asked for."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def __missing__(self, key: int) -> int:
+        self[key] = self.rng.randrange(2)
+        return self[key]
+
+
+# Random copies, most of them accepted.
+
+TYPES = ("bf16", "bf16", "bf16", "f16", "f32", "i8", "f64", "i32")
+SWIZZLES = (
+    Swizzle(3, 4, 3),
+    Swizzle(2, 4, 3),
+    Swizzle(1, 4, 3),
+    Swizzle(3, 3, 3),
+    Swizzle(3, 2, 3),
+    Swizzle(2, 5, 2),
+)
+
+
+def random_copy(rng: random.Random) -> Copy:
+    """A copy of any family."""
+    families = (_universal, _cp_async, _register, _matrix, _nibbles)
+    return rng.choices(families, (8, 4, 4, 4, 1))[0](rng)
+
+
+def _stride(rng: random.Random, compact: int, dynamic: float = 0.25):
+    if rng.random() < dynamic:
+        return Dynamic(rng.choice((1, 2, 4, 8, 8, 16, 24)), rng.choice((32, 32, 64)))
+    return rng.choice(
+        (compact, compact, compact, compact + 1, compact + 4, compact + 8, 2 * compact, 64, 0, -compact)
+    )
+
+
+def _rest(rng: random.Random, start: int, dynamic: float) -> list[tuple[int, object]]:
+    modes = []
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        n = rng.choice((1, 2, 2, 3, 4))
+        modes.append((n, _stride(rng, start, dynamic)))
+        start *= n
+    return modes
+
+
+def _layout(v: list[tuple[int, object]], rest: list[tuple[int, object]], nested: bool) -> Layout:
+    if nested or len(v) > 1:
+        shape, stride = (tuple(n for n, _ in v),), (tuple(d for _, d in v),)
+    else:
+        shape, stride = (v[0][0],), (v[0][1],)
+    return Layout(shape + tuple(n for n, _ in rest), stride + tuple(d for _, d in rest))
+
+
+def _sides(rng: random.Random, n: int, loose: bool) -> tuple[Layout, Layout]:
+    """Two layouts of the same shape whose V begins with a contiguous run of (mostly) n elements."""
+    inner = rng.choice((1, 1, 2, 2, 4))
+    form = rng.choice(("flat", "canonical", "nested", "nested3"))
+    dynamic = rng.choice((0, 0, 0.3))
+    v_step = (lambda: rng.choice((1, 1, 1, 2, Dynamic(2)))) if loose and rng.random() < 0.2 else (lambda: 1)
+    shapes = {
+        "flat": [n * rng.choice((1, 1, 2))],
+        "canonical": [n, inner],
+        "nested": [n, rng.choice((1, 2, 4))],
+        "nested3": [n, 2, 2],
+    }[form]
+    sides = []
+    rest_shape = [m for m, _ in _rest(rng, n, 0)]
+    for _ in range(2):
+        v, start = [], 1
+        for i, extent in enumerate(shapes):
+            v.append((extent, v_step() if i == 0 else _stride(rng, start, dynamic)))
+            start *= extent
+        rest = []
+        for extent in rest_shape:
+            rest.append((extent, _stride(rng, start, dynamic)))
+            start *= extent
+        sides.append(_layout(v, rest, form != "flat"))
+    return sides[0], sides[1]
+
+
+def _memref(rng, name: str, space: str, layout: Layout, align: int) -> Memref:
+    swizzle = rng.choice(SWIZZLES) if space == "smem" and rng.random() < 0.35 else None
+    return Memref(dtype(name), space, layout, align, swizzle)
+
+
+def _pred(rng: random.Random, copy: Copy) -> Copy:
+    layout = copy.src.layout
+    v = layout.shape[0]
+    entries = v[1] if isinstance(v, tuple) and len(v) == 2 else (v if isinstance(v, int) else None)
+    if entries is None:
+        return copy
+    shape = (entries, *layout.shape[1:])
+    pred = Memref(dtype(rng.choice(("i8", "i8", "i32", "bf16"))), rng.choice(("gmem", "rmem")), Layout(shape))
+    return replace(copy, pred=pred)
+
+
+def _universal(rng: random.Random) -> Copy:
+    name = rng.choice(TYPES)
+    bits = dtype(name).bits
+    width = rng.choice((0, 0, 128, 128, 64, 32, 256, bits))
+    n = max(1, (width or rng.choice((32, 64, 128))) // bits)
+    src, dst = _sides(rng, n, loose=True)
+    spaces = rng.choice(
+        (
+            ("gmem", "smem"),
+            ("smem", "gmem"),
+            ("gmem", "rmem"),
+            ("rmem", "smem"),
+            ("gmem", "gmem"),
+            ("smem", "rmem"),
+            ("smem", "smem"),
+            ("generic", "smem"),
+        )
+    )
+    whole = max(width, bits) // 8
+    aligns = [whole * rng.choice((1, 1, 2, 8)), whole * rng.choice((1, 1, 2, 8))]
+    if rng.random() < 0.3:
+        aligns[rng.randrange(2)] = rng.choice((1, 2, 4, 8, 12, 16))
+    copy = Copy(
+        UniversalCopy(dtype(name), width),
+        _memref(rng, name, spaces[0], src, aligns[0]),
+        _memref(rng, name, spaces[1], dst, aligns[1]),
+    )
+    op = rng.random()
+    if op < 0.15:
+        return _pred(rng, copy)
+    if op < 0.2:
+        return replace(copy, atom=None, op="basic_copy")
+    if op < 0.24:
+        count = int(product(copy.dst.layout.shape))
+        pred = Memref(dtype("i8"), rng.choice(("gmem", "rmem")), Layout((count,)))
+        return replace(copy, atom=None, op="basic_copy_if", pred=pred)
+    if op < 0.4:
+        evict = {spaces[0], spaces[1]} == {"gmem", "rmem"} and rng.random() < 0.5
+        return replace(copy, atom=None, op="autovec_copy", evict_priority=evict)
+    if op < 0.45:
+        return replace(copy, op="copy_atom_call")
+    return copy
+
+
+def _nibbles(rng: random.Random) -> Copy:
+    """4-bit elements; one mode, as the compiler dies on most else."""
+    n = rng.choice((2, 4, 8, 16, 32))
+    step = lambda: rng.choice((1, 1, 1, 2, 4))  # noqa: E731
+    spaces = rng.choice((("gmem", "gmem"), ("gmem", "smem"), ("smem", "gmem")))
+    f4 = dtype("f4E2M1FN")
+    return Copy(
+        UniversalCopy(f4, rng.choice((0, 0, 0, 8, 32))),
+        Memref(f4, spaces[0], Layout((n,), (step(),)), rng.choice((4, 8, 16))),
+        Memref(f4, spaces[1], Layout((n,), (step(),)), rng.choice((4, 8, 16))),
+    )
+
+
+def _cp_async(rng: random.Random) -> Copy:
+    name = rng.choice(TYPES)
+    bits = dtype(name).bits
+    width = rng.choice((32, 64, 128, 128))
+    src, dst = _sides(rng, max(1, width // bits), loose=True)
+    if rng.random() < 0.2:
+        src, dst = _sides(rng, rng.choice((2, 4, 16)), loose=True)
+    cache = rng.choice(("always", "global", "streaming", "last_use", "none"))
+    if cache == "global":
+        width = 128
+    align = width // 8
+    copy = Copy(
+        CpAsync(dtype(name), width, cache),
+        _memref(rng, name, "gmem", src, align * rng.choice((1, 1, 2, 4))),
+        _memref(rng, name, "smem", dst, align * rng.choice((1, 1, 8, 64))),
+    )
+    return _pred(rng, copy) if rng.random() < 0.3 else copy
+
+
+def _register(rng: random.Random) -> Copy:
+    name = rng.choice(TYPES)
+    bits = dtype(name).bits
+    width = max(bits, rng.choice((16, 32, 64, 128, 128, 256)))
+    src, dst = _sides(rng, max(1, width // bits), loose=False)
+    kind = rng.choice(("g2r", "r2g", "s2r", "r2s"))
+    space = {"g": "gmem", "s": "smem", "r": "rmem"}
+    align = width // 8
+    copy = Copy(
+        RegisterCopy(kind, dtype(name), width),
+        _memref(rng, name, space[kind[0]], src, align * rng.choice((1, 2, 8))),
+        _memref(rng, name, space[kind[2]], dst, align * rng.choice((1, 2))),
+    )
+    return _pred(rng, copy) if rng.random() < 0.15 else copy
+
+
+def _matrix(rng: random.Random) -> Copy:
+    name = rng.choice(("bf16", "f16", "f32", "i8"))
+    per_row = 128 // dtype(name).bits
+    count = rng.choice((1, 2, 4))
+    transpose = rng.random() < 0.5
+    fragment = rng.choice((1, 1, 1, 2)) * count * 32 // dtype(name).bits
+    inner = rng.choice((1, 1, 2))
+    rest = rng.choice(((), (1,), (2,), (2, 2)))
+
+    def side(n: int, loose: bool) -> Layout:
+        atom = (n, inner)
+        strides: list = [rng.choice((1, 1, 1, 2, 64)) if loose and rng.random() < 0.2 else 1]
+        if not loose and n >= 4 and rng.random() < 0.4:
+            atom = ((2, n // 2), inner)
+            strides = [(1, rng.choice((2, 4, 8, 3)))]
+        strides += [_stride(rng, n, 0.2 if loose else 0) for _ in (inner, *rest)]
+        return Layout((atom, *rest), ((strides[0], strides[1]), *strides[2:]))
+
+    memory = _memref(rng, name, "smem", side(per_row, True), rng.choice((16, 16, 32, 128)))
+    registers = Memref(dtype(name), "rmem", side(max(1, fragment), False), 16)
+    if rng.random() < 0.6:
+        return Copy(LdMatrix(dtype(name), count, transpose), memory, registers)
+    return Copy(StMatrix(dtype(name), count, transpose), registers, memory)

@@ -1,0 +1,81 @@
+"""What `execution` predicts against the PTX that the DSL emits (see emitted.py for what is compared)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.dsl.lower import lower
+from layoutcheck.dsl.session import Session
+from layoutcheck.machine.atoms import LdMatrix
+from layoutcheck.machine.dtypes import dtype
+from tests.conformance.emitted import differences, random_copy
+from tests.holes import HOLES, memref
+
+cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+
+
+@pytest.fixture(scope="module")
+def dsl():
+    with Session() as session:
+        yield session
+
+
+def family(copy: Copy) -> str:
+    return copy.op if copy.atom is None or copy.op != "copy" else type(copy.atom).__name__
+
+
+def agree(copies: list[Copy], session: Session, arch: str = "sm_90a") -> Counter:
+    """The number of copies of each family on which model and PTX agree; all that the compiler accepts must."""
+    seen: Counter = Counter()
+    wrong: list[str] = []
+    for number, (copy, lowered) in enumerate(zip(copies, lower(copies, arch, session=session), strict=True)):
+        if lowered.ptx is None:
+            continue
+        difference = differences(lowered.ptx, copy, random.Random(number))
+        if difference is not None:
+            wrong.append(f"{copy.op} {copy.atom}\n  {copy.src}\n  {copy.dst}\n  {copy.pred}\n  {difference}")
+        seen[family(copy)] += 1
+    assert not wrong, f"{len(wrong)} of {sum(seen.values())}:\n" + "\n".join(wrong[:5])
+    return seen
+
+
+def test_random_copies(dsl):
+    rng = random.Random(2026)
+    seen = agree([random_copy(rng) for _ in range(600)], dsl)
+    assert sum(seen.values()) >= 500
+    for name in ("UniversalCopy", "CpAsync", "RegisterCopy", "LdMatrix", "StMatrix", "autovec_copy"):
+        assert seen[name] >= 15, seen
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(8))
+def test_many_random_copies(dsl, seed):
+    rng = random.Random(seed)
+    seen = agree([random_copy(rng) for _ in range(1000)], dsl)
+    print(sum(seen.values()), dict(seen))
+
+
+def test_holes(dsl):
+    """The reproducers, broken and fixed: what we say the machine does is what the compiler emits."""
+    copies = []
+    for broken, fixed, _ in HOLES.values():
+        copies += [copy for copy in (broken, fixed) if copy.tiling is None]
+    seen = agree(copies, dsl)
+    assert sum(seen.values()) >= 60
+
+
+def test_blackwell(dsl):
+    """Forms of sm_100a: ldmatrix of 8-bit matrices, 256-bit accesses."""
+    i8 = dtype("i8")
+    copies = [
+        Copy(
+            LdMatrix(i8, 2, True, (16, 16), "u8"),
+            memref("i8 smem align<16> ((16,1),1):((1,0),0)"),
+            memref("i8 rmem align<16> ((16,1),1):((1,0),0)"),
+        )
+    ]
+    assert agree(copies, dsl, "sm_100a")["LdMatrix"] == 1
