@@ -6,7 +6,7 @@ They load and store one element at a time and reach no copy verifier. Measured, 
 from __future__ import annotations
 
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
-from layoutcheck.copies.compiler.shared import default_align_bits
+from layoutcheck.copies.compiler.shared import printed_pointer
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.dtypes import DType
@@ -62,10 +62,5 @@ def _store(src: DType, dst: DType) -> Prediction | None:
 
 
 def printed_tensor(view: Memref) -> str:
-    """A tensor as the DSL's Python prints it; a default alignment is left out."""
-    facts = [str(view.dtype), view.space]
-    if view.align_bytes is not None and view.align_bytes * 8 != default_align_bits(view.dtype):
-        facts.append(f"align<{view.align_bytes}>")
-    if view.swizzle is not None and view.swizzle.bits:
-        facts.append(str(view.swizzle))
-    return f"tensor<ptr<{', '.join(facts)}> o {view.layout}>"
+    """A tensor as the DSL's Python prints it."""
+    return f"tensor<{printed_pointer(view)} o {view.layout}>"

@@ -10,9 +10,10 @@ from layoutcheck.copies.compiler.python_layer import (
     through_basic_copy_if,
     through_copy,
 )
-from layoutcheck.copies.compiler.types import check_type
+from layoutcheck.copies.compiler.types import check_pointers, check_type
 from layoutcheck.copies.compiler.verifier import ACCEPTED, modelled_atom, predict_verifier
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
 
 
@@ -21,7 +22,11 @@ def predict(copy: Copy) -> Prediction:
 
     Raises InputError for an op that does not exist, and for a copy that needs an atom and has none.
     """
-    reached = _reached(copy)
+    for operand, view in (("src", copy.src), ("dst", copy.dst), ("pred", copy.pred)):
+        if isinstance(view, OtherOperand):
+            message = f"copies of a {view.name} are not modelled"
+            return Prediction("unknown", message, "unsupported_operand", operand)
+    reached = check_pointers(copy) or _reached(copy)
     if reached is None:
         return ACCEPTED
     return reached if isinstance(reached, Prediction) else predict_verifier(reached)

@@ -46,6 +46,16 @@ def default_align_bits(element: DType) -> int | None:
     return element.bits if element.bits % 8 == 0 else None
 
 
+def printed_pointer(view: Memref) -> str:
+    """A view's pointer as the DSL prints it; a default alignment and an identity swizzle are left out."""
+    facts = [str(view.dtype), view.space]
+    if view.align_bytes is not None and view.align_bytes * 8 != default_align_bits(view.dtype):
+        facts.append(f"align<{view.align_bytes}>")
+    if view.swizzle is not None and view.swizzle.bits:
+        facts.append(str(view.swizzle))
+    return f"ptr<{', '.join(facts)}>"
+
+
 def sub_byte_abort(operand: str, view: Memref) -> Prediction:
     """The death that reading such a pointer's alignment is."""
     message = f"reading the alignment of {operand}, a {view.dtype} pointer without align<>"

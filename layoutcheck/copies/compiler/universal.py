@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
-from layoutcheck.copies.compiler.shared import align_bits, alignment, npow2_sub_byte, vector_abort
+from layoutcheck.copies.compiler.shared import (
+    align_bits,
+    alignment,
+    npow2_sub_byte,
+    printed_pointer,
+    vector_abort,
+)
 from layoutcheck.copies.compiler.vectors import contiguous_run, vectors
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -95,7 +100,8 @@ def auto_elements(copy: Copy) -> int:
 def pointer(atom: UniversalCopy, copy: Copy, need_bits: int) -> Prediction | None:
     """The pointer of the addressed side. The message says S where that side's type is the source's."""
     operand, view = addressed(copy)
-    letter = "S" if printed_type(view) == printed_type(copy.src) else "D"
+    same = (printed_pointer(view), view.layout) == (printed_pointer(copy.src), copy.src.layout)
+    letter = "S" if same else "D"
     return alignment(
         operand,
         view,
@@ -105,12 +111,6 @@ def pointer(atom: UniversalCopy, copy: Copy, need_bits: int) -> Prediction | Non
             f"of atom '{atom}'"
         ),
     )
-
-
-def printed_type(view: Memref) -> tuple[Any, ...]:
-    """What tells two memref types apart: a default alignment and an identity swizzle are not printed."""
-    swizzle = view.swizzle if view.swizzle is not None and view.swizzle.bits else None
-    return view.dtype, view.space, align_bits(view), swizzle, view.layout
 
 
 CHECKS = (space, npow2_sub_byte, element, width, vector)
