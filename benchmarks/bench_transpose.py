@@ -1,10 +1,11 @@
 """Check and time every transpose of kernels/ on the GPU, beside the plain device copy and its peers.
 
-    python -m benchmarks.bench_transpose --out transpose.json [--stages check,variants,sweep,peers]
+    python -m benchmarks.bench_transpose --out transpose.json [--stages check,variants,sweep,pitches,peers]
 
-`check` compares bit for bit (random bit patterns, NaN payloads among them; output poisoned with the complement of the
-right answer, guard zones around it). Timing: CUDA graphs that rotate over buffer sets larger than the L2 together,
-contestants interleaved round by round, medians. GB/s counts bytes read plus bytes written. A table is printed last.
+`check` compares bit for bit (random bit patterns, NaN payloads among them; output poisoned with the
+complement of the right answer, guard zones around it). Timing: CUDA graphs that rotate over buffer sets
+larger than the L2 together, contestants interleaved round by round, medians. GB/s counts bytes read plus
+bytes written. A table is printed last.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ from kernels.transpose.ldmatrix import Lines, build_swizzled
 from kernels.transpose.registers import Plan, build_registers
 from kernels.transpose.tma import build_tma
 
-SIZES = [(n, n) for n in (1024, 2048, 4096, 8192, 16384, 32768)]
+SIZES = [(n, n) for n in (1024, 2048, 3072, 4096, 8192, 16384, 24576, 32768)]
 RECTANGLES = [(4096, 32768), (32768, 4096), (1024, 65536), (65536, 1024), (8192, 28672), (5000, 12344)]
-HINTS = [("plain", "plain"), ("no_allocate", "streaming"), ("plain", "streaming")]
-SWEEP = [(16384, 16384), (32768, 32768), (8192, 8192), (4096, 4096), (2048, 2048), (1024, 1024)]
+HINTS = [("plain", "plain"), ("no_allocate", "streaming")]
+SWEEP = [(n, n) for n in (1024, 2048, 4096, 8192, 16384, 32768)]
 ODD = [(8191, 8193), (16383, 16385)]
 ROTATE_BYTES = 256 << 20
 GUARD = 64
@@ -143,24 +144,25 @@ def check_variants() -> dict[str, Any]:
     m, n = 5 * 64, 3 * 128
     found: dict[str, Any] = {}
     for name, variant in VARIANTS.items():
+        about = {"expected": variant.verdict, "note": variant.note}
         if name == "broken_at_run_time":
-            found[name] = run_in_child()
+            found[name] = {**about, **run_in_child()}
             continue
         dtype = torch.float32 if name == "fp32_elementwise" else torch.bfloat16
         kernel = Compiled(variant.builder())
         try:
             wrong = [wrong_elements(kernel.launch, random_bits(m, n, dtype, p)) for p in (n, n + 64)]
         except Exception as error:
-            found[name] = {"expected": variant.verdict, "rejected": plain(error)}
+            found[name] = {**about, "rejected": plain(error)}
             continue
-        found[name] = {"expected": variant.verdict, "elements": m * n, "wrong_elements": wrong}
+        found[name] = {**about, "elements": m * n, "wrong_elements": wrong}
         if name == "broken_silently":
             found[name]["corrupts_as_predicted"] = corrupts_as_predicted(kernel)
     return found
 
 
 def corrupts_as_predicted(kernel: Compiled) -> bool:
-    """One cp.async puts 8 elements of one row of x side by side in one row of y, where only the first belongs."""
+    """One cp.async puts 8 elements of a row of x side by side in a row of y, where only the first belongs."""
     m, n = 5 * 64, 3 * 128
     x, y = random_bits(m, n), torch.empty((n, m), dtype=torch.bfloat16, device="cuda")
     kernel.launch(x, y)()
@@ -180,12 +182,7 @@ def run_in_child() -> dict[str, Any]:
         for line in (child.stdout + child.stderr).splitlines()
         if "isaligned" in line or "MISALIGNED" in line
     ]
-    expected = VARIANTS["broken_at_run_time"].verdict
-    return {
-        "expected": expected,
-        "exit": child.returncode,
-        "fault": lines[-1][:200] if lines else child.stderr[-400:],
-    }
+    return {"exit": child.returncode, "fault": lines[-1][:200] if lines else child.stderr[-400:]}
 
 
 def fault() -> None:
@@ -203,6 +200,11 @@ def check_shapes(run: Callable[[torch.Tensor, torch.Tensor], Launch]) -> list[di
     ]
     cases += [(m, n, n + 3, m + 5, 1) for m, n in product((64, 129), (72, 1001))]
     cases += [(4096, 4100, 4100, 4096, 0), (4100, 4096, 4096, 4100, 0), (4104, 4096, 4160, 4104, 8)]
+    cases += [
+        (2, 4_200_000, 4_200_000, 2, 0),
+        (8, 4_200_008, 4_200_008, 8, 0),
+        (4_200_008, 8, 8, 4_200_008, 0),
+    ]
     for m, n, pitch, out_pitch, skip in cases:
         x = random_bits(m, n + skip, pitch=pitch + skip)[:, skip:]
         found.append({"m": m, "n": n, "ld": pitch + skip, "ld_out": out_pitch, "skip": skip})
@@ -254,11 +256,12 @@ def capture(launches: list[Launch]) -> torch.cuda.CUDAGraph:
 def time_us(contestants: dict[str, list[Launch]], rounds: int, direct: bool) -> dict[str, list[float]]:
     """Microseconds a launch of each contestant, one sample a round, contestants in random order.
 
-    Each sample follows an untimed launch of the same contestant, which leaves the L2 as a run of its own would:
-    otherwise a kernel pays for the write-back of its predecessor's last 50 MB.
+    Each sample follows an untimed launch of the same contestant, which leaves the L2 as a run of its own
+    would: otherwise a kernel pays for the write-back of its predecessor's last 50 MB.
 
     `direct` launches are queued one by one, for kernels so long that the queue never runs dry; short ones are
-    replayed as a graph. (A graph with one large memcpy node copies at two thirds of the speed of the queued memcpy.)
+    replayed as a graph. (A graph with one large memcpy node copies at two thirds of the speed of the queued
+    memcpy.)
     """
     runs = {
         name: queue(launches) if direct else capture(launches).replay
@@ -433,69 +436,55 @@ def time_peers(m: int, n: int, rounds: int, tune_rounds: int = 5) -> list[dict[s
     return rows_of(time_us(contestants, rounds, 4 * m * n >= DIRECT_BYTES), m, n, {"cuBLAS sgeam": 4})
 
 
+def time_pitches(m: int, n: int, rounds: int) -> list[dict[str, Any]]:
+    """`fastest` where rows are not multiples of 256 bytes: padding of x and of y in elements."""
+    contestants: dict[str, list[Launch]] = {}
+    for pad_x, pad_y in ((0, 0), (8, 0), (64, 0), (128, 0), (0, 8), (0, 64), (0, 128), (64, 64)):
+        x = random_bits(m, n, pitch=n + pad_x)
+        y = torch.empty((n, m + pad_y), dtype=torch.bfloat16, device="cuda")[:, :m]
+        contestants[f"pad x {pad_x}, y {pad_y}"] = [fastest_launch(x, y)]
+    return rows_of(time_us(contestants, rounds, 4 * m * n >= DIRECT_BYTES), m, n, {})
+
+
 # ---- the sweep of candidates
 
 
 def candidates() -> dict[str, Kernel]:
-    """Every plan worth timing: tile shapes by strip height, then cache hints on a square tile."""
-    plans: dict[str, Kernel] = {}
+    """Every plan worth timing."""
     tiles = [(64, 64), (128, 64), (64, 128), (128, 128), (256, 128), (128, 256)]
     exchanges = [Exchange(tile, 0, *hints) for tile, hints in product(tiles, HINTS)]
-    exchanges += [Exchange((128, 128), group, *HINTS[1]) for group in (1, 8, 32)]
-    exchanges += [Exchange((128, 128), 0, *hints, True) for hints in HINTS]
-    plans |= {f"exchange {tuple(p)}": build_exchange(p) for p in exchanges}
-    lines = [
-        ((64, 64), 256),
-        ((64, 64), 128),
-        ((64, 32), 256),
-        ((64, 32), 128),
-        ((128, 64), 256),
-        ((128, 32), 256),
-    ]
-    lines += [((64, 128), 256), ((128, 128), 256), ((128, 128), 512)]
-    plans |= {f"swizzled {p}": build_swizzled(Lines(*p)) for p in lines}
-    shapes = [
-        ((8, 4), (2, 4)),
-        ((8, 4), (1, 4)),
-        ((8, 4), (2, 2)),
-        ((4, 8), (4, 2)),
-        ((4, 8), (2, 2)),
-        ((16, 2), (1, 8)),
-        ((8, 4), (1, 1)),
-        ((8, 4), (1, 2)),
-        ((8, 4), (2, 1)),
-        ((4, 8), (1, 1)),
-        ((4, 8), (2, 1)),
-    ]
-    registers = [Plan(*shape, 0, *hints) for shape, hints in product(shapes, HINTS)]
+    exchanges += [Exchange((128, 128), group) for group in (1, 8, 32)]
+    exchanges += [Exchange((128, 128), resident=threads) for threads in (256, 1024)]
+    plans = {f"exchange {tuple(p)}": build_exchange(p) for p in exchanges}
+    lanes = {
+        (8, 4): [(1, 1), (1, 2), (1, 4), (2, 4)],
+        (4, 8): [(1, 1), (2, 1), (4, 2)],
+        (16, 2): [(1, 2), (1, 8)],
+    }
+    registers = [Plan(a, b, 0, *hints) for a in lanes for b, hints in product(lanes[a], HINTS)]
     plans |= {f"registers {tuple(p)}": build_registers(p) for p in registers}
+    lines = [(64, 32, 128), (64, 64, 128), (64, 64, 256), (128, 64, 256), (128, 128, 512)]
+    plans |= {
+        f"swizzled {(n, m)} {threads}": build_swizzled(Lines((n, m), threads)) for n, m, threads in lines
+    }
     boxes = [(64, 64), (128, 64), (64, 128), (128, 128), (256, 64), (64, 256)]
-    plans |= {f"tma {t} {g}": build_tma(t, g) for t, g in product(boxes, (0, 1))}
-    return plans
+    return plans | {f"tma {tile} {group}": build_tma(tile, group) for tile, group in product(boxes, (0, 1))}
 
 
-def sweep(sizes: list[tuple[int, int]], rounds: int, keep: int = 100) -> list[dict[str, Any]]:
-    """All candidates at the first size, the best `keep` at the others; wrong ones are refused."""
+def sweep(sizes: list[tuple[int, int]], rounds: int) -> list[dict[str, Any]]:
+    """All candidates at all sizes; wrong ones are refused."""
     compiled = {name: Compiled(kernel) for name, kernel in candidates().items()}
     for name, kernel in compiled.items():
-        wrong = [
-            wrong_elements(kernel.launch, random_bits(m, n))
-            for m, n in ((1024, 1536), (1000, 1544))[: 1 + (not name.startswith("swizzled"))]
-        ]
+        shapes = [(1024, 1536)] if name.startswith("swizzled") else [(1024, 1536), (1000, 1544)]
+        wrong = [wrong_elements(kernel.launch, random_bits(m, n)) for m, n in shapes]
         if any(wrong):
             raise AssertionError(f"{name}: {wrong} wrong elements")
     rows: list[dict[str, Any]] = []
-    names = list(compiled)
     for m, n in sizes:
         sets = rotate(m, n, torch.bfloat16)
         contestants = {"copy": [copy_launch(x, y) for x, y in sets]}
-        contestants |= {name: [compiled[name].launch(x, y) for x, y in sets] for name in names}
-        here = rows_of(time_us(contestants, rounds, 4 * m * n >= DIRECT_BYTES), m, n, {})
-        rows += here
-        if len(names) > keep:
-            names = [row["name"] for row in sorted(here, key=lambda r: r["us"]) if row["name"] in compiled][
-                :keep
-            ]
+        contestants |= {name: [kernel.launch(x, y) for x, y in sets] for name, kernel in compiled.items()}
+        rows += rows_of(time_us(contestants, rounds, 4 * m * n >= DIRECT_BYTES), m, n, {})
     return rows
 
 
@@ -519,7 +508,7 @@ def table(rows: list[dict[str, Any]], most: int = 100) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--stages", default="check,variants,sweep,peers")
+    parser.add_argument("--stages", default="check,variants,sweep,pitches,peers")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument(
         "--sizes", help="M,N:M,N:... instead of the standard ones for peers, the first for the sweep"
@@ -549,8 +538,11 @@ def main() -> None:
         printed.append(table(result["variant_times"]))
         save()
     if "sweep" in stages:
-        result["sweep"] = sweep(sizes or SWEEP, args.rounds)
-        printed.append(table(result["sweep"], 40))
+        result["sweep"] = sweep(sizes or SWEEP, min(args.rounds, 15))
+        printed.append(table(result["sweep"], 4))
+        save()
+    if "pitches" in stages:
+        result["pitches"] = time_pitches(16384, 16384, args.rounds)
         save()
     if "peers" in stages:
         result["peers"] = []

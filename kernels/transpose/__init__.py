@@ -70,5 +70,5 @@ VARIANTS = {
     "exchange": Variant(
         build_exchange, "legal", "8x8 blocks turned in registers, traded for whole lines both ways"
     ),
-    "fastest": Variant(build_fastest, "legal", "the winner, exchange, at its best plan"),
+    "fastest": Variant(build_fastest, "legal", "the winner: exchange at its best plan"),
 }

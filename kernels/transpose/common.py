@@ -1,4 +1,4 @@
-"""What the variants share: the tile of the report, the two views that make a transpose a copy, fake arguments."""
+"""What the variants share: the tile of the report, the views that make a transpose a copy, fake arguments."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def tile_grid(xt: cute.Tensor):
 
 @cute.jit
 def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr):
-    """The grid that walks strips of `group` tiles along M (0: all of M) from left to right, tiles along M first.
+    """The grid that walks strips of `group` tiles along M (0: all of M), tiles along M first.
 
-    Block (x, y, z) takes tile (y, x + z * group) of (N, M); the last strip may reach past M. At most 65535 tiles
-    along N.
+    Block (x, y, z) takes tile (y, x + z * group) of (N, M); the last strip may reach past M. At most 65535
+    tiles along N.
     """
     n, m = xt.shape
     tiles_n, tiles_m = (n + tile[0] - 1) // tile[0], (m + tile[1] - 1) // tile[1]
@@ -83,7 +83,8 @@ def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr):
 def store_rows(tile: cute.Tensor, gmem: cute.Tensor, tid: cutlass.Int32, read_bits: cutlass.Constexpr = 128):
     """Write a (N_TILE,M_TILE) shared-memory tile to `gmem` (N_TILE,M_TILE):(ld,1), 16 bytes a thread.
 
-    `read_bits` is the width of the shared-memory reads: 128 where `tile` is M-major as `gmem` is, else one element.
+    `read_bits` is the width of the shared-memory reads: 128 where `tile` is M-major as `gmem` is, else one
+    element.
     """
     dtype = tile.element_type
     vector = 128 // dtype.width

@@ -1,7 +1,8 @@
-"""The load of NVIDIA/cutlass#2320 and its near neighbours: `cp.async` from global (N,M):(1,ld) into shared memory.
+"""The load of NVIDIA/cutlass#2320 and its neighbours: `cp.async` from global (N,M):(1,ld) to shared memory.
 
-The report asks one 16-byte `cp.async` to gather 8 elements that are adjacent in global memory and to scatter them
-64 elements apart in shared memory. No such instruction exists: a transpose cannot happen inside a vector copy.
+The report asks one 16-byte `cp.async` to gather 8 elements that are adjacent in global memory and to scatter
+them 64 elements apart in shared memory. No such instruction exists: a transpose cannot happen inside a vector
+copy.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def transpose_in_load(xt: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy):
 
 @cute.kernel
 def transpose_after_load(xt: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy):
-    """`tiled` carries one tile into N-major shared memory, as in global memory; each thread gathers rows of `y`."""
+    """`tiled` carries one tile into N-major shared memory, as in `x`; each thread gathers rows of `y`."""
     tid, _, _ = cute.arch.thread_idx()
     bm, bn, _ = cute.arch.block_idx()
     tile = cute.make_layout((N_TILE, M_TILE), stride=(1, N_TILE))
@@ -91,7 +92,7 @@ def build_broken_silently() -> Kernel:
 
 
 def build_broken_at_run_time() -> Kernel:
-    """Threads along N only: the base address is aligned and compiles, the next column is 2 bytes on and faults."""
+    """Threads along N only: the base address is aligned, the next column is 2 bytes on and faults."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):

@@ -1,9 +1,9 @@
 """The transpose with whole lines on both sides: 8x8 blocks turned in registers, traded through shared memory.
 
-Threads lie along N for the loads and along M for the stores, so a tile of 128 x 128 reads and writes runs of 256
-bytes. The columns a thread has turned pass through shared memory 16 bytes at a time. A column vector of block row `b`
-goes to row 8*b + j; the XOR of `b` into the 16-byte chunk spreads eight neighbouring blocks over all banks, and the
-chunks of one row, read together, stay a permutation of themselves: no conflict on either side.
+A thread loads one block and stores 8 vectors of 8 others. Blocks are dealt out along N for the loads and
+along M for the stores, so a tile of 128 x 128 reads and writes runs of 256 bytes. In between, vector `j` of a
+block lies in slot `j`, at the block's place along N, XORed with the one along M modulo 8: eight blocks side
+by side along N, written together, lie in different banks, and so do eight along M, read together.
 """
 
 from __future__ import annotations
@@ -17,15 +17,22 @@ from cutlass.cute.nvgpu import CopyR2GOp, CopyUniversalOp
 from kernels.transpose.common import Kernel, fake_args, strips, transpose_view
 from kernels.transpose.registers import BLOCK, STORES, turn_block, turned
 
+SMEM_KIB = 228
+"""Shared memory of an sm_90 multiprocessor; a thread block takes 1 KiB more than it asks for."""
+
 
 class Exchange(NamedTuple):
-    """`tile` elements of a thread block along (N, M), powers of two, 64 at least; the rest as in `registers.Plan`."""
+    """How the grid covers the matrix.
+
+    `tile`: elements of a thread block along (N, M), multiples of 64; `group`: height of a strip in tiles (0:
+    all of M); `load` and `store`: cache hints; `resident`: threads a multiprocessor must have registers for.
+    """
 
     tile: tuple[int, int] = (128, 128)
     group: int = 0
-    load: str = "no_allocate"
-    store: str = "streaming"
-    flat: bool = False
+    load: str = "plain"
+    store: str = "plain"
+    resident: int = 1280
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -37,6 +44,17 @@ class Exchange(NamedTuple):
         """One a block."""
         return self.blocks[0] * self.blocks[1]
 
+    @property
+    def residents(self) -> int:
+        """Thread blocks a multiprocessor must have registers for."""
+        return max(self.resident // self.threads, 1)
+
+    @property
+    def carveout(self) -> int:
+        """The percentage of the unified cache that holds the shared memory of `residents` thread blocks."""
+        kib = 2 * self.tile[0] * self.tile[1] // 1024 + 1
+        return min(-(-100 * self.residents * kib // SMEM_KIB), 100)
+
 
 DEFAULT = Exchange()
 
@@ -47,44 +65,37 @@ def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     tid, _, _ = cute.arch.thread_idx()
     bx, tile_n, bz = cute.arch.block_idx()
     tile_m = bx + bz * plan.group
-    if cutlass.const_expr(plan.flat):
-        tiles_m = (xt.shape[1] + plan.tile[1] - 1) // plan.tile[1]
-        tile_n, tile_m = bx // tiles_m, bx % tiles_m
     n_tile, m_tile = plan.tile
     n_blocks, m_blocks = plan.blocks
     n8, m8 = tid % n_blocks, tid // n_blocks
+    here = (tile_n * n_blocks + n8, tile_m * m_blocks + m8)
     n, m = xt.shape
     dtype = xt.element_type
-    pitch_bits = (m_tile * dtype.width // 8).bit_length() - 1
-    smem = cutlass.memory.SmemAllocator().allocate_tensor(
-        dtype,
-        cute.make_layout((m_tile, n_tile), stride=(1, m_tile)),
-        byte_alignment=1024,
-        swizzle=cute.make_swizzle(3, 4, pitch_bits + 3 - 4),
+    slots = cute.make_layout(
+        (BLOCK, (n_blocks, m_blocks), BLOCK), stride=(1, (BLOCK, BLOCK * n_blocks), BLOCK * plan.threads)
     )
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(dtype, slots, byte_alignment=128)
     if (tile_n + 1) * n_tile <= n and (tile_m + 1) * m_tile <= m:
         wide = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=128)
         write = cute.make_copy_atom(CopyR2GOp(), dtype, num_bits_per_copy=128, **STORES[plan.store])
-        src = cute.local_tile(cute.local_tile(xt, plan.tile, (tile_n, tile_m)), (BLOCK, BLOCK), (n8, m8))
-        cute.copy(wide, turned(src, plan.load), cute.local_tile(smem, (BLOCK, BLOCK), (m8, n8)))
+        given = turned(cute.local_tile(xt, (BLOCK, BLOCK), here), plan.load)
+        cute.copy(wide, given, smem[None, (n8 ^ (m8 % 8), m8), None])
         cute.arch.sync_threads()
-        dst = cute.local_tile(yt, (m_tile, n_tile), (tile_m, tile_n))
-        registers = cute.make_rmem_tensor((BLOCK, BLOCK), dtype)
-        cute.copy(wide, rows_of_thread(smem, tid, plan.blocks), registers)
-        cute.copy(write, registers, rows_of_thread(dst, tid, plan.blocks))
+
+        # Rows first, first + n_blocks, ... of the tile of y: at any time the threads write rows side by side.
+        first, chunk = tid // m_blocks, tid % m_blocks
+        out = cute.local_tile(yt, (m_tile, n_tile), (tile_m, tile_n))
+        vectors = cute.make_layout((BLOCK, m_blocks, n_tile), stride=(1, BLOCK, out.stride[1]))
+        out = cute.make_tensor(out.iterator, vectors)
+        taken = cute.make_rmem_tensor((BLOCK, BLOCK), dtype)
+        for i in cutlass.range_constexpr(BLOCK):
+            row = first + i * n_blocks
+            place = ((row // BLOCK) ^ (chunk % 8), chunk)
+            cute.copy(wide, smem[None, place, row % BLOCK], taken[None, i])
+        for i in cutlass.range_constexpr(BLOCK):
+            cute.copy(write, taken[None, i], out[None, chunk, first + i * n_blocks])
     else:
-        turn_block(xt, yt, tile_n * n_blocks + n8, tile_m * m_blocks + m8, plan.load, plan.store)
-
-
-@cute.jit
-def rows_of_thread(tile: cute.Tensor, tid: cutlass.Int32, blocks: cutlass.Constexpr) -> cute.Tensor:
-    """The 8 vectors a thread moves of `tile` (M,N):(1,pitch): neighbours lie along M, passes `blocks[0]` rows apart."""
-    n_blocks, m_blocks = blocks
-    pitch = tile.stride[1]
-    layout = cute.make_layout(
-        (BLOCK, (m_blocks, n_blocks), BLOCK), stride=(1, (BLOCK, pitch), n_blocks * pitch)
-    )
-    return cute.make_tensor(tile.iterator, layout)[None, tid, None]
+        turn_block(xt, yt, *here, plan.load, plan.store)
 
 
 def build_exchange(plan: Exchange = DEFAULT) -> Kernel:
@@ -93,9 +104,12 @@ def build_exchange(plan: Exchange = DEFAULT) -> Kernel:
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt, yt = transpose_view(x), transpose_view(y)
-        grid = strips(xt, plan.tile, plan.group)
-        if cutlass.const_expr(plan.flat):
-            grid = (grid[0] * grid[1], 1, 1)
-        transpose_tile(xt, yt, plan).launch(grid=grid, block=(plan.threads, 1, 1), stream=stream)
+        transpose_tile(xt, yt, plan).launch(
+            grid=strips(xt, plan.tile, plan.group),
+            block=(plan.threads, 1, 1),
+            min_blocks_per_mp=plan.residents,
+            preferred_smem_carveout=plan.carveout,
+            stream=stream,
+        )
 
     return Kernel(host, fake_args())

@@ -1,4 +1,4 @@
-"""`transpose(x, y)`: the out-of-place BF16 transpose built from the variant that wins, for any M, N and strides."""
+"""`transpose(x, y)`: the out-of-place BF16 transpose built from what wins, for any M, N and strides."""
 
 from __future__ import annotations
 
@@ -11,38 +11,60 @@ from cutlass.cute.runtime import from_dlpack
 from kernels.transpose.common import Kernel
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.narrow import build_narrow
-from kernels.transpose.registers import BLOCK
+from kernels.transpose.registers import BLOCK, Plan, build_registers
 
-PLAN = Exchange()
+SMALL = Plan(lanes=(8, 4), warps=(1, 1), load="no_allocate", store="streaming")
+"""Up to 2048 x 2048: one warp a block, no barrier; the time is a launch and one trip to memory."""
+
+MEDIUM = Exchange(tile=(128, 64), load="no_allocate", store="streaming")
+"""Up to 4096 x 4096: tiles small enough that all fit on the device at once, or nearly."""
+
+LARGE = Exchange(tile=(128, 128))
+"""Beyond: runs of 256 bytes both ways."""
+
+MAX_COLUMNS = 65535 * 64
+"""Columns of x that a grid can cover, 65535 tiles of the narrowest kernel."""
 
 COMPILED: dict[tuple[Any, ...], Any] = {}
 """Launchers by what their code depends on; sizes and strides are arguments."""
 
 
-def build_fastest() -> Kernel:
-    """The kernel for rows of whole 16-byte vectors, the case that matters."""
-    return build_exchange(PLAN)
+def plan_for(m: int, n: int) -> Plan | Exchange:
+    """The plan that wins on an H200 at this size."""
+    return SMALL if m * n <= 2048**2 else MEDIUM if m * n <= 4096**2 else LARGE
+
+
+def build_fastest(plan: Plan | Exchange = LARGE) -> Kernel:
+    """The kernel of `plan`, for rows of whole 16-byte vectors."""
+    return build_registers(plan) if isinstance(plan, Plan) else build_exchange(plan)
 
 
 def transpose(x: Any, y: Any, stream: int = 0) -> None:
     """Write `x` (M,N) transposed to `y` (N,M), two CUDA tensors of one 16-bit type that do not overlap.
 
-    `x` and `y` are anything with `shape`, `stride()`, `data_ptr()` and DLPack, such as torch tensors; `stream` is a
-    `cudaStream_t` as an integer. Every bit pattern is kept.
+    `x` and `y` are torch tensors, or have their `shape`, `dtype`, `stride()`, `data_ptr()`, `element_size()`,
+    slices and DLPack; `stream` is a `cudaStream_t` as an integer. Every bit pattern is kept. Raises
+    ValueError for tensors whose shapes or types do not fit.
     """
     m, n = x.shape
     if tuple(y.shape) != (n, m):
         raise ValueError(f"x is {m} x {n}, so y must be {n} x {m}, not {' x '.join(map(str, y.shape))}")
     if x.element_size() != 2 or x.dtype != y.dtype:
         raise ValueError(f"expected two tensors of one 16-bit type, got {x.dtype} and {y.dtype}")
-    if m == 0 or n == 0:
+    if m == 0:
         return
-    wide = fits_vectors(x) and fits_vectors(y)
-    align_bytes = 2 * BLOCK if wide else 2
+    for start in range(0, n, MAX_COLUMNS):
+        launch(x[:, start : start + MAX_COLUMNS], y[start : start + MAX_COLUMNS], stream)
+
+
+def launch(x: Any, y: Any, stream: int) -> None:
+    """One launch, compiled at its first use."""
+    plan = plan_for(*x.shape) if fits_vectors(x) and fits_vectors(y) else None
+    align_bytes = 2 * BLOCK if plan else 2
     args = (as_cute(x, align_bytes), as_cute(y, align_bytes), CUstream(stream))
-    key = (wide, x.dtype, unit_mode(x), unit_mode(y))
+    key = (plan, x.dtype, unit_mode(x), unit_mode(y))
     if key not in COMPILED:
-        kernel = build_fastest() if wide else build_narrow()
+        kernel = build_fastest(plan) if plan else build_narrow()
         COMPILED[key] = cute.compile(kernel.host, *args)
     COMPILED[key](*args)
 

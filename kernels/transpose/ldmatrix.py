@@ -1,8 +1,9 @@
-"""The transpose in the read: N-major shared memory, `ldmatrix.trans` to registers, 16-byte stores to global memory.
+"""The transpose in the read: N-major shared memory, `ldmatrix.trans` to registers, 16-byte stores.
 
-`ldmatrix.x4.trans` hands lane `l` the elements (n = l/4, m = 2*(l%4) and the next) of four 8x8 matrices. Which rows
-make up a matrix is the caller's choice, lane by lane. With row `m = 8*q + 2*j + e` as row `2*q + e` of matrix `j`,
-lane `l` ends up with the 8 consecutive `m` from `8*(l%4)` on: one 16-byte store, and nothing to shuffle.
+`ldmatrix.x4.trans` hands lane `l` the elements (n = l/4, m = 2*(l%4) and the next) of four 8x8 matrices.
+Which rows make up a matrix is the caller's choice, lane by lane. With row `m = 8*q + 2*j + e` as row `2*q +
+e` of matrix `j`, lane `l` ends up with the 8 consecutive `m` from `8*(l%4)` on: one 16-byte store, and
+nothing to shuffle.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kernels.transpose.common import M_TILE, N_TILE, THREADS, Kernel, fake_args,
 
 
 class Lines(NamedTuple):
-    """`tile` elements of a thread block along (N, M), N 64 at least, M a multiple of 32; `threads` of a block."""
+    """`tile`: elements of a thread block along (N, M), N 64 at least, M a multiple of 32."""
 
     tile: tuple[int, int] = (N_TILE, M_TILE)
     threads: int = THREADS
@@ -28,8 +29,8 @@ class Lines(NamedTuple):
 def transpose_in_ldmatrix(xt: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy, plan: cutlass.Constexpr):
     """One tile: `cp.async` to shared memory in the order of `x`, `ldmatrix.trans`, rows of `y`.
 
-    `swizzled` places the rows of one matrix side by side and XORs their index into the 16-byte chunk, so that the
-    eight rows of a matrix lie in different banks; without it all eight lie in the same four.
+    `swizzled` places the rows of one matrix side by side and XORs their index into the 16-byte chunk, so that
+    the eight rows of a matrix lie in different banks; without it all eight lie in the same four.
     """
     tid, _, _ = cute.arch.thread_idx()
     bm, bn, _ = cute.arch.block_idx()

@@ -1,4 +1,4 @@
-"""The transpose for rows no vector fits: any strides, any alignment, one element an access, coalesced on both sides."""
+"""The transpose for rows no vector fits: any strides and alignment, one element an access, coalesced."""
 
 from __future__ import annotations
 

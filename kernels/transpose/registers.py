@@ -1,8 +1,9 @@
-"""The transpose without shared memory: each thread turns an 8x8 block of 16-bit elements around in its registers.
+"""The transpose without shared memory: each thread turns an 8x8 block of 16-bit elements in its registers.
 
-Eight 16-byte loads of eight rows, 32 byte permutes, eight 16-byte stores of eight columns: between 32-bit registers
-a transpose is only a renaming, so one permute is left for each pair of rows and pair of columns. No barrier, no bank.
-The lanes of a warp lie `lanes` = (along N, along M): (8, 4) reads whole 128-byte lines and writes halves of lines.
+Eight 16-byte loads of eight rows, 32 byte permutes, eight 16-byte stores of eight columns: between 32-bit
+registers a transpose is only a renaming, so one permute is left for each pair of rows and pair of columns. No
+barrier, no bank. The lanes of a warp lie `lanes` = (along N, along M): (8, 4) reads whole 128-byte lines and
+writes halves of lines.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ STORES = {
 class Plan(NamedTuple):
     """How the grid covers the matrix.
 
-    `lanes` and `warps` (along N, along M) shape a thread block, `group` is the height of a strip in blocks (0: all
-    of M), `load` and `store` name the cache hints.
+    `lanes` and `warps` (along N, along M) shape a thread block, `group` is the height of a strip in blocks
+    (0: all of M), `load` and `store` name the cache hints.
     """
 
     lanes: tuple[int, int] = (8, 4)
@@ -104,11 +105,16 @@ def turn_block(
 @cute.jit
 def turned(src: cute.Tensor, load: cutlass.Constexpr) -> cute.Tensor:
     """`src` (8,8):(1,ld), read row by row into registers, as (8,8):(1,8) of its columns."""
-    dtype = src.element_type
-    read = cute.make_copy_atom(CopyG2ROp(), dtype, num_bits_per_copy=128, **LOADS[load])
-    rows = cute.make_rmem_tensor((BLOCK, BLOCK), dtype)
-    columns = cute.make_rmem_tensor((BLOCK, BLOCK), dtype)
+    read = cute.make_copy_atom(CopyG2ROp(), src.element_type, num_bits_per_copy=128, **LOADS[load])
+    rows = cute.make_rmem_tensor((BLOCK, BLOCK), src.element_type)
     cute.copy(read, src, rows)
+    return turned_registers(rows)
+
+
+@cute.jit
+def turned_registers(rows: cute.Tensor) -> cute.Tensor:
+    """The columns of an 8x8 block whose rows are given: 32 byte permutes."""
+    columns = cute.make_rmem_tensor((BLOCK, BLOCK), rows.element_type)
     for i in cutlass.range_constexpr(BLOCK):
         for j in cutlass.range_constexpr(BLOCK):
             columns[j, i] = rows[i, j]

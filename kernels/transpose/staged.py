@@ -1,4 +1,4 @@
-"""The report's third strategy: through registers, 16-byte loads from global, element-wise stores to shared memory."""
+"""The report's third strategy: 16-byte loads to registers, element-wise stores to shared memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kernels.transpose.common import (
 
 @cute.kernel
 def staged(xt: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy):
-    """`tiled` reads one tile into registers; each element then goes to its own place in K-major shared memory."""
+    """`tiled` reads one tile into registers; each element then goes to its place in K-major shared memory."""
     tid, _, _ = cute.arch.thread_idx()
     bm, bn, _ = cute.arch.block_idx()
     tile = cute.make_layout((N_TILE, M_TILE), stride=(M_TILE, 1))

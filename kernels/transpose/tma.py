@@ -1,7 +1,8 @@
 """The Hopper transpose: TMA in, `ldmatrix.trans` and `stmatrix` between two swizzled tiles, TMA out.
 
-Both tiles have 128-byte rows and the 128-byte swizzle, so the eight 16-byte rows of a matrix lie in different banks on
-either side. The bulk copies clip at the edges of the tensors: any M and N whose rows are multiples of 16 bytes.
+Both tiles have 128-byte rows and the 128-byte swizzle, so the eight 16-byte rows of a matrix lie in different
+banks on either side. The bulk copies clip at the edges of the tensors: any M and N whose rows are multiples
+of 16 bytes.
 """
 
 from __future__ import annotations
