@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
@@ -24,6 +24,14 @@ class Tiling:
     dst: Memref
     block_threads: int | None = None
 
+    def side(self, side: str) -> Memref:
+        """The whole tile of "src" or "dst"."""
+        return self.src if side == "src" else self.dst
+
+    def with_side(self, side: str, memref: Memref) -> Tiling:
+        """The same tiling of another source or destination tile."""
+        return replace(self, src=memref) if side == "src" else replace(self, dst=memref)
+
 
 @dataclass(frozen=True, slots=True)
 class Copy:
@@ -44,3 +52,11 @@ class Copy:
     op: str = "copy"
     arch: str = "sm_90a"
     evict_priority: bool = False  # autovec_copy(l1c_evict_priority=...), which picks other atoms
+
+    def side(self, side: str) -> Memref:
+        """The operand "src" or "dst", as `cute.copy` sees it."""
+        return self.src if side == "src" else self.dst
+
+    def with_side(self, side: str, memref: Memref) -> Copy:
+        """The same copy with another source or destination view."""
+        return replace(self, src=memref) if side == "src" else replace(self, dst=memref)

@@ -187,8 +187,8 @@ def pred_offsets(layout: Layout, index: IntArray, rest: int) -> IntArray:
 def _matrix_intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) -> Intent:
     """Element i of lane t of the destination comes from the source element that names the same bits."""
     src_bits, dst_bits = copy.src.dtype.bits, copy.dst.dtype.bits
-    if src_bits % 8 or dst_bits % 8:
-        raise InputError("matrix copies of elements narrower than a byte are not modelled")
+    if src_bits % 8 or dst_bits % 8 or max(src_bits, dst_bits) > 32:
+        raise InputError("matrix copies of elements that are no part of a 32-bit register are not modelled")
     form = traits(atom)
     src_atom, dst_atom = atom_part(copy.src.layout), atom_part(copy.dst.layout)
     wanted = size(form.dst[1])

@@ -66,8 +66,9 @@ def thread_value(tile: Layout, fast: int, vector: int, threads: int) -> tuple[La
     Neighbouring threads take neighbouring vectors, so that a warp's accesses coalesce. None where the
     threads do not divide the tile.
     """
-    extents = [inttuple.product(mode.shape) for mode in tile.modes]
-    if any(isinstance(extent, Dynamic) for extent in extents) or extents[fast] % vector:
+    sizes = [inttuple.product(mode.shape) for mode in tile.modes]
+    extents = [size for size in sizes if not isinstance(size, Dynamic)]
+    if len(extents) != len(sizes) or extents[fast] % vector:
         return None
     shape, stride = [1] * len(extents), [0] * len(extents)
     left, step = threads, 1

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
 from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.fixes import code
@@ -23,7 +21,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
     if not isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)) or not copy.atom.width_bits:
         return
     side = "dst" if copy.dst.space in ("smem", "rmem") else "src"
-    own: Memref = getattr(copy, side)
+    own = copy.side(side)
     if own.space not in ("smem", "rmem"):
         return  # both sides are somebody else's memory
     if copy.tiling is None:
@@ -33,11 +31,11 @@ def propose(facts: Facts) -> Iterator[Draft]:
 
 
 def _view(copy: Copy, side: str) -> Iterator[Draft]:
-    own, other = (copy.dst, copy.src) if side == "dst" else (copy.src, copy.dst)
+    own, other = copy.side(side), copy.side(_OTHER[side])
     layout = compact_like(other.layout, own.layout.shape)
     if layout is None or layout == own.layout:
         return
-    repaired = replace(copy, **{side: own.with_layout(layout)})
+    repaired = copy.with_side(side, own.with_layout(layout))
     yield Draft(
         STRATEGY,
         f"give the {_NAMES[side]} the other side's layout {layout}",
@@ -49,7 +47,7 @@ def _view(copy: Copy, side: str) -> Iterator[Draft]:
 def _tile(copy: Copy, side: str) -> Iterator[Draft]:
     tiling = copy.tiling
     assert tiling is not None and isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy))
-    own, other = (tiling.dst, tiling.src) if side == "dst" else (tiling.src, tiling.dst)
+    own, other = tiling.side(side), tiling.side(_OTHER[side])
     layout = compact_like(other.layout)
     fast = contiguous_mode(other.layout)
     threads = tiling.block_threads or threads_of(tiling.tiled)

@@ -79,9 +79,7 @@ def _widen(copy: Copy) -> Iterator[Draft]:
     )
     note = "the tensor itself must be FP32 in global and shared memory: twice the bytes"
     if copy.tiling is None:
-        repaired = replace(
-            copy, atom=atom, src=_one_by_one(copy.src, wide), dst=_one_by_one(copy.dst, wide), pred=None
-        )
+        repaired = replace(copy, atom=atom, src=_one_by_one(copy.src, wide), dst=_one_by_one(copy.dst, wide))
         views = f"# views of one element an atom: {repaired.src.layout} -> {repaired.dst.layout}\n"
         yield Draft(STRATEGY, title, f"{views}atom = {code.atom_code(atom)}", (repaired,), note)
         return

@@ -11,6 +11,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.dtypes import dtype
 from layoutcheck.rules.facts import Facts
 
 STRATEGY = "regroup"
@@ -28,7 +29,10 @@ def propose(facts: Facts) -> Iterator[Draft]:
     else:
         return
     for title, rebuild in (
-        (f"one vector of {vector} elements in mode 0, the rest behind it", _one_vector),
+        (
+            f"mode 0 becomes one atom's {vector} element{'s' if vector > 1 else ''} and what is left",
+            _one_vector,
+        ),
         ("V flattened: its inner modes become rest modes", _flattened),
     ):
         src, dst = rebuild(copy.src, vector), rebuild(copy.dst, vector)
@@ -68,27 +72,40 @@ def _merged(pairs: list[tuple[int, object]]) -> list[tuple[int, object]]:
 
 def _one_vector(view: Memref, vector: int) -> Memref | None:
     """The view as ((vector, count), rest...): V's own leaves merged and split after one vector."""
+    if vector == 1:
+        first = view.layout[0]
+        if type(first.shape) is tuple and len(first.shape) == 2:
+            return view
+        modes = view.layout.modes[1:]
+        return view.with_layout(
+            Layout(
+                ((1, first.shape), *(mode.shape for mode in modes)),
+                ((0, first.stride), *(mode.stride for mode in modes)),
+            )
+        )
     v = _merged(_leaves(view.layout[0]))
     rest = view.layout.modes[1:]
     if not v or v[0][1] != 1 or v[0][0] % vector:
-        if v and v[0] == (vector, 1):
-            pass
-        else:
-            # The vector may run on into the rest modes: (4,2):(1,4) is one run of 8.
-            everything = _merged(_leaves(view.layout))
-            if not everything or everything[0][1] != 1 or everything[0][0] % vector:
-                return None
-            v, rest = everything, ()
+        # The vector may run on into the rest modes: (4,2):(1,4) is one run of 8.
+        v, rest = _merged(_leaves(view.layout)), ()
+        if not v or v[0][1] != 1 or v[0][0] % vector:
+            return None
     run, more = v[0][0], v[1:]
     tail = [(run // vector, vector), *more] if run > vector else more
-    shape = tuple(extent for extent, _ in tail) or 1
-    stride = tuple(step for _, step in tail) or 0
-    if len(tail) == 1:
-        shape, stride = tail[0]  # type: ignore[assignment]
+    shape, stride = _tree(tail)
     layout = Layout(
         ((vector, shape), *(mode.shape for mode in rest)), ((1, stride), *(mode.stride for mode in rest))
     )
     return view.with_layout(layout)
+
+
+def _tree(pairs: list[tuple[int, object]]) -> tuple[object, object]:
+    """The pairs as a shape and a stride: 1:0 for none, a leaf for one."""
+    if not pairs:
+        return 1, 0
+    if len(pairs) == 1:
+        return pairs[0]
+    return tuple(extent for extent, _ in pairs), tuple(stride for _, stride in pairs)
 
 
 def _flattened(view: Memref, vector: int) -> Memref | None:
@@ -109,6 +126,4 @@ def _predicate(pred: Memref, src: Memref) -> Memref | None:
     if type(v.shape) is not tuple or len(v.shape) != 2:
         return None
     shape = (v.shape[1], *(mode.shape for mode in src.layout.modes[1:]))
-    from layoutcheck.machine.dtypes import dtype
-
     return Memref(dtype("i8"), "rmem", Layout(shape), 32)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
@@ -25,8 +23,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
         return
     side = "dst" if isinstance(atom, LdMatrix) else "src"
     smem_side = "src" if side == "dst" else "dst"
-    registers: Memref = getattr(copy, side)
-    smem: Memref = getattr(copy, smem_side)
+    registers, smem = copy.side(side), copy.side(smem_side)
     row = 128 // smem.dtype.bits
     fixed_smem = smem.with_layout(_first(smem.layout, row), max(16, smem.proved_align_bytes))
     values = atom.num_matrices * _REGISTER_BITS // registers.dtype.bits
@@ -36,9 +33,8 @@ def propose(facts: Facts) -> Iterator[Draft]:
         f"fragment = cute.make_rmem_tensor({code.layout_code(_first(registers.layout, values))}, "
         f"{code.dtype_code(registers.dtype)})",
         (
-            replace(
-                copy,
-                **{side: registers.with_layout(_first(registers.layout, values)), smem_side: fixed_smem},
+            copy.with_side(side, registers.with_layout(_first(registers.layout, values))).with_side(
+                smem_side, fixed_smem
             ),
         ),
     )

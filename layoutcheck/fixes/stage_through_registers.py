@@ -27,7 +27,8 @@ def propose(facts: Facts) -> Iterator[Draft]:
     element = copy.src.dtype.bits
     for load_bits in _widths(copy.atom.width_bits or 128, element):
         for store_bits in _widths(copy.atom.width_bits or 128, element):
-            if load_bits != store_bits:  # equal widths meet the same obstacle as the copy itself
+            # Equal widths meet the copy's own obstacle, unless that was cp.async's minimum of 32 bits.
+            if load_bits != store_bits or (isinstance(copy.atom, CpAsync) and load_bits == element):
                 yield from _stage(copy, load_bits, store_bits)
 
 

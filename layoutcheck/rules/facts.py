@@ -117,14 +117,11 @@ class Facts:
 
     def view(self, side: str) -> Memref:
         """The operand as `cute.copy` sees it."""
-        memref: Memref = getattr(self.copy, side)
-        return memref
+        return self.copy.side(side)
 
     def whole(self, side: str) -> Memref:
         """The tensor that the view was partitioned from; the view itself where it was not."""
-        if self.copy.tiling is None:
-            return self.view(side)
-        return self.copy.tiling.src if side == "src" else self.copy.tiling.dst
+        return self.copy.side(side) if self.copy.tiling is None else self.copy.tiling.side(side)
 
 
 def plain(evidence: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,6 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.difference import compare
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.intent import intent
-from layoutcheck.copies.memref import Memref
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
@@ -53,7 +52,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         swizzle = memref.swizzle
         if swizzle is None or swizzle.bits == 0:
             continue
-        plain = replace(trial.witness, **{side: replace(memref_of(trial.witness, side), swizzle=None)})
+        plain = _without(trial.witness, side)
         if not _clean(plain, facts, side, trial.src_base, trial.dst_base):
             continue  # wrong without the swizzle too: another rule's business
         cause = _cause(facts, side, swizzle)
@@ -83,31 +82,20 @@ def _cause(facts: Facts, side: str, swizzle: Swizzle) -> str:
     )
 
 
-def memref_of(copy: Copy, side: str) -> Memref:
-    """The operand of a copy."""
-    memref: Memref = getattr(copy, side)
-    return memref
+def _without(copy: Copy, side: str) -> Copy:
+    """The copy with no swizzle on one side."""
+    plain = copy.with_side(side, replace(copy.side(side), swizzle=None))
+    if plain.tiling is None:
+        return plain
+    whole = replace(plain.tiling.side(side), swizzle=None)
+    return replace(plain, tiling=plain.tiling.with_side(side, whole))
 
 
 def _clean(plain: Copy, facts: Facts, side: str, src_base: int, dst_base: int) -> bool:
     """Whether the same copy without the swizzle does what its layouts say."""
-    typed = replace(facts.copy, **{side: replace(memref_of(facts.copy, side), swizzle=None)})
-    if plain.tiling is not None:
-        tiles = {side: replace(memref_of_tiling(plain, side), swizzle=None)}
-        plain = replace(plain, tiling=replace(plain.tiling, **tiles))
-        assert typed.tiling is not None
-        typed = replace(
-            typed, tiling=replace(typed.tiling, **{side: replace(facts.whole(side), swizzle=None)})
-        )
     asked = intent(plain, src_base, dst_base)
-    done = execution(typed, src_base, dst_base, plain)
+    done = execution(_without(facts.copy, side), src_base, dst_base, plain)
     return compare(asked, done, plain, src_base, dst_base).clean
-
-
-def memref_of_tiling(copy: Copy, side: str) -> Memref:
-    """The whole tile of a side."""
-    assert copy.tiling is not None
-    return copy.tiling.src if side == "src" else copy.tiling.dst
 
 
 RULE = make_rule(

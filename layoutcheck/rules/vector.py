@@ -9,7 +9,6 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
 
 SIDES = ("src", "dst")
@@ -75,7 +74,7 @@ def vector_sides(copy: Copy) -> tuple[str, ...]:
 
 def find_break(copy: Copy, side: str, count: int | None = None) -> Break | None:
     """The first place where the vector's elements stop being adjacent on `side`; None if they never do."""
-    memref: Memref = getattr(copy, side)
+    memref = copy.side(side)
     n = elements(copy) if count is None else count
     run = 1
     for path, extent, stride in leaves(memref.layout):
@@ -109,7 +108,7 @@ def _break(
 ) -> Break:
     """The break in the user's own tensor where the view was partitioned from one, else in the view."""
     if copy.tiling is not None:
-        whole = (copy.tiling.src if side == "src" else copy.tiling.dst).layout
+        whole = copy.tiling.side(side).layout
         for whole_path, whole_extent, whole_stride in leaves(whole):
             if whole_stride == stride and whole_extent != 1:
                 return Break(side, whole, whole_path, whole_extent, stride, run, run, True)
@@ -118,7 +117,7 @@ def _break(
 
 def describe(found: Break, copy: Copy) -> str:
     """One clause: `mode 0 of the destination ... has stride 64: its neighbours are 128 B apart; one 16 B ...`."""
-    memref: Memref = getattr(copy, found.side)
+    memref = copy.side(found.side)
     n = elements(copy)
     where = f"{found.mode_text} of the {NAMES[found.side]} {found.layout}"
     need = f"one {width_bits(copy) // 8} B instruction takes {n} adjacent elements"
@@ -144,7 +143,7 @@ def atom_v(copy: Copy, side: str) -> int | None:
 
     Universal and register copies walk all of V in vectors, whatever its nesting.
     """
-    memref: Memref = getattr(copy, side)
+    memref = copy.side(side)
     v = inttuple.mode(memref.layout.shape, 0)
     walks = isinstance(copy.atom, (UniversalCopy, RegisterCopy))
     part = v[0] if type(v) is tuple and len(v) == 2 and not walks else v

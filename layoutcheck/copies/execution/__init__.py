@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from layoutcheck.copies.compiler.types import default_width
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.autovec import plan_autovec, plan_elements
 from layoutcheck.copies.execution.cp_async import plan_cp_async
@@ -42,7 +43,8 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
     compiler fails after accepting.
     """
     witness = copy if witness is None else witness
-    atom = copy.atom
+    # A width of 0 is one element, where it is not the universal copy's "auto" (measured, DSL 4.8.1).
+    atom = None if copy.atom is None else default_width(copy.atom)
     threads = copy.tiling.block_threads if copy.tiling else None
     if isinstance(atom, (LdMatrix, StMatrix)):
         return execute_matrix(copy, witness, atom, src_base, dst_base, threads)

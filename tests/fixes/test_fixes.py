@@ -1,0 +1,75 @@
+"""The strategies of the original report, by name, and what every fix must be."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.check import check
+from layoutcheck.fixes import propose
+from tests.holes import HOLES
+
+REPORT = {
+    "src": "(128,64):(1,128)",
+    "dst": "(128,64):(64,1)",
+    "atom": "cp.async",
+    "bits": 128,
+    "dtype": "bf16",
+    "thr": "(16,16):(16,1)",
+    "val": "(8,1)",
+}
+
+
+def test_the_report_gets_its_three_strategies_and_the_one_that_beats_them() -> None:
+    report = lc.check(**REPORT)
+    by_name = {fix.strategy: fix for fix in report.fixes}
+    assert {"match-layout", "narrow-copy", "stage-through-registers", "transpose-in-ldmatrix"} <= set(by_name)
+    assert report.fixes[0].strategy == "match-layout"
+    narrow = by_name["narrow-copy"].copies[0]
+    assert (str(narrow.atom.dtype), narrow.atom.width_bits) == ("f32", 32)
+    load, store = by_name["stage-through-registers"].copies
+    assert (load.atom.width_bits, store.atom.width_bits) == (128, 16)
+    assert by_name["transpose-in-ldmatrix"].copies[1].atom.transpose
+
+
+def test_the_missing_promise_is_named_exactly() -> None:
+    report = lc.check(
+        '!cute.memref<f32, gmem, "((4,1),4):((1,0),?)">',
+        '!cute.memref<f32, smem, align<16>, "((4,1),4):((1,0),4)">',
+        "universal",
+        bits=128,
+    )
+    [promise] = [fix for fix in report.fixes if fix.strategy == "promise-alignment"]
+    assert "assumed_align=16" in promise.code
+    assert "divby=4" in promise.code
+    assert "mode 1 of the source" in promise.code
+
+
+@pytest.mark.parametrize("name", HOLES)
+def test_a_fix_is_right_has_code_and_a_cost(name: str) -> None:
+    report = check(HOLES[name][0])
+    fixes, obstacle = propose(report)
+    assert bool(fixes) != bool(obstacle)
+    for fix in fixes:
+        assert fix.verdict in ("legal", "slow")
+        assert all(check(copy).verdict in ("legal", "slow") for copy in fix.copies)
+        assert fix.predicted["instructions_per_thread"] >= 1
+        ast.parse(fix.code)
+
+
+def test_a_legal_copy_needs_none() -> None:
+    report = check(HOLES["h01"][1])
+    assert propose(report) == ((), None)
+
+
+def test_where_nothing_helps_the_report_says_what_stands_in_the_way() -> None:
+    report = lc.check(
+        '!cute.memref<f32, gmem, align<16>, "(4,3):(1,4)">',
+        '!cute.memref<f32, smem, align<16>, "(2,3):(1,2)">',
+        "universal",
+        bits=128,
+    )
+    assert report.fixes == ()
+    assert report.obstacle
