@@ -42,8 +42,10 @@ from layoutcheck.algebra.notation import (
     parse_any_layout,
     parse_layout,
     parse_swizzle,
+    parse_tile,
     parse_tiler,
     parse_tree,
+    print_tile,
     print_tiler,
 )
 from layoutcheck.algebra.product import (
@@ -103,9 +105,11 @@ __all__ = [
     "parse_any_layout",
     "parse_layout",
     "parse_swizzle",
+    "parse_tile",
     "parse_tiler",
     "parse_tree",
     "prepend",
+    "print_tile",
     "print_tiler",
     "raked_product",
     "rank",

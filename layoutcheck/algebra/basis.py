@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutcheck.algebra.integers import Int, mul
+from layoutcheck.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,10 @@ class Basis:
 
     value: Int
     path: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.path or min(self.path) < 0:
+            raise InputError(f"a basis stride steps along a mode 0, 1, .., not along {self.path}")
 
     def __str__(self) -> str:
         return "@".join([str(self.value), *map(str, reversed(self.path))])
@@ -31,7 +36,7 @@ class Basis:
 
 
 def basis_of(shape: Any, path: tuple[int, ...] = ()) -> Any:
-    """The tree of unit basis strides congruent to `shape`: the stride of its identity layout."""
+    """The unit basis strides congruent to `shape`, its identity layout's; of a lone integer simply 1."""
     if type(shape) is tuple:
         return tuple(basis_of(s, (*path, i)) for i, s in enumerate(shape))
-    return Basis(1, path)
+    return Basis(1, path) if path else 1

@@ -102,7 +102,7 @@ class _Left:
         else:
             self.shape, self.stride = [a.shape], [a.stride]
         self.unmerged = self.shape, self.stride
-        if len(self.shape) > 1 and isinstance(self.shape[-1], Dynamic):
+        if strict and len(self.shape) > 1 and isinstance(self.shape[-1], Dynamic):
             self.absorb()
         self.steps: list[int] = []
         self.begins: list[int] | None = None  # P_r; None where A has run-time extents before its last
@@ -140,9 +140,9 @@ class _Left:
             return self.at[d.path].mode(s, d.value)
         if d == 0:
             return s, 0
-        if len(self.shape) == 1:
+        if len(self.shape) == 1 and s != 1:
             return s, times(d, self.stride[0])
-        if self.begins is None or not self.strict or type(s) is not int or type(d) is not int:
+        if s == 1 or self.begins is None or not self.strict or type(s) is not int or type(d) is not int:
             return self.trusting(s, d)
         if d < 0:  # A(-i) = -A(i)
             shapes, strides = self.exact(s, -d, len(self.begins))
@@ -154,12 +154,10 @@ class _Left:
         return tuple(shapes), tuple(strides)
 
     def exact(self, s: int, d: int, direction: int) -> tuple[list[Any], list[Any]]:
-        """The modes of A o s:d for static s and d > 0; `direction` is where its steps are added up."""
+        """The modes of A o s:d for static s > 1 and d > 0; `direction` is where its steps are added up."""
         begins = self.begins
         assert begins is not None
         last = len(begins) - 1
-        if s == 1:
-            return [1], [times(-(-d // begins[last]), self.stride[last])]
         r = bisect_right(begins, d) - 1
         k, off = divmod(d, begins[r])
         if off:
@@ -208,8 +206,8 @@ class _Left:
         for r in range(last):
             extent = lengths[r]
             if type(extent) is int and type(d) is int and extent % d and d % extent:
-                fits = type(s) is int and (s - 1) * d < extent
-                if not fits if self.strict else mul(sign, d) > extent:
+                fits = type(s) is int and (s - 1) * d < extent if self.strict else sign * d < extent
+                if not fits:
                     raise self.refuse(
                         *whole, f"stride divisibility fails in mode {r} {self.of_a()}: its extent {extent} "
                         f"and the stride {d} that reaches it do not divide one another",

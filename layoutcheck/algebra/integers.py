@@ -13,6 +13,8 @@ import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from layoutcheck.errors import InputError
+
 
 @dataclass(frozen=True, slots=True)
 class Dynamic:
@@ -23,9 +25,9 @@ class Dynamic:
 
     def __post_init__(self) -> None:
         if self.divisor < 1:
-            raise ValueError(f"a dynamic integer's divisor is at least 1, not {self.divisor}")
+            raise InputError(f"a dynamic integer's divisor is at least 1, not {self.divisor}")
         if self.bits not in (32, 64):
-            raise ValueError(f"a dynamic integer has 32 or 64 bits, not {self.bits}")
+            raise InputError(f"a dynamic integer has 32 or 64 bits, not {self.bits}")
 
     def __str__(self) -> str:
         facts = ["i64"] if self.bits == 64 else []
@@ -95,7 +97,10 @@ def floor_div(a: Int, b: Int) -> Int:
 
 
 def ceil_div(a: Int, b: Int) -> Int:
-    """ceil(a / b); a dynamic one forgets its divisor, as in the DSL. Raises ZeroDivisionError for a static zero `b`."""
+    """ceil(a / b); a dynamic one forgets its divisor, as in the DSL.
+
+    Raises ZeroDivisionError for a static zero `b`.
+    """
     if isinstance(a, Dynamic) or isinstance(b, Dynamic):
         if b == 1 or a == 0:
             return a

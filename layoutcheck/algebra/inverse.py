@@ -106,9 +106,7 @@ def _left(a: Layout, modes: list[_Mode], strict: bool) -> _Modes:
                 f"no left inverse of {a}: the stride of its mode {s}:{d} is no multiple of {unit}"
             )
         if d < reached and strict:
-            raise InputError(
-                f"no left inverse of {a}: its mode {s}:{d} begins below {reached}"
-            )
+            raise InputError(f"no left inverse of {a}: its mode {s}:{d} begins below {reached}")
         shapes.append(n)
         strides.append(step)
         unit, reached, extent = d, d * s, s

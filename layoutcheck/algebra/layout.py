@@ -16,6 +16,8 @@ from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic, Int, add, floor_div, mod, mul
 from layoutcheck.errors import InputError
 
+MAX_DEPTH = 32  # nesting no real layout comes near; keeps recursion bounded on hostile input
+
 
 class Layout:
     """`shape:stride`. Without a stride: the compact column-major one (first mode fastest)."""
@@ -26,8 +28,8 @@ class Layout:
     stride: Any
 
     def __init__(self, shape: Any, stride: Any = None) -> None:
-        """Raises InputError where a shape leaf is not positive or shape and stride are not congruent."""
-        for leaf in inttuple.flatten(shape):
+        """Raises InputError where an extent is not positive, and where shape and stride do not match."""
+        for leaf in _leaves(shape):
             if isinstance(leaf, Dynamic):
                 continue
             if type(leaf) is not int:
@@ -36,11 +38,15 @@ class Layout:
                 raise InputError(f"every extent of a shape is at least 1, not {leaf}")
         if stride is None:
             stride = compact_col_major(shape)
-        elif not inttuple.congruent(shape, stride):
-            raise InputError(
-                f"shape {text(shape)} and stride {text(stride)} do not match",
-                expected="the same nesting in both",
-            )
+        else:
+            for leaf in _leaves(stride):
+                if type(leaf) is not int and not isinstance(leaf, (Dynamic, Basis)):
+                    raise InputError(f"a stride is made of integers, not {type(leaf).__name__} {leaf!r}")
+            if not inttuple.congruent(shape, stride):
+                raise InputError(
+                    f"shape {text(shape)} and stride {text(stride)} do not match",
+                    expected="the same nesting in both",
+                )
         object.__setattr__(self, "shape", shape)
         object.__setattr__(self, "stride", stride)
 
@@ -90,6 +96,16 @@ class Layout:
     def is_static(self) -> bool:
         """Whether no extent and no stride is a run-time value."""
         return all(map(_static_leaf, inttuple.flatten((self.shape, self.stride))))
+
+
+def _leaves(t: Any) -> tuple[Any, ...]:
+    """The leaves of a tree that may be anything; InputError where it is nested deeper than `MAX_DEPTH`."""
+    level = [t]
+    for _ in range(MAX_DEPTH + 1):
+        level = [a for inner in level if type(inner) is tuple for a in inner]
+        if not level:
+            return inttuple.flatten(t)
+    raise InputError(f"nested more than {MAX_DEPTH} deep")
 
 
 # The slots' own setters: they pass by the __setattr__ that keeps layouts immutable, and are the fastest way.

@@ -23,7 +23,7 @@ def make_identity_layout(shape: Any) -> Layout:
     >>> print(make_identity_layout((2, (3, 4))))
     (2,(3,4)):(1@0,(1@0@1,1@1@1))
     """
-    return Layout(shape, basis_of(shape) if type(shape) is tuple else 1)
+    return Layout(shape, basis_of(shape))
 
 
 def get(a: Layout, path: tuple[int, ...]) -> Layout:

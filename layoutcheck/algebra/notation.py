@@ -15,11 +15,10 @@ from typing import Any
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import congruent
-from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.layout import MAX_DEPTH, Layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.errors import InputError
 
-MAX_DEPTH = 32  # nesting no real layout comes near; keeps recursion bounded on hostile input
 MAX_LEAVES = 4096
 MAX_DIGITS = 19  # every 64-bit integer
 
@@ -123,6 +122,21 @@ def parse_tiler(text: str) -> tuple[Layout, ...]:
     return tiler
 
 
+def parse_tile(text: str) -> Any:
+    """Any tiler that the operations take: `[4:1;_;[2:1;2:2]]` (`_` is None), or a shape `(16,(8,8))`."""
+    scan = Scanner(text)
+    tile = _read_tile(scan, 0) if scan.peek("[") else read_tree(scan, "a tiler", strides=False)
+    scan.finish("the tiler")
+    return tile
+
+
+def print_tile(tile: Any) -> str:
+    """A nested tiler as the DSL prints it."""
+    if type(tile) is tuple:
+        return f"[{';'.join(map(print_tile, tile))}]"
+    return "_" if tile is None else str(tile)
+
+
 def print_tiler(tiler: tuple[Layout, ...]) -> str:
     """A tiler as the DSL prints it."""
     return f"[{';'.join(map(str, tiler))}]"
@@ -130,13 +144,17 @@ def print_tiler(tiler: tuple[Layout, ...]) -> str:
 
 def read_any_layout(scan: Scanner) -> Layout | ComposedLayout:
     """A layout or composed layout at the scanner's place."""
-    if not scan.peek("S"):
-        return read_layout(scan)
-    swizzle = read_swizzle(scan)
-    scan.expect("o", "'o' and the offset of a composed layout")
+    inner: Swizzle | Layout
+    if scan.peek("S"):
+        inner = read_swizzle(scan)
+        scan.expect("o", "'o' and the offset of a composed layout")
+    else:
+        inner = read_layout(scan)
+        if not scan.accept("o"):
+            return inner
     offset = read_tree(scan, "the offset of a composed layout")
     scan.expect("o", "'o' and the outer layout of a composed layout")
-    return ComposedLayout(swizzle, offset, read_layout(scan))
+    return ComposedLayout(inner, offset, read_layout(scan))
 
 
 def read_layout(scan: Scanner) -> Layout:
@@ -187,6 +205,20 @@ def read_tiler(scan: Scanner) -> tuple[Layout, ...]:
     return shape.modes
 
 
+def _read_tile(scan: Scanner, depth: int) -> Any:
+    if scan.accept("_"):
+        return None
+    if not scan.accept("["):
+        return read_layout(scan)
+    if depth >= MAX_DEPTH:
+        raise scan.error(f"nested more than {MAX_DEPTH} deep")
+    modes = [_read_tile(scan, depth + 1)]
+    while scan.accept(";"):
+        modes.append(_read_tile(scan, depth + 1))
+    scan.expect("]", "';' and another mode, or ']'")
+    return tuple(modes)
+
+
 def read_tree(scan: Scanner, what: str, *, strides: bool = True, depth: int = 0) -> Any:
     """An integer, a dynamic integer, a basis element (where strides are allowed) or a tuple of them."""
     if scan.peek("("):
@@ -220,6 +252,8 @@ def _read_leaf(scan: Scanner, what: str, strides: bool) -> Any:
         path: list[int] = []
         while scan.accept("@"):
             path.append(_read_int(scan, "the mode of a basis stride"))
+            if path[-1] < 0:
+                raise scan.error("a basis stride steps along a mode 0, 1, ..")
         return Basis(value, tuple(reversed(path)))
     return value
 
