@@ -7,6 +7,7 @@ Contents are told apart by address: two elements of the source are never assumed
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -102,7 +103,8 @@ class Difference:
 
 def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst_base: int) -> Difference:
     """What differs, for the static `copy` (the witness) that both were made of, at the same bases."""
-    found = _Found(intent, execution)
+    grain = _grain(intent, execution)
+    found = _Found(intent, execution, grain)
     for access in execution.src_accesses:
         found.misaligned("misaligned_src", access)
     for access in execution.dst_accesses:
@@ -113,8 +115,8 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
         found.add("never", execution.src.shape[0], Offender(0, 0))
     if execution.pred is not None and copy.pred is not None:
         found.predicate_range(execution.pred, copy.pred)
-    repeated = 0
-    if not _same(intent, execution):
+    repeated = _harmless(intent, execution, grain)
+    if repeated is None:
         repeated = found.memory()
         for side, base in (("src", src_base), ("dst", dst_base)):
             found.outside(side, _footprint(intent, copy, side, base, execution.unit_bits))
@@ -123,25 +125,49 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
     )
 
 
-def _same(intent: Intent, execution: Execution) -> bool:
-    """Whether the moves are the same, one for one in the same order, and no address is written twice."""
-    if (
-        intent.dst.size != execution.dst.size
-        or intent.dst.shape[1] != execution.dst.shape[1]
-        or intent.pred is not None
-        or execution.pred is not None
-    ):
-        return False
-    pairs = ((intent.dst, execution.dst), (intent.src, execution.src))
-    if not all(np.array_equal(_by_thread(a), _by_thread(b)) for a, b in pairs):
-        return False
-    ordered = np.sort(execution.dst, axis=None)
-    return not (ordered[1:] == ordered[:-1]).any()
+def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
+    """Whether memory ends up exactly as asked, found without sorting: the number of harmless repetitions.
+
+    None where it does not, or where this quick way cannot tell: with predicates, and where the addresses of
+    the destination are too far apart for a table of them.
+    """
+    if intent.pred is not None or execution.pred is not None or not intent.dst.size or not execution.dst.size:
+        return None
+    asked_dst, asked_src, used_dst, used_src = (
+        a[:, :, ::grain].reshape(-1) for a in (intent.dst, intent.src, execution.dst, execution.src)
+    )
+    low, high = int(asked_dst.min()), int(asked_dst.max())
+    if (high - low) // grain > 4 * asked_dst.size + 4096:
+        return None
+    if int(used_dst.min()) < low or int(used_dst.max()) > high:
+        return None
+    asked_dst, used_dst = (asked_dst - low) // grain, (used_dst - low) // grain
+    unwritten = NOTHING - 1
+    want = np.full((high - low) // grain + 1, unwritten, dtype=np.int64)
+    got = want.copy()
+    want[asked_dst] = asked_src
+    got[used_dst] = used_src
+    if not np.array_equal(want, got):
+        return None
+    if not np.array_equal(want[asked_dst], asked_src) or not np.array_equal(got[used_dst], used_src):
+        return None  # an address with two sources
+    return int(used_dst.size - np.count_nonzero(got != unwritten)) * grain
 
 
-def _by_thread(moves: IntArray) -> IntArray:
-    """[instruction, thread, unit] -> [thread, all units in program order]."""
-    return moves.transpose(1, 0, 2).reshape(moves.shape[1], -1)
+def _grain(intent: Intent, execution: Execution) -> int:
+    """Units that every element and every move keep together, on one grid: what may be compared at once."""
+    grain = math.gcd(intent.dst.shape[2], execution.dst.shape[2])
+    if grain == 1 or grain & (grain - 1):
+        return 1
+    mask = grain - 1
+    for asked, used in ((intent.dst, execution.dst), (intent.src, execution.src)):
+        if int(asked[0, 0, 0]) & mask or (asked[:, :, 0] & mask).any() or (used[:, :, 0] & mask).any():
+            return 1
+        if (asked[:, :, -1] - asked[:, :, 0] != asked.shape[2] - 1).any():
+            return 1
+        if (used[:, :, -1] - used[:, :, 0] != used.shape[2] - 1).any():
+            return 1
+    return grain
 
 
 def _footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
@@ -171,11 +197,14 @@ def _is_in(values: IntArray, ordered: IntArray) -> npt.NDArray[np.bool_]:
 
 
 class _Found:
-    """The counts and first offenders, as they are found."""
+    """The counts and first offenders, as they are found, one unit of every `grain` looked at."""
 
-    def __init__(self, intent: Intent, execution: Execution) -> None:
+    def __init__(self, intent: Intent, execution: Execution, grain: int) -> None:
         self.intent = intent
         self.execution = execution
+        self.grain = grain
+        self.asked_src, self.asked_dst = intent.src[:, :, ::grain], intent.dst[:, :, ::grain]
+        self.used_src, self.used_dst = execution.src[:, :, ::grain], execution.dst[:, :, ::grain]
         self.counts: dict[str, int] = {}
         self.first: dict[str, Offender] = {}
 
@@ -201,8 +230,7 @@ class _Found:
 
     def outside(self, side: str, footprint: IntArray) -> None:
         """Units of the operand's space that are touched although the operand does not have them."""
-        used = self.execution.src if side == "src" else self.execution.dst
-        flat = used.reshape(-1)
+        flat = (self.used_src if side == "src" else self.used_dst).reshape(-1)
         strange = ~_is_in(flat, footprint)
         if side == "src":
             strange &= flat != NOTHING
@@ -212,14 +240,13 @@ class _Found:
             thread, instruction = self.place(at)
             self.add(
                 f"outside_{side}",
-                int(np.unique(flat[touched]).size),
+                int(np.unique(flat[touched]).size) * self.grain,
                 Offender(thread, instruction, at=int(flat[at]), used=int(flat[at])),
             )
 
     def memory(self) -> int:
         """Compare memory after the copy; the number of units written again with equal contents."""
-        intent, execution = self.intent, self.execution
-        asked_dst, asked_src = intent.dst.reshape(-1), intent.src.reshape(-1)
+        asked_dst, asked_src = self.asked_dst.reshape(-1), self.asked_src.reshape(-1)
         index = np.flatnonzero(asked_src != NOTHING)
         index = index[np.argsort(asked_dst[index], kind="stable")]
         want_at, want = asked_dst[index], asked_src[index]
@@ -233,9 +260,9 @@ class _Found:
                 asked=int(want[i]),
                 used=int(want[i + 1]),
             )
-            self.add("overlap", int(np.unique(want_at[1:][torn]).size), first)
+            self.add("overlap", int(np.unique(want_at[1:][torn]).size) * self.grain, first)
 
-        used_dst, used_src = execution.dst.reshape(-1), execution.src.reshape(-1)
+        used_dst, used_src = self.used_dst.reshape(-1), self.used_src.reshape(-1)
         order = np.argsort(used_dst, kind="stable")  # of equal addresses the last is the last written
         got_at, got = used_dst[order], used_src[order]
         twice = _again(got_at)
@@ -249,7 +276,7 @@ class _Found:
             lost = np.flatnonzero(~written & alone)
             i = int(lost[np.argmin(index[lost])])
             first = Offender(value=self.element(index[i]), at=int(want_at[i]), asked=int(want[i]))
-            self.add("missing", int(lost.size), first)
+            self.add("missing", int(lost.size) * self.grain, first)
         at = np.searchsorted(final_at, want_at[written])
         self.contents(
             index[written], want_at[written], want[written], final[at], writer[at], want_at[1:][torn]
@@ -265,8 +292,8 @@ class _Found:
             i = int(np.argmax(race))
             thread, instruction = self.place(int(order[i + 1]))
             first = Offender(thread, instruction, at=int(got_at[i]), asked=int(got[i]), used=int(got[i + 1]))
-            self.add("race", int(np.unique(got_at[1:][race]).size), first)
-        return int(np.count_nonzero(twice & ~differ))
+            self.add("race", int(np.unique(got_at[1:][race]).size) * self.grain, first)
+        return int(np.count_nonzero(twice & ~differ)) * self.grain
 
     def contents(
         self,
@@ -288,12 +315,12 @@ class _Found:
             first = Offender(
                 thread, instruction, self.element(index[i]), int(at[i]), int(want[i]), int(final[i])
             )
-            self.add("wrong", int(np.unique(at[bad]).size), first)
+            self.add("wrong", int(np.unique(at[bad]).size) * self.grain, first)
         pred = self.execution.pred
         if pred is None or self.intent.pred is None:
             return
         asked = self.intent.pred[self.elements(index)]
-        used = pred[writer // (self.execution.dst.shape[1] * self.execution.dst.shape[2])]
+        used = pred[writer // (self.used_dst.shape[1] * self.used_dst.shape[2])]
         strange = asked != used
         if strange.any():
             i = int(np.argmax(strange))
@@ -301,27 +328,27 @@ class _Found:
             first = Offender(
                 thread, instruction, self.element(index[i]), int(at[i]), int(asked[i]), int(used[i])
             )
-            self.add("guard", int(np.count_nonzero(strange)), first)
+            self.add("guard", int(np.count_nonzero(strange)) * self.grain, first)
 
     # Flat indices into the moves: [instruction, thread, unit] and [element, thread, unit].
 
     def threads(self, flat: IntArray) -> IntArray:
-        _, threads, units = self.execution.dst.shape
+        _, threads, units = self.used_dst.shape
         out: IntArray = flat // units % threads
         return out
 
     def place(self, flat: int) -> tuple[int, int]:
         """Thread and instruction."""
-        _, threads, units = self.execution.dst.shape
+        _, threads, units = self.used_dst.shape
         return flat // units % threads, flat // units // threads
 
     def elements(self, flat: IntArray) -> IntArray:
-        _, threads, units = self.intent.dst.shape
+        _, threads, units = self.asked_dst.shape
         out: IntArray = flat // units // threads
         return out
 
     def element(self, flat: int | np.int64) -> int:
-        _, threads, units = self.intent.dst.shape
+        _, threads, units = self.asked_dst.shape
         return int(flat) // int(units) // int(threads)
 
 

@@ -113,8 +113,13 @@ def addresses(memref: Memref, base: int, elements: IntArray, unit: int) -> IntAr
     elements lie, which is what its author meant, not where the recast strides point.
     """
     per_element = max(1, memref.dtype.bits // unit)
-    at = elements[..., None] * per_element + np.arange(per_element, dtype=np.int64) + base * (8 // unit)
-    return swizzled(memref, at, unit)
+    units = np.arange(per_element, dtype=np.int64)
+    first = elements * per_element + base * (8 // unit)
+    swizzle = memref.swizzle
+    whole = swizzle is not None and unit == 8 and swizzle.granule % per_element == 0
+    if whole and not (first & (per_element - 1)).any():  # the swizzle keeps every element together
+        return swizzled(memref, first, unit)[..., None] + units
+    return swizzled(memref, first[..., None] + units, unit)
 
 
 def swizzled(memref: Memref, at: IntArray, unit: int) -> IntArray:
@@ -250,11 +255,15 @@ def matrix_iterations(copy: Copy) -> tuple[IntArray, IntArray]:
 def lane_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:
     """What each lane adds to the base, in elements: [warp, lane].
 
-    Without a tiling one warp whose lanes' shared-memory rows lie far apart.
+    Without a tiling one warp whose lanes' shared-memory rows lie far apart; lanes that the atom gives the
+    same row (lanes 16 to 31 of an x2 form) bring the same address, as the partition of any tile makes them.
     """
-    memref = copy.src if side == "src" else copy.dst
+    memref = copy.side(side)
     if copy.tiling is None and memref.space != "rmem":
-        return (np.arange(32, dtype=np.int64) * (_LANE * 8 // memref.dtype.bits))[None]
+        form = traits(copy.atom)  # type: ignore[arg-type]
+        rows = offsets_at((form.src if side == "src" else form.dst)[0], np.arange(32, dtype=np.int64))
+        first = np.unique(rows, return_index=True, return_inverse=True)
+        return (first[1][first[2]] * (_LANE * 8 // memref.dtype.bits))[None]
     return thread_offsets(copy, side, count or (None if copy.tiling else 32)).reshape(-1, 32)
 
 

@@ -7,6 +7,7 @@ take n elements at a time and iterate over m as well.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,12 @@ from layoutcheck.errors import InputError
 
 IntArray = npt.NDArray[np.int64]
 
+_FEW = 1024
 MAX_MOVES = 1 << 22  # bytes moved, over all threads; int64 addresses of both sides then take 64 MiB
+
+
+class CompilerFails(InputError):
+    """The verifier accepts the copy, and a later pass of the compiler fails on it or dies."""
 
 
 class TooLarge(InputError):
@@ -59,7 +65,11 @@ def size(layout: Layout) -> int:
 
 
 def offsets(layout: Layout) -> IntArray:
-    """The offset of each index 0 .. size-1 of a static layout, colexicographic."""
+    """The offset of each index 0 .. size-1 of a static layout, colexicographic; not to be written to."""
+    return _few_offsets(layout) if size(layout) <= _FEW else _offsets(layout)
+
+
+def _offsets(layout: Layout) -> IntArray:
     shape, stride = flatten(layout.shape), flatten(layout.stride)
     limit(size(layout))
     out = np.zeros(1, dtype=np.int64)
@@ -68,7 +78,11 @@ def offsets(layout: Layout) -> IntArray:
             continue
         column = np.arange(extent, dtype=np.int64)[:, None] * _static(step, layout)
         out = (column + out).reshape(-1)
+    out.setflags(write=False)
     return out
+
+
+_few_offsets = lru_cache(maxsize=1024)(_offsets)  # the same modes are asked for by intent, execution, ...
 
 
 def offsets_at(layout: Layout, indices: IntArray) -> IntArray:

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from layoutcheck.algebra.inttuple import product
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
@@ -44,11 +45,17 @@ def agree(copies: list[Copy], session: Session, arch: str = "sm_90a") -> Counter
 
 
 def test_random_copies(dsl):
+    """Small ones, as the compiler takes the longer the more instructions there are."""
     rng = random.Random(2026)
-    seen = agree([random_copy(rng) for _ in range(600)], dsl)
-    assert sum(seen.values()) >= 500
+    copies: list[Copy] = []
+    while len(copies) < 220:
+        copy = random_copy(rng)
+        if product(copy.src.layout.shape) <= 32:
+            copies.append(copy)
+    seen = agree(copies, dsl)
+    assert sum(seen.values()) >= 180
     for name in ("UniversalCopy", "CpAsync", "RegisterCopy", "LdMatrix", "StMatrix", "autovec_copy"):
-        assert seen[name] >= 15, seen
+        assert seen[name] >= 8, seen
 
 
 @pytest.mark.sweep

@@ -83,10 +83,13 @@ def _placed(
         first = swizzled(memref, first, unit)  # chunk, thread
         if slip is not None:
             first += slip[:, None] * (8 // unit)
-        everything = first[:, :, None] + np.arange(units, dtype=np.int64)
-        cut = everything.reshape(at.size, thread.size, pieces, -1).transpose(0, 2, 1, 3)
-        moves.append(np.ascontiguousarray(cut).reshape(at.size * pieces, thread.size, -1))
-        starts = moves[-1][:: width_bytes // step, :, 0] // (8 // unit)
+        if pieces > 1:
+            cuts = np.arange(0, units, units // pieces, dtype=np.int64)
+            first = (first[:, None, :] + cuts[:, None]).reshape(-1, thread.size)
+        moves.append(first[:, :, None] + np.arange(units // pieces, dtype=np.int64))
+        starts = first[:: width_bytes // step]
+        if unit != 8:
+            starts = starts // (8 // unit)
         access = Access(op, memref.space, width_bytes, starts)
         accesses.append(() if memref.space == "rmem" else (access,))
     if plan.data_bits < plan.bits:

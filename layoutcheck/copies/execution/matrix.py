@@ -29,7 +29,15 @@ from layoutcheck.copies.intent import (
     swizzled,
     where_bits,
 )
-from layoutcheck.copies.offsets import IntArray, has_inner_rest, limit, offsets_at, size, v_mode
+from layoutcheck.copies.offsets import (
+    CompilerFails,
+    IntArray,
+    has_inner_rest,
+    limit,
+    offsets_at,
+    size,
+    v_mode,
+)
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from layoutcheck.machine.atoms.traits import traits
@@ -49,7 +57,7 @@ def execute_matrix(
     units = _upcast(atom_part(registers.layout), max(1, 32 // registers.dtype.bits))
     if isinstance(atom, StMatrix):
         if size(units) not in (1, 2, 4):
-            raise InputError(f"stmatrix of {size(units)} registers does not exist: the compiler fails")
+            raise CompilerFails(f"stmatrix of {size(units)} registers does not exist: the compiler fails")
         atom = replace(atom, num_matrices=size(units))
     form = traits(atom)
     rows, fragment = (form.src, form.dst) if load else (form.dst, form.src)

@@ -30,8 +30,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.plan import MAX_ACCESS_BYTES, Plan, chunk_starts, vectors
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.offsets import rest_modes, size, v_mode
-from layoutcheck.errors import InputError
+from layoutcheck.copies.offsets import CompilerFails, rest_modes, size, v_mode
 from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
 
 
@@ -77,7 +76,9 @@ def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
             (s.divisor if isinstance(s, Dynamic) else s) % 2
             for s in flatten(rest_modes(memref.layout).stride)
         ):
-            raise InputError(f"{memref.layout} has 4-bit slices that begin inside a byte: the compiler dies")
+            raise CompilerFails(
+                f"{memref.layout} has 4-bit slices that begin inside a byte: the compiler dies"
+            )
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
     run_bytes = math.gcd(*(run // 2 for run in _runs(copy)))
     if atom.width_bits:
