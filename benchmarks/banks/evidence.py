@@ -1,9 +1,10 @@
 """Judge the bank and sector models by an NVIDIA GPU's own counters, and write what was measured.
 
     python -m benchmarks.banks.evidence OUT_DIRECTORY [SEED]
+    python -m benchmarks.banks.evidence --predict DIRECTORY    # today's predictions, the same measurements
 
-Needs nvcc, ncu and a GPU. Writes `banks.json` (every access: predicted and measured) and `cp_async.json`
-(counters and cycles of cp.async). `benchmarks.banks.page` turns them into docs/banks.md.
+The first needs nvcc, ncu and a GPU. It writes `banks.json` (every access: predicted and measured) and
+`cp_async.json` (counters and cycles of cp.async). `benchmarks.banks.page` turns them into docs/banks.md.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from benchmarks.banks import cases
 from layoutcheck.gpu import counters
 from layoutcheck.gpu.counters import Probe
 from layoutcheck.machine.banks import shared_wavefronts
+from layoutcheck.machine.cp_async import bypass, cached
 from layoutcheck.machine.sectors import global_sectors
 
 LDGSTS_WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"
@@ -32,7 +33,7 @@ LDGSTS_METRICS = (LDGSTS_WAVEFRONTS, LDGSTS_CONFLICTS, LDGSTS_SECTORS, L2_SECTOR
 
 
 def predict(probe: Probe) -> list[int]:
-    """[wavefronts, conflicts] of a shared access, [sectors, requests] of a global one."""
+    """[wavefronts, conflicts] of a shared access, [sectors, requests] of a global one; not for cp.async."""
     if "global" in probe.op:
         cost = global_sectors(probe.globl, probe.width_bits)
         return [cost.sectors, cost.requests]
@@ -40,8 +41,6 @@ def predict(probe: Probe) -> list[int]:
     if "matrix" in op:
         rows = 8 * int(probe.op.split(".x")[1][0])
         op, lanes = "matrix", [*lanes[:rows], *[None] * (32 - rows)]
-    elif op == "cp":
-        op = "cp.async"
     found = shared_wavefronts(lanes, probe.width_bits, op=op)
     return [found.wavefronts, found.conflicts]
 
@@ -80,109 +79,130 @@ def host() -> dict[str, str]:
     }
 
 
+def plain_cases(seed: int) -> list[tuple[str, str, Probe]]:
+    """(family, pattern, probe) of everything but cp.async."""
+    return [
+        (family, name, probe)
+        for family, probes in (
+            ("shared", cases.shared_probes(seed)[::2]),
+            ("repeats", cases.join_probes(seed)),
+            ("matrix", cases.matrix_probes(seed)[::3]),
+            ("tile", [case for case in cases.tile_probes() if "cp.async" not in case[1].op][::2]),
+            ("global", cases.global_probes(seed)[::4]),
+        )
+        for name, probe in probes
+    ]
+
+
+def copy_cases(seed: int) -> list[tuple[str, Probe]]:
+    """(pattern, probe) of cp.async."""
+    tiles = [case for case in cases.tile_probes() if "cp.async" in case[1].op]
+    return cases.cp_async_probes(seed)[::3] + tiles[::2] + cases.cp_async_bypass_probes()[::4]
+
+
 def main(out: Path, seed: int) -> None:
     """Measure everything in two runs of ncu and one of the plain binary."""
-    tiles = cases.tile_probes()
-    plain: list[tuple[str, str, Probe]] = []
-    for family, probes in (
-        ("shared", cases.shared_probes(seed)[::2]),
-        ("repeats", cases.join_probes(seed)),
-        ("matrix", cases.matrix_probes(seed)[::3]),
-        ("tile", [case for case in tiles if "cp.async" not in case[1].op][::2]),
-        ("global", cases.global_probes(seed)[::4]),
-    ):
-        plain += [(family, name, probe) for name, probe in probes]
-    copies = cases.cp_async_probes(seed)[::3] + [case for case in tiles if "cp.async" in case[1].op][::2]
-    copies += cases.cp_async_bypass_probes()[::4]
+    plain, copies = plain_cases(seed), copy_cases(seed)
     timed = cases.cp_async_bypass_probes() + cases.timing_probes()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         rows = counters.measure([probe for _, _, probe in plain], work)
         print(f"{len(rows)} accesses measured", flush=True)
-        write_banks(out, seed, plain, rows, work)
         copy_rows = counters.measure([probe for _, probe in copies], work, LDGSTS_METRICS)
         print(f"{len(copy_rows)} cp.async measured", flush=True)
         cycles = counters.cycles([probe for _, probe in timed], work)
-    document = {
-        "host": host(),
-        "seed": seed,
-        "metrics": list(LDGSTS_METRICS),
-        "accesses": [
-            {
-                "op": probe.op,
-                "width_bits": probe.width_bits,
-                "pattern": name,
-                "predicted": predict(probe),
-                "source": source_cost(probe),
-                "lanes": sum(at is not None for at in probe.shared),
-                "measured": [int(row[metric]) for metric in LDGSTS_METRICS],
-            }
-            for (name, probe), row in zip(copies, copy_rows, strict=True)
-        ],
-        "cycles": [
-            {
-                "op": probe.op,
-                "width_bits": probe.width_bits,
-                "pattern": name,
-                "predicted": predict(probe),
-                "one_warp": one,
-                "eight_warps": eight,
-            }
-            for (name, probe), (one, eight) in zip(timed, cycles, strict=True)
-        ],
-    }  # fmt: skip
-    (out / "cp_async.json").write_text(_lines(document, ("accesses", "cycles")))
-
-
-def source_cost(probe: Probe) -> list[int]:
-    """[wavefronts of the global side by the rule of the shared side, sectors]."""
-    found = shared_wavefronts(probe.globl, probe.width_bits, op="cp.async")
-    return [found.wavefronts, global_sectors(probe.globl, probe.width_bits).sectors]
-
-
-def write_banks(
-    out: Path,
-    seed: int,
-    plain: Sequence[tuple[str, str, Probe]],
-    rows: Sequence[dict[str, float]],
-    work: Path,
-) -> None:
-    """banks.json: all accesses but cp.async."""
-    accesses = [
-        {
-            "family": family,
-            "op": probe.op,
-            "width_bits": probe.width_bits,
-            "pattern": name,
-            "predicted": predict(probe),
-            "measured": measured(probe, row),
-        }
-        for (family, name, probe), row in zip(plain, rows, strict=True)
-    ]
-    equal = sum(access["predicted"] == access["measured"] for access in accesses)
-    print(f"{equal} of {len(accesses)} equal", flush=True)
+    command = f"python -m benchmarks.banks.evidence OUT {seed}"
     tool = counters.command(Path("probe"), Path("cases.bin"))
-    document = {
-        "command": f"python -m benchmarks.banks.evidence OUT {seed}",
-        "ncu": " ".join(tool),
-        "host": host(),
-        "seed": seed,
-        "equal": equal,
-        "accesses": accesses,
-    }
-    (out / "banks.json").write_text(_lines(document, ("accesses",)))
+    write(
+        out / "banks.json",
+        {
+            "command": command,
+            "ncu": " ".join(tool),
+            "host": host(),
+            "seed": seed,
+            "accesses": [
+                {
+                    "family": family,
+                    "op": probe.op,
+                    "width_bits": probe.width_bits,
+                    "pattern": name,
+                    "predicted": predict(probe),
+                    "measured": measured(probe, row),
+                }
+                for (family, name, probe), row in zip(plain, rows, strict=True)
+            ],
+        },
+    )
+    write(
+        out / "cp_async.json",
+        {
+            "command": command,
+            "host": host(),
+            "seed": seed,
+            "metrics": list(LDGSTS_METRICS),
+            "accesses": [
+                {
+                    "op": probe.op,
+                    "width_bits": probe.width_bits,
+                    "pattern": name,
+                    "predicted": predict_copy(probe),
+                    "measured": [int(row[metric]) for metric in LDGSTS_METRICS],
+                }
+                for (name, probe), row in zip(copies, copy_rows, strict=True)
+            ],
+            "cycles": [
+                {
+                    "op": probe.op,
+                    "width_bits": probe.width_bits,
+                    "pattern": name,
+                    "predicted": predict_copy(probe) if "cp.async" in probe.op else predict(probe),
+                    "one_warp": one,
+                    "eight_warps": eight,
+                }
+                for (name, probe), (one, eight) in zip(timed, cycles, strict=True)
+            ],
+        },
+    )
 
 
-def _lines(document: dict[str, Any], lists: Sequence[str]) -> str:
-    """JSON with one line an entry of the named lists, so that a diff of two runs is readable."""
+def predict_again(folder: Path) -> None:
+    """Replace the predictions in both files by today's; what was measured stays."""
+    banks = json.loads((folder / "banks.json").read_text())
+    for access, (_, name, probe) in zip(banks["accesses"], plain_cases(banks["seed"]), strict=True):
+        assert (access["pattern"], access["op"]) == (name, probe.op)
+        access["predicted"] = predict(probe)
+    write(folder / "banks.json", banks)
+    copies = json.loads((folder / "cp_async.json").read_text())
+    for access, (name, probe) in zip(copies["accesses"], copy_cases(copies["seed"]), strict=True):
+        assert (access["pattern"], access["op"]) == (name, probe.op)
+        access["predicted"] = predict_copy(probe)
+    timed = cases.cp_async_bypass_probes() + cases.timing_probes()
+    for access, (name, probe) in zip(copies["cycles"], timed, strict=True):
+        assert (access["pattern"], access["op"]) == (name, probe.op)
+        access["predicted"] = predict_copy(probe) if "cp.async" in probe.op else predict(probe)
+    write(folder / "cp_async.json", copies)
+
+
+def predict_copy(probe: Probe) -> list[int]:
+    """[wavefronts, sectors] of a cp.async."""
+    cost = (
+        bypass(probe.shared, probe.globl)
+        if probe.op == "cp.async.cg"
+        else cached(probe.shared, probe.globl, probe.width_bits)
+    )
+    return [cost.wavefronts, cost.sectors]
+
+
+def write(path: Path, document: dict[str, Any]) -> None:
+    """JSON with one line an entry of a list, so that a diff of two runs is readable."""
     parts = []
     for key, value in document.items():
-        if key in lists:
+        if isinstance(value, list):
             rows = ",\n  ".join(json.dumps(row) for row in value)
             parts.append(f"{json.dumps(key)}: [\n  {rows}\n]")
         else:
             parts.append(f"{json.dumps(key)}: {json.dumps(value)}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
 def _output(command: list[str]) -> str:
@@ -190,4 +210,7 @@ def _output(command: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2)
+    if sys.argv[1] == "--predict":
+        predict_again(Path(sys.argv[2]))
+    else:
+        main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2)

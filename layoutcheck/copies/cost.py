@@ -1,0 +1,167 @@
+"""What a copy costs the machine: its accesses, warp by warp, through the models of banks and sectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from layoutcheck.copies.execution import Access, Execution
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.machine import banks
+from layoutcheck.machine.arch import WARP, parse_arch
+from layoutcheck.machine.banks import CP_ASYNC, CP_ASYNC_CG, LOAD, MATRIX, OFF, STORE
+from layoutcheck.machine.cost import Counts
+from layoutcheck.machine.cp_async import bypass
+from layoutcheck.machine.sectors import sectors
+
+MAX_CP_ASYNC = 512  # warp instructions counted one by one; beyond it, a part stands for the whole
+
+
+@dataclass(frozen=True, slots=True)
+class SideCost:
+    """One operand's accesses, all warps together.
+
+    `instructions` are warp instructions. Of shared memory: `wavefronts`, their `ideal_wavefronts`, the most
+    `ways` of a phase and in which warp instruction (`worst`, a row of `addresses`). Of global memory:
+    `sectors`, `ideal_sectors`, `bytes_used` of the `32 * sectors` moved. The other pair is 0.
+    `addresses[instruction, lane]` are byte addresses; OFF where a lane is off.
+    """
+
+    side: str
+    op: str
+    space: str
+    width_bits: int
+    instructions: int
+    addresses: IntArray
+    wavefronts: int = 0
+    ideal_wavefronts: int = 0
+    ways: int = 0
+    worst: int = 0
+    sectors: int = 0
+    ideal_sectors: int = 0
+    bytes_used: int = 0
+
+    @property
+    def rule(self) -> str:
+        """The `op` of `machine.banks` that this access follows in shared memory."""
+        return _rule(self.op)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCost:
+    """The sides that lie in memory, and the copy's totals."""
+
+    sides: tuple[SideCost, ...]
+    instructions: int
+
+    @property
+    def counts(self) -> Counts:
+        """What `machine.cost.predicted_time` asks for."""
+        return Counts(
+            self.instructions,
+            sum(side.wavefronts for side in self.sides),
+            sum(side.sectors for side in self.sides),
+        )
+
+
+def cost(execution: Execution, arch: str = "sm_90a", bypass_l1: bool = False) -> CopyCost:
+    """Instructions, wavefronts and sectors of a copy, by all its warps.
+
+    Threads of an incomplete warp and lanes without an address are off; a predicate counts as true.
+    `bypass_l1` says that a 16-byte cp.async is `.cg` (PTX ISA: cache modes other than "global" are `.ca`).
+    Raises InputError for an unknown architecture.
+    """
+    parse_arch(arch)
+    if execution.src_accesses and execution.src_accesses[0].op == "cp.async":
+        sides = _cp_async(execution.src_accesses[0], execution.dst_accesses[0], bypass_l1)
+        return CopyCost(sides, sides[0].instructions)
+    sides = tuple(
+        _side(name, access)
+        for name, accesses in (("src", execution.src_accesses), ("dst", execution.dst_accesses))
+        for access in accesses
+    )
+    return CopyCost(sides, sum(side.instructions for side in sides))
+
+
+def _side(name: str, access: Access) -> SideCost:
+    at = by_warp(access)
+    bits = access.width_bytes * 8
+    found = SideCost(name, access.op, access.space, bits, len(at), at)
+    if access.space in ("smem", "dsmem"):
+        return _shared(found, _rule(access.op))
+    return _global(found) if access.space in ("gmem", "generic") else found
+
+
+def _shared(side: SideCost, rule: str) -> SideCost:
+    spent = banks.wavefronts(side.addresses, side.width_bits, rule)
+    return replace(
+        side,
+        wavefronts=int(spent.wavefronts.sum()),
+        ideal_wavefronts=int(spent.phases.sum()),
+        ways=int(spent.ways.max(initial=0)),
+        worst=int(spent.ways.argmax()) if len(spent.ways) else 0,
+    )
+
+
+def _global(side: SideCost) -> SideCost:
+    spent = sectors(side.addresses, side.width_bits)
+    return replace(
+        side,
+        sectors=int(spent.sectors.sum()),
+        ideal_sectors=int(spent.ideal.sum()),
+        bytes_used=int(spent.bytes_used.sum()),
+    )
+
+
+def _cp_async(src: Access, dst: Access, bypass_l1: bool) -> tuple[SideCost, ...]:
+    """Both sides decide both: banks and lines of the destination, sectors of the source."""
+    past = bypass_l1 and src.width_bytes == 16
+    from_at, to_at = by_warp(src), by_warp(dst)
+    bits = src.width_bytes * 8
+    source = _global(SideCost("src", src.op, src.space, bits, len(from_at), from_at))
+    target = SideCost("dst", f"{dst.op}.{'cg' if past else 'ca'}", dst.space, bits, len(to_at), to_at)
+    if not past:
+        return source, _shared(target, CP_ASYNC)
+    count = min(len(to_at), MAX_CP_ASYNC)
+    packets = ideal = fetched = 0
+    ways = worst = 0
+    for n in range(count):
+        one = bypass(_lanes(to_at[n]), _lanes(from_at[n]))
+        packets, ideal, fetched = packets + one.wavefronts, ideal + one.ideal, fetched + one.sectors
+        if one.ideal and -(-one.wavefronts // one.ideal) > ways:
+            ways, worst = -(-one.wavefronts // one.ideal), n
+    scale = len(to_at) / max(1, count)
+    target = replace(
+        target,
+        wavefronts=round(packets * scale),
+        ideal_wavefronts=round(ideal * scale),
+        ways=ways,
+        worst=worst,
+    )
+    return replace(source, sectors=round(fetched * scale)), target
+
+
+def by_warp(access: Access) -> IntArray:
+    """The addresses as int64[warp instruction, 32], OFF where a lane is off or a warp is not full."""
+    at = access.addresses
+    lanes = 8 * int(access.op.split(".x")[1]) if _rule(access.op) == MATRIX else WARP
+    iterations, threads = at.shape
+    full = -(-threads // lanes) * lanes
+    out = np.full((iterations, full), OFF, np.int64)
+    out[:, :threads] = at
+    warps = np.full((iterations * (full // lanes), WARP), OFF, np.int64)
+    warps[:, :lanes] = out.reshape(-1, lanes)
+    return warps
+
+
+def _rule(op: str) -> str:
+    if "matrix" in op:
+        return MATRIX
+    if op.startswith("cp.async"):
+        return CP_ASYNC_CG if op.endswith(".cg") else CP_ASYNC
+    return LOAD if op.startswith("ld") else STORE
+
+
+def _lanes(at: IntArray) -> list[int | None]:
+    return [None if a < 0 else int(a) for a in at]
