@@ -44,7 +44,7 @@ def gemm_inputs(u: Unit, data: str, m: int, n: int, k: int, seed: int) -> tuple[
 
 def measure_vectors(seed: int, answers: dict[str, np.ndarray]) -> dict[str, dict[str, list[int]]]:
     """{unit: {kind: [bit-equal, vectors]}}."""
-    from .device import run_vectors
+    from layoutcheck.gpu.tensor_cores import run_vectors
 
     table: dict[str, dict[str, list[int]]] = {}
     for name in NAMES:
@@ -60,7 +60,7 @@ def measure_vectors(seed: int, answers: dict[str, np.ndarray]) -> dict[str, dict
 
 def measure_gemms(seed: int, m: int = 128, n: int = 128, k: int = 4096) -> list[dict[str, object]]:
     """Whole products: bit-equal outputs, and the error the arithmetic makes (over sum |a| |b|)."""
-    from .device import run_matmul
+    from layoutcheck.gpu.tensor_cores import run_matmul
 
     rows: list[dict[str, object]] = []
     for name in NAMES:

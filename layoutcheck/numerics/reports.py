@@ -1,0 +1,190 @@
+"""What the numerics commands print: each report as data and as text."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.numerics.findings import CODES, Finding, verdict
+from layoutcheck.numerics.formats import Format, Raw
+from layoutcheck.numerics.paths import Comparison
+from layoutcheck.numerics.probes import Probe, identify, predict, summary
+from layoutcheck.numerics.tolerance import Tolerance, exact_integer_limit
+from layoutcheck.numerics.units import Unit
+
+_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`data` has at least `verdict` and `findings`; `text` says the same to a reader."""
+
+    data: dict[str, Any]
+    text: str
+
+
+def _finding_lines(findings: Sequence[dict[str, Any]]) -> list[str]:
+    lines = []
+    for finding in findings:
+        lines += ["", f"{finding['severity']} {finding['code']}: {finding['title']}"]
+        lines += textwrap.wrap(finding["message"], _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return lines
+
+
+def _shown(raw: int, format_: Format) -> str:
+    value = float(format_.decode(np.array(raw, format_.raw_dtype)))
+    return f"{raw:#0{format_.bits // 4 + 2}x} {value:<13.7g}"
+
+
+def probe_report(unit: Unit, chosen: Sequence[Probe], answers: Raw | None) -> Report:
+    """Predictions for the probes; with `answers` the differences and the parameters they identify."""
+    predicted = predict(unit, chosen)
+    acc = unit.rule.accumulator
+    rows: list[dict[str, Any]] = []
+    for index, asked in enumerate(chosen):
+        row: dict[str, Any] = {"name": asked.name, "title": asked.title, "predicted": int(predicted[index])}
+        row |= {"printed": asked.printed} if asked.printed is not None else {}
+        row |= {"vacuous": asked.vacuous} if asked.vacuous else {}
+        row |= {"hardware": int(answers[index])} if answers is not None else {}
+        rows.append(row)
+    from_answers = predicted if answers is None else answers
+    found = identify(unit, chosen, from_answers)
+    findings: tuple[Finding, ...] = ()
+    wrong = [row["name"] for row in rows if answers is not None and row["hardware"] != row["predicted"]]
+    if wrong:
+        message = f"{len(wrong)} of {len(rows)} probes differ: {', '.join(wrong[:12])}"
+        findings = (Finding("LC406", "wrong", "the hardware does not compute like the model", message),)
+    data = {
+        "command": "numerics probe",
+        "unit": unit.describe(),
+        "probes": rows,
+        "identified": summary(found),
+        "identified_from": "prediction" if answers is None else "hardware",
+        "verdict": verdict(findings),
+        "findings": [finding.to_dict() for finding in findings],
+    }
+    described, rule = unit.describe(), unit.rule
+    lines = [
+        f"{unit.name} on {unit.arch}: blocks of {rule.block}, {rule.fraction_bits} bits kept, "
+        f"{described['rounding']} to {described['result']}" + (", c added last" if unit.add_c_last else ""),
+        f"  {unit.known.status}: {unit.known.source}",
+        "",
+    ]
+    for row in rows:
+        line = f"  {row['name']:18} {_shown(row['predicted'], acc)} {row['title']}"
+        if row.get("printed", row["predicted"]) != row["predicted"]:
+            line += f"  [published: {row['printed']:#x}]"
+        if row.get("hardware", row["predicted"]) != row["predicted"]:
+            line += f"  [HARDWARE: {_shown(row['hardware'], acc).strip()}]"
+        lines.append(line + (f"  (vacuous: {row['vacuous']})" if "vacuous" in row else ""))
+    lines += ["", f"identified from the {data['identified_from']}'s answers:"]
+    lines += [f"  {key:14} {' or '.join(values)}" for key, values in summary(found).items()]
+    lines += [] if found else ["  no parameter set gives these answers"]
+    return Report(data, "\n".join(lines + _finding_lines([finding.to_dict() for finding in findings])))
+
+
+def path_report(compared: Comparison) -> Report:
+    """Where the two paths part, and the counts per block."""
+    data = {"command": "numerics path", **compared.to_dict()}
+    lines = [f"{p.name}: {p}" for p in (compared.one, compared.other)]
+    first = compared.first_difference
+    if first is None:
+        lines.append("the paths are the same")
+    else:
+        lines.append(f"first difference: step {first[0]}, {first[1]} against {first[2]}")
+    size = compared.outputs_per_block
+    lines += [
+        f"outputs of {size} a block, by block:",
+        f"  out of tolerance (rtol {compared.rtol:g}, atol {compared.atol:g}): "
+        + " ".join(map(str, compared.out_of_tolerance)),
+        "  not bit-equal: " + " ".join(map(str, compared.bits_differ)),
+        f"  rms of the difference over rms of the reference: {compared.rms_difference:.3g}",
+    ]
+    return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
+
+
+def tolerance_report(found: Tolerance) -> Report:
+    """The bound, the model's sample and the verdict on the user's numbers."""
+    data = {"command": "numerics tol", **found.to_dict()}
+    limit = exact_integer_limit(found.unit)
+    lines = [
+        f"K = {found.k}, {found.inputs} -> {found.output} on {found.unit.name} ({found.unit.arch})",
+        "  bound: |computed - exact| <= c1 S + u_out (|exact| + c1 S), S = sum |a b|;",
+        f"    {found.bound.formula}",
+        f"  model, {found.data} data: max error/S {found.measured['max_error_over_S']:.3g}, "
+        f"mean {found.measured['mean_error_over_S']:.3g}, rms {found.measured['rms_error']:.3g}; "
+        f"the bound is {found.measured['bound_over_max_error']:.3g} times the largest error",
+        f"  use atol={found.suggested['atol']:.3g} rtol={found.suggested['rtol']:.3g}; "
+        f"integer data with sum |a b| <= {limit}: tolerance 0",
+    ]
+    if found.user is not None:
+        user = found.user
+        lines.append(
+            f"  atol={user['atol']:g} rtol={user['rtol']:g}: below one {found.output} step at "
+            f"{user['below_one_step']:.0%} of the outputs, below the bound at {user['below_bound']:.0%}"
+        )
+    return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
+
+
+def resources_report(counted: dict[str, Any]) -> Report:
+    """Occupancy of one kernel."""
+    data = {"command": "resources", **counted, "verdict": "legal", "findings": []}
+    known = counted["registers"]
+    registers = f"at least {counted['registers_lower_bound']}" if known is None else f"{known}"
+    lines = [
+        f"{counted['kernel']} on {counted['device']}: {counted['threads']} threads, "
+        f"{registers} registers a thread"
+        + ("" if known is None else f" (fragments alone: {counted['registers_lower_bound']})"),
+        *(f"  {name}: {count} registers" for name, count in counted["fragments"].items()),
+        f"  shared memory: {counted['smem_bytes']} B = {counted['smem_bytes'] / 1000:.2f} KB",
+        *(f"    {name}: {size} B" for name, size in counted["buffers"].items()),
+        f"  {counted['ctas_per_multiprocessor']} CTAs a multiprocessor, limited by {counted['limited_by']}",
+        f"  {counted['ctas']} CTAs = {counted['waves']:.2f} waves",
+    ]
+    return Report(data, "\n".join(lines))
+
+
+def cubin_report(counts: dict[str, int]) -> Report:
+    """Registers a thread of compiled kernels."""
+    data = {"command": "resources", "registers": counts, "verdict": "legal", "findings": []}
+    return Report(data, "\n".join(f"{count:4} registers a thread  {name}" for name, count in counts.items()))
+
+
+_LEVELS = {"wrong": "error", "unknown": "warning", "slow": "warning", "note": "note"}
+
+
+def github(document: dict[str, Any]) -> str:
+    """Workflow commands, one a finding."""
+    lines = []
+    for finding in document["findings"]:
+        level = _LEVELS[finding["severity"]].replace("note", "notice")
+        message = finding["message"].replace("%", "%25").replace("\n", "%0A")
+        title = finding["title"].replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+        lines.append(f"::{level} title={finding['code']} {title}::{message}")
+    return "\n".join(lines)
+
+
+def sarif(document: dict[str, Any]) -> str:
+    """SARIF 2.1.0; numerics findings are about numbers, not about a place in a file."""
+    rules = [{"id": code, "shortDescription": {"text": text}} for code, text in CODES.items()]
+    results = [
+        {
+            "ruleId": finding["code"],
+            "level": _LEVELS[finding["severity"]],
+            "message": {"text": f"{finding['title']}: {finding['message']}"},
+            "properties": finding["evidence"],
+        }
+        for finding in document["findings"]
+    ]
+    driver = {"name": "layoutcheck", "rules": rules}
+    log = {
+        "version": "2.1.0",
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+    return json.dumps(log, indent=2)
