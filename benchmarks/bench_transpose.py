@@ -32,7 +32,7 @@ from cuda.bindings.driver import CUstream
 from cutlass.cute.runtime import from_dlpack
 
 from kernels.transpose import VARIANTS, fastest
-from kernels.transpose.common import Kernel
+from kernels.transpose.common import EVICT_LAST, Kernel
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.ldmatrix import Lines, build_swizzled
 from kernels.transpose.registers import Plan, build_registers
@@ -40,7 +40,12 @@ from kernels.transpose.tma import build_tma
 
 SIZES = [(n, n) for n in (1024, 2048, 3072, 4096, 8192, 16384, 24576, 32768)]
 RECTANGLES = [(4096, 32768), (32768, 4096), (1024, 65536), (65536, 1024), (8192, 28672), (5000, 12344)]
-HINTS = [("plain", "plain"), ("no_allocate", "streaming")]
+HINTS = [
+    ("plain", "plain"),
+    ("no_allocate", "streaming"),
+    ("evict_last", "plain"),
+    ("evict_last", "streaming"),
+]
 SWEEP = [(n, n) for n in (1024, 2048, 4096, 8192, 16384, 32768)]
 ODD = [(8191, 8193), (16383, 16385)]
 ROTATE_BYTES = 256 << 20
@@ -468,7 +473,11 @@ def candidates() -> dict[str, Kernel]:
         f"swizzled {(n, m)} {threads}": build_swizzled(Lines((n, m), threads)) for n, m, threads in lines
     }
     boxes = [(64, 64), (128, 64), (64, 128), (128, 128), (256, 64), (64, 256)]
-    return plans | {f"tma {tile} {group}": build_tma(tile, group) for tile, group in product(boxes, (0, 1))}
+    plans |= {
+        f"tma {tile} 0 {policy:#x}": build_tma(tile, 0, policy)
+        for tile, policy in product(boxes, (0, EVICT_LAST))
+    }
+    return plans | {"tma (128, 128) 1": build_tma((128, 128), 1)}
 
 
 def sweep(sizes: list[tuple[int, int]], rounds: int) -> list[dict[str, Any]]:

@@ -16,6 +16,10 @@ N_TILE, M_TILE = 128, 64
 THREADS = 256
 
 
+EVICT_FIRST, EVICT_LAST = 0x12F0000000000000, 0x14F0000000000000
+"""L2 cache policies as `createpolicy.fractional.L2` makes them for fraction 1."""
+
+
 class Kernel(NamedTuple):
     """A host launcher `host(x, y, stream)` and arguments that compile it without a GPU."""
 

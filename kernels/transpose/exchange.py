@@ -30,7 +30,7 @@ class Exchange(NamedTuple):
 
     tile: tuple[int, int] = (128, 128)
     group: int = 0
-    load: str = "plain"
+    load: str = "evict_last"
     store: str = "plain"
     resident: int = 1280
 

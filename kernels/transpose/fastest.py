@@ -19,7 +19,7 @@ SMALL = Plan(lanes=(8, 4), warps=(1, 1), load="no_allocate", store="streaming")
 MEDIUM = Exchange(tile=(128, 64), load="no_allocate", store="streaming")
 """Up to 4096 x 4096: tiles small enough that all fit on the device at once, or nearly."""
 
-LARGE = Exchange(tile=(128, 128))
+LARGE = Exchange(tile=(128, 128), load="evict_last")
 """Beyond: runs of 256 bytes both ways."""
 
 MAX_COLUMNS = 65535 * 64

@@ -12,16 +12,9 @@ from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import (
-    CacheEvictionPriority,
-    CopyG2ROp,
-    CopyR2GOp,
-    L2PrefetchSize,
-    LoadCacheMode,
-    StoreCacheMode,
-)
+from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyR2GOp, StoreCacheMode
 
-from kernels.transpose.common import Kernel, fake_args, strips, transpose_view
+from kernels.transpose.common import EVICT_LAST, Kernel, fake_args, strips, transpose_view
 
 BLOCK = 8
 """Elements of a 16-byte access."""
@@ -29,13 +22,12 @@ BLOCK = 8
 LOADS = {
     "plain": {},
     "no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
-    "invariant": {"invariant": True},
-    "streaming": {"load_cache_mode": LoadCacheMode.STREAMING},
-    "prefetch_256": {"l2_prefetch_size": L2PrefetchSize.SIZE_256B},
+    "evict_last": {},
 }
+"""Attributes of the loads; `evict_last` is an L2 policy, an operand of each."""
+
 STORES = {
     "plain": {},
-    "no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
     "streaming": {"store_cache_mode": StoreCacheMode.STREAMING},
 }
 
@@ -107,7 +99,10 @@ def turned(src: cute.Tensor, load: cutlass.Constexpr) -> cute.Tensor:
     """`src` (8,8):(1,ld), read row by row into registers, as (8,8):(1,8) of its columns."""
     read = cute.make_copy_atom(CopyG2ROp(), src.element_type, num_bits_per_copy=128, **LOADS[load])
     rows = cute.make_rmem_tensor((BLOCK, BLOCK), src.element_type)
-    cute.copy(read, src, rows)
+    if cutlass.const_expr(load == "evict_last"):
+        cute.copy(read, src, rows, cache_policy=cutlass.Int64(EVICT_LAST))
+    else:
+        cute.copy(read, src, rows)
     return turned_registers(rows)
 
 

@@ -16,9 +16,6 @@ from kernels.transpose.common import THREADS, Kernel, fake_args, row_view, strip
 SPAN = 64
 """Elements in a 128-byte row of a swizzled tile."""
 
-EVICT_FIRST = 0x12F0000000000000
-"""The L2 cache policy of `createpolicy.fractional.L2::evict_first`, fraction 1."""
-
 
 def policy_of(policy: int) -> cutlass.Int64 | None:
     """The operand that carries `policy`, none for 0."""
@@ -78,7 +75,7 @@ def transpose_tile(
         cute.arch.fence_proxy("async.shared", space="cta")
         cute.arch.sync_threads()
         if w == 0:
-            cute.copy(store, whole_out, to_y, cache_policy=policy_of(policy))
+            cute.copy(store, whole_out, to_y)
             cute.arch.cp_async_bulk_commit_group()
             cute.arch.cp_async_bulk_wait_group(0, read=True)
 
@@ -113,7 +110,7 @@ def transpose_in_smem(
 
 
 def build_tma(tile: tuple[int, int] = (128, 64), group: int = 0, policy: int = 0) -> Kernel:
-    """`tile` (N,M), multiples of 64; `group` tiles a strip; `policy` an L2 cache policy, 0 for none."""
+    """`tile` (N,M), multiples of 64; `group` tiles a strip; `policy`: L2 cache policy of the loads, 0 for none."""
     n_tile, m_tile = tile
 
     @cute.jit
