@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import is_static, product, rank, wrap
 from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
@@ -82,7 +83,8 @@ def through_atom_call(copy: Copy) -> Prediction | Copy | None:
             return stopped
         for operand, shape in (("src", src), ("dst", dst)):
             if type(shape) is not tuple:  # the DSL asks a bare extent for its mode 0
-                return rejected("bare_extent", "'int' object is not subscriptable", operand)
+                name = f"Int{shape.bits}" if isinstance(shape, Dynamic) else "int"
+                return rejected("bare_extent", f"'{name}' object is not subscriptable", operand)
     else:
         checked = through_copy(copy)
         if isinstance(checked, Prediction) or not is_static(wrap(src)[1:]):
