@@ -51,7 +51,8 @@ def check(
     `dtype`, `bits`        element type of what does not state its own; width of an atom given by name
     `*_space`, `*_align`   memory space and alignment in bytes of a bare layout; `swizzle` its pointer's
                            swizzle, where it is in shared memory
-    `block`                threads launched; `op` one of `copies.copy.OPS`; `evict_priority` that of autovec_copy
+    `block`                threads launched; `op` one of `copies.copy.OPS`
+    `evict_priority`       whether autovec_copy is given an l1c_evict_priority
 
     What is taken for granted is listed in `report.assumptions`. Raises InputError for unusable input.
     """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, TextIO
@@ -73,9 +74,10 @@ def explain(
     output: Output = None,
     strict: Strict = False,
     compiler: Compiler = False,
+    everything: Annotated[bool, _option("the code of every fix, every finding in full", "--all")] = False,
 ) -> int:
     """Explain one copy, a named case, or pasted compiler output ('-' or a file)."""
-    sink = _Sink(format_, output)
+    sink = _Sink(format_, output, everything)
     if case is not None:
         if src is not None:
             raise InputError("a case has its own operands", expected="either --case or SRC and DST")
@@ -178,12 +180,12 @@ def main() -> None:
 class _Sink:
     """Where outcomes are written, and in which format."""
 
-    def __init__(self, format_: str, output: Path | None) -> None:
+    def __init__(self, format_: str, output: Path | None, everything: bool = False) -> None:
         from layoutcheck.reports import renderer
 
         self._render = renderer(format_)
         self._path = output
-        self._style = _style(sys.stdout, plain=output is not None)
+        self._style = replace(_style(sys.stdout, plain=output is not None), everything=everything)
         if output is not None:
             try:
                 output.write_text("", encoding="utf-8")

@@ -28,12 +28,12 @@ def differs(drawing: dict[str, Any]) -> bool:
     return any(drawing[side]["asked"] != drawing[side]["used"] for side in ("src", "dst") if side in drawing)
 
 
-def draw(drawing: dict[str, Any], style: Style) -> list[str]:
-    """The drawing as lines of text; none for an empty one."""
+def draw(drawing: dict[str, Any], style: Style, verb: str = "moves") -> list[str]:
+    """The drawing as lines of text; none for an empty one. `verb`: "would move" for what is never reached."""
     if not drawing:
         return []
     count, size, width = drawing["elements"], drawing["element_bytes"], drawing["width_bytes"]
-    what = f"one instruction moves {width} B, {count} value{'s' * (count != 1)} of {size} B, byte by byte:"
+    what = f"one instruction {verb} {width} B, {count} value{'s' * (count != 1)} of {size} B, byte by byte:"
     lines = [f"  {style(what, 'bold')}"]
     for side in ("src", "dst"):
         lines += _side(side, drawing[side], size, min(width, count * size), style)

@@ -17,11 +17,12 @@ VERDICT_COLOUR = {"legal": "green", "slow": "yellow", "wrong": "red", "rejected"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How to write for a terminal: `colour` or not, `width` in columns, ASCII alone or not."""
+    """How to write: in `colour`, in `width` columns, in `ascii` alone; `everything`, or one screen."""
 
     colour: bool = False
     width: int = WIDTH
     ascii: bool = False
+    everything: bool = False
 
     def __call__(self, text: str, *names: str) -> str:
         """`text` in the named colours; as it is where there is no colour."""

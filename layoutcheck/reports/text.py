@@ -21,6 +21,9 @@ from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
 from layoutcheck.rules.finding import Finding, Where
 
+_MOST_EVIDENCE = 2  # lines
+_LONGEST_FACT = 40  # characters of one piece of evidence; the compiler's message has a line of its own
+
 _GOOD = {
     "legal": "accepted, does what the layouts say, and wastes nothing",
     "slow": "accepted and correct, but wasteful",
@@ -71,10 +74,13 @@ def _report(report: Report, style: Style) -> list[str]:
     if main:
         lines += ["", *style.wrap(main.message, "  "), *_evidence(main, style)]
     if report.drawing and report.verdict in ("wrong", "rejected") and differs(report.drawing):
-        lines += ["", *draw(report.drawing, style)]
-    for finding in report.findings:
-        if finding is not main:
-            lines += ["", *_also(finding, style)]
+        verb = "would move" if report.verdict == "rejected" else "moves"
+        lines += ["", *draw(report.drawing, style, verb)]
+    others = [finding for finding in report.findings if finding is not main]
+    if others:
+        lines.append("")
+        for finding in others:
+            lines += _also(finding, style)
     lines += ["", *_answers(report, style)]
     if report.assumptions:
         lines += ["", *style.wrap(f"assumed: {'; '.join(report.assumptions)}", "           ", "  ")]
@@ -135,11 +141,17 @@ def _operand(name: str, memref: Memref, where: Where | None, style: Style) -> li
 
 
 def _evidence(finding: Finding, style: Style) -> list[str]:
-    """The numbers behind a finding, on as few lines as they need."""
-    facts = [f"{key.replace('_', ' ')} {_plain(value)}" for key, value in finding.evidence.items()]
-    if not facts:
-        return []
-    return [style(line, "dim") for line in style.wrap(", ".join(facts), "    ", "  = ")]
+    """The numbers behind a finding; no more of them than fit, unless everything is asked for."""
+    facts = [
+        f"{key.replace('_', ' ')} {_plain(value)}"
+        for key, value in finding.evidence.items()
+        if value not in (None, "", (), []) and (style.everything or len(str(value)) <= _LONGEST_FACT)
+    ]
+    lines = style.wrap(", ".join(facts), "    ", "  = ") if facts else []
+    if len(lines) > _MOST_EVIDENCE and not style.everything:
+        kept = lines[_MOST_EVIDENCE - 1][: style.width - 5].rpartition(",")[0]
+        lines = [*lines[: _MOST_EVIDENCE - 1], f"{kept}, ..."]
+    return [style(line, "dim") for line in lines]
 
 
 def _plain(value: Any) -> str:
@@ -155,14 +167,16 @@ def _also(finding: Finding, style: Style) -> list[str]:
     head = f"{finding.severity}[{finding.code}]: "
     lines = style.wrap(finding.title, "    ", f"  {head}")
     lines[0] = "  " + style(head, colour) + lines[0][len(head) + 2 :]
-    return [*lines, *style.wrap(finding.message, "    ")]
+    return [*lines, *style.wrap(finding.message, "    ")] if style.everything else lines
 
 
 def _answers(report: Report, style: Style) -> list[str]:
     """Compiler, machine, cost: a line each."""
     lines = style.wrap(_said(report.compiler), " " * 12, "  compiler  ")
     if report.asked is not None:
-        lines += style.wrap(f"{_said(report.asked)}", " " * 12, "  DSL       ")
+        same = report.asked.message and report.asked.message == report.compiler.message
+        said = "says the same, asked itself" if same else _said(report.asked)
+        lines += style.wrap(said, " " * 12, "  DSL       ")
     lines += style.wrap(_machine(report), " " * 12, "  machine   ")
     lines += style.wrap(_cost(report), " " * 12, "  cost      ")
     return [style(line[:12], "bold") + line[12:] for line in lines]
@@ -213,25 +227,29 @@ def _cost(report: Report) -> str:
 def _fixes(report: Report, style: Style) -> list[str]:
     if not report.fixes:
         return ["", *style.wrap(f"no fix: {report.obstacle}", "    ", "  ")] if report.obstacle else []
-    lines = ["", style("  fixes, best first", "bold")]
+    hint = (
+        ""
+        if style.everything or len(report.fixes) == 1
+        else style(" (the code of all of them: --all)", "dim")
+    )
+    lines = ["", style("  fixes, best first", "bold") + hint]
     for number, fix in enumerate(report.fixes, start=1):
         lines += _fix(number, fix, style)
     return lines
 
 
 def _fix(number: int, fix: Fix, style: Style) -> list[str]:
-    count, width = fix.predicted.get("instructions_per_thread"), fix.predicted.get("width_bits")
-    cost = f"{count} instruction{'s' * (count != 1)}/thread" if count else ""
-    facts = [
-        fix.verdict,
-        *([cost] if cost else []),
-        *([f"{width} b"] if width else []),
-        f"by {' + '.join(fix.confirmed_by)}",
-    ]
-    lines = style.wrap(f"{fix.strategy}: {fix.title}", "     ", f"  {number}. ")
-    lines[0] = f"  {number}. " + style(lines[0][5:], "bold")
-    lines.append(f"     {style(', '.join(facts), 'green' if fix.verdict == 'legal' else 'yellow')}")
-    lines += [f"       {style(line, 'cyan')}" if line else "" for line in fix.code.strip("\n").split("\n")]
-    if fix.note:
-        lines += style.wrap(fix.note, "     ")
+    """A fix: its strategy, what it costs, what it does, and (of the best one) its code."""
+    count = fix.predicted.get("instructions_per_thread")
+    cost = [f"{count} instruction{'s' * (count != 1)} a thread"] if count else []
+    confirmed = [name for name in fix.confirmed_by if name != "model"]
+    by = [f"confirmed by {' and '.join(confirmed)}"] if confirmed else []
+    facts = f"({', '.join([fix.verdict, *cost, *by])})"
+    said = f"{fix.strategy} {facts}: {fix.title}" + (f"; {fix.note}" if fix.note else "")
+    lines = style.wrap(said, "     ", f"  {number}. ")
+    lead = len(f"  {number}. {fix.strategy}")
+    lines[0] = style(lines[0][:lead], "bold") + lines[0][lead:]
+    if number == 1 or style.everything:
+        code = fix.code.strip("\n").split("\n")
+        lines += [f"       {style(line, 'cyan')}" if line else "" for line in code]
     return lines

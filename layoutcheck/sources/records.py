@@ -90,6 +90,6 @@ def _check_type(key: str, value: Any) -> None:
 def _refuse_misspelling(key: str) -> None:
     from difflib import get_close_matches
 
-    close = get_close_matches(key[:40], sorted(_arguments()), n=1, cutoff=0.8)
+    close = get_close_matches(key[:40], sorted(_arguments()), n=1, cutoff=0.7)
     if close:
         raise InputError(f"unknown key '{key[:40]}'", expected=f"'{close[0]}'")

@@ -201,9 +201,9 @@ def _operand(
     if given_space is None or align is None:
         facts = [] if given_space else [f"in {memref.space}"]
         if align is None and memref.align_bytes is not None:
-            facts.append(f"its base aligned to {memref.align_bytes} bytes")
+            facts.append(f"aligned to {memref.align_bytes} bytes")
         if facts:
-            assumed.append(f"{side} is taken to be {' with '.join(facts)}")
+            assumed.append(f"{side} is {', '.join(facts)}")
     return memref
 
 

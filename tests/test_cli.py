@@ -1,0 +1,351 @@
+"""The command line as its users see it: what it prints, where, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from layoutcheck.cli import run
+from layoutcheck.reports.json import schema
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(__file__).parent / "data" / "errors"
+G = '!cute.memref<bf16, gmem, align<16>, "(8):(1)">'
+S = '!cute.memref<bf16, smem, align<128>, "(8):(1)">'
+SCATTERED = '!cute.memref<bf16, smem, align<128>, "(8):(64)">'
+ISSUE = [
+    "explain", "(128,64):(1,128)", "(128,64):(64,1)", "--dtype", "bf16", "--atom", "cp.async", "--bits", "128",
+    "--thr", "(16,16):(16,1)", "--val", "(8,1)",
+]  # fmt: skip
+
+Captured = pytest.CaptureFixture[str]
+
+
+Done = subprocess.CompletedProcess
+
+
+def start(*arguments: str, stdin: bytes = b"", **environment: str) -> Done[bytes]:
+    """The command in a process of its own; a minute is more than it may ever take on a busy machine."""
+    return subprocess.run(
+        [sys.executable, "-m", "layoutcheck.cli", *arguments],
+        input=stdin,
+        capture_output=True,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        timeout=60,
+    )
+
+
+def refused(captured: Captured, *arguments: str) -> str:
+    """The one error message of arguments that are unusable."""
+    assert run(arguments) == 2
+    out, err = captured.readouterr()
+    assert out == ""
+    assert err.startswith("error: ") and "Traceback" not in err
+    return err
+
+
+def test_the_issues_own_command(capsys: Captured) -> None:
+    assert run(ISSUE) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("rejected") and err == ""
+    assert "stride 64" in out and "128 B" in out
+    for strategy in ("match-layout", "narrow-copy", "stage-through-registers"):
+        assert f"{strategy} (legal" in out or f"{strategy} (slow" in out
+
+
+@pytest.mark.parametrize("change", [("(16,1):(1,0)", "(8,1)"), ("(16,16):(16,1)", "(8,8)")])
+def test_one_thread_layout_away(change: tuple[str, str], capsys: Captured) -> None:
+    assert run([*ISSUE[:-3], change[0], "--val", change[1]]) == 1
+    assert capsys.readouterr().out.startswith("wrong[")
+
+
+def test_a_named_case(capsys: Captured) -> None:
+    assert run(["explain", "--case", "issue-2320"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("rejected") and "--> issue-2320" in out
+
+
+def test_the_known_cases_are_listed(capsys: Captured) -> None:
+    for arguments in (
+        ["explain", "--case"],
+        ["explain", "--case", "--strict"],
+        ["explain", "--case", "issue-0"],
+    ):
+        assert "issue-2320" in refused(capsys, *arguments)
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.txt")), ids=lambda path: path.stem)
+def test_pasted_errors(path: Path, capsys: Captured) -> None:
+    assert run(["explain", str(path)]) == 1
+    assert capsys.readouterr().out.startswith("rejected[LC1")
+
+
+def test_a_paste_on_stdin() -> None:
+    done = start("explain", "-", stdin=(DATA / "4.3.5_cp_async_alignment.txt").read_bytes())
+    assert done.returncode == 1 and done.stderr == b""
+    assert "--> /home/me/kernels/load.py:29" in done.stdout.decode()
+
+
+def test_json_is_one_object_a_line(capsys: Captured) -> None:
+    assert run([*ISSUE, "--format", "json"]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    jsonschema.validate(json.loads(line), schema())
+
+
+def test_output_to_a_file(tmp_path: Path, capsys: Captured) -> None:
+    target = tmp_path / "report.txt"
+    assert run([*ISSUE, "--output", str(target)]) == 1
+    assert capsys.readouterr().out == ""
+    assert target.read_text(encoding="utf-8").startswith("rejected")
+    assert "cannot write" in refused(capsys, *ISSUE, "--output", str(tmp_path / "no" / "such" / "folder"))
+
+
+def test_strict_fails_on_unknown(capsys: Captured) -> None:
+    tma = [
+        "explain",
+        '!cute.coord_tensor<"(0)", "(8):(1@0)">',
+        S,
+        "--atom",
+        "!cute_nvgpu.atom.tma_load<bf16>",
+    ]
+    assert run(tma) == 0
+    assert run([*tma, "--strict"]) == 1
+    assert run(["explain", G, S, "--atom", "cp.async", "--strict"]) == 0
+    assert capsys.readouterr().out.startswith("unknown[LC901]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "caret"),
+    [
+        (["explain", "(8,8", "(8):(1)"], "unbalanced parentheses", "^"),
+        (["explain", "(8):((1,1))", "(8):(1)"], "shape and stride do not match", "^"),
+        (["explain", "(0):(1)", "(8):(1)"], "at least 1, not 0", "^"),
+        (["explain", "(8):(1)", "(-8):(1)"], "at least 1, not -8", "^"),
+        (["explain", "(8):(1)", "(8):(1)", "--atom", "warp.drive"], "unknown atom 'warp.drive'", "^"),
+        (["explain", "(8):(1)", "(8):(1)", "--dtype", "bf17"], "unknown element type 'bf17'", "^"),
+        (["explain", "\x01\x02\udcff", "(8):(1)"], "not a tensor", "^"),
+        (["explain", "(" * 5000, "(8):(1)"], "nested more than", "^"),
+        (["explain", "(8):(1)" * 20_000, "(8):(1)"], "too many for one operand", ""),
+        (["explain", "/no/such/file"], "cannot read '/no/such/file': No such file", ""),
+        (["explain", "/"], "cannot read '/'", ""),
+        (["explain", "(8):(1)"], "one operand alone is no copy", ""),
+        (["explain"], "nothing to explain", ""),
+        (["explain", "(8):(1)", "(8):(1)", "--case", "issue-2320"], "a case has its own operands", ""),
+        (["explain", "(8):(1)", "(8):(1)", "--format", "sarif"], "not available in this version", ""),
+        (["explain", "(8):(1)", "(8):(1)", "--bits", "many"], "--bits", ""),
+        (["explain", "(8):(1)", "(8):(1)", "--colour"], "--colour", ""),
+        (["juggle"], "juggle", ""),
+        (["check", "--jsonl", "/no/such/file"], "cannot read", ""),
+        (["check"], "--jsonl", ""),
+        (["rule", "LC000"], "no rule 'LC000'", ""),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_unusable_input_is_one_clear_error(
+    arguments: list[str], message: str, caret: str, capsys: Captured
+) -> None:
+    if "--dtype" not in arguments and "--atom" not in arguments and arguments[0] == "explain":
+        arguments = [*arguments, "--dtype", "bf16"]
+    error = refused(capsys, *arguments)
+    assert message in error
+    assert caret in error
+    assert len(error) < 800
+
+
+@pytest.mark.parametrize(
+    "stdin",
+    [
+        b"",
+        bytes(range(256)) * 100,
+        b"\xff\xfe" + os.urandom(100_000),
+        b"(" * 5000,
+        b"cute.copy nothing to see here\n" * 330_000,
+        b"x" * 10_000_000,
+    ],
+    ids=["empty", "bytes", "random", "parentheses", "10MB of lines", "10MB line"],
+)
+def test_rubbish_on_stdin(stdin: bytes) -> None:
+    done = start("explain", "-", stdin=stdin)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.startswith(b"error: no cute.copy error in this text")
+    assert b"Traceback" not in done.stderr
+
+
+def test_ten_megabytes_are_refused_within_a_second() -> None:
+    before = time.perf_counter()
+    start("--help")
+    start_up = time.perf_counter() - before
+    before = time.perf_counter()
+    start("explain", "-", stdin=b"'cute.slice' op (((( \"cute.view\"(%1\n" * 270_000)
+    assert time.perf_counter() - before < start_up + 1
+
+
+def test_many_copies(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "copies.jsonl"
+    lines = [
+        json.dumps({"src": G, "dst": S, "atom": "cp.async", "bits": 128, "id": "first"}),
+        json.dumps(
+            {"op": "cute.copy", "src": G, "dst": SCATTERED, "atom": "cp.async", "loc": "a.py:3", "count": 8}
+        ),
+        "",
+        '{"src": broken',
+        json.dumps({"src": "(8", "dst": S, "atom": "cp.async"}),
+        json.dumps({"src": G, "dst": S, "atom": "cp.async", "bits": "128"}),
+        json.dumps({"src": G, "dst": S, "atmo": "cp.async"}),
+        json.dumps([G, S]),
+        json.dumps({"src": G}),
+        json.dumps({"src": G, "dst": S, "atom": "cp.async"}),
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert run(["check", "--jsonl", str(file)]) == 2
+    out, err = capsys.readouterr()
+    reports = [json.loads(line) for line in out.splitlines()]
+    for report in reports:
+        jsonschema.validate(report, schema())
+    assert err == ""
+    assert [report.get("verdict") for report in reports] == ["legal", "wrong", *[None] * 6, "legal"]
+    assert [report["subject"] for report in reports][:4] == ["first", "a.py:3", "line 4", "line 5"]
+    messages = [report["error"]["message"] for report in reports[2:-1]]
+    for message, part in zip(
+        messages,
+        [
+            "not JSON",
+            "unbalanced",
+            "'bits' is a whole number",
+            "unknown key 'atmo'",
+            "not a JSON object",
+            "no 'dst'",
+        ],
+        strict=True,
+    ):
+        assert part in message
+    file.write_text("\n".join(lines[:2]), encoding="utf-8")
+    assert run(["check", "--jsonl", str(file)]) == 1
+    file.write_text(lines[0], encoding="utf-8")
+    assert run(["check", "--jsonl", str(file), "--strict"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "line", [b"[" * 100_000, b"1" * 100_000, b"\xff\x00{}", b'"' + b"x" * 3_000_000 + b'"', b"NaN"]
+)
+def test_hostile_lines(line: bytes, tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "copies.jsonl"
+    file.write_bytes(line + b"\n" + json.dumps({"src": G, "dst": S, "atom": "cp.async"}).encode())
+    assert run(["check", "--jsonl", str(file), "--format", "text"]) == 2
+    out = capsys.readouterr().out
+    assert out.startswith("error: line 1: ") and "\nlegal" in out
+
+
+def test_rules_are_listed_and_printed(capsys: Captured) -> None:
+    assert run(["rule"]) == 0
+    listed = capsys.readouterr().out
+    assert "LC101  rejected  unproved-alignment: " in listed
+    assert run(["rule", "lc201"]) == 0
+    assert capsys.readouterr().out.startswith("# LC201 scattered-vector\n")
+
+
+def test_help_and_no_arguments(capsys: Captured) -> None:
+    assert run(["--help"]) == 0
+    assert "explain" in capsys.readouterr().out
+    for command in ("explain", "check", "rule"):
+        assert run([command, "--help"]) == 0
+    assert "--jsonl" in capsys.readouterr().out
+
+
+def test_the_installed_dsl_is_asked(capsys: Captured) -> None:
+    pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+    assert run([*ISSUE, "--compiler", "--format", "json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["asked"]["outcome"] == "rejected"
+    assert report["asked"]["message"] == report["compiler"]["message"]
+    assert all("compiler" in fix["confirmed_by"] for fix in report["fixes"])
+
+
+def test_a_dsl_that_cannot_be_asked_is_no_failure(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    from layoutcheck.dsl import verifier
+    from layoutcheck.dsl.session import DslUnavailable
+
+    def unavailable(*_: object) -> None:
+        raise DslUnavailable("not installed")
+
+    monkeypatch.setattr(verifier, "verify", unavailable)
+    assert run(["explain", G, S, "--atom", "cp.async", "--compiler"]) == 0
+    assert "DSL       not known: not installed" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    ("environment", "colour"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colour_only_on_a_terminal(environment: dict[str, str], colour: bool) -> None:
+    import pty
+
+    parent, child = pty.openpty()
+    clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "layoutcheck.cli", "explain", G, S, "--atom", "cp.async"],
+        stdout=child, cwd=ROOT, env={**clean, "TERM": "xterm", **environment},
+    )  # fmt: skip
+    os.close(child)
+    shown = b""
+    try:
+        while chunk := os.read(parent, 4096):
+            shown += chunk
+    except OSError:  # the terminal is closed
+        pass
+    os.close(parent)
+    assert process.wait(timeout=60) == 0
+    assert (b"\x1b[" in shown) == colour
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "layoutcheck.cli", *ISSUE],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        timeout=60,
+    )
+    os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    import layoutcheck.sources.request as request
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("layoutcheck.api.build", interrupt)
+    assert request is not None
+    assert run(ISSUE) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_output_that_cannot_be_encoded_is_still_printed() -> None:
+    done = start(*ISSUE, "--format", "json", PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert done.returncode == 1 and done.stderr == b""
+    json.loads(done.stdout)
+
+
+def test_the_dsl_is_never_imported() -> None:
+    code = (
+        "import sys; from layoutcheck.cli import run; "
+        f"status = run({ISSUE!r}); "
+        "sys.exit(9 if 'cutlass' in sys.modules or 'rich' in sys.modules else status)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, timeout=60)
+    assert done.returncode == 1

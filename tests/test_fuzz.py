@@ -1,0 +1,205 @@
+"""Whatever is thrown at the parsers and at `check`, no exception but InputError comes back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import layoutcheck as lc
+from layoutcheck.errors import InputError
+from layoutcheck.reports.json import to_dict
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.text import render
+from layoutcheck.sources.cases import case
+from layoutcheck.sources.diagnostics import read_diagnostics
+from layoutcheck.sources.records import read_record
+from layoutcheck.sources.types import Defaults, parse_atom, parse_memref, parse_operand, parse_tiled_copy
+
+DATA = Path(__file__).parent / "data"
+PRINTED = (DATA / "types.txt").read_text(encoding="utf-8").splitlines()
+PASTES = [path.read_text(encoding="utf-8") for path in sorted((DATA / "errors").glob("*.txt"))]
+BARE = Defaults(
+    parse_memref(
+        PRINTED[-1] if PRINTED[-1].startswith("!cute.memref") else '!cute.memref<bf16, "(1):(1)">'
+    ).dtype
+)
+
+usual = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+
+# Pieces that the grammars are made of, so that random strings come close to being right.
+TOKENS = st.sampled_from(
+    [
+        "(", ")", "((", "))", ":", ",", "@", "?", "?{div=8}", "?{i64}", "{", "}", "<", ">", '"', "[", "]", ";", "S<3,4,3>",
+        " o ", " ", "\n", "0", "1", "8", "64", "-1", "9" * 25, "!cute.memref<", "!cute.tiled_copy<", "!cute.coord_tensor<",
+        "!cute_nvgpu.atom.", "universal_copy<", "simt_async_copy<", "ldsm<", "stsm<", "g2r<", "tma_load<", "bf16", "f32",
+        "f4E2M1FN", ", gmem", ", smem", ", align<16>", ", 128 b", "cache = global", "copy_bits = 128", "mode = <\"(8,8)\">",
+        "num_matrices = 4", "sz_pattern = u16", "val_type = ", "tensor<ptr<", "raw_ptr(0x10: ", "FakeTensor<", "recast<f32>(",
+        "layout_copy_tv = <\"", "tiler_mn = <\"[", "cute.copy(%a", "'cute.copy' op ", "error: ", "note: ", " : (", ") -> ()",
+    ]
+)  # fmt: skip
+soup = st.one_of(st.text(max_size=80), st.lists(TOKENS, max_size=30).map("".join))
+
+
+@st.composite
+def mutated(draw: st.DrawFn, texts: list[str]) -> str:
+    """A real text with a few places cut, doubled or overwritten."""
+    text = draw(st.sampled_from(texts))
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(text)))
+        to = draw(st.integers(at, min(len(text), at + 40)))
+        text = draw(
+            st.sampled_from(
+                [text[:at] + text[to:], text[:to] + text[at:], text[:at] + draw(soup) + text[to:]]
+            )
+        )
+    return text
+
+
+@pytest.mark.parametrize(
+    "parse", [parse_operand, parse_memref, parse_atom, parse_tiled_copy, lambda text: parse_memref(text, BARE), case],
+    ids=["operand", "memref", "atom", "tiled copy", "bare", "case"],
+)  # fmt: skip
+@usual
+@given(text=st.one_of(soup, mutated(PRINTED)))
+def test_parsers(parse: Callable[[str], object], text: str) -> None:
+    with contextlib.suppress(InputError):
+        parsed = parse(text)
+        if parse in (parse_memref, parse_atom, parse_tiled_copy) and text.lstrip().startswith("!"):
+            assert parse(str(parsed)) == parsed
+
+
+@usual
+@given(text=st.one_of(soup, mutated(PASTES)))
+def test_pasted_output(text: str) -> None:
+    with contextlib.suppress(InputError):
+        read_diagnostics(text)
+
+
+@usual
+@given(
+    record=st.one_of(
+        soup,
+        st.binary(max_size=60).map(lambda raw: raw.decode("utf-8", "replace")),
+        st.dictionaries(
+            st.sampled_from(
+                ["src", "dst", "atom", "bits", "thr", "val", "dtype", "op", "block", "swizzle", "arch"]
+            ),
+            st.one_of(soup, st.integers(), st.none(), st.booleans(), st.lists(st.integers())),
+        ).map(json.dumps),
+    )
+)
+def test_records(record: str) -> None:
+    with contextlib.suppress(InputError):
+        read_record(record)
+
+
+# Copies that parse, near and far from what an atom takes.
+
+extents = st.sampled_from([1, 2, 3, 4, 8, 16])
+strides = st.one_of(st.sampled_from(["0", "1", "2", "8", "9", "64", "128", "-1", "?", "?{div=8}"]))
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> str:
+    def tree(depth: int) -> tuple[str, str]:
+        if depth == 0 or draw(st.booleans()):
+            return draw(st.one_of(extents.map(str), st.just("?"))) if draw(st.integers(0, 40)) == 0 else str(
+                draw(extents)
+            ), draw(strides)
+        parts = [tree(depth - 1) for _ in range(draw(st.integers(1, 3)))]
+        return f"({','.join(s for s, _ in parts)})", f"({','.join(d for _, d in parts)})"
+
+    shape, stride = tree(2)
+    return f"{shape}:{stride}"
+
+
+dtypes = st.sampled_from(["bf16", "f32", "i8", "f4E2M1FN", "f64", "i128", "f6E2M3FN", "i1"])
+
+
+@st.composite
+def memrefs(draw: st.DrawFn, element: str) -> str:
+    facts = [element, draw(st.sampled_from(["gmem", "smem", "rmem", "generic", "tmem"]))]
+    align = draw(st.sampled_from([None, 1, 2, 3, 4, 8, 12, 16, 128]))
+    if align:
+        facts.append(f"align<{align}>")
+    if draw(st.integers(0, 4)) == 0:
+        facts.append(draw(st.sampled_from(["S<3,4,3>", "S<2,3,3>", "S<0,4,3>", "S<1,2,3>"])))
+    return f'!cute.memref<{", ".join(facts)}, "{draw(layouts())}">'
+
+
+names = st.sampled_from(
+    ["cp.async", "cp.async.cg", "universal", "auto", "g2r", "r2s", "s2r", "r2g", "ldmatrix.x4", "ldmatrix.x2.trans",
+     "stmatrix.x1", "autovec", "basic", "!cute_nvgpu.atom.tma_load<bf16>"]
+)  # fmt: skip
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> dict[str, Any]:
+    element = draw(dtypes)
+    other = element if draw(st.integers(0, 5)) else draw(dtypes)
+    request: dict[str, Any] = {"atom": draw(names), "dtype": element}
+    for side, its in (("src", element), ("dst", other)):
+        request[side] = draw(st.one_of(memrefs(its), layouts()))
+    optional: dict[str, st.SearchStrategy[Any]] = {
+        "bits": st.sampled_from([8, 16, 32, 48, 64, 96, 128, 256]),
+        "pred": memrefs("i8"),
+        "block": st.sampled_from([1, 32, 256]),
+        "arch": st.sampled_from(["sm_80", "sm_90a", "sm_100a"]),
+        "swizzle": st.just("S<3,4,3>"),
+        "op": st.sampled_from(["copy", "autovec_copy", "basic_copy", "copy_atom_call", "basic_copy_if"]),
+    }
+    for key, values in optional.items():
+        if draw(st.integers(0, 3)) == 0:
+            request[key] = draw(values)
+    if draw(st.integers(0, 2)) == 0:
+        request["thr"], request["val"] = draw(layouts()), draw(layouts())
+    return request
+
+
+def check_never_breaks(request: dict[str, Any]) -> None:
+    try:
+        report = lc.check(**request)
+    except InputError:
+        return
+    json.dumps(to_dict(report))
+    assert render([report], Style()).startswith(report.verdict)
+
+
+@settings(usual, max_examples=120)
+@given(requests())
+def test_check(request: dict[str, Any]) -> None:
+    check_never_breaks(request)
+
+
+@pytest.mark.sweep
+@settings(usual, max_examples=20_000)
+@given(requests())
+def test_check_at_length(request: dict[str, Any]) -> None:
+    check_never_breaks(request)
+
+
+@pytest.mark.parametrize(
+    ("src", "dst"),
+    [
+        ("(1000000000,1000000000):(1,1000000000)", "(1000000000,1000000000):(1000000000,1)"),
+        ("(8,1000000000):(1,8)", "(8,1000000000):(1,8)"),
+        ("(9223372036854775807):(1)", "(9223372036854775807):(1)"),
+        ("((8,1),(1000,1000,1000)):((1,0),(8,8000,8000000))", "((8,1),(1000,1000,1000)):((1,0),(8,8000,8000000))"),
+        ("(8,8):(9223372036854775807,9223372036854775807)", "(8,8):(-9223372036854775807,1)"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "extra", [{}, {"thr": "(16,16):(16,1)", "val": "(8,1)"}, {"thr": "(1024,1024)", "val": "(8,8)"}]
+)
+@pytest.mark.parametrize("atom", ["cp.async", "universal", "auto"])
+def test_absurd_sizes_are_answered_or_refused_at_once(
+    src: str, dst: str, extra: dict[str, str], atom: str
+) -> None:
+    check_never_breaks({"src": src, "dst": dst, "atom": atom, "dtype": "bf16", **extra})
