@@ -2,8 +2,8 @@
 
     python benchmarks/bench_startup.py [ROUNDS]
 
-Alternates `layoutcheck explain` on the copy of NVIDIA/cutlass#2320 with `python -c 'import numpy, typer'`, each in
-a process of its own, and prints the medians and their ratio (aim: at most 1.5).
+Alternates `layoutcheck explain` with `python -c 'import numpy, typer'`, each a process of its
+own, and prints the medians and their ratio (aim: at most 1.5).
 """
 
 from __future__ import annotations

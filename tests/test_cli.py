@@ -21,8 +21,8 @@ G = '!cute.memref<bf16, gmem, align<16>, "(8):(1)">'
 S = '!cute.memref<bf16, smem, align<128>, "(8):(1)">'
 SCATTERED = '!cute.memref<bf16, smem, align<128>, "(8):(64)">'
 ISSUE = [
-    "explain", "(128,64):(1,128)", "(128,64):(64,1)", "--dtype", "bf16", "--atom", "cp.async", "--bits", "128",
-    "--thr", "(16,16):(16,1)", "--val", "(8,1)",
+    "explain", "(128,64):(1,128)", "(128,64):(64,1)", "--dtype", "bf16", "--atom", "cp.async",
+    "--bits", "128", "--thr", "(16,16):(16,1)", "--val", "(8,1)",
 ]  # fmt: skip
 
 Captured = pytest.CaptureFixture[str]

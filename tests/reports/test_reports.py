@@ -47,9 +47,8 @@ COPIES: dict[str, dict[str, Any]] = {
         "atom": "!cute_nvgpu.atom.tma_load<bf16, copy_bits = 1024>",
     },
 }
-MESSAGE = Message(
-    Diagnostic("dst ptr alignment (16 bits) does not meet requirement (128 bits) of atom", location="a.py:3", dsl="4.8")
-)  # fmt: skip
+WORDS = "dst ptr alignment (16 bits) does not meet requirement (128 bits) of atom"
+MESSAGE = Message(Diagnostic(WORDS, location="a.py:3", dsl="4.8"))
 FAILURE = Failure("line 3", InputError("not JSON", text="{", start=1))
 
 
