@@ -14,13 +14,13 @@ from kernels.transpose.narrow import build_narrow
 from kernels.transpose.registers import BLOCK, Plan, build_registers
 
 SMALL = Plan(lanes=(8, 4), warps=(1, 1), load="no_allocate", store="streaming")
-"""Up to 2048 x 2048: one warp a block, no barrier; the time is a launch and one trip to memory."""
+"""One warp a block, no barrier: up to 2048 x 2048 the time is a launch and one trip to memory."""
 
 MEDIUM = Exchange(tile=(128, 64), load="no_allocate", store="streaming")
-"""Up to 4096 x 4096: tiles small enough that all fit on the device at once, or nearly."""
+"""While all its tiles are resident at once: 10 on each of 132 multiprocessors."""
 
-LARGE = Exchange(tile=(128, 128), load="evict_last")
-"""Beyond: runs of 256 bytes both ways."""
+LARGE = Exchange(tile=(128, 128), load="evict_last", resident=256)
+"""Runs of 256 bytes both ways. Lines of x stay in the L2, so those of y leave it soon and in order."""
 
 MAX_COLUMNS = 65535 * 64
 """Columns of x that a grid can cover, 65535 tiles of the narrowest kernel."""
@@ -31,7 +31,9 @@ COMPILED: dict[tuple[Any, ...], Any] = {}
 
 def plan_for(m: int, n: int) -> Plan | Exchange:
     """The plan that wins on an H200 at this size."""
-    return SMALL if m * n <= 2048**2 else MEDIUM if m * n <= 4096**2 else LARGE
+    if m * n <= 2048**2:
+        return SMALL
+    return MEDIUM if m * n <= 1320 * 128 * 64 else LARGE
 
 
 def build_fastest(plan: Plan | Exchange = LARGE) -> Kernel:

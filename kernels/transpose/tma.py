@@ -110,7 +110,7 @@ def transpose_in_smem(
 
 
 def build_tma(tile: tuple[int, int] = (128, 64), group: int = 0, policy: int = 0) -> Kernel:
-    """`tile` (N,M), multiples of 64; `group` tiles a strip; `policy`: L2 cache policy of the loads, 0 for none."""
+    """`tile` (N,M), multiples of 64; `group` tiles a strip; `policy`: L2 policy of the loads, 0 for none."""
     n_tile, m_tile = tile
 
     @cute.jit

@@ -1,0 +1,163 @@
+"""Write docs/kernels.md from the evidence: every figure on the page is read from the JSON of a run.
+
+python -m benchmarks.transpose_page docs/evidence/transpose.json > docs/kernels.md
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+Rows = list[dict[str, Any]]
+
+HEAD = """\
+# kernels/: the transpose of NVIDIA/cutlass#2320
+
+`kernels/transpose/` holds the BF16 transpose load of the report, broken and repaired, and the transpose built
+from what wins. A transpose is a copy: `x` (M,N):(ld,1) seen as (N,M):(1,ld), copied to `y` (N,M):(ld,1). So
+every variant is a chain of copies, and each is a case for layoutcheck. `from kernels.transpose.fastest import
+transpose` gives `transpose(x, y)` for any M, N and strides.
+"""
+
+VARIANTS = """
+## The variants
+
+One tile of 128 x 64 a thread block, as in the report (`fastest`, `exchange` and `registers` choose their
+own). *Result*: bit for bit against the input, random bit patterns, output poisoned and fenced. GB/s count
+bytes read plus written, at {m} x {n}, the plain copy in the same run {copy:.0f}.
+"""
+
+PEERS = """
+## Against its peers
+
+`y.copy_(x)` is the ceiling asked for; a vectorised elementwise kernel that touches the same bytes in order is
+a second one. Triton is the best of 26 tilings at each size. sgeam moves float32, twice the bytes of the same
+M x N. "Share" is `fastest` over the copy, in GB/s; "lead" is the time of the quickest peer over that of
+`fastest`.
+"""
+
+SWEEP = """
+## What decides the speed
+
+The best plan of each family, as a share of the copy of the same run.
+"""
+
+HINTS = """
+`exchange`, tile 128 x 128, by strip height (0: all of M) and cache hints (`evict_last`: the L2 policy of the
+loads):
+"""
+
+PITCHES = """
+Rows want to start on 256 bytes. `fastest` at {m} x {n}, rows padded by so many elements:
+"""
+
+TAIL = """
+## Limits
+
+- {shapes} shapes checked against the input, tails, odd pitches, misaligned bases and strided views: {wrong} wrong.
+- Rows that no 16-byte vector fits (an odd pitch, a base off by one element) take `narrow`, 2 bytes an access.
+- `evict_last` loads leave lines of `x` behind in the L2; only `LARGE` uses them, where nothing of `x` is reused.
+"""
+
+
+def main(path: Path) -> str:
+    run = json.loads(path.read_text())
+    where = run["environment"]
+    versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
+    text = [
+        HEAD,
+        f"{where['device']}, driver {where['driver']}, {versions}; {where['date']}; `{where['command']}`.",
+        f"All figures: [{path.name}](evidence/{path.name}). Written by `benchmarks/transpose_page.py`.",
+        variants(run["variants"], run["variant_times"]),
+        PEERS,
+        peers(run["peers"]),
+        SWEEP,
+        families(run["sweep"]),
+        HINTS,
+        hints(run["sweep"]),
+        PITCHES.format(**run["pitches"][0]),
+        pitches(run["pitches"]),
+        TAIL.format(shapes=len(run["shapes"]), wrong=sum(c["wrong_elements"] > 0 for c in run["shapes"])),
+    ]
+    return "\n".join(text)
+
+
+def grid(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table, figures to the right."""
+    rule = ["---", *["---:"] * (len(head) - 1)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])
+
+
+def variants(found: dict[str, Any], times: Rows) -> str:
+    speed = {row["name"]: row for row in times}
+    body = []
+    for name, result in found.items():
+        if "rejected" in result:
+            outcome = f"rejected: {result['rejected'].split(' of atom')[0]}"
+        elif "fault" in result:
+            outcome = "misaligned-address fault" if "isaligned" in result["fault"] else result["fault"]
+        else:
+            wrong = max(result["wrong_elements"])
+            outcome = f"{wrong} of {result['elements']} elements wrong" if wrong else "right"
+        gb_per_s = f"{speed[name]['gb_per_s']:.0f}" if name in speed else ""
+        body.append([f"`{name}`", result["expected"], outcome, gb_per_s, result["note"]])
+    table = grid(["variant", "verdict", "result", "GB/s", "why"], body)
+    table = table.replace("| --- | ---: | ---: | ---: | ---: |", "| --- | --- | --- | ---: | --- |")
+    return VARIANTS.format(m=times[0]["m"], n=times[0]["n"], copy=speed["copy"]["gb_per_s"]) + "\n" + table
+
+
+def by_size(rows: Rows) -> dict[tuple[int, int], dict[str, dict[str, Any]]]:
+    sizes: dict[tuple[int, int], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        name = "Triton" if row["name"].startswith("triton") else row["name"]
+        sizes.setdefault((row["m"], row["n"]), {})[name] = row
+    return sizes
+
+
+def peers(rows: Rows) -> str:
+    rivals = ["torch copy_", "torch.compile", "Triton", "cuBLAS sgeam"]
+    ceilings = ["copy", "elementwise kernel, no transpose"]
+    body = []
+    for (m, n), here in by_size(rows).items():
+        ours = here["fastest"]
+        share = ours["gb_per_s"] / here["copy"]["gb_per_s"]
+        lead = min(here[name]["us"] for name in rivals) / ours["us"]
+        speeds = [f"{here[name]['gb_per_s']:.0f}" for name in [*ceilings, "fastest", *rivals]]
+        body.append([f"{m} x {n}", *speeds, f"{share:.3f}", f"{lead:.3f}", f"{ours['us']:.2f}"])
+    head = ["M x N, GB/s", "copy", "elementwise", "**fastest**", *rivals, "share", "lead", "us"]
+    return grid(head, body)
+
+
+def families(rows: Rows) -> str:
+    names = ["exchange", "registers", "tma", "swizzled"]
+    body = []
+    for (m, n), here in by_size(rows).items():
+        cells = []
+        for family in names:
+            best = min((here[name] for name in here if name.startswith(family)), key=lambda r: r["us"])
+            share = best["gb_per_s"] / here["copy"]["gb_per_s"]
+            cells.append(f"{share:.3f} `{best['name'].removeprefix(family).strip()}`")
+        body.append([f"{m} x {n}", *cells])
+    return grid(["M x N", *names], body)
+
+
+def hints(rows: Rows) -> str:
+    sizes = {size: here for size, here in by_size(rows).items() if size[0] >= 8192}
+    plans = [name for name in next(iter(sizes.values())) if name.startswith("exchange ((128, 128)")]
+    body = []
+    for plan in plans:
+        shares = [here[plan]["gb_per_s"] / here["copy"]["gb_per_s"] for here in sizes.values()]
+        group, load, store, resident = plan.split("), ")[1].rstrip(")").replace("'", "").split(", ")
+        body.append([f"{load} / {store}", group, resident, *[f"{share:.3f}" for share in shares]])
+    return grid(["loads / stores", "strip", "resident threads", *[f"{m} x {n}" for m, n in sizes]], body)
+
+
+def pitches(rows: Rows) -> str:
+    body = [[row["name"].removeprefix("pad "), f"{row['gb_per_s']:.0f}"] for row in rows]
+    return grid(["padding", "GB/s"], body)
+
+
+if __name__ == "__main__":
+    print(main(Path(sys.argv[1])), end="")
