@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from layoutcheck.algebra import inttuple
@@ -18,7 +19,8 @@ from layoutcheck.algebra.divide import logical_divide
 from layoutcheck.algebra.integers import Dynamic, Int
 from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.modes import make_layout
+from layoutcheck.algebra.measure import cosize
+from layoutcheck.algebra.modes import append, make_layout, zip_modes
 from layoutcheck.algebra.notation import print_tiler
 from layoutcheck.algebra.product import raked_product
 from layoutcheck.algebra.simplify import coalesce
@@ -83,31 +85,81 @@ def make_tiled_copy(atom: Atom, layout_tv: Layout, tiler: tuple[Layout, ...]) ->
 def make_tiled_copy_tv(atom: Atom, thr_layout: Layout, val_layout: Layout) -> TiledCopy:
     """`cute.make_tiled_copy_tv`: the value layout repeated over the thread layout; their tile is the tiler.
 
-    Raises TiledCopyAborts where thr_layout overlaps itself, InputError where the DSL refuses the pair.
+    Raises TiledCopyAborts where thr_layout overlaps itself so that the DSL dies, InputError where it refuses
+    the pair.
     """
     if not (thr_layout.is_static and val_layout.is_static):
         raise InputError("thread and value layouts must be static")
-    _refuse_overlap(thr_layout)
-    layout_mn = raked_product(thr_layout, val_layout, strict=False)
+    overlap = _overlap(thr_layout)
+    if overlap is None:
+        layout_mn = raked_product(thr_layout, val_layout, strict=False)
+    else:
+        layout_mn = _overlapping_product(thr_layout, val_layout, overlap)
     count = (inttuple.product(thr_layout.shape), inttuple.product(val_layout.shape))
     layout_tv = composition(right_inverse(layout_mn), Layout(count), strict=False)
     tiler = tuple(Layout.trusted(inttuple.product(m.shape), 1) for m in layout_mn.modes)
     return make_tiled_copy(atom, layout_tv, tiler)
 
 
-def _refuse_overlap(thr_layout: Layout) -> None:
-    """The complement of an overlapping layout divides by the gap between its modes, which is 0."""
-    flat = coalesce(thr_layout)
+def _by_stride(layout: Layout) -> list[tuple[int, int]]:
+    """(stride, extent) of the coalesced modes that move, by ascending stride, equal ones as they come."""
+    flat = coalesce(layout)
+    modes = zip(inttuple.flatten(flat.stride), inttuple.flatten(flat.shape), strict=True)
+    return sorted(((d, s) for d, s in modes if d != 0 and s != 1), key=itemgetter(0))
+
+
+def _overlap(thr_layout: Layout) -> tuple[int, int] | None:
+    """The first mode (stride, extent) that begins within the thread ids of the modes below it."""
     reached = 1
-    steps = zip(inttuple.flatten(flat.stride), inttuple.flatten(flat.shape), strict=True)
-    for stride, extent in sorted((d, s) for d, s in steps if d != 0 and s != 1):
+    for stride, extent in _by_stride(thr_layout):
         if 0 <= stride < reached:
+            return stride, extent
+        reached = stride * extent
+    return None
+
+
+def _overlapping_product(thr_layout: Layout, val_layout: Layout, overlap: tuple[int, int]) -> Layout:
+    """The raked product by the DSL's arithmetic: the gap below an overlapping mode is one of extent 0.
+
+    A value mode whose steps are taken through that gap divides by 0; only where the gap is the last of the
+    complement's modes none are.
+    """
+    shapes: list[int] = []
+    strides: list[int] = []
+    reached = 1
+    for stride, extent in _by_stride(thr_layout):
+        shapes.append(stride // reached)
+        strides.append(reached)
+        reached = stride * extent
+    count: Any = inttuple.product(thr_layout.shape)
+    room: Any = cosize(val_layout)
+    shapes.append(-(-count * room // reached))
+    strides.append(reached)
+    rest = coalesce(Layout.trusted(tuple(shapes), tuple(strides)))
+    extents = inttuple.wrap(rest.shape)
+    if 0 in extents[:-1]:
+        below = extents[: extents.index(0)]
+        endless = Layout.trusted((*below, 1 << 62), (*inttuple.wrap(rest.stride)[: len(below)], 1))
+        leaves = zip(inttuple.flatten(val_layout.shape), inttuple.flatten(val_layout.stride), strict=True)
+        if any(d != 0 and _composes(endless, Layout.trusted(s, d)) for s, d in leaves):
+            stride, extent = overlap
             raise TiledCopyAborts(
                 f"thread layout {thr_layout} overlaps itself: its mode {extent}:{stride} begins within the "
-                f"{reached} thread ids of its other modes; the DSL crashes (SIGFPE) on it",
+                f"thread ids of its other modes, and the DSL crashes (SIGFPE) on it",
                 expected="a compact thread layout",
             )
-        reached = stride * extent
+    rank = max(len(thr_layout), len(val_layout))
+    repeats = composition(rest, append(val_layout, up_to_rank=rank), strict=False)
+    product: Layout = coalesce(zip_modes(repeats, append(thr_layout, up_to_rank=rank)), (1,) * rank)
+    return product
+
+
+def _composes(a: Layout, b: Layout) -> bool:
+    try:
+        composition(a, b, strict=False)
+    except InputError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=4096)
