@@ -73,10 +73,11 @@ def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
             sides.append(addresses(memref, base, offsets(memref.layout)[:n, None], unit))
         unmatched = abs(size(tiling.src.layout) - size(tiling.dst.layout))
         return Intent(sides[0], sides[1], unit, None, unmatched, whole=True)
+    threads = [thread_offsets(copy, side) for side in ("src", "dst")]
+    elements = min(size(copy.src.layout), size(copy.dst.layout))
+    limit(elements * threads[0].size * max(1, copy.src.dtype.bits // 8))
     src_index, dst_index, unmatched = _pairs(copy.src.layout, copy.dst.layout)
     rest = rest_pairs(copy)
-    threads = [thread_offsets(copy, side) for side in ("src", "dst")]
-    limit(src_index.size * rest * threads[0].size * max(1, copy.src.dtype.bits // 8))
     sides = []
     for memref, base, index, thread in (
         (copy.src, src_base, src_index, threads[0]),
@@ -88,8 +89,8 @@ def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
             continue
         v = offsets_at(v_mode(memref.layout), index)
         r = _rest_offsets(memref.layout, rest)
-        elements = (r[:, None] + v).reshape(-1)
-        sides.append(addresses(memref, base, elements[:, None] + thread, unit))
+        local = (r[:, None] + v).reshape(-1)
+        sides.append(addresses(memref, base, local[:, None] + thread, unit))
     return Intent(sides[0], sides[1], unit, _pred_of_elements(copy, dst_index, rest), unmatched)
 
 

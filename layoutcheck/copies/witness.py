@@ -25,7 +25,7 @@ from layoutcheck.errors import InputError
 
 SRC_REGION = 1 << 42
 DST_REGION = (1 << 43) + (1 << 31)  # apart from the source in the low 32 bits, too
-_COMFORT = 1 << 20  # a base with nothing but the region's bit set is aligned to more than anything needs
+_COMFORT = 1 << 20  # bytes; more than anything needs
 
 
 def is_static(copy: Copy) -> bool:
@@ -135,7 +135,8 @@ def bases(copy: Copy) -> tuple[tuple[int, int], ...]:
 
 def _base(memref: Memref, region: int, kind: str) -> int:
     align = memref.proved_align_bytes
-    comfortable = region + _COMFORT if not align & (align - 1) else (region + _COMFORT) // align * align
+    grid = max(_COMFORT, 2 * align) if not align & (align - 1) else 2 * align
+    comfortable = region // grid * grid + grid
     if kind == "comfortable" or memref.space == "rmem":
         return comfortable
     swizzle = memref.swizzle

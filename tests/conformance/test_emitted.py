@@ -30,10 +30,11 @@ def family(copy: Copy) -> str:
 
 
 def agree(copies: list[Copy], session: Session, arch: str = "sm_90a") -> Counter:
-    """The number of copies of each family on which model and PTX agree; all that the compiler accepts must."""
+    """How many copies of each family the compiler accepts; model and PTX must agree on every one."""
     seen: Counter = Counter()
     wrong: list[str] = []
-    for number, (copy, lowered) in enumerate(zip(copies, lower(copies, arch, session=session), strict=True)):
+    lowered_all = lower(copies, arch, session=session)
+    for number, (copy, lowered) in enumerate(zip(copies, lowered_all, strict=True)):
         if lowered.ptx is None:
             continue
         difference = differences(lowered.ptx, copy, random.Random(number))

@@ -3,7 +3,8 @@
 A chunk is what the compiler moves at once: `bits` contiguous bits from `src_at[k]` to `dst_at[k]`, which are
 offsets in elements from the thread's base. The pointer's swizzle is applied to the chunk's first byte only;
 the rest of the chunk follows contiguously. `src_slip` and `dst_slip` are bytes by which the compiler then
-misses the address (see `slip`). A chunk is loaded by accesses of `src_bytes` each and stored by accesses of `dst_bytes` each. Of its bits the first `data_bits` come from the source, the others are zeros.
+misses the address (see `slip`). A chunk is loaded by accesses of `src_bytes` each and stored by accesses of
+`dst_bytes` each. Of its bits the first `data_bits` come from the source, the others are zeros.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _with_strides(layout: Layout, strides: list[int]) -> Layout:
 
 
 def _entries(copy: Copy, starts: IntArray) -> IntArray:
-    """Which entry of the predicate's mode 0 guards each chunk: that of V[1], or else chunk j reads entry j."""
+    """The entry of the predicate's mode 0 that guards each chunk: V[1]'s, or else chunk j reads entry j."""
     if has_inner_rest(copy.src.layout):
         return starts // size(v_mode(copy.src.layout)[0])
     return np.arange(starts.size, dtype=np.int64)

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from layoutcheck.algebra.notation import parse_layout
+from layoutcheck.copies.copy import Copy, Tiling
+from layoutcheck.copies.difference import KINDS, Difference, compare
+from layoutcheck.copies.execution import execution
+from layoutcheck.copies.execution.moves import Access, Execution
+from layoutcheck.copies.intent import NOTHING, Intent, intent
+from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
+from layoutcheck.copies.witness import bases, witnesses
+from layoutcheck.errors import InputError
+from tests.conformance.emitted import random_copy
+from tests.holes import CP16, HOLES, g, s, universal
+
+# What each broken copy does; its twin does nothing of the kind.
+SHOWS = {
+    "h01": {"missing", "outside_dst"},
+    "h01-src": {"wrong", "outside_src"},
+    "h02": {"misaligned_src", "misaligned_dst", "outside_src", "outside_dst"},
+    "h03-more": {"missing"},
+    "h03-fewer": {"outside_src", "outside_dst"},
+    "h04": {"misaligned_src"},
+    "h05-v": {"wrong", "outside_src"},
+    "h05-pitch": {"misaligned_src"},
+    "h06": {"guard"},
+    "h07": {"never"},
+    "h08": {"wrong", "missing", "outside_dst", "misaligned_dst"},
+    "h08-universal": {"wrong", "missing", "outside_dst"},
+    "h09": {"outside_src", "outside_dst"},
+    "h09-rest": {"outside_src", "outside_dst"},
+    "h10": {"wrong", "missing", "outside_src", "outside_dst"},
+    "h11": {"unmatched"},
+    "h12": {"outside_src", "outside_dst"},
+    "h12-negative": {"missing", "outside_src", "outside_dst"},
+    "h13": {"misaligned_src"},
+    "h13b": {"misaligned_src"},
+    "h14": {"misaligned_src"},
+    "h15": {"misaligned_src"},
+    "h16": {"outside_src", "unmatched"},
+    "h17": {"wrong", "outside_src"},
+    "h17-cp-async": {"wrong", "outside_src", "misaligned_src"},
+    "h18": {"outside_dst", "unmatched"},
+    "h18-stride": {"wrong", "missing", "outside_dst"},
+    "h19-stride": {"wrong", "outside_src"},
+    "h19-half": {"misaligned_src", "outside_src", "unmatched"},
+    "h19-pitch": {"misaligned_src"},
+    "h20-more": {"wrong", "unmatched"},
+    "h20-fewer": {"unmatched"},
+    "h23": {"misaligned_src", "misaligned_dst", "outside_src", "outside_dst"},
+    "h24": {"race", "wrong", "outside_src", "outside_dst"},
+    "h25": {"outside_src", "outside_dst"},
+    "h26": {"missing"},
+    "h27": {"misaligned_src", "misaligned_dst", "outside_src", "outside_dst", "missing"},
+    "h28": set(),  # the bits arrive; that they mean another number is for the types to say
+    "h29": {"wrong", "outside_src"},
+    "h33": {"wrong", "outside_src"},
+    "h33-clobber": {"outside_dst"},
+    "h34": {"outside_pred"},
+    "h35": {"outside_src", "outside_dst"},
+    "h36": {"wrong", "outside_src"},
+    "h37": {"wrong", "missing", "outside_dst"},
+    "h38": {"missing", "outside_dst"},
+}
+
+
+def trials(copy: Copy) -> list[Difference]:
+    found = []
+    for witness in witnesses(copy):
+        for src_base, dst_base in bases(witness):
+            asked = intent(witness, src_base, dst_base)
+            done = execution(copy, src_base, dst_base, witness)
+            found.append(compare(asked, done, witness, src_base, dst_base))
+    return found
+
+
+def test_every_hole_is_listed():
+    assert set(SHOWS) == set(HOLES)
+
+
+@pytest.mark.parametrize("name", HOLES)
+def test_holes_show_and_their_twins_do_not(name):
+    broken, fixed, _ = HOLES[name]
+    assert {kind for difference in trials(broken) for kind in difference.kinds} == SHOWS[name]
+    assert all(difference.clean for difference in trials(fixed))
+
+
+def test_first_offender_of_a_scattered_vector():
+    """h01-src: element 1 is asked from 128 bytes further on and comes from 2 bytes further on."""
+    copy, _, _ = HOLES["h01-src"]
+    src_base, dst_base = bases(copy)[0]
+    difference = trials(copy)[0]
+    assert difference["wrong"] == 14 and difference.asked == difference.moved == 16
+    first = difference.first["wrong"]
+    assert (first.thread, first.instruction, first.value) == (0, 0, 1)
+    assert (first.at, first.asked, first.used) == (dst_base + 2, src_base + 128, src_base + 2)
+
+
+def test_first_misaligned_access():
+    copy, _, _ = HOLES["h04"]
+    src_base, _ = bases(copy)[0]
+    difference = trials(copy)[0]
+    assert difference["misaligned_src"] == 3
+    first = difference.first["misaligned_src"]
+    assert (first.instruction, first.used, first.asked) == (1, src_base + 18, 16)
+
+
+def test_a_race_names_both_sources():
+    difference = trials(HOLES["h24"][0])[0]
+    first = difference.first["race"]
+    assert (first.thread, first.instruction) == (0, 3) and first.asked != first.used
+    assert difference["race"] == 31 * 4 * 2
+
+
+def test_elements_outside_the_launch():
+    difference = trials(HOLES["h26"][0])[0]
+    assert difference["missing"] == 16 * 64  # half the tile, two bytes an element
+    assert difference.first["missing"].value == 4  # row 4 belongs to thread 32
+
+
+def test_layouts_that_fill_a_place_twice():
+    copy = Copy(universal(16), g("(4):(1)"), s("(4):(0)"))
+    difference = trials(copy)[0]
+    assert difference.kinds == ("overlap",)
+    assert difference["overlap"] == 2
+
+
+def test_broadcasts_are_read_again_and_harmless():
+    copy = Copy(universal(16), g("(4):(0)"), s("(4):(1)"))
+    assert trials(copy)[0].clean
+
+
+def test_repeated_writes_of_equal_contents_are_counted():
+    tiled = make_tiled_copy_tv(CP16, parse_layout("(16,8):(8,1)"), parse_layout("(1,8)"))
+    src, dst = g("(16,64):(64,1)"), s("(16,64):(64,1)")
+    views = [partition(tiled, side, whole).view for side, whole in (("src", src), ("dst", dst))]
+    twice = replace(views[0], layout=parse_layout("((8,1),1,2):((1,0),0,0)"))
+    again = replace(views[1], layout=parse_layout("((8,1),1,2):((1,0),0,0)"))
+    copy = Copy(CP16, twice, again, tiled=tiled, tiling=Tiling(tiled, src, dst, 128))
+    difference = trials(copy)[0]
+    assert difference.clean and difference.repeated == 16 * 64 * 2
+
+
+# The same, worked out byte by byte.
+
+
+def by_hand(asked: Intent, done: Execution, footprints: tuple[set[int], set[int]]) -> dict[str, int]:
+    """The counts of `compare`, from dictionaries of single units."""
+    want: dict[int, set[int]] = {}
+    for at, source in zip(asked.dst.reshape(-1).tolist(), asked.src.reshape(-1).tolist(), strict=True):
+        if source != NOTHING:
+            want.setdefault(at, set()).add(source)
+    got: dict[int, int] = {}
+    writers: dict[int, list[tuple[int, int]]] = {}
+    for k in range(done.dst.shape[0]):
+        for t in range(done.dst.shape[1]):
+            for at, source in zip(done.dst[k, t].tolist(), done.src[k, t].tolist(), strict=True):
+                got[at] = source
+                writers.setdefault(at, []).append((t, source))
+    counts = {
+        "overlap": sum(len(sources) > 1 for sources in want.values()),
+        "missing": sum(at not in got for at in want),
+        "wrong": sum(at in got and len(want[at]) == 1 and got[at] not in want[at] for at in want),
+        "outside_dst": sum(at not in footprints[1] for at in got),
+        "outside_src": len(
+            {source for source in done.src.reshape(-1).tolist() if source != NOTHING} - footprints[0]
+        ),
+        "race": sum(any(a != c and b != d for (a, b), (c, d) in pairwise(w)) for w in writers.values()),
+    }
+    for kind, accesses in (("misaligned_src", done.src_accesses), ("misaligned_dst", done.dst_accesses)):
+        counts[kind] = sum(int((a.addresses % a.width_bytes != 0).sum()) for a in accesses)
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def footprint(memref, base: int, unit: int) -> set[int]:
+    """Every unit of a static operand, one `Layout` call an element."""
+    found = set()
+    for i in range(int(np.prod(_flat(memref.layout.shape)))):
+        first = base * 8 // unit + memref.layout(i) * memref.dtype.bits // unit
+        for k in range(max(1, memref.dtype.bits // unit)):
+            at = first + k
+            if memref.swizzle is not None:
+                at = memref.swizzle(at) if unit == 8 else memref.swizzle(at // 2) * 2 + at % 2
+            found.add(at)
+    return found
+
+
+def _flat(shape):
+    return [n for part in shape for n in (_flat(part) if isinstance(part, tuple) else (part,))]
+
+
+def random_tiling(rng: random.Random) -> Copy:
+    """Tilings that miss, overlap and overrun."""
+    atom = rng.choice((CP16, universal(128), universal(64)))
+    threads = rng.choice(("(4,2):(2,1)", "(8,1)", "(2,4):(1,2)"))
+    tiled = make_tiled_copy_tv(
+        atom, parse_layout(threads), parse_layout(rng.choice(("(1,8)", "(1,4)", "(2,8)")))
+    )
+    rows, columns = rng.choice(((8, 16), (8, 32), (10, 16), (4, 16)))
+    pitches = [rng.choice((columns, columns, columns + 8, columns + 1, 4)) for _ in range(2)]
+    src, dst = g(f"({rows},{columns}):({pitches[0]},1)"), s(f"({rows},{columns}):({pitches[1]},1)", 64)
+    views = [partition(tiled, side, whole).view for side, whole in (("src", src), ("dst", dst))]
+    block = rng.choice((4, 8, 8, 12))
+    return Copy(atom, *views, tiled=tiled, tiling=Tiling(tiled, src, dst, block))
+
+
+@pytest.mark.parametrize("make", [random_copy, random_tiling])
+def test_counts_against_single_bytes(make):
+    rng = random.Random(3)
+    compared = wrong = 0
+    while compared < 150:
+        copy = make(rng)
+        if copy.pred is not None or any(name in str(copy.atom) for name in ("ldsm", "stsm")):
+            continue
+        witness = witnesses(copy)[0]
+        src_base, dst_base = rng.choice(bases(witness))
+        try:
+            asked = intent(witness, src_base, dst_base)
+            done = execution(copy, src_base, dst_base, witness)
+        except InputError:
+            continue
+        whole = witness.tiling or witness
+        spaces = (
+            footprint(whole.src, src_base, done.unit_bits),
+            footprint(whole.dst, dst_base, done.unit_bits),
+        )
+        difference = compare(asked, done, witness, src_base, dst_base)
+        counts = {k: n for k, n in difference.counts.items() if k not in ("unmatched", "never")}
+        assert counts == by_hand(asked, done, spaces), f"{copy}"
+        assert set(difference.first) == set(difference.counts)
+        compared += 1
+        wrong += not difference.clean
+    assert 20 < wrong < 150
+
+
+def test_kinds_are_in_order():
+    difference = Difference({"wrong": 1, "misaligned_src": 2})
+    assert difference.kinds == ("misaligned_src", "wrong") and not difference.clean
+    assert difference["wrong"] == 1 and difference["race"] == 0
+    assert set(KINDS) >= set(difference.kinds)
+
+
+def test_odd_widths_are_misaligned_by_their_remainder():
+    access = Access("ld.global", "gmem", 16, np.array([[0, 8], [16, 24]]))
+    empty = np.zeros((0, 1, 1), dtype=np.int64)
+    difference = compare(
+        Intent(empty, empty, 8),
+        Execution(empty, empty, 8, (access,)),
+        Copy(CP16, g("(1):(1)"), s("(1):(1)")),
+        0,
+        0,
+    )
+    assert difference["misaligned_src"] == 2
+    assert difference.first["misaligned_src"].thread == 1

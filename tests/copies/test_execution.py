@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution import execution
+from layoutcheck.copies.intent import NOTHING
+from layoutcheck.copies.offsets import TooLarge
+from layoutcheck.copies.witness import bases, witnesses
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
+from tests.conformance.emitted import random_copy
+from tests.holes import BF16, CP16, HOLES, LDSM4, g, memref, r, s, universal
+
+SRC, DST = 1 << 20, 1 << 24
+
+
+def run(copy: Copy, witness: Copy | None = None):
+    return execution(copy, SRC, DST, witness)
+
+
+def shape(copy: Copy) -> list[tuple[str, int, int]]:
+    """(instruction, bytes, how many a thread) of each side."""
+    done = run(copy)
+    return [(a.op, a.width_bytes, a.addresses.shape[0]) for a in (*done.src_accesses, *done.dst_accesses)]
+
+
+@pytest.mark.parametrize(
+    ("copy", "expected"),
+    [
+        (Copy(universal(128), g("(8):(1)"), s("(8):(1)")), [("ld.global", 16, 1), ("st.shared", 16, 1)]),
+        # the widest alignment that both slices are proved to have, on both sides
+        (
+            Copy(universal(128), g("(8,2):(1,9)"), s("(8,2):(1,8)")),
+            [("ld.global", 2, 16), ("st.shared", 2, 16)],
+        ),
+        (
+            Copy(universal(128), g("(8,2):(1,12)"), s("(8,2):(1,8)")),
+            [("ld.global", 8, 4), ("st.shared", 8, 4)],
+        ),
+        # a run of 12 is no multiple of 8: pieces of 4, and 16 elements moved
+        (Copy(universal(128), g("(12):(1)"), s("(12):(1)")), [("ld.global", 8, 4), ("st.shared", 8, 4)]),
+        # the swizzle's granule narrows
+        (
+            Copy(universal(128), g("(8):(1)"), s("(8):(1)", 128, "S<3,2,3>")),
+            [("ld.global", 4, 4), ("st.shared", 4, 4)],
+        ),
+        # auto: as wide as run and alignment allow, up to 16 bytes an access
+        (Copy(universal(), g("(32):(1)", 64), s("(32):(1)")), [("ld.global", 16, 4), ("st.shared", 16, 4)]),
+        (Copy(universal(), g("(6):(1)"), s("(6):(1)")), [("ld.global", 4, 3), ("st.shared", 4, 3)]),
+        (Copy(universal(), g("(8):(2)"), s("(8):(1)")), [("ld.global", 2, 8), ("st.shared", 2, 8)]),
+        # an index into the last mode counts even where the mode has one element, elsewhere it does not
+        (
+            Copy(universal(128), g("(8,1):(1,9)"), s("(8,1):(1,8)")),
+            [("ld.global", 2, 8), ("st.shared", 2, 8)],
+        ),
+        (
+            Copy(universal(128), g("(8,1,1):(1,9,8)"), s("(8,1,1):(1,8,8)")),
+            [("ld.global", 16, 1), ("st.shared", 16, 1)],
+        ),
+        # 256 bits are two accesses on sm_90
+        (
+            Copy(universal(256), g("(16):(1)", 32), s("(16):(1)")),
+            [("ld.global", 16, 2), ("st.shared", 16, 2)],
+        ),
+        # g2r and its kin never narrow
+        (Copy(RegisterCopy("g2r", BF16, 128), g("(8,4):(1,9)"), r("(8,4):(1,8)")), [("ld.global", 16, 4)]),
+        (Copy(RegisterCopy("r2s", BF16, 64), r("(8):(1)"), s("(8):(1)")), [("st.shared", 8, 2)]),
+        # cp.async: one for each V[1] and rest coordinate, whatever V's size
+        (Copy(CP16, g("(16,3):(1,16)"), s("(16,3):(1,16)")), [("cp.async", 16, 3), ("cp.async", 16, 3)]),
+        (
+            Copy(CP16, g("((4,2),3):((1,4),8)"), s("((4,2),3):((1,4),8)")),
+            [("cp.async", 16, 6), ("cp.async", 16, 6)],
+        ),
+        (Copy(LDSM4, s("((8,2),3):((1,64),8)"), r("((8,2),3):((1,8),16)")), [("ldmatrix.x4", 16, 6)]),
+        # stmatrix counts the registers it is given
+        (
+            Copy(StMatrix(BF16, 1), r("((8,1),1):((1,0),0)"), s("((8,1),1):((1,0),0)")),
+            [("stmatrix.x4", 16, 1)],
+        ),
+        (
+            Copy(None, g("(32):(1)"), s("(32):(1)"), op="autovec_copy"),
+            [("ld.global", 16, 4), ("st.shared", 16, 4)],
+        ),
+        (Copy(None, g("(8):(1)"), s("(8):(1)"), op="basic_copy"), [("ld.global", 2, 8), ("st.shared", 2, 8)]),
+    ],
+)
+def test_instructions(copy, expected):
+    assert shape(copy) == expected
+
+
+def test_unproved_strides_narrow_whatever_their_values_are():
+    """A pitch that happens to be 16 at run time is still copied element by element."""
+    copy = Copy(universal(128), g("(8,2):(1,?)"), s("(8,2):(1,8)"))
+    witness = replace(copy, src=g("(8,2):(1,16)"))
+    assert run(copy, witness).src.shape == (16, 1, 2)
+    assert run(witness).src.shape == (2, 1, 16)
+
+
+def test_a_dynamic_stride_of_v_is_taken_for_one():
+    copy, _, _ = HOLES["h10"]
+    witness = replace(copy, src=g("(8):(6)"))
+    assert (run(copy, witness).src[:, 0].reshape(-1) - SRC).tolist() == list(range(16))
+
+
+def test_pieces_follow_the_swizzled_address_of_the_vector():
+    copy = HOLES["h37"][0]
+    done = run(copy)
+    second_row = done.dst[2:4, 0, 0] - DST  # two pieces of 8 bytes from +24
+    assert second_row.tolist() == [24, 32]
+
+
+def test_negative_constant_offsets_under_a_swizzle_lose_their_sign():
+    broken, fixed, _ = HOLES["h38"]
+    assert run(broken).dst[1, 0, 0] == run(fixed).dst[1, 0, 0] + (1 << 29)
+    multiple = replace(broken, dst=s("((8,2)):((1,-1024))", 1024, "S<3,4,3>"))
+    assert run(multiple).dst[1, 0, 0] == DST - 2048
+
+
+def test_threads_of_a_tiling():
+    copy = HOLES["h26"][1]
+    done = run(copy)
+    assert done.dst.shape == (2, 64, 16)
+    assert (done.src_accesses[0].addresses[0] - SRC).tolist() == [16 * t for t in range(64)]
+    half = run(HOLES["h26"][0])
+    assert half.dst.shape == (2, 32, 16)
+
+
+def test_threads_past_the_tiling_leave_the_tile():
+    copy = HOLES["h25"][1]
+    many = replace(copy, tiling=replace(copy.tiling, block_threads=64))
+    past = run(many).src_accesses[0].addresses[0, 32:] - SRC
+    assert past.min() == 4 * 128  # row 4 is thread 0's second step already
+
+
+def test_predicates():
+    broken, fixed, _ = HOLES["h06"]
+    assert run(fixed).pred.tolist() == [0, 1]
+    assert run(broken).pred.tolist() == [0, 8]
+    by_element = Copy(
+        RegisterCopy("g2r", BF16, 64), g("(8):(1)"), r("(8):(1)"), pred=memref("i8 gmem (8):(1)")
+    )
+    assert run(by_element).pred.tolist() == [0, 1]  # chunk j asks entry j, not the entry of its elements
+    assert run(HOLES["h07"][0]).never
+    assert run(fixed).zero_fills and not run(by_element).zero_fills
+
+
+def test_single_nibbles_clear_their_neighbour():
+    done = run(HOLES["h33-clobber"][0])
+    assert done.unit_bits == 4
+    assert (done.src[:, 0, 1] == NOTHING).all()
+    assert done.dst[:, 0].tolist() == [[2 * DST, 2 * DST + 1], [2 * DST + 2, 2 * DST + 3]]
+
+
+@pytest.mark.parametrize(
+    ("copy", "reason"),
+    [
+        (Copy(OtherAtom("tmem_load", "!x"), g("(8):(1)"), s("(8):(1)")), "not modelled"),
+        (Copy(StMatrix(BF16, 4), r("((16,1),1):((1,0),0)"), s("((8,1),1):((1,0),0)")), "does not exist"),
+        (
+            Copy(
+                LdMatrix(BF16, 4, False, (8, 16), "u4to8"), s("((8,1),1):((1,0),0)"), r("((8,1),1):((1,0),0)")
+            ),
+            "not modelled",
+        ),
+        (Copy(CpAsync(BF16, 128), g("(8):(1)"), s("(8):(1)", name="f32")), "differ in width"),
+        (Copy(UniversalCopy(BF16), g("(8,?):(1,8)"), s("(8,?):(1,8)")), "dynamic extent"),
+    ],
+)
+def test_what_cannot_be_followed_says_so(copy, reason):
+    with pytest.raises(InputError, match=reason):
+        run(copy)
+
+
+def test_absurd_sizes_are_refused():
+    with pytest.raises(TooLarge):
+        run(Copy(CP16, g("(8,99999999):(1,8)"), s("(8,99999999):(1,8)")))
+
+
+def test_random_copies_have_consistent_moves():
+    """Every access is made of moves: same bytes, once each; nothing but InputError escapes."""
+    rng = random.Random(7)
+    for _ in range(400):
+        copy = random_copy(rng)
+        try:
+            witness = witnesses(copy)[0]
+            done = execution(copy, *bases(witness)[0], witness)
+        except InputError:
+            continue
+        assert done.src.shape == done.dst.shape
+        for moves, accesses in ((done.src, done.src_accesses), (done.dst, done.dst_accesses)):
+            for access in accesses:
+                if access.op.startswith(("ldmatrix", "stmatrix")) or done.unit_bits == 4:
+                    continue
+                spread = access.addresses[..., None] + np.arange(access.width_bytes)
+                assert np.array_equal(np.sort(spread, axis=None), np.sort(moves, axis=None))
