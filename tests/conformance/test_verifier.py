@@ -27,6 +27,7 @@ from layoutcheck.copies.memref import Memref  # noqa: E402
 from layoutcheck.dsl.session import Session  # noqa: E402
 from layoutcheck.dsl.verifier import verify  # noqa: E402
 from tests.conformance.generate import random_copy  # noqa: E402
+from tests.copies.test_compiler import ABORTS, ACCEPTED, REJECTED, THROUGH_PYTHON  # noqa: E402
 from tests.holes import HOLES  # noqa: E402
 
 # Every way a copy can fail in the verifier; all of them must occur among the 20,000.
@@ -151,6 +152,14 @@ def test_every_verdict_through_the_python_functions(dsl: Session, op: str) -> No
 @pytest.mark.parametrize("op", OPS)
 def test_sweep_python_functions(dsl: Session, op: str) -> None:
     against_python(dsl, op, seed=12, count=1200)
+
+
+def test_the_tables_of_the_unit_tests_are_what_the_dsl_says(dsl: Session) -> None:
+    tables = [*(row[0] for row in REJECTED), *ACCEPTED, *(row[0] for row in ABORTS)]
+    ours = [predict_verifier(copy) for copy in tables]
+    assert not disagreements(tables, ours, verify(tables, session=dsl, bare=True))
+    through = [row[0] for row in THROUGH_PYTHON]
+    assert not disagreements(through, [predict(copy) for copy in through], verify(through, session=dsl))
 
 
 @pytest.mark.parametrize("name", HOLES)
