@@ -56,9 +56,9 @@ Rows want to start on 256 bytes. `fastest` at {m} x {n}, rows padded by so many 
 TAIL = """
 ## Limits
 
-- {shapes} shapes checked against the input, tails, odd pitches, misaligned bases and strided views: {wrong} wrong.
+- {shapes} shapes checked, tails, odd pitches, misaligned bases and strided views among them: {wrong} wrong.
 - Rows that no 16-byte vector fits (an odd pitch, a base off by one element) take `narrow`, 2 bytes an access.
-- `evict_last` loads leave lines of `x` behind in the L2; only `LARGE` uses them, where nothing of `x` is reused.
+- `evict_last` loads leave lines of `x` behind in the L2; only the plan for large matrices uses them.
 """
 
 
