@@ -2,10 +2,11 @@
 
 The rule, measured against DSL 4.8.1: the alignment of `base + offset` is the gcd of the base's alignment
 and the offset's known divisor, in bits. A static coordinate counts by its exact value, a run-time one by
-the divisor it is known to have, times the stride; terms are added left to right, each nested mode by itself
-first, static neighbours exactly: 9 + 3 counts as 12, but 9 + ? + 3 as gcd(9, ?, 3). Splitting a run-time index over the modes of a
-nested shape keeps a divisor d in `index mod n` only where d divides n (then the mode's coordinate is a
-multiple of d) or n divides d (then it is 0), and in `index / n` only where n divides d.
+the divisor it is known to have, times the stride; terms are added left to right, each nested mode by
+itself first, static neighbours exactly: 9 + 3 counts as 12, but 9 + ? + 3 as gcd(9, ?, 3). Splitting a
+run-time index over the modes of a nested shape keeps a divisor d in `index mod n` only where d divides n
+(then the mode's coordinate is a multiple of d) or n divides d (then it is 0), and in `index / n` only where
+n divides d.
 
 The result is a claim about the address *before* a pointer swizzle; `Memref.access_align_bytes` is what
 survives it.

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.copies.alignment import missing_promises
+from layoutcheck.copies.vectors import missing_promises
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule

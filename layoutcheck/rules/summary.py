@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.copies.alignment import max_vector
+from layoutcheck.copies.vectors import max_vector
 from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError

@@ -30,7 +30,7 @@ def dsl():
 
 
 class Tilings:
-    """Random thread and value layouts, atoms of all families, and tensors near (not always on) the tile's grid."""
+    """Random thread and value layouts, atoms of all families, and tensors near the tile's grid."""
 
     def __init__(self, seed, *, wild=True):
         self.rng = random.Random(seed)
