@@ -25,6 +25,9 @@ class Lines(NamedTuple):
     swizzled: bool = True
 
 
+DEFAULT = Lines()
+
+
 @cute.kernel
 def transpose_in_ldmatrix(xt: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy, plan: cutlass.Constexpr):
     """One tile: `cp.async` to shared memory in the order of `x`, `ldmatrix.trans`, rows of `y`.
@@ -95,6 +98,6 @@ def build_ldmatrix_trans() -> Kernel:
     return build(Lines(swizzled=False))
 
 
-def build_swizzled(plan: Lines = Lines()) -> Kernel:  # noqa: B008
+def build_swizzled(plan: Lines = DEFAULT) -> Kernel:
     """The same, free of bank conflicts."""
     return build(plan)
