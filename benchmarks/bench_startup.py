@@ -8,9 +8,11 @@ own, and prints the medians and their ratio (aim: at most 1.5).
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 BASE = [sys.executable, "-c", "import numpy, typer"]
@@ -22,23 +24,29 @@ VIEWS = [
 TILES = [sys.executable, "-m", "layoutcheck.cli", "explain", "--case", "issue-2320"]
 
 
-def seconds(command: list[str]) -> float:
-    """Wall time of one process, its output thrown away."""
+def seconds(command: list[str], environment: dict[str, str]) -> float:
+    """Wall time of one process. Raises SystemExit where `explain` gave no verdict."""
     start = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-    return time.perf_counter() - start
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)
+    elapsed = time.perf_counter() - start
+    if "explain" in command and not done.stdout.startswith((b"wrong[", b"rejected[")):
+        raise SystemExit(f"{command} failed")
+    return elapsed
 
 
 def main() -> None:
     """Print one line for each command."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     commands = {"import numpy, typer": BASE, "explain, two views": VIEWS, "explain --case issue-2320": TILES}
-    for command in commands.values():  # byte code and file cache
-        seconds(command)
     times: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(rounds):
-        for name, command in commands.items():
-            times[name].append(seconds(command))
+    with tempfile.TemporaryDirectory() as cache:  # byte code for all, as pip compiles what it installs
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        environment["PYTHONPYCACHEPREFIX"] = cache
+        for command in commands.values():
+            seconds(command, environment)
+        for _ in range(rounds):
+            for name, command in commands.items():
+                times[name].append(seconds(command, environment))
     base = statistics.median(times["import numpy, typer"])
     for name, measured in times.items():
         median = statistics.median(measured)

@@ -15,7 +15,6 @@ from layoutcheck.check import check as judge
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import propose
-from layoutcheck.sources.diagnostics import read_diagnostics
 from layoutcheck.sources.request import build
 
 
@@ -76,6 +75,8 @@ def check_error(text: str, arch: str = "sm_90a") -> list[Report]:
 
     Raises InputError where the text holds no error about a copy.
     """
+    from layoutcheck.sources.diagnostics import read_diagnostics
+
     return [
         check_copy(found.copy, subject=found.location)
         for found in read_diagnostics(text, arch)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, TextIO
+from typing import IO, TYPE_CHECKING, Annotated, TextIO
 
-import typer
-
+from layoutcheck import arguments
+from layoutcheck.arguments import Command, Option
 from layoutcheck.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,55 +26,39 @@ _BROKEN_PIPE = 141  # what a shell reports of a process that SIGPIPE ended
 _INTERRUPTED = 130
 _MAX_PASTE_BYTES = 1 << 26
 
-app = typer.Typer(
-    help="Is this CuTe copy legal, correct and fast? Why not, and how to repair it.",
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+
+_HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair it."
+
+Format = Annotated[str, Option("text or json", "--format")]
+Output = Annotated[Path | None, Option("write the report to this file")]
+Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
+Compiler = Annotated[bool, Option("ask the installed DSL as well", "--compiler")]
 
 
-def _option(text: str, *names: str) -> Any:
-    return typer.Option(*names, help=text)
-
-
-Format = Annotated[str, _option("text or json", "--format")]
-Output = Annotated[Path | None, _option("write the report to this file")]
-Strict = Annotated[bool, _option("exit 1 on slow and unknown too", "--strict")]
-Compiler = Annotated[bool, _option("ask the installed DSL as well", "--compiler")]
-
-
-@app.callback()
-def layoutcheck() -> None:
-    """Is this CuTe copy legal, correct and fast? Why not, and how to repair it."""
-
-
-@app.command()
 def explain(
-    src: Annotated[str | None, typer.Argument(help="layout or tensor; or a file, '-'")] = None,
-    dst: Annotated[str | None, typer.Argument(help="layout or tensor")] = None,
-    atom: Annotated[str | None, _option("cp.async, universal, ldmatrix.x4, autovec, or as printed")] = None,
-    bits: Annotated[int | None, _option("width of an atom given by name")] = None,
-    dtype: Annotated[str | None, _option("element type, such as bf16")] = None,
-    thr: Annotated[str | None, _option("thread layout: SRC and DST are whole tiles")] = None,
-    val: Annotated[str | None, _option("value layout")] = None,
-    tiled: Annotated[str | None, _option("a printed tiled copy: SRC and DST are whole tiles")] = None,
-    pred: Annotated[str | None, _option("predicate tensor")] = None,
-    arch: Annotated[str, _option("sm_80, sm_90a, ...")] = "sm_90a",
-    src_space: Annotated[str | None, _option("gmem, smem or rmem, if SRC is a bare layout")] = None,
-    dst_space: Annotated[str | None, _option("gmem, smem or rmem, if DST is a bare layout")] = None,
-    src_align: Annotated[int | None, _option("alignment in bytes, if SRC is a bare layout")] = None,
-    dst_align: Annotated[int | None, _option("alignment in bytes, if DST is a bare layout")] = None,
-    swizzle: Annotated[str | None, _option("pointer swizzle in shared memory: 'S<3,4,3>'")] = None,
-    block: Annotated[int | None, _option("threads launched")] = None,
-    op: Annotated[str, _option("copy, autovec_copy, basic_copy, copy_atom_call")] = "copy",
-    case: Annotated[str | None, _option("a named case; '--case' alone lists them")] = None,
+    src: Annotated[str | None, Option("layout or tensor; or a file, '-'", positional=True)] = None,
+    dst: Annotated[str | None, Option("layout or tensor", positional=True)] = None,
+    atom: Annotated[str | None, Option("cp.async, universal, ldmatrix.x4, autovec, or as printed")] = None,
+    bits: Annotated[int | None, Option("width of an atom given by name")] = None,
+    dtype: Annotated[str | None, Option("element type, such as bf16")] = None,
+    thr: Annotated[str | None, Option("thread layout: SRC and DST are whole tiles")] = None,
+    val: Annotated[str | None, Option("value layout")] = None,
+    tiled: Annotated[str | None, Option("a printed tiled copy: SRC and DST are whole tiles")] = None,
+    pred: Annotated[str | None, Option("predicate tensor")] = None,
+    arch: Annotated[str, Option("sm_80, sm_90a, ...")] = "sm_90a",
+    src_space: Annotated[str | None, Option("gmem, smem or rmem, if SRC is a bare layout")] = None,
+    dst_space: Annotated[str | None, Option("gmem, smem or rmem, if DST is a bare layout")] = None,
+    src_align: Annotated[int | None, Option("alignment in bytes, if SRC is a bare layout")] = None,
+    dst_align: Annotated[int | None, Option("alignment in bytes, if DST is a bare layout")] = None,
+    swizzle: Annotated[str | None, Option("pointer swizzle in shared memory: 'S<3,4,3>'")] = None,
+    block: Annotated[int | None, Option("threads launched")] = None,
+    op: Annotated[str, Option("copy, autovec_copy, basic_copy, copy_atom_call")] = "copy",
+    case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
     format_: Format = "text",
     output: Output = None,
     strict: Strict = False,
     compiler: Compiler = False,
-    everything: Annotated[bool, _option("the code of every fix, every finding in full", "--all")] = False,
+    everything: Annotated[bool, Option("the code of every fix, every finding in full", "--all")] = False,
 ) -> int:
     """Explain one copy, a named case, or pasted compiler output ('-' or a file)."""
     sink = _Sink(format_, output, everything)
@@ -104,10 +88,9 @@ def explain(
     return _status(outcomes, strict)
 
 
-@app.command()
 def check(
-    jsonl: Annotated[str, _option("a file of JSON objects, one a line; '-' is stdin", "--jsonl")],
-    format_: Annotated[str, _option("json or text", "--format")] = "json",
+    jsonl: Annotated[str, Option("a file of JSON objects, one a line; '-' is stdin", "--jsonl")],
+    format_: Annotated[str, Option("json or text", "--format")] = "json",
     output: Output = None,
     strict: Strict = False,
     compiler: Compiler = False,
@@ -130,30 +113,30 @@ def check(
     return status
 
 
-@app.command()
-def rule(code: Annotated[str | None, typer.Argument(help="a rule's code, such as LC201")] = None) -> int:
+def rule(code: Annotated[str | None, Option("a rule's code, such as LC201", positional=True)] = None) -> int:
     """Print a rule's page; without a code, the list of rules."""
     from layoutcheck.rules import rule as find
     from layoutcheck.rules import rules
 
-    if code is None:
-        for each in rules().values():
-            typer.echo(f"{each.code}  {each.severity:8}  {each.name}: {each.summary}")
-    else:
-        typer.echo(find(code).page().rstrip("\n"))
+    listed = [f"{each.code}  {each.severity:8}  {each.name}: {each.summary}" for each in rules().values()]
+    text = "\n".join(listed) if code is None else find(code).page()
+    sys.stdout.write(text.rstrip("\n") + "\n")
     return 0
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+_COMMANDS: dict[str, Command] = {"explain": explain, "check": check, "rule": rule}
+
+
+def run(words: Sequence[str] | None = None) -> int:
     """The exit status of a command line; all messages are printed."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
-    for position, word in enumerate(arguments):
-        following = arguments[position + 1 : position + 2]
+    words = list(sys.argv[1:] if words is None else words)
+    for position, word in enumerate(words):
+        following = words[position + 1 : position + 2]
         if word == "--case" and (not following or following[0].startswith("--")):
-            arguments.insert(position + 1, "")  # `--case` alone asks which cases there are
+            words.insert(position + 1, "")  # `--case` alone asks which cases there are
             break
     try:
-        status = app(arguments, prog_name="layoutcheck", standalone_mode=False)
+        status = _dispatch(words)
         sys.stdout.flush()
     except InputError as error:
         _complain(str(error))
@@ -161,14 +144,28 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return _BROKEN_PIPE
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         return _INTERRUPTED
+    return status
+
+
+def _dispatch(words: list[str]) -> int:
+    """Run the command; typer reads what is not plainly right, and its complaints become InputErrors."""
+    command = _COMMANDS.get(words[0]) if words else None
+    given = arguments.read(command, words[1:]) if command else None
+    if command and given is not None:
+        return command(**given)
+    import typer
+
+    try:
+        status = arguments.app(_COMMANDS, _HELP)(words, prog_name="layoutcheck", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     except Exception as error:
-        describe = getattr(error, "format_message", None)  # a usage error of the option parser
+        describe = getattr(error, "format_message", None)  # typer's usage errors have it
         if describe is None:
             raise
-        _complain(f"{describe()} (see 'layoutcheck --help')")
-        return 2
+        raise InputError(f"{describe()} (see 'layoutcheck --help')") from None
     return status if isinstance(status, int) else 0
 
 
@@ -235,13 +232,9 @@ def _case(name: str) -> list[Outcome]:
     if not name:
         raise InputError("which case?", expected=f"--case NAME, one of {', '.join(case_names())}")
     found = case(name)
-    outcomes: list[Outcome] = []
-    for arguments in found.copies:
-        copy, assumptions = build(**arguments)
-        outcomes.append(
-            check_copy(copy, assumptions=assumptions, subject=f"{found.name}: {found.title} ({found.url})")
-        )
-    return outcomes
+    subject = f"{found.name}: {found.title} ({found.url})"
+    made = [build(**request) for request in found.copies]
+    return [check_copy(copy, assumptions=assumptions, subject=subject) for copy, assumptions in made]
 
 
 def _pasted(text: str, arch: str) -> list[Outcome]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from layoutcheck.check import SCHEMA_VERSION, Report
@@ -14,7 +14,7 @@ from layoutcheck.reports.style import Style
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of one report."""
-    text = (resources.files("layoutcheck.reports") / "schema.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("schema.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 

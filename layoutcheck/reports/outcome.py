@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from layoutcheck.check import Report
 from layoutcheck.errors import InputError
 from layoutcheck.rules.finding import Finding, Where
-from layoutcheck.sources.diagnostics import Diagnostic
-from layoutcheck.sources.messages import SHOW_TYPES, explain
+
+if TYPE_CHECKING:
+    from layoutcheck.sources.diagnostics import Diagnostic
+    from layoutcheck.sources.messages import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,13 @@ class Message:
     @property
     def operand(self) -> str | None:
         """The operand that the message names."""
-        found = explain(self.diagnostic.message)
+        found = self._explanation()
         return found.operand if found else None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The rule behind the message, where the message is known."""
-        found = explain(self.diagnostic.message)
+        found = self._explanation()
         if found is None:
             return ()
         where = Where(found.operand)
@@ -41,9 +43,16 @@ class Message:
     @property
     def missing(self) -> str:
         """What to do to get the whole answer."""
+        from layoutcheck.sources.messages import SHOW_TYPES
+
         if self.diagnostic.problem:
             return f"The operand types are there but cannot be read: {self.diagnostic.problem}."
         return f"The operand types are missing. {SHOW_TYPES}."
+
+    def _explanation(self) -> Explanation | None:
+        from layoutcheck.sources.messages import explain  # its patterns cost more than they are used
+
+        return explain(self.diagnostic.message)
 
 
 @dataclass(frozen=True, slots=True)

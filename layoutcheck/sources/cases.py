@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from layoutcheck.errors import InputError
+
+_FOLDER = Path(__file__).with_name("cases")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,7 @@ class Case:
 
 def case_names() -> list[str]:
     """The names of all cases, sorted."""
-    folder = resources.files("layoutcheck.sources") / "cases"
-    return sorted(
-        entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json")
-    )
+    return sorted(path.stem for path in _FOLDER.glob("*.json"))
 
 
 def case(name: str) -> Case:
@@ -44,8 +43,7 @@ def case(name: str) -> Case:
     wanted = name.strip().lower()
     if wanted not in names:
         raise InputError(f"no case '{name[:60]}'", expected=f"one of {', '.join(names)}")
-    entry = resources.files("layoutcheck.sources") / "cases" / f"{wanted}.json"
-    fields = json.loads(entry.read_text(encoding="utf-8"))
+    fields = json.loads((_FOLDER / f"{wanted}.json").read_text(encoding="utf-8"))
     return Case(
         fields["name"],
         fields["title"],

@@ -1,0 +1,107 @@
+"""Command-line arguments, declared once in the signatures of the commands.
+
+A command is a function whose parameters are annotated `Annotated[TYPE, Option("what it is")]`. Command lines
+that are plainly right are read here; everything else (help, mistakes) goes to the typer app made of the same
+signatures. Loading typer takes longer than checking a copy, and most command lines do not need it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+
+if TYPE_CHECKING:
+    import typer
+
+Command = Callable[..., int]
+
+_WHOLE = re.compile(r"-?\d{1,18}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option and its help; `flag` where it is not the parameter's name, `positional` for an argument."""
+
+    help: str
+    flag: str = ""
+    positional: bool = False
+
+    def name(self, parameter: str) -> str:
+        """The option as typed: `--src-space` for the parameter `src_space`."""
+        return self.flag or f"--{parameter.replace('_', '-')}"
+
+
+def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
+    """The arguments of `command` in these words; None where typer had better look at them."""
+    options = _options(command)
+    flags = {option.name(name): name for name, (_, option) in options.items() if not option.positional}
+    free = [name for name, (_, option) in options.items() if option.positional]
+    given: dict[str, Any] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            if not free:
+                return None
+            given[free.pop(0)] = word
+            continue
+        flag, equals, text = word.partition("=")
+        name = flags.get(flag)
+        if name is None or name in given:
+            return None
+        kind = _kind(options[name][0])
+        if kind is bool:
+            value: Any = None if equals else True
+        else:
+            value = _value(kind, text if equals else next(rest, None))
+        if value is None:
+            return None
+        given[name] = value
+    required = list(options)[: len(options) - len(command.__defaults__ or ())]
+    return given if all(name in given for name in required) else None
+
+
+def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
+    """The typer app of the commands."""
+    import typer
+
+    made = typer.Typer(
+        help=text,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    made.callback()(lambda: None)  # keeps a single command a command
+    for name, command in commands.items():
+        for parameter, (kind, option) in _options(command).items():
+            shown = option.name(parameter)
+            info = (
+                typer.Argument(help=option.help)
+                if option.positional
+                else typer.Option(shown, help=option.help)
+            )
+            command.__annotations__[parameter] = Annotated[kind, info]
+        made.command(name)(command)
+    return made
+
+
+def _options(command: Command) -> dict[str, tuple[Any, Option]]:
+    """Every parameter's type and option, in order."""
+    hints = get_type_hints(command, include_extras=True)
+    hints.pop("return", None)
+    return {name: (hint.__origin__, hint.__metadata__[0]) for name, hint in hints.items()}
+
+
+def _kind(annotation: Any) -> Any:
+    """The type itself of `T | None`."""
+    return next((kind for kind in get_args(annotation) if kind is not type(None)), annotation)
+
+
+def _value(kind: Any, text: str | None) -> Any:
+    if text is None:
+        return None
+    if kind is int:
+        return int(text) if _WHOLE.match(text) else None
+    return kind(text)
