@@ -5,14 +5,18 @@ tests/conformance/test_verifier.py asks the installed DSL about the same tables.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from layoutcheck.algebra.notation import parse_layout
-from layoutcheck.copies.compiler import predict, predict_verifier
+from layoutcheck.copies.compiler import OUTCOMES, predict, predict_verifier
 from layoutcheck.copies.compiler.vectors import Inadmissible, contiguous_run, text, vector_strides
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import OPS, Copy
 from layoutcheck.copies.opaque import other_operand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
@@ -26,6 +30,7 @@ from layoutcheck.machine.atoms import (
     UniversalCopy,
 )
 from layoutcheck.machine.dtypes import dtype
+from tests.conformance.generate import random_copy
 from tests.holes import memref
 
 BF16 = dtype("bf16")
@@ -325,6 +330,27 @@ def test_a_copy_without_an_atom_or_of_an_unknown_kind() -> None:
         predict(copy(None, g("8:1"), s("8:1")))
     with pytest.raises(InputError, match="unknown kind of copy 'move'"):
         predict(copy(U128, g("8:1"), s("8:1"), op="move"))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(OPS))
+def test_every_copy_gets_an_answer(seed: int, op: str) -> None:
+    """No exception escapes, and what is not accepted says why."""
+    what = replace(random_copy(Random(seed)), op=op)
+    for said in (predict(what), predict_verifier(what)):
+        assert said.outcome in OUTCOMES
+        assert said.accepted == (said.message == "") == (said.kind == "")
+        assert said.operand in (None, "src", "dst", "pred", "atom")
+
+
+def test_a_layout_of_thousands_of_modes_is_answered_at_once() -> None:
+    modes = ",".join(["2"] * 2000)
+    strides = ",".join(str(2 * i + 1) for i in range(2000))
+    long = f"({modes}):({strides})"
+    started = time.perf_counter()
+    said = predict(copy(U128, g(long), s(long)))
+    assert said.kind == "static_strides_one"
+    assert time.perf_counter() - started < 2
 
 
 @pytest.mark.parametrize(
