@@ -23,7 +23,8 @@ from collections.abc import Iterable, Sequence
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.machine.banks import LANES_PER_PHASE, LOAD, WARP
+from layoutcheck.machine.arch import WARP
+from layoutcheck.machine.banks import LANES_PER_PHASE, LOAD
 
 BANK_SPAN_LOG2 = 7  # 32 banks of 4 bytes repeat every 128 bytes
 

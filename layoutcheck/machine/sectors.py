@@ -19,10 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutcheck.errors import InputError
-from layoutcheck.machine.banks import LANES_PER_PHASE, WARP, IntArray, warp_addresses
-
-SECTOR_BYTES = 32
-LINE_BYTES = 128
+from layoutcheck.machine.arch import SECTOR_BYTES, WARP
+from layoutcheck.machine.banks import LANES_PER_PHASE, IntArray, warp_addresses
 
 
 @dataclass(frozen=True, slots=True)

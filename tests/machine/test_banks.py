@@ -103,7 +103,7 @@ def test_no_active_lane_costs_nothing() -> None:
         ([-4] * 32, 32, {}, "lane 0: -4 is not an address"),
         (["x"] * 32, 32, {}, "lane 0: 'x' is not an address"),
         ([1 << 70] * 32, 32, {}, "is not an address"),
-        ([0] * 32, 32, {"arch": "sm_20"}, "no memory model for 'sm_20'"),
+        ([0] * 32, 32, {"arch": "sm_20"}, "unknown architecture 'sm_20'"),
         ([0] * 32, 32, {"op": "atom"}, "unknown shared-memory access 'atom'"),
         ([0] * 32, 32, {"op": "matrix"}, "a matrix row is 128 bits, not 32"),
     ],
