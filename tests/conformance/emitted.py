@@ -73,7 +73,8 @@ def predicted(copy: Copy, witness: Copy, src_base: int, dst_base: int, truth: di
                 row = _narrow(int(run.src_accesses[0].addresses[i, 0]), copy.src, 8)
                 memory[at] = ("register", 16 * row + k)
             elif matrix:
-                memory["register", i * src.shape[1] + k] = _narrow(value, copy.src, 8)
+                row = _narrow(int(run.dst_accesses[0].addresses[i, 0]), copy.dst, 8)
+                memory["register", 16 * row + k] = _narrow(value, copy.src, 8)
             else:
                 memory[at] = value if value == NOTHING else _narrow(value, copy.src, run.unit_bits)
     reads = _accesses(run.src_accesses, copy.src, allowed)
@@ -134,12 +135,11 @@ def emitted(
             memory[_narrow(address * (8 // unit) + k, copy.dst, unit)] = _unit(
                 bits[k * unit : (k + 1) * unit]
             )
-    number = 0
-    for _, registers in trace.matrix_stores:
-        for register in registers:
+    for row, registers in trace.matrix_stores:
+        for n, register in enumerate(registers):
             for k in range(4):
-                memory["register", number] = _unit(register[8 * k : 8 * k + 8])
-                number += 1
+                at = 16 * _narrow(row, copy.dst, 8) + 4 * n + k
+                memory["register", at] = _unit(register[8 * k : 8 * k + 8])
     return Seen(reads, writes, memory)
 
 
@@ -316,7 +316,7 @@ def _universal(rng: random.Random) -> Copy:
     whole = max(width, bits) // 8
     aligns = [whole * rng.choice((1, 1, 2, 8)), whole * rng.choice((1, 1, 2, 8))]
     if rng.random() < 0.3:
-        aligns[rng.randrange(2)] = rng.choice((1, 2, 4, 8, 12, 16))
+        aligns[rng.randrange(2)] = rng.choice((1, 2, 4, 8, 12 if width else 32, 16))
     copy = Copy(
         UniversalCopy(dtype(name), width),
         _memref(rng, name, spaces[0], src, aligns[0]),
@@ -328,6 +328,8 @@ def _universal(rng: random.Random) -> Copy:
     if op < 0.2:
         return replace(copy, atom=None, op="basic_copy")
     if op < 0.24:
+        if 12 in aligns:
+            return copy
         count = int(product(copy.dst.layout.shape))
         pred = Memref(dtype("i8"), rng.choice(("gmem", "rmem")), Layout((count,)))
         return replace(copy, atom=None, op="basic_copy_if", pred=pred)

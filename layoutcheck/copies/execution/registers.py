@@ -61,6 +61,11 @@ def vector_and_piece(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
         n = 1
     else:
         n = span_bits // bits or run
+        if span_bits & (span_bits - 1):
+            raise InputError(
+                f"vectors of {span_bits // 8} bytes at a pointer aligned to {align} are not modelled: "
+                f"the compiler takes the next lower power of two for their alignment"
+            )
     return n, _piece_bytes(math.gcd(span_bits, n * bits) // 8)
 
 
