@@ -31,6 +31,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.plan import MAX_ACCESS_BYTES, Plan, chunk_starts, vectors
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, rest_modes, size, v_mode
+from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
 
 
