@@ -1,0 +1,281 @@
+"""`confirm(copies)`: what the verdict says, what the compiler says, and what the machine did, side by side.
+
+On a GPU every copy runs through the compiler's own instructions and its destination is compared bit for bit,
+once with what `execution` predicts and once with what the layouts ask for. Without one the same instructions
+are interpreted on byte-accurate memory (`simulate.py`), and the result says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+from layoutcheck.check import check
+from layoutcheck.copies.copy import Copy
+from layoutcheck.dsl.lower import Lowered, lower
+from layoutcheck.gpu.driver import DeviceUnavailable
+from layoutcheck.gpu.outcome import Outcome, Task
+from layoutcheck.gpu.simulate import simulate
+from layoutcheck.gpu.worker import read, write
+from layoutcheck.gpu.wrapper import UnexpectedPtx, wrap
+
+# Wrong although every byte with a partner arrives: bits in the wrong type; elements or predicate entries that
+# have no partner to compare with.
+BY_TYPE = frozenset({"LC208", "LC216"})
+
+LIMIT_SECONDS = 20.0  # a kernel that has not come back by then never will
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """One copy's three answers.
+
+    `verdict` is ours; `compiler` "accepted" or what it said; `ran` "gpu", "simulator" or "nothing" with the
+    reason in `note`. `expected_fault` and `fault` name faults ("" for none). `as_predicted`, `as_asked`,
+    `guard_untouched` are None where nothing ran to its end.
+    """
+
+    name: str
+    verdict: str
+    codes: tuple[str, ...]
+    compiler: str
+    ran: str
+    note: str = ""
+    expected_fault: str = ""
+    fault: str = ""
+    as_predicted: bool | None = None
+    as_asked: bool | None = None
+    guard_untouched: bool | None = None
+    first: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether model and machine tell the same story; None where nothing ran.
+
+        The machine does what `execution` predicts, a `legal` or `slow` copy does what the layouts ask, and a
+        `wrong` one does not (unless it is wrong by its types alone: `BY_TYPE`).
+        """
+        if self.ran not in ("gpu", "simulator"):
+            return None
+        if bool(self.fault) != bool(self.expected_fault):
+            return False
+        if not self.fault and not self.as_predicted:
+            return False
+        right = not self.fault and bool(self.as_asked) and bool(self.guard_untouched)
+        if self.verdict in ("legal", "slow"):
+            return right
+        if self.verdict == "wrong" and not BY_TYPE & set(self.codes):
+            return not right
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name,
+            "verdict": self.verdict,
+            "codes": list(self.codes),
+            "compiler": self.compiler,
+            "ran": self.ran,
+            "note": self.note,
+            "expected_fault": self.expected_fault,
+            "fault": self.fault,
+            "as_predicted": self.as_predicted,
+            "as_asked": self.as_asked,
+            "guard_untouched": self.guard_untouched,
+            "agrees": self.agrees,
+            "first": self.first,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A named copy with its verdict and, where it can run, its task."""
+
+    name: str
+    copy: Copy
+    verdict: str
+    codes: tuple[str, ...]
+    compiler: str
+    task: Task | None
+    note: str = ""
+
+
+def prepare(named: Sequence[tuple[str, Copy]], arch: str = "sm_90a") -> list[Prepared]:
+    """Verdict, compiler's answer and task of every copy. Raises DslUnavailable without a usable DSL."""
+    lowered = lower([copy for _, copy in named], arch)
+    return [_prepared(name, copy, low, arch) for (name, copy), low in zip(named, lowered, strict=True)]
+
+
+def _prepared(name: str, copy: Copy, low: Lowered, arch: str) -> Prepared:
+    report = check(copy)
+    codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
+    if low.ptx is None or low.error:
+        return Prepared(
+            name, copy, report.verdict, codes, low.error or "no PTX", None, "the compiler made nothing"
+        )
+    try:
+        ptx, sizes = wrap(low.ptx, arch)
+        task = Task(copy, ptx, tuple(sizes))
+    except UnexpectedPtx as error:
+        return Prepared(name, copy, report.verdict, codes, "accepted", None, str(error).splitlines()[0])
+    return Prepared(name, copy, report.verdict, codes, "accepted", task)
+
+
+def confirm(
+    named: Sequence[tuple[str, Copy]],
+    *,
+    workers: int = 4,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[Confirmation], dict[str, Any]]:
+    """Run every copy: on the GPU where there is one, else in the simulator; and the machine's description.
+
+    Raises DslUnavailable where the DSL cannot be asked.
+    """
+    return run(prepare(named), workers=workers, progress=progress)
+
+
+def run(
+    prepared: Sequence[Prepared], *, workers: int = 4, progress: Callable[[int, int], None] | None = None
+) -> tuple[list[Confirmation], dict[str, Any]]:
+    """`confirm` for copies already prepared (perhaps on another machine)."""
+    try:
+        with Process() as probe:
+            machine = probe.machine
+    except DeviceUnavailable as error:
+        out = []
+        for i, one in enumerate(prepared):
+            out.append(_judged(one, simulate(one.task), "simulator") if one.task else _unrun(one))
+            if progress:
+                progress(i + 1, len(prepared))
+        return out, {"name": "simulator", "why": str(error)}
+    outcomes = _on_gpu(prepared, workers, progress)
+    return [
+        _judged(one, outcome, "gpu") if outcome is not None else _unrun(one)
+        for one, outcome in zip(prepared, outcomes, strict=True)
+    ], machine
+
+
+def _unrun(one: Prepared) -> Confirmation:
+    return Confirmation(one.name, one.verdict, one.codes, one.compiler, "nothing", one.note)
+
+
+def _judged(one: Prepared, outcome: Outcome, ran: str) -> Confirmation:
+    if outcome.error:
+        return Confirmation(one.name, one.verdict, one.codes, one.compiler, "nothing", outcome.error)
+    return Confirmation(
+        one.name,
+        one.verdict,
+        one.codes,
+        one.compiler,
+        ran,
+        "",
+        outcome.expected_fault,
+        outcome.fault,
+        outcome.as_predicted,
+        outcome.as_asked,
+        outcome.guard_untouched,
+        outcome.first,
+    )
+
+
+class Process:
+    """The parent's end of one `layoutcheck.gpu.worker`. Raises DeviceUnavailable where there is no GPU."""
+
+    def __enter__(self) -> Process:
+        path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "layoutcheck.gpu.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,
+        )
+        assert self._child.stdout is not None
+        greeting = read(self._child.stdout)  # type: ignore[arg-type]
+        if greeting is None or "unavailable" in greeting:
+            self.close()
+            raise DeviceUnavailable((greeting or {}).get("unavailable", "the worker ended at once"))
+        self.machine: dict[str, Any] = greeting
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker."""
+        self._child.kill()
+        self._child.wait()
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def run(self, task: Task) -> Outcome:
+        """One task's outcome; a worker that dies or hangs on it is the outcome's fault, and ends here."""
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        timer = threading.Timer(LIMIT_SECONDS, self._child.kill)
+        timer.start()
+        try:
+            write(self._child.stdin, task)  # type: ignore[arg-type]
+            outcome = read(self._child.stdout)  # type: ignore[arg-type]
+        except (OSError, EOFError):
+            outcome = None
+        finally:
+            hung = not timer.is_alive()
+            timer.cancel()
+        if isinstance(outcome, Outcome):
+            return outcome
+        return Outcome(fault="no answer within the time limit" if hung else "the worker died")
+
+
+def _on_gpu(
+    prepared: Sequence[Prepared], workers: int, progress: Callable[[int, int], None] | None
+) -> list[Outcome | None]:
+    """Every task's outcome. Those that should run clean go first: few processes are lost to faults."""
+    outcomes: list[Outcome | None] = [None] * len(prepared)
+    queue: Queue[tuple[int, Task]] = Queue()
+    ready = [(one.verdict == "wrong", i, one.task) for i, one in enumerate(prepared) if one.task is not None]
+    for _, i, task in sorted(ready, key=lambda entry: entry[:2]):
+        queue.put((i, task))
+    done = 0
+    lock = threading.Lock()
+
+    def serve() -> None:
+        nonlocal done
+        process: Process | None = None
+        try:
+            while True:
+                try:
+                    i, task = queue.get_nowait()
+                except Empty:
+                    return
+                process = process or Process().__enter__()
+                outcome = process.run(task)
+                if outcome.fault:
+                    process.close()
+                    process = None
+                outcomes[i] = outcome
+                with lock:
+                    done += 1
+                    if progress:
+                        progress(done, len(ready))
+        finally:
+            if process is not None:
+                process.close()
+
+    threads = [threading.Thread(target=serve) for _ in range(max(1, min(workers, len(ready))))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes

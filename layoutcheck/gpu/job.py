@@ -1,0 +1,262 @@
+"""`Job`: one copy made ready to run: memory images, every thread's pointers, and what should come out.
+
+`plan(copy)` is pure arithmetic: it needs neither GPU nor DSL. What it predicts comes from `execution`; what
+the layouts ask for, from `intent`; the two are kept apart, so that a run can confirm or refute each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution import Execution, execution
+from layoutcheck.copies.intent import NOTHING, Intent, intent, lane_offsets, thread_offsets
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import IntArray, offsets
+from layoutcheck.copies.witness import bases, witnesses
+from layoutcheck.gpu.images import (
+    ANY,
+    FAR_BYTES,
+    OUTSIDE,
+    POISON,
+    SHARED_START,
+    ZERO,
+    Arena,
+    NotRunnable,
+    arena,
+)
+from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from layoutcheck.rules.facts import Facts
+
+# Shared operands begin here: low bits are the model's, nothing of the block's lies below.
+SHARED_BASE = 1 << 14
+# CUDA C++ Programming Guide, compute capability 9.0: 227 KiB a block.
+SHARED_MOST_BYTES = 227 * 1024 - SHARED_START
+IMAGE_MOST_BYTES = 1 << 26
+_KEEP = SHARED_BASE - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One operand of a thread: a pointer of `width` bytes to byte `at` of `side`'s image, then `tail`."""
+
+    side: str
+    at: int
+    width: int
+    tail: bytes
+
+    def data(self, images: dict[str, int]) -> bytes:
+        """The bytes of the kernel's parameter, where each side's image begins at `images[side]`."""
+        return (self.at + images[self.side]).to_bytes(self.width, "little") + self.tail
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`threads` threads run the kernel; `parameters[t]` are those of thread t, one an operand.
+
+    `predicted` and `asked` give the contents of every unit of the destination after the copy: a unit of the
+    source's image, or POISON, ZERO, ANY. `fault` is the fault that the model expects, or empty; `predicate`
+    the image of the predicate.
+    """
+
+    copy: Copy
+    witness: Copy
+    src: Arena
+    dst: Arena
+    threads: int
+    parameters: tuple[tuple[Parameter, ...], ...]
+    predicted: IntArray
+    asked: IntArray
+    fault: str
+    predicate: bytes
+
+    @property
+    def shared(self) -> Arena | None:
+        """The operand in shared memory."""
+        return self.src if self.src.space == "smem" else self.dst if self.dst.space == "smem" else None
+
+
+def plan(copy: Copy) -> Job:
+    """The job that shows the model's verdict: at the run-time values and addresses where it sees the worst.
+
+    Raises NotRunnable (an InputError) for copies that do not fit on the device, InputError for forms not
+    modelled.
+    """
+    facts = Facts(copy)
+    if facts.obstacle is not None:
+        raise facts.obstacle
+    if facts.worst is not None:
+        witness, src_base, dst_base = facts.worst.witness, facts.worst.src_base, facts.worst.dst_base
+    else:
+        witness = witnesses(copy)[-1]
+        src_base, dst_base = bases(witness)[0]
+    if witness.src.space == witness.dst.space == "smem":
+        raise NotRunnable("copies within shared memory are not run")
+    src_base, dst_base = (
+        SHARED_BASE + (base & _KEEP) if memref.space == "smem" else base
+        for memref, base in ((witness.src, src_base), (witness.dst, dst_base))
+    )
+    done = execution(copy, src_base, dst_base, witness)
+    asked = intent(witness, src_base, dst_base)
+    matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
+    lanes = matrix and copy.tiling is None
+    sides = []
+    for side, memref, base in (("src", witness.src, src_base), ("dst", witness.dst, dst_base)):
+        touched = [getattr(done, side), getattr(asked, side)]
+        found = arena(memref.space, base, lanes and memref.space == "smem", touched, done.unit_bits)
+        if found.space == "smem" and found.size_bytes > SHARED_MOST_BYTES:
+            raise NotRunnable(f"{memref.layout} needs {found.size_bytes} B of shared memory")
+        if found.size_bytes > IMAGE_MOST_BYTES:
+            raise NotRunnable(f"{memref.layout} needs an image of {found.size_bytes} B")
+        sides.append(found)
+    src, dst = sides
+    truth, predicate = _predicate(copy, witness, done, asked)
+    threads = done.src.shape[1]
+    block = copy.tiling.block_threads if copy.tiling and copy.tiling.block_threads else None
+    threads = max(threads, block or 0)
+    if threads > 1024:
+        raise NotRunnable(f"{threads} threads are more than a block has")
+    fault = _fault(done, src, dst, truth)
+    return Job(
+        copy,
+        witness,
+        src,
+        dst,
+        threads,
+        tuple(_parameters(copy, witness, src, dst, t, threads) for t in range(threads)),
+        _after_execution(done, src, dst, truth),
+        _after_intent(asked, src, dst, truth, done.zero_fills),
+        fault,
+        predicate,
+    )
+
+
+def _predicate(copy: Copy, witness: Copy, done: Execution, asked: Intent) -> tuple[dict[int, bool], bytes]:
+    """The predicate's entries by offset, of which every third is false, and their image in memory."""
+    if copy.pred is None or witness.pred is None:
+        return {}, b""
+    named = [offsets(witness.pred.layout)]
+    named += [p.reshape(-1) for p in (done.pred, asked.pred) if p is not None]
+    everything = np.unique(np.concatenate(named))
+    if everything.min() < 0 or everything.max() > FAR_BYTES:
+        raise NotRunnable(f"the predicate {copy.pred.layout} is too large")
+    width = max(1, copy.pred.dtype.bits // 8)
+    count = int(everything.max()) + 1
+    pattern = [i % 3 != 1 for i in range(count)]
+    if copy.pred.dtype.kind == "float":
+        one = np.array([1.0], dtype=np.float32).tobytes()[4 - width :] if width <= 4 else b"\1" * width
+        image = b"".join(one if bit else b"\0" * width for bit in pattern)
+    else:
+        image = b"".join(int(bit).to_bytes(width, "little") for bit in pattern)
+    return dict(enumerate(pattern)), image
+
+
+def _allowed(pred: IntArray | None, truth: dict[int, bool], count: int, never: bool) -> np.ndarray:
+    if never:
+        return np.zeros(count, dtype=bool)
+    if pred is None:
+        return np.ones(count, dtype=bool)
+    return np.array([truth[int(p)] for p in pred.reshape(-1)], dtype=bool)
+
+
+def _fault(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> str:
+    """The fault that the model expects: "misaligned", "unmapped" or none."""
+    count = done.src.shape[0]
+    allowed = _allowed(done.pred, truth, count, done.never)
+    for accesses, place in ((done.src_accesses, src), (done.dst_accesses, dst)):
+        for access in accesses:
+            per = max(1, count // max(1, access.addresses.shape[0]))
+            live = access.addresses[allowed[::per][: access.addresses.shape[0]]]
+            if (live % access.width_bytes).any():
+                return "misaligned"
+            if (place.index(live * (8 // place.unit_bits)) == OUTSIDE).any():
+                return "unmapped"
+    return ""
+
+
+def _after_execution(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> IntArray:
+    """The destination's contents after the instructions, in program order; ANY where threads race."""
+    image = np.full(dst.units, POISON, dtype=np.int64)
+    writer = np.full(dst.units, -1, dtype=np.int64)
+    allowed = _allowed(done.pred, truth, done.src.shape[0], done.never)
+    threads = np.repeat(np.arange(done.dst.shape[1]), done.dst.shape[2])
+    for i in range(done.src.shape[0]):
+        if not allowed[i] and not done.zero_fills:
+            continue
+        at = dst.index(done.dst[i]).reshape(-1)
+        value = np.where(done.src[i] == NOTHING, ZERO, src.index(done.src[i])).reshape(-1)
+        value = np.where(value == OUTSIDE, ANY, value)
+        if not allowed[i]:
+            value = np.full_like(value, ZERO)
+        keep = at != OUTSIDE
+        at, value, who = at[keep], value[keep], threads[keep]
+        order = np.argsort(at, kind="stable")
+        at, value, who = at[order], value[order], who[order]
+        clash = (at[1:] == at[:-1]) & (value[1:] != value[:-1])
+        raced = np.concatenate(
+            [at[1:][clash], at[(writer[at] >= 0) & (writer[at] != who) & (image[at] != value)]]
+        )
+        image[at], writer[at] = value, who
+        image[raced] = ANY
+    return image
+
+
+def _after_intent(
+    asked: Intent, src: Arena, dst: Arena, truth: dict[int, bool], zero_fills: bool
+) -> IntArray:
+    """The destination's contents that the layouts ask for; ANY where they ask for two things at once."""
+    image = np.full(dst.units, POISON, dtype=np.int64)
+    allowed = _allowed(asked.pred, truth, asked.src.shape[0], never=False)
+    at = dst.index(asked.dst)
+    value = np.where(asked.src == NOTHING, ANY, src.index(asked.src))
+    if not allowed.all():
+        if zero_fills:
+            value[~allowed] = ZERO
+        else:
+            at, value = at[allowed], value[allowed]
+    at, value = at.reshape(-1), value.reshape(-1)
+    keep = at != OUTSIDE
+    at, value = at[keep], value[keep]
+    order = np.argsort(at, kind="stable")
+    at, value = at[order], value[order]
+    image[at] = value
+    torn = at[1:][(at[1:] == at[:-1]) & (value[1:] != value[:-1])]
+    image[torn] = ANY
+    return image
+
+
+def _parameters(
+    copy: Copy, witness: Copy, src: Arena, dst: Arena, thread: int, threads: int
+) -> tuple[Parameter, ...]:
+    """The kernel's parameters for one thread, one an operand."""
+    out: list[Parameter] = []
+    matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
+    for side, place in (("src", src), ("dst", dst)):
+        starts = (lane_offsets if matrix else thread_offsets)(witness, side, threads).reshape(-1)
+        memref = witness.side(side)
+        at = place.place(place.base + int(starts[thread]) * memref.dtype.bits // 8)
+        out.append(_parameter(copy.side(side), memref, side, at))
+    if copy.pred is not None and witness.pred is not None:
+        out.append(_parameter(copy.pred, witness.pred, "pred", 0))
+    return tuple(out)
+
+
+def _parameter(typed: Memref, static: Memref, side: str, at: int) -> Parameter:
+    """Its pointer, then its dynamic leaves as a struct aligned to the widest of them (dsl/lower.py)."""
+    width = 4 if typed.space in ("smem", "dsmem") else 8
+    tail = b""
+    widest = 1
+    for leaf, value in zip(
+        flatten((typed.layout.shape, typed.layout.stride)),
+        flatten((static.layout.shape, static.layout.stride)),
+        strict=True,
+    ):
+        if isinstance(leaf, Dynamic):
+            size = leaf.bits // 8
+            widest = max(widest, size)
+            tail += b"\0" * (-len(tail) % size) + int(value).to_bytes(size, "little", signed=True)
+    return Parameter(side, at, width, b"\0" * (-width % widest) + tail if tail else b"")

@@ -1,0 +1,92 @@
+"""The compiler's instructions executed on byte-accurate memory, where no GPU is: one thread after another.
+
+ldmatrix and stmatrix exchange data between lanes, which one thread at a time cannot show: those copies are
+not simulated, and the outcome says so.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl import ptx
+from layoutcheck.errors import InputError
+from layoutcheck.gpu.images import OUTSIDE, POISON, SHARED_START, ZERO, coded, poison, turns
+from layoutcheck.gpu.job import Job, plan
+from layoutcheck.gpu.outcome import Outcome, Task, judge
+from layoutcheck.machine.atoms import LdMatrix, StMatrix
+
+THREADS_MOST = 64
+_IMAGE = {"src": 1 << 40, "dst": 1 << 41, "pred": 1 << 42}
+_FUNCTION = re.compile(r"\.func (\w+)\(.*?\n\}\n", re.DOTALL)
+
+
+def simulate(task: Task) -> Outcome:
+    """The outcome of a task, or its `error` where the interpreter cannot run it."""
+    try:
+        job = plan(task.copy)
+    except InputError as refused:
+        return Outcome(error=refused.message)
+    if isinstance(job.copy.atom, (LdMatrix, StMatrix)):
+        return Outcome(error="ldmatrix and stmatrix are not simulated: they need a GPU")
+    if job.threads > THREADS_MOST:
+        return Outcome(error=f"{job.threads} threads are not simulated (at most {THREADS_MOST})")
+    found = _FUNCTION.search(task.ptx)
+    assert found is not None
+    text = found[0].replace(".func ", ".visible .entry ", 1)
+    names = ptx.parameters(text)
+    images = dict(_IMAGE)
+    if job.shared is not None:
+        images["src" if job.shared is job.src else "dst"] = SHARED_START
+    held = {"src": job.src.size_bytes, "dst": job.dst.size_bytes, "pred": len(job.predicate)}
+    contents = np.full(job.dst.units, POISON, dtype=np.int64)
+    for parameters in job.parameters:
+        values = {name: p.data(images) for name, p in zip(names, parameters, strict=True)}
+        try:
+            trace = ptx.run(text, values, _bits(job, images))
+        except InputError as error:
+            return Outcome(error=error.message)
+        for access in trace.accesses:
+            if access.width_bytes and access.address % access.width_bytes:
+                return Outcome(f"misaligned address {access.address:#x} ({access.name})", job.fault)
+            if not any(0 <= access.address - images[side] < size for side, size in held.items()):
+                return Outcome(f"unmapped address {access.address:#x} ({access.name})", job.fault)
+        _store(job, trace.memory, images, contents)
+    unit = job.dst.unit_bits
+    count = turns(job.src.units, unit)
+    return judge(
+        job, [coded(contents, turn, unit, poison(job.dst.units, turn, unit)) for turn in range(count)]
+    )
+
+
+def _bits(job: Job, images: dict[str, int]) -> Any:
+    """What a bit of memory is before the copy: the predicate's value, or its place (space, bit address)."""
+    base = images["pred"] * 8
+    known = len(job.predicate) * 8
+
+    def read(space: str, at: int) -> Any:
+        if base <= at < base + known:
+            return job.predicate[(at - base) // 8] >> ((at - base) % 8) & 1
+        return (space, at)
+
+    return read
+
+
+def _store(job: Job, memory: Any, images: dict[str, int], contents: IntArray) -> None:
+    """Enter a thread's final memory into the destination's contents, unit by unit."""
+    unit = job.dst.unit_bits
+    src, dst = images["src"], images["dst"]
+    for (_, address), bits in memory.items():
+        for k in range(8 // unit):
+            at = (address - dst) * (8 // unit) + k
+            if not 0 <= at < job.dst.units:
+                continue
+            first = bits[k * unit]
+            if all(bit == 0 for bit in bits[k * unit : (k + 1) * unit]):
+                contents[at] = ZERO
+            elif isinstance(first, tuple):
+                source = first[1] // unit - src * (8 // unit)
+                contents[at] = source if 0 <= source < job.src.units else OUTSIDE

@@ -1,0 +1,184 @@
+"""A sweep of random copies on a real GPU: what `layoutcheck.gpu.confirm` finds, written as evidence.
+
+    python -m tests.gpu.sweep prepare --count 2400 --seed 1 --out FILE     needs the DSL, no GPU
+    python -m tests.gpu.sweep run FILE --out confirm.json                  needs a GPU, no DSL
+
+Half of the random copies are ones that layoutcheck calls wrong. Copies that the compiler accepts only: all
+families, static and dynamic, one thread and whole tiles, swizzles, predicates; and every reproducer of
+tests/holes.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import pickle
+import platform
+import random
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.check import check
+from layoutcheck.copies.compiler import predict
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
+from layoutcheck.errors import InputError
+from layoutcheck.gpu.confirm import Confirmation, prepare, run
+from layoutcheck.machine.atoms import CpAsync, UniversalCopy
+from layoutcheck.machine.dtypes import dtype
+from tests.conformance.emitted import random_copy
+from tests.holes import HOLES
+
+
+def random_tiled(rng: random.Random) -> Copy:
+    """Threads and values over a tile of shared memory, mostly right and often just not."""
+    element = dtype(rng.choice(("bf16", "bf16", "f32", "i8")))
+    bits = rng.choice((128, 128, 64, 32, element.bits))
+    n = max(1, bits // element.bits)
+    rows, columns = rng.choice((4, 8, 16, 18, 32)), rng.choice((8, 16, 32, 64))
+    by_rows = rng.random() < 0.5
+    layouts = [
+        _tile_layout(rng, rows, columns, by_rows if rng.random() < 0.85 else not by_rows) for _ in range(2)
+    ]
+    fast = 1 if by_rows else 0
+    extent = columns if by_rows else rows
+    per_row = rng.choice((1, 2, max(1, extent // n), max(1, extent // n)))
+    others = rng.choice((2, 4, 8))
+    thr = [others, per_row] if by_rows else [per_row, others]
+    val = [1, 1]
+    val[fast] = n if rng.random() < 0.85 else rng.choice((1, max(1, n // 2), 2 * n))
+    if rng.random() < 0.1:
+        val[1 - fast] = 2
+    stride = (thr[1], 1) if by_rows else (1, thr[0])
+    cp = bits in (32, 64, 128) and bits >= element.bits and rng.random() < 0.6
+    atom = CpAsync(element, bits, "always") if cp else UniversalCopy(element, max(bits, element.bits))
+    swizzle = rng.choice((None, None, Swizzle(3, 4, 3), Swizzle(2, 4, 3), Swizzle(1, 3, 3), Swizzle(2, 2, 3)))
+    src = Memref(element, "gmem", layouts[0], rng.choice((16, 16, 16, 8)))
+    dst = Memref(element, "smem", layouts[1], rng.choice((128, 1024, 16)), swizzle)
+    threads = thr[0] * thr[1]
+    block = threads if rng.random() < 0.8 else max(1, threads + rng.choice((-threads // 2, 8, 32)))
+    tiled = make_tiled_copy_tv(atom, Layout(tuple(thr), stride), Layout(tuple(val)))
+    return tile(tiled, src, dst, block_threads=block)
+
+
+def _tile_layout(rng: random.Random, rows: int, columns: int, by_rows: bool) -> Layout:
+    pad = rng.choice((0, 0, 0, 8, 8, 1, 4))
+    stride = (columns + pad, 1) if by_rows else (1, rows + pad)
+    return Layout((rows, columns), stride)
+
+
+def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
+    """`count` accepted copies, half of them wrong, a third of them tiled; then the holes and their twins."""
+    rng = random.Random(seed)
+    wanted = {"wrong": count // 2, "right": count - count // 2}
+    named: list[tuple[str, Copy]] = []
+    while any(wanted.values()):
+        try:
+            copy = random_tiled(rng) if rng.random() < 0.35 else random_copy(rng)
+            if not predict(copy).accepted:
+                continue
+            verdict = check(copy).verdict
+        except InputError:
+            continue
+        kind = {"wrong": "wrong", "legal": "right", "slow": "right"}.get(verdict)
+        if kind is None or not wanted[kind]:
+            continue
+        wanted[kind] -= 1
+        named.append((f"random-{seed}-{len(named)}", copy))
+    for name, (broken, fixed, _) in HOLES.items():
+        named += [(f"{name}-broken", broken), (f"{name}-fixed", fixed)]
+    return named
+
+
+def table(found: list[Confirmation]) -> list[str]:
+    """A line for each combination of verdict, expectation and outcome."""
+    rows = collections.Counter(
+        (
+            c.verdict,
+            c.ran,
+            c.expected_fault or "no fault",
+            c.fault or "no fault",
+            {True: "as predicted", False: "NOT AS PREDICTED", None: "-"}[c.as_predicted],
+            {True: "as asked", False: "not as asked", None: "-"}[c.as_asked],
+            {True: "agrees", False: "DISAGREES", None: "-"}[c.agrees],
+        )
+        for c in found
+    )
+    return [f"{count:6d}  " + " | ".join(row) for row, count in sorted(rows.items(), key=lambda r: -r[1])]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("prepare")
+    one.add_argument("--count", type=int, default=2400)
+    one.add_argument("--seed", type=int, default=1)
+    one.add_argument("--out", type=Path, required=True)
+    two = commands.add_parser("run")
+    two.add_argument("file", type=Path)
+    two.add_argument("--out", type=Path, required=True)
+    two.add_argument("--workers", type=int, default=12)
+    options = parser.parse_args()
+    if options.command == "prepare":
+        prepared = prepare(sample(options.count, options.seed))
+        options.out.write_bytes(pickle.dumps(prepared))
+        ready = sum(p.task is not None for p in prepared)
+        print(f"{len(prepared)} copies, {ready} of them ready to run")
+        for note, number in collections.Counter(p.note[:70] for p in prepared if p.task is None).most_common(
+            8
+        ):
+            print(f"{number:6d}  {note}")
+        return
+    start = time.time()
+    prepared = pickle.loads(options.file.read_bytes())
+    found, machine = run(prepared, workers=options.workers)
+    seconds = time.time() - start
+    copies = {p.name: p.copy for p in prepared}
+    evidence = {
+        "date": date.today().isoformat(),
+        "device": machine,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "compiler": "nvidia-cutlass-dsl 4.8.1",
+        "command": "python -m tests.gpu.sweep " + " ".join(sys.argv[1:]),
+        "seconds": round(seconds, 1),
+        "counts": dict(collections.Counter(str(c.agrees) for c in found)),
+        "table": table(found),
+        "holes": [c.to_dict() for c in found if not c.name.startswith("random")],
+        "random": [
+            [c.name, c.verdict, c.expected_fault, c.fault, c.as_predicted, c.as_asked, c.guard_untouched]
+            for c in found
+            if c.name.startswith("random") and c.ran != "nothing"
+        ],
+        "disagreements": [
+            {
+                **c.to_dict(),
+                "op": copies[c.name].op,
+                "atom": str(copies[c.name].atom),
+                "src": str(copies[c.name].src),
+                "dst": str(copies[c.name].dst),
+                "pred": str(copies[c.name].pred),
+                "tiling": str(copies[c.name].tiling),
+            }
+            for c in found
+            if c.agrees is False
+        ],
+        "not_run": dict(collections.Counter(c.note[:80] for c in found if c.ran == "nothing")),
+    }
+    options.out.write_text(json.dumps(evidence, indent=1) + "\n")
+    for d in evidence["disagreements"][:20]:
+        print(d)
+    print(*evidence["table"], sep="\n")
+    print(machine, f"{seconds:.1f} s", evidence["not_run"])
+
+
+if __name__ == "__main__":
+    main()
