@@ -27,7 +27,10 @@ from typing import Any
 
 Item = dict[str, Any]
 
-BATCH = 10_000  # items a fork: bounds what its copy of the context grows by (about 1 kB an item)
+# Items a fork, which bound what its copy of the context grows by: a verdict leaves a kilobyte or two (types
+# are kept forever), a lowered kernel its binary and more.
+BATCH = {"verify": 10_000, "build": 2_000, "lower": 128}
+MEMORY_BYTES = 8 << 30  # a fork that wants more dies of it, and not the machine
 KERNELS = 16  # kernels lowered together: most of the cost of a module is per module
 
 # What `cute.compile` runs (printed by DSL 4.8.1's Compiler.compile), with a path to dump the PTX at.
@@ -43,6 +46,9 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever the DSL prints is not an answer
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    unlimited = most == resource.RLIM_INFINITY
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES if unlimited else min(most, MEMORY_BYTES), most))
     try:
         import cutlass
         from cutlass._mlir import ir
@@ -55,7 +61,7 @@ def main() -> None:
         for line in sys.stdin:
             request = json.loads(line)
             task = request["task"]
-            for answer in forked(request["items"], TASKS[task], KERNELS if task == "lower" else 1):
+            for answer in forked(request["items"], task):
                 say(answers, answer)
 
 
@@ -73,12 +79,13 @@ def foreign() -> Item:
     return {"foreign": str(answer)} if answer else {}
 
 
-def forked(items: list[Item], work: Callable[..., Iterator[Item]], group: int) -> Iterator[Item]:
-    """`work(batch, group)` in forks; the answer of an item that killed its fork is `{"died": signal}`."""
+def forked(items: list[Item], task: str) -> Iterator[Item]:
+    """The task in forks; the answer of an item that killed its fork is `{"died": signal}`."""
+    group = KERNELS if task == "lower" else 1
     done = alone = 0  # items before `alone` are worked on one by one: their group died
     while done < len(items):
-        size, stop = (1, alone) if done < alone else (group, min(done + BATCH, len(items)))
-        status = yield from one_fork(items[done:stop], work, size)
+        size, stop = (1, alone) if done < alone else (group, min(done + BATCH[task], len(items)))
+        status = yield from one_fork(items[done:stop], TASKS[task], size)
         done += status.answered
         if status.signal and size == 1:
             yield {"died": status.signal}
