@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 if TYPE_CHECKING:
@@ -75,16 +76,23 @@ def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
     )
     made.callback()(lambda: None)  # keeps a single command a command
     for name, command in commands.items():
-        for parameter, (kind, option) in _options(command).items():
-            shown = option.name(parameter)
-            info = (
-                typer.Argument(help=option.help)
-                if option.positional
-                else typer.Option(shown, help=option.help)
-            )
-            command.__annotations__[parameter] = Annotated[kind, info]
-        made.command(name)(command)
+        made.command(name)(_for_typer(command))
     return made
+
+
+def _for_typer(command: Command) -> Command:
+    """The command again, with typer's own annotations in place of ours."""
+    import typer
+
+    assert isinstance(command, FunctionType)
+    again = FunctionType(command.__code__, command.__globals__, command.__name__, command.__defaults__)
+    again.__doc__ = command.__doc__
+    for name, (kind, option) in _options(command).items():
+        info: Any = typer.Argument(help=option.help)
+        if not option.positional:
+            info = typer.Option(option.name(name), help=option.help)
+        again.__annotations__[name] = Annotated[kind, info]
+    return again
 
 
 def _options(command: Command) -> dict[str, tuple[Any, Option]]:

@@ -14,11 +14,12 @@ from layoutcheck.errors import InputError
 MAX_PASTE = 1 << 26  # characters: 64 MiB, more than any log that is pasted by hand
 _WINDOW_LINES = 80  # lines kept on each side of a line of interest in long pastes
 _MAX_WINDOWS = 100
+_MAX_WINDOW = 1 << 14  # characters on each side
 _LONG = 1 << 18
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
-_INTEREST = re.compile(r"cute\.copy|cute_nvgpu|cute\.memref|erification failed")
+_INTEREST = ("cute.copy", "cute_nvgpu", "cute.memref", "erification failed")
 
 # What terminals, test runners and CI systems put before a line; tried again until none fits.
 _PREFIXES = (
@@ -55,16 +56,33 @@ def _interesting(text: str) -> str:
     """A long paste cut down to the neighbourhood of what can matter; a short one as it is."""
     if len(text) <= _LONG:
         return text
-    lines = text.split("\n")
-    keep: set[int] = set()
-    windows = 0
-    for number, line in enumerate(lines):
-        if number not in keep and _INTEREST.search(line):
-            keep.update(range(max(0, number - _WINDOW_LINES), min(len(lines), number + _WINDOW_LINES)))
-            windows += 1
-            if windows == _MAX_WINDOWS:
-                break
-    return "\n".join(lines[number][: _LONG // 4] for number in sorted(keep))
+    windows: list[str] = []
+    at, kept = 0, 0
+    following = {word: text.find(word) for word in _INTEREST}
+    while len(windows) < _MAX_WINDOWS and kept < _LONG:
+        hits = {word: hit for word, hit in following.items() if hit >= 0}
+        if not hits:
+            break
+        start, end = _window(text, at, min(hits.values()))
+        windows.append(text[start:end])
+        at, kept = end, kept + end - start
+        following = {word: hit if hit >= at else text.find(word, at) for word, hit in hits.items()}
+    return "\n".join(windows)
+
+
+def _window(text: str, floor: int, hit: int) -> tuple[int, int]:
+    """Some lines on each side of `hit`, not below `floor`; of endless lines, some characters."""
+    start, end = hit, hit
+    for _ in range(_WINDOW_LINES):
+        start = max(floor, text.rfind("\n", floor, start))
+        if start == floor:
+            break
+    for _ in range(_WINDOW_LINES):
+        following = text.find("\n", end + 1)
+        end = len(text) if following < 0 else following
+        if following < 0:
+            break
+    return max(start, hit - _MAX_WINDOW), min(end, hit + _MAX_WINDOW)
 
 
 def _strip(line: str) -> str:

@@ -22,6 +22,7 @@ MAX_LINE_BYTES = 1 << 20
 
 _NUMBERS = ("bits", "src_align", "dst_align", "block")
 _FLAGS = ("evict_priority",)
+_OTHERS = {"id", "loc", "count", "kernels", "compiler", "note"}  # what harvests of copies carry besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def read_record(line: str) -> Record:
     for key in ("src", "dst"):
         if key not in arguments:
             raise InputError(f"no '{key}'", text=line.rstrip("\n"), expected="both 'src' and 'dst'")
-    for key in given.keys() - arguments.keys():
+    for key in given.keys() - arguments.keys() - _OTHERS:
         _refuse_misspelling(key)
     for key, value in arguments.items():
         _check_type(key, value)
