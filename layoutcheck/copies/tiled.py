@@ -45,6 +45,14 @@ class PartitionRefused(InputError):
     """The DSL cannot partition this tensor by this tiled copy: a composition it needs is not admissible."""
 
 
+class PartitionAborts(PartitionRefused):
+    """The DSL's process dies (SIGABRT) on it: no layout takes a thread to its offset in this tensor.
+
+    It dies inferring the alignment. A sub-byte tensor without align<> has none to infer: its partition is
+    typed as if nothing were wrong.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class TiledCopy:
     """`layout_tv`: (thread, value) -> index into the tile; `tiler`: one layout a mode of the tensor."""
@@ -167,7 +175,8 @@ def partition(tiled: TiledCopy, side: str, memref: Memref, tid: Int = _RUN_TIME)
     """The view of `memref` that thread `tid` has of one side ("src" or "dst") of the tiled copy.
 
     A static `tid` proves more of the view's alignment than a run-time one.
-    Raises PartitionRefused where the DSL has no answer, InputError for atoms without traits.
+    Raises PartitionRefused where the DSL has no answer, PartitionAborts where it dies of the question,
+    InputError for atoms without traits.
     """
     if side not in SIDES:
         raise InputError(f"unknown side '{side}'", expected="src or dst")
@@ -176,13 +185,15 @@ def partition(tiled: TiledCopy, side: str, memref: Memref, tid: Int = _RUN_TIME)
             f"{memref.layout} has {len(memref.layout)} modes, the tiler {print_tiler(tiled.tiler)} has "
             f"{len(tiled.tiler)}"
         )
+    thread_tv, value_tv = tile_indices(tiled, side)
+    kind = PartitionRefused
     try:
-        thread_tv, value_tv = _tile_indices(tiled, side)
         tile, rest = _tiles(memref.layout, tiled.tiler)
-        thread = composition(tile, thread_tv, strict=False)
         values = make_layout(*(composition(tile, v, strict=False) for v in value_tv))
+        kind = PartitionAborts
+        thread = composition(tile, thread_tv, strict=False)
     except InputError as error:
-        raise PartitionRefused(f"{memref.layout} cannot be partitioned: {error.message}") from None
+        raise kind(f"{memref.layout} cannot be partitioned: {error.message}") from None
     threads = inttuple.product(thread_tv.shape)
     assert isinstance(threads, int)  # layout_tv is static
     moved = alignment.shifted(memref, alignment.offset(thread, tid))
@@ -190,7 +201,7 @@ def partition(tiled: TiledCopy, side: str, memref: Memref, tid: Int = _RUN_TIME)
 
 
 @lru_cache(maxsize=4096)
-def _tile_indices(tiled: TiledCopy, side: str) -> tuple[Layout, tuple[Layout, Layout]]:
+def tile_indices(tiled: TiledCopy, side: str) -> tuple[Layout, tuple[Layout, Layout]]:
     """Thread -> index into the tile, and (one atom's values, atoms) -> index into the tile."""
     atom = traits(tiled.atom).elements(tiled.atom.dtype.bits)  # type: ignore[union-attr]
     target = atom.src if side == "src" else atom.dst

@@ -12,7 +12,13 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout, parse_tiler
 from layoutcheck.copies import alignment
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tiled import TiledCopy, TiledCopyAborts, make_tiled_copy_tv, partition
+from layoutcheck.copies.tiled import (
+    PartitionAborts,
+    TiledCopy,
+    TiledCopyAborts,
+    make_tiled_copy_tv,
+    partition,
+)
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.machine.atoms.traits import LDMATRIX_FORMS, STMATRIX_FORMS, traits
@@ -120,7 +126,7 @@ class Tilings:
             for s in inttuple.flatten(shape)
         ]
         layout = Layout(*(inttuple.unflatten(iter(t), shape) for t in (sizes, leaves)))
-        align = self.rng.choice([4, 8, 16, 16, 16, 128, 12, None])
+        align = self.rng.choice([4, 8, 16, 16, 16, 128, 12] + [None] * (kind.bits >= 8))
         return Memref(kind, "gmem", layout, None if align == alignment.storage_bits(kind) // 8 else align)
 
 
@@ -152,6 +158,7 @@ def agree_on_partition(dsl, tiled, side, memref, tid=Dynamic()):  # noqa: B008
         ours = str(partition(tiled, side, memref, tid).view)
     except InputError as error:
         assert not isinstance(theirs, str), f"{what}\nthe DSL has {theirs}, we raise {error}"
+        assert isinstance(error, PartitionAborts) == isinstance(theirs, Aborts), f"{what}\n{theirs}\n{error}"
         return 0
     assert ours == theirs, what
     return 1
@@ -216,7 +223,8 @@ CASES = [
     ("u", "(32,4):(4,1)", "[128:1;1:1]", "((?{div=2},64),1):((1,64),64)"),
     ("u", "(32,4):(4,1)", "[128:1]", "((64,?{div=4})):((8,1))"),
     ("u", "(3,2):(2,1)", "[6:1]", "((3,?)):((6,1))"),
-    # inadmissible compositions
+    # inadmissible compositions: of values refused, of threads fatal
+    ("u", "(32,8):(24,1)", "[768:1]", "((64,12),1):((1,1000),7)"),
     ("u", "(6,4):(4,1)", "[12:1;2:1]", "((6,4),8):((24,6),1)"),
     # run-time strides: what the proof of alignment keeps
     ("cp", "((8,4),8):((32,1),4)", "[4:1;64:1]", "(128,64):(?,1)"),
