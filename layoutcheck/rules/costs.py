@@ -1,0 +1,119 @@
+"""What the LC3xx rules ask: the cost of a copy that works, at bases that are aligned to everything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from layoutcheck.algebra.image import image
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.cost import CopyCost, SideCost, cost
+from layoutcheck.copies.execution import execution
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.witness import DST_REGION, SRC_REGION, is_static
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, StMatrix
+from layoutcheck.machine.banks import CP_ASYNC_CG, OFF, wavefronts
+from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
+from layoutcheck.machine.tiles import TileAccess
+from layoutcheck.rules.facts import Facts
+
+MAX_SEARCH = 1 << 16  # elements of a tile for which a better swizzle is looked for
+
+
+def copy_cost(facts: Facts) -> CopyCost | None:
+    """The cost of all warps; None for a copy that is refused or goes wrong, and for what is not known.
+
+    That is the case without a tiling, where only one thread's addresses are known, and with run-time strides.
+    """
+    if facts.worst is not None or not facts.trials or facts.copy.tiling is None or not is_static(facts.copy):
+        return None
+    return _cost(facts.copy)
+
+
+@lru_cache(maxsize=256)
+def _cost(copy: Copy) -> CopyCost | None:
+    atom = copy.atom
+    past_l1 = isinstance(atom, CpAsync) and atom.cache == "global"
+    try:
+        return cost(execution(copy, SRC_REGION, DST_REGION), copy.arch, past_l1)
+    except InputError:
+        return None
+
+
+def conflicted(facts: Facts) -> SideCost | None:
+    """The side in shared memory that takes more wavefronts than it has phases."""
+    found = copy_cost(facts)
+    for side in found.sides if found else ():
+        if side.space == "smem" and side.rule != CP_ASYNC_CG and side.wavefronts > side.ideal_wavefronts:
+            return side
+    return None
+
+
+def swizzle_of(facts: Facts, side: str) -> Swizzle | None:
+    """The pointer swizzle of an operand, if it does anything."""
+    swizzle = facts.whole(side).swizzle
+    return swizzle if swizzle is not None and swizzle.bits else None
+
+
+def under(facts: Facts, side: SideCost, swizzle: Swizzle | None) -> int | None:
+    """The wavefronts of that side with another pointer swizzle; None where it tears its accesses apart."""
+    if swizzle is not None and swizzle.granule * 8 < side.width_bits:
+        return None
+    plain = _plain(facts.copy, side.side)
+    if plain is None:
+        return None
+    at = plain if swizzle is None else np.where(plain < 0, OFF, swizzle(plain))
+    return int(wavefronts(at, side.width_bits, side.rule).wavefronts.sum())
+
+
+def suggestion(facts: Facts, side: SideCost) -> SwizzleResult | None:
+    """The swizzle or padding with which this side conflicts least, if that helps."""
+    whole: Memref = facts.whole(side.side)
+    plain = _plain(facts.copy, side.side)
+    if plain is None or whole.dtype.bits % 8 or not _compact_enough(whole.layout):
+        return None
+    try:
+        offsets = image(whole.layout) * (whole.dtype.bits // 8)
+        order = np.argsort(offsets, kind="stable")
+        base = int(plain[plain >= 0].min()) // (1 << 20) * (1 << 20)
+        place = np.searchsorted(offsets[order], plain - base)
+        if (place >= offsets.size).any():
+            return None
+        index = np.where(plain < 0, OFF, order[place])
+        access = TileAccess(side.op, side.rule, side.width_bits, index)
+        found = best_swizzle(whole.layout, whole.dtype.bits, [access], facts.copy.arch)
+    except InputError:
+        return None
+    return found if found.wavefronts < side.wavefronts else None
+
+
+def matrix_or_tile(facts: Facts) -> bool:
+    """Whether a whole warp's addresses are known."""
+    return facts.copy.tiling is not None or isinstance(facts.copy.atom, (LdMatrix, StMatrix))
+
+
+@lru_cache(maxsize=64)
+def _plain(copy: Copy, side: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
+    """The addresses of a side, warp by warp, as if its pointer had no swizzle."""
+    assert copy.tiling is not None
+    changed = replace(
+        copy,
+        **{side: replace(getattr(copy, side), swizzle=None)},
+        tiling=replace(copy.tiling, **{side: replace(getattr(copy.tiling, side), swizzle=None)}),
+    )
+    found = _cost(changed)
+    return next((s.addresses for s in found.sides if s.side == side), None) if found else None
+
+
+def _compact_enough(layout: Layout) -> bool:
+    """Whether enumerating the tile is cheap and every element has an address of its own."""
+    size = 1
+    for extent in flatten(layout.shape):
+        size *= extent
+    return size <= MAX_SEARCH and 0 not in flatten(layout.stride)

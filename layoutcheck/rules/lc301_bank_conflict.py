@@ -1,0 +1,131 @@
+"""LC301 bank-conflict: several lanes of one phase want different words of the same shared-memory bank.
+
+## What it means
+
+Shared memory serves a warp in wavefronts of at most one 4-byte word from each of 32 banks. Lanes whose words
+are different but lie in the same bank take turns. The report names the phase (the lanes served together), its
+lanes and banks, and how many wavefronts all warps take against the fewest possible.
+
+## Why
+
+32 banks of 4 bytes, successive words in successive banks (CUDA C++ Best Practices Guide, 10.2.3.1). Phases:
+32 lanes for accesses up to 32 bits, 16 for 64, 8 for 128 bits and for each matrix of `ldmatrix` and
+`stmatrix`.
+Measured on an H200 with Nsight Compute: 829 of 829 accesses counted exactly by this rule (docs/banks.md).
+`cp.async` with `cache = global` goes past L1 and has no bank conflicts (measured), so it is never flagged.
+
+## How to fix it
+
+Give the tile the swizzle that the finding names: `layoutcheck.best_swizzle` tries all that keep the vectors
+whole. Or pad the pitch by one access (16 bytes for 128-bit accesses).
+
+## How to silence it
+
+A tile that is read once may not be worth a swizzle. `slow` fails a run only with `--strict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.cost import SideCost
+from layoutcheck.machine.banks import SharedCost, shared_wavefronts
+from layoutcheck.machine.best_swizzle import SwizzleResult
+from layoutcheck.rules.costs import conflicted, suggestion, swizzle_of, under
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A side in shared memory with more wavefronts than phases, unless its swizzle is to blame (LC305)."""
+    side = conflicted(facts)
+    if side is None:
+        return
+    if swizzle_of(facts, side.side) is not None:
+        bare = under(facts, side, None)
+        if bare is not None and bare < side.wavefronts:
+            return
+    worst = worst_access(side)
+    better = suggestion(facts, side)
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{side.ways}-way bank conflict in the {NAMES[side.side]}: {side.wavefronts} wavefronts where "
+        f"{side.ideal_wavefronts} would do",
+        f"{describe(side, worst)} {_advice(better)}".strip(),
+        Where(side.side, None, worst.lanes[0] if worst.lanes else None, None, side.worst),
+        {
+            "op": side.op,
+            "width_bits": side.width_bits,
+            "instructions": side.instructions,
+            "wavefronts": side.wavefronts,
+            "ideal_wavefronts": side.ideal_wavefronts,
+            "ratio": round(side.wavefronts / side.ideal_wavefronts, 2),
+            "ways": side.ways,
+            "phase": worst.phase,
+            "lanes": list(worst.lanes),
+            "banks": list(worst.banks),
+            "swizzle": str(better.swizzle) if better and better.swizzle else None,
+            "swizzle_elements": str(better.swizzle_elements) if better and better.swizzle else None,
+            "padding_elements": better.padding if better else None,
+        },
+    )
+
+
+def worst_access(side: SideCost) -> SharedCost:
+    """The warp instruction of a side whose phase takes the most wavefronts."""
+    lanes = [None if at < 0 else int(at) for at in side.addresses[side.worst]]
+    return shared_wavefronts(lanes, side.width_bits, op=side.rule)
+
+
+def describe(side: SideCost, worst: SharedCost) -> str:
+    """Which lanes meet in which banks."""
+    lanes = ", ".join(map(str, worst.lanes[:8])) + (", ..." if len(worst.lanes) > 8 else "")
+    low, high = worst.banks[0], worst.banks[-1]
+    banks = f"bank {low}" if low == high else f"each of banks {low} to {high}"
+    if high - low + 1 != len(worst.banks):
+        banks = f"each of {len(worst.banks)} banks from {low} to {high}"
+    return (
+        f"{side.op}, {side.width_bits} bits a lane: in phase {worst.phase} of warp instruction {side.worst} "
+        f"lanes {lanes} want {worst.ways} different words of {banks}."
+    )
+
+
+def _advice(better: SwizzleResult | None) -> str:
+    if better is None:
+        return ""
+    what = (
+        f"A pointer swizzle {better.swizzle} (bytes; {better.swizzle_elements} of elements)"
+        if better.swizzle
+        else f"A pitch padded by {better.padding} elements, {better.layout},"
+    )
+    return f"{what} takes {better.wavefronts}{', conflict-free' if better.conflict_free else ''}."
+
+
+RULE = make_rule(
+    __doc__,
+    "slow",
+    find,
+    Example(
+        flagged={
+            "src": "(64,64):(64,1)",
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "cp.async",
+            "bits": 128,
+            "dtype": "bf16",
+            "thr": "(64,2):(1,64)",
+            "val": "(1,8)",
+        },
+        clean={
+            "src": "(64,64):(64,1)",
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "atom": "cp.async",
+            "bits": 128,
+            "dtype": "bf16",
+            "thr": "(64,2):(1,64)",
+            "val": "(1,8)",
+        },
+    ),
+)

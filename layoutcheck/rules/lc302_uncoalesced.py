@@ -1,0 +1,96 @@
+"""LC302 uncoalesced: a warp's accesses touch more sectors of global memory than their bytes would fill.
+
+## What it means
+
+Global memory moves in 32-byte sectors. When the lanes of a warp access addresses that are far apart, each
+lane brings in a sector of its own and most of its bytes are thrown away. The report compares the sectors that
+all warps move with those that the same bytes would fill side by side.
+
+## Why
+
+A warp instruction is one request and moves every 32-byte sector that an active lane touches, once (CUDA C++
+Best Practices Guide, 10.2.1). Measured on an H200: sectors and requests of every access counted exactly
+(docs/banks.md).
+
+## How to fix it
+
+Let neighbouring threads take neighbouring elements: put the contiguous mode of the tensor first in the thread
+layout, and give each thread a whole vector along it. Where source and destination disagree on the contiguous
+mode, go through shared memory.
+
+## How to silence it
+
+Where lines stay in L1 until the next instruction uses their rest, the waste is smaller than the count. `slow`
+fails a run only with `--strict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.arch import SECTOR_BYTES
+from layoutcheck.rules.costs import copy_cost
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES
+
+LEAST = 2.0  # sectors over the ideal: below it, a ragged edge or a misaligned row may be all there is
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A side in global memory whose warps move at least twice the sectors that their bytes fill."""
+    found = copy_cost(facts)
+    for side in found.sides if found else ():
+        if side.space != "gmem" or side.sectors < LEAST * side.ideal_sectors:
+            continue
+        moved = side.sectors * SECTOR_BYTES
+        first = [int(at) for at in side.addresses[0] if at >= 0]
+        step = abs(first[1] - first[0]) if len(first) > 1 else 0
+        apart = f"Lanes 0 and 1 of the first are {step} B apart." if step else ""
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"uncoalesced {side.op}: {side.sectors} sectors move where {side.ideal_sectors} would do",
+            f"{side.instructions} warp instructions of {side.width_bits} bits a lane use {side.bytes_used} "
+            f"of the {moved} bytes that they move from or to the {NAMES[side.side]}, "
+            f"{100 * side.bytes_used / moved:.0f} %. {apart}".strip(),
+            Where(side.side),
+            {
+                "op": side.op,
+                "width_bits": side.width_bits,
+                "instructions": side.instructions,
+                "sectors": side.sectors,
+                "ideal_sectors": side.ideal_sectors,
+                "ratio": round(side.sectors / side.ideal_sectors, 2),
+                "bytes_used": side.bytes_used,
+                "bytes_moved": moved,
+            },
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "slow",
+    find,
+    Example(
+        flagged={
+            "src": "(128,64):(64,1)",
+            "dst": '!cute.memref<f32, rmem, align<16>, "(128,64):(64,1)">',
+            "atom": "universal",
+            "bits": 32,
+            "dtype": "f32",
+            "thr": "(32,4):(1,32)",
+            "val": "(1,1)",
+        },
+        clean={
+            "src": "(128,64):(64,1)",
+            "dst": '!cute.memref<f32, rmem, align<16>, "(128,64):(64,1)">',
+            "atom": "universal",
+            "bits": 32,
+            "dtype": "f32",
+            "thr": "(4,32):(32,1)",
+            "val": "(1,1)",
+        },
+    ),
+)

@@ -1,0 +1,83 @@
+"""LC304 redundant-loads: a thread loads the same bytes from memory several times within one copy.
+
+## What it means
+
+A mode of the source view has stride 0 (a broadcast), and the copy iterates over it: every step loads what
+the thread has already loaded. Threads that share an address cost nothing extra within one warp instruction;
+instructions that repeat an address do.
+
+## Why
+
+Each step of a copy is an instruction of its own: the compiler does not merge loads that go through different
+rest coordinates. Redundant loads cost issue slots and wavefronts even where they hit L1.
+
+## How to fix it
+
+Copy one slice of the broadcast mode into a fragment, then broadcast in registers: `src[None, 0]` instead of
+`src[None, None]`, with a fragment of stride 0 in that mode.
+
+## How to silence it
+
+A few repeated scalars are harmless. `slow` fails a run only with `--strict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.copies.witness import is_static
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import leaves
+
+MEMORY = ("gmem", "smem", "generic")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A working copy from memory whose source view repeats itself, seen from its first thread."""
+    copy = facts.copy
+    if facts.worst is not None or not facts.trials or copy.src.space not in MEMORY or not is_static(copy):
+        return
+    modes = leaves(copy.src.layout)
+    broadcast = [(path, extent) for path, extent, stride in modes if stride == 0 and extent > 1]
+    accesses = facts.trials[-1].execution.src_accesses
+    if not broadcast or not accesses:
+        return
+    loads = np.concatenate([access.addresses[:, 0] for access in accesses])
+    distinct = np.unique(loads).size
+    if loads.size < 2 * distinct:
+        return
+    path, extent = max(broadcast, key=lambda mode: mode[1])
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{loads.size} loads a thread from {distinct} addresses",
+        f"Mode {'.'.join(map(str, path))} of the source {copy.src.layout} has extent {extent} and "
+        f"stride 0: every step along it loads the same bytes again.",
+        Where("src", path),
+        {"loads": int(loads.size), "distinct": int(distinct), "ratio": round(loads.size / distinct, 2)},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "slow",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f32, gmem, align<16>, "(4,8):(1,0)">',
+            "dst": '!cute.memref<f32, rmem, align<16>, "(4,8):(1,4)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<f32, gmem, align<16>, "(4,8):(1,4)">',
+            "dst": '!cute.memref<f32, rmem, align<16>, "(4,8):(1,4)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+    ),
+)

@@ -1,0 +1,88 @@
+"""LC305 swizzle-conflicts: the pointer's swizzle makes bank conflicts that the plain tile would not have.
+
+## What it means
+
+A swizzle is there to spread accesses over the banks. This one does the opposite for this access: with the
+same layout and no swizzle, the warps take fewer wavefronts.
+
+## Why
+
+The banks and phases of LC301, counted with the swizzle and without it.
+
+## How to fix it
+
+Drop the swizzle, or take the one that suits *all* accesses of the tile: list them to
+`layoutcheck.best_swizzle`. A swizzle chosen for the reader may rightly cost the writer something; then
+compare the totals.
+
+## How to silence it
+
+If another access of the same tile gains more than this one loses, nothing is wrong. `slow` fails a run only
+with `--strict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.costs import conflicted, swizzle_of, under
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.lc301_bank_conflict import describe, worst_access
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A conflicting side whose swizzle takes more wavefronts than none would."""
+    side = conflicted(facts)
+    swizzle = None if side is None else swizzle_of(facts, side.side)
+    if side is None or swizzle is None:
+        return
+    bare = under(facts, side, None)
+    if bare is None or bare >= side.wavefronts:
+        return
+    worst = worst_access(side)
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{swizzle} makes the {NAMES[side.side]} {side.ways}-way conflicted: {side.wavefronts} "
+        f"wavefronts, {bare} without it",
+        describe(side, worst),
+        Where(side.side, None, worst.lanes[0], None, side.worst),
+        {
+            "swizzle": str(swizzle),
+            "wavefronts": side.wavefronts,
+            "without_swizzle": bare,
+            "ideal_wavefronts": side.ideal_wavefronts,
+            "ratio": round(side.wavefronts / bare, 2),
+            "ways": side.ways,
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "slow",
+    find,
+    Example(
+        flagged={
+            "src": "(32,8):(1,32)",
+            "dst": '!cute.memref<f32, smem, align<1024>, S<1,4,3>, "(32,8):(1,36)">',
+            "atom": "cp.async",
+            "bits": 32,
+            "dtype": "f32",
+            "thr": "(4,8):(1,4)",
+            "val": "(1,1)",
+        },
+        clean={
+            "src": "(32,8):(1,32)",
+            "dst": '!cute.memref<f32, smem, align<1024>, "(32,8):(1,36)">',
+            "atom": "cp.async",
+            "bits": 32,
+            "dtype": "f32",
+            "thr": "(4,8):(1,4)",
+            "val": "(1,1)",
+        },
+    ),
+)

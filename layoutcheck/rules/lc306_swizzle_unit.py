@@ -1,0 +1,115 @@
+"""LC306 swizzle-unit: a pointer's swizzle counts bytes, and these numbers look like elements.
+
+## What it means
+
+The same three numbers mean different swizzles in two places: in a composed layout `S<b,m,s> o 0 o L` they
+count elements, on a shared-memory pointer they count bytes. `S<3,4,3>` of bytes is `S<3,3,3>` of bf16
+elements and `S<3,2,3>` of f32 elements. Here the pointer's swizzle leaves bank conflicts, and reading one
+of its numbers as elements (the base, or the shift computed from the element's width) removes them.
+
+## Why
+
+Measured: DSL 4.8.1 applies a pointer's swizzle to the byte address (`xor` of shifted address bits in the
+PTX). CUTLASS's own ampere `tensorop_gemm.py` computes the shift as `log2(128 // width)`: right for fp16,
+but S<2,4,4> for fp8, under which every K-major `ldmatrix` is 2-way. Measured on an H200: 4684 conflicts, 18
+with S<2,4,3> (docs/banks.md).
+
+## How to fix it
+
+Write the pointer's swizzle in bytes: base = log2 of the bytes that must stay together (4 for 16-byte
+vectors).
+
+## How to silence it
+
+If the swizzle is meant as it is, LC301 says the same without the guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.rules.costs import conflicted, swizzle_of, under
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A conflicting side whose swizzle would be conflict-free with its base or shift taken for elements."""
+    side = conflicted(facts)
+    swizzle = None if side is None else swizzle_of(facts, side.side)
+    if side is None or swizzle is None:
+        return
+    bits = facts.whole(side.side).dtype.bits
+    for meant, what in readings(swizzle, bits):
+        if under(facts, side, meant) != side.ideal_wavefronts:
+            continue
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"{swizzle} on the {NAMES[side.side]}'s pointer counts bytes; in bytes it should be {meant}",
+            f"A pointer's swizzle acts on byte addresses. {what}: {meant} takes {side.ideal_wavefronts} "
+            f"wavefronts, conflict-free, {swizzle} takes {side.wavefronts}.",
+            Where(side.side),
+            {
+                "swizzle": str(swizzle),
+                "in_bytes": str(meant),
+                "element_bits": bits,
+                "wavefronts": side.wavefronts,
+                "ideal_wavefronts": side.ideal_wavefronts,
+                "ratio": round(side.wavefronts / side.ideal_wavefronts, 2),
+            },
+        )
+        return
+
+
+def readings(swizzle: Swizzle, element_bits: int) -> Iterator[tuple[Swizzle, str]]:
+    """What the numbers mean in bytes if the base, or the shift, was worked out in elements.
+
+    A shift of log2(vector / element) elements stands for log2(128 bytes / vector) of bytes: 3 for 16-byte
+    vectors.
+    """
+    size = (element_bits // 8).bit_length() - 1
+    if element_bits % 8 or element_bits < 8:
+        return
+    candidates = []
+    if size:
+        numbers = (swizzle.bits, swizzle.base + size, swizzle.shift)
+        candidates.append((numbers, "Its base is right in elements"))
+    if swizzle.base + swizzle.bits <= 7 and swizzle.shift + swizzle.base != 7:
+        shift = 7 - swizzle.base
+        if abs(swizzle.shift - shift) <= 2:
+            numbers = (swizzle.bits, swizzle.base, shift)
+            candidates.append((numbers, "Its shift follows the element's width"))
+    for (b, m, shifted), what in candidates:
+        if abs(shifted) >= b:
+            yield Swizzle(b, m, shifted), what
+
+
+RULE = make_rule(
+    __doc__,
+    "slow",
+    find,
+    Example(
+        flagged={
+            "src": "(64,64):(64,1)",
+            "dst": '!cute.memref<f8E4M3FN, smem, align<1024>, S<2,4,4>, "(64,64):(64,1)">',
+            "atom": "cp.async",
+            "bits": 128,
+            "dtype": "f8E4M3FN",
+            "thr": "(64,4):(1,64)",
+            "val": "(1,16)",
+        },
+        clean={
+            "src": "(64,64):(64,1)",
+            "dst": '!cute.memref<f8E4M3FN, smem, align<1024>, S<2,4,3>, "(64,64):(64,1)">',
+            "atom": "cp.async",
+            "bits": 128,
+            "dtype": "f8E4M3FN",
+            "thr": "(64,4):(1,64)",
+            "val": "(1,16)",
+        },
+    ),
+)

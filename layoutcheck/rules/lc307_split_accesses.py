@@ -1,0 +1,95 @@
+"""LC307 split-accesses: the compiler splits the copy into narrower accesses than the atom names.
+
+## What it means
+
+A universal copy says 128 bits, but what is emitted are accesses of 8, 4 or 2 bytes: the alignment that is
+proved for *every* slice bears no more, or the elements are narrower than a byte. The copy is right, and
+slower than it looks.
+
+## Why
+
+Measured on DSL 4.8.1: a universal copy is emitted with the alignment proved for all its slices, the gcd of
+`align<>` and the bytes of every rest stride (a pitch of 12 bf16 makes 8-byte accesses of a 128-bit atom), and
+4-bit types decay into 16-bit accesses (16 of them for 128 bits).
+
+## How to fix it
+
+Pad the pitch to a multiple of the vector, or promise the divisibility (`cute.assume(stride, divby=8)`).
+Recast 4-bit tensors to 8 or 32 bits before the copy (`cute.recast_tensor`).
+
+## How to silence it
+
+Ask for the width that is emitted. `slow` fails a run only with `--strict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import UniversalCopy
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES
+
+WIDEST_BITS = 128  # of one access; wider atoms are several of them by nature
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A working universal copy of a stated width, one of whose sides is accessed at less than that."""
+    copy = facts.copy
+    if facts.worst is not None or not facts.trials or not isinstance(copy.atom, UniversalCopy):
+        return
+    asked = min(facts.width_bits, WIDEST_BITS)
+    done = facts.trials[-1].execution
+    narrow = [
+        (side, access)
+        for side, accesses in (("src", done.src_accesses), ("dst", done.dst_accesses))
+        for access in accesses
+        if access.width_bytes * 8 < asked
+    ]
+    if not narrow:
+        return
+    side, access = min(narrow, key=lambda found: found[1].width_bytes)
+    bits = access.width_bytes * 8
+    unit = copy.src.dtype.bits
+    why = (
+        f"Elements of {unit} bits are moved {bits} bits at a time."
+        if unit < 8
+        else f"Only {access.width_bytes} B are proved for every slice of the views."
+    )
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{asked}-bit copies become accesses of {bits} bits",
+        f"{access.addresses.shape[0]} {access.op} of {access.width_bytes} B a thread in the {NAMES[side]} "
+        f"instead of {max(1, access.addresses.shape[0] * bits // asked)} of {asked // 8} B. {why}",
+        Where(side),
+        {
+            "asked_bits": asked,
+            "access_bits": bits,
+            "accesses": access.addresses.shape[0],
+            "ratio": asked // bits,
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "slow",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,12)">',
+            "dst": '!cute.memref<bf16, rmem, align<16>, "(8,4):(1,8)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,16)">',
+            "dst": '!cute.memref<bf16, rmem, align<16>, "(8,4):(1,8)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+    ),
+)
