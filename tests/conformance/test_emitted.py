@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from layoutcheck.algebra.inttuple import product
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
-from layoutcheck.machine.atoms import LdMatrix
+from layoutcheck.machine.atoms import LdMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import differences, random_copy
 from tests.holes import HOLES, memref
@@ -77,13 +78,14 @@ def test_holes(dsl):
 
 
 def test_blackwell(dsl):
-    """Forms of sm_100a: ldmatrix of 8-bit matrices, 256-bit accesses."""
+    """sm_100a: ldmatrix of 8-bit matrices, and 32-byte accesses in global memory only."""
     i8 = dtype("i8")
-    copies = [
-        Copy(
-            LdMatrix(i8, 2, True, (16, 16), "u8"),
-            memref("i8 smem align<16> ((16,1),1):((1,0),0)"),
-            memref("i8 rmem align<16> ((16,1),1):((1,0),0)"),
-        )
-    ]
-    assert agree(copies, dsl, "sm_100a")["LdMatrix"] == 1
+    matrix = LdMatrix(i8, 2, True, (16, 16), "u8")
+    rows, fragment = memref("i8 smem align<16> ((16,1),1):((1,0),0)"), memref("i8 rmem ((16,1),1):((1,0),0)")
+    copies = [Copy(matrix, rows, fragment)]
+    for spaces in (("gmem", "smem"), ("smem", "gmem"), ("gmem", "gmem"), ("gmem", "rmem"), ("smem", "rmem")):
+        for width in (0, 128, 256, 512):
+            sides = [memref(f"f32 {space} align<64> (16,2):(1,24)") for space in spaces]
+            copies.append(Copy(UniversalCopy(dtype("f32"), width), *sides))
+    copies = [replace(copy, arch="sm_100a") for copy in copies]
+    assert sum(agree(copies, dsl, "sm_100a").values()) >= 16

@@ -6,16 +6,25 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
 
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, unflatten
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
+from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.difference import KINDS, Difference, compare
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.execution.moves import Access, Execution
 from layoutcheck.copies.intent import NOTHING, Intent, intent
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
 from tests.holes import CP16, HOLES, g, s, universal
 
@@ -237,6 +246,80 @@ def test_counts_against_single_bytes(make):
         compared += 1
         wrong += not difference.clean
     assert 20 < wrong < 150
+
+
+PROFILES = [
+    0,
+    (0,),
+    (0, 0),
+    ((0,),),
+    ((0, 0),),
+    ((0, 0), 0),
+    ((0, 0), 0, 0),
+    ((0, 0, 0), 0),
+    (((0, 0), 0), (0, 0)),
+]
+EXTENTS = [1, 1, 2, 2, 3, 4, 8, Dynamic()]
+STRIDES = [1, 1, 1, 0, 2, 4, 8, 9, 64, -1, -8, Dynamic(), Dynamic(2), Dynamic(8), Dynamic(4, 64)]
+
+
+@st.composite
+def layouts(draw):
+    profile = draw(st.sampled_from(PROFILES))
+    leaves = len(flatten(profile))
+    shape = draw(st.lists(st.sampled_from(EXTENTS[:-1] * 6 + EXTENTS), min_size=leaves, max_size=leaves))
+    stride = draw(st.lists(st.sampled_from(STRIDES), min_size=leaves, max_size=leaves))
+    return Layout(unflatten(iter(shape), profile), unflatten(iter(stride), profile))
+
+
+@st.composite
+def copies(draw):
+    name = draw(st.sampled_from(["bf16", "f32", "i8", "f64", "f4E2M1FN", "i1", "i128", "f6E2M3FN"]))
+    kind, bits = dtype(name), draw(st.sampled_from([0, 8, 32, 64, 128, 256]))
+    same = draw(layouts())
+    form = draw(st.sampled_from([(8, 8), (16, 8), (16, 16)]))
+    count, transpose = draw(st.sampled_from([1, 2, 4])), draw(st.booleans())
+    atom = draw(
+        st.sampled_from(
+            [
+                UniversalCopy(kind, bits),
+                CpAsync(kind, bits),
+                RegisterCopy("g2r", kind, bits),
+                LdMatrix(kind, count, transpose, form, "u16" if form == (8, 8) else "u8"),
+                StMatrix(kind, count, transpose, form),
+                OtherAtom("tmem_load", "x"),
+                None,
+            ]
+        )
+    )
+    operands = []
+    for _ in range(3):
+        swizzle = draw(st.sampled_from([None, None, Swizzle(3, 4, 3), Swizzle(2, 3, -4)]))
+        space = draw(st.sampled_from(["gmem", "smem", "rmem", "generic"]))
+        align = draw(st.sampled_from([None, 1, 2, 12, 16, 128]))
+        operands.append(
+            Memref(
+                draw(st.sampled_from([kind, kind, dtype("f16")])),
+                space,
+                draw(st.just(same) | layouts()),
+                align,
+                swizzle,
+            )
+        )
+    op = draw(st.sampled_from(["copy", "copy", "copy", "autovec_copy", "basic_copy", "basic_copy_if"]))
+    pred = operands[2] if op == "basic_copy_if" or draw(st.integers(0, 4)) == 0 else None
+    return Copy(atom, operands[0], operands[1], pred=pred, op=op)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(copies())
+def test_nothing_but_input_errors_escape(copy):
+    try:
+        trials(copy)
+    except InputError:
+        event("refused")
+    else:
+        event("compared")
 
 
 def test_kinds_are_in_order():

@@ -15,8 +15,8 @@ from layoutcheck.algebra.inverse import max_common_layout
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.autovec import autovec_width, resolve
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.plan import MAX_ACCESS_BYTES, WINDOW, Plan, slip
-from layoutcheck.copies.execution.registers import plan_universal, vector_and_piece
+from layoutcheck.copies.execution.plan import WINDOW, Plan, access_bytes, slip
+from layoutcheck.copies.execution.registers import plan_universal, vector_and_alignment
 from layoutcheck.copies.intent import rest_pairs
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import limit, offsets_at, size
@@ -70,10 +70,10 @@ def plan_autovec(copy: Copy, witness: Copy) -> Plan:
         return plan_universal(built, witness, built.atom)
     if isinstance(built.atom, RegisterCopy):
         n = built.atom.width_bits // copy.src.dtype.bits
-        piece_bytes = min(MAX_ACCESS_BYTES, built.atom.width_bits // 8)
+        aligned_bytes = built.atom.width_bits // 8
     else:
         assert isinstance(built.atom, UniversalCopy)
-        n, piece_bytes = vector_and_piece(built, built.atom)
+        n, aligned_bytes = vector_and_alignment(built, built.atom)
     chunks = rest_pairs(built)
     limit(chunks * n * max(1, copy.src.dtype.bits // 8))
     common = max_common_layout(copy.src.layout, copy.dst.layout)
@@ -86,8 +86,7 @@ def plan_autovec(copy: Copy, witness: Copy) -> Plan:
         at[0],
         at[1],
         n * copy.src.dtype.bits,
-        piece_bytes,
-        piece_bytes,
+        *access_bytes(copy, aligned_bytes),
         f"ld.{WINDOW[copy.src.space]}",
         f"st.{WINDOW[copy.dst.space]}",
         data_bits=n * copy.src.dtype.bits,

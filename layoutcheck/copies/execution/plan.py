@@ -28,8 +28,7 @@ from layoutcheck.copies.offsets import (
     size,
     v_mode,
 )
-
-MAX_ACCESS_BYTES = 16
+from layoutcheck.machine.arch import parse_arch
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +57,11 @@ def vectors(
     witness: Copy,
     starts: IntArray,
     bits: int,
-    piece_bytes: int,
+    aligned_bytes: int,
     dst_starts: IntArray | None = None,
     data_bits: int | None = None,
 ) -> Plan:
-    """Chunks of `bits` at V indices `starts`, at every rest coordinate, in pieces of `piece_bytes`."""
+    """Chunks of `bits` at V indices `starts`, at every rest coordinate, cut as `aligned_bytes` allow."""
     rest = rest_pairs(witness)
     limit(starts.size * rest * max(1, bits // 8))
     src_at, dst_at = (
@@ -76,8 +75,7 @@ def vectors(
         src_at,
         dst_at,
         bits,
-        piece_bytes,
-        piece_bytes,
+        *access_bytes(copy, aligned_bytes),
         f"ld.{WINDOW[copy.src.space]}",
         f"st.{WINDOW[copy.dst.space]}",
         pred_offsets(witness.pred.layout, _entries(copy, starts), rest) if witness.pred else None,
@@ -87,6 +85,22 @@ def vectors(
             copy.dst, v_mode(copy.dst.layout), starts if dst_starts is None else dst_starts, rest
         ),
     )
+
+
+def access_bytes(copy: Copy, aligned_bytes: int) -> tuple[int, int]:
+    """How wide the accesses of source and destination are, for vectors whose address is a multiple of that.
+
+    16 bytes at most, 32 in global memory from sm_100 on (PTX ISA, ld: .v8.b32). Registers are cut as the
+    other side is.
+    """
+    widest = parse_arch(copy.arch).widest_access_bits // 8
+    lowest = aligned_bytes & -aligned_bytes
+    widths = [min(lowest, widest if m.space == "gmem" else 16) for m in (copy.src, copy.dst)]
+    if copy.src.space == "rmem":
+        widths[0] = widths[1]
+    elif copy.dst.space == "rmem":
+        widths[1] = widths[0]
+    return widths[0], widths[1]
 
 
 def _per_chunk(memref: Memref, layout: Layout, starts: IntArray, rest: int) -> IntArray | None:

@@ -13,10 +13,10 @@ contiguous elements. Strides are not looked at again: n contiguous elements are 
     the run of V that is contiguous from its first element, on both sides,
     every other static stride of either V (dynamic strides of V do not count: hole h13).
 
-Wider accesses than that are split in pieces of that alignment, at most 16 bytes each. The pieces of one
-vector follow the swizzled address of its first byte, swz(p) + k, not swz(p + k) (holes h36, h37). With an
-explicit width n is fixed; with width 0 (auto) n is as many elements as that alignment spans. Where an
-alignment is below the element's size, auto moves the whole contiguous run of V at once.
+Wider accesses than that are split in pieces of that alignment, each as wide as the machine allows. The
+pieces of one vector follow the swizzled address of its first byte, swz(p) + k, not swz(p + k) (holes h36,
+h37). With an explicit width n is fixed; with width 0 (auto) n is as many elements as that alignment spans.
+Where an alignment is below the element's size, auto moves the whole contiguous run of V at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.plan import MAX_ACCESS_BYTES, Plan, chunk_starts, vectors
+from layoutcheck.copies.execution.plan import Plan, chunk_starts, vectors
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, rest_modes, size, v_mode
 from layoutcheck.errors import InputError
@@ -39,19 +39,19 @@ def plan_fixed(copy: Copy, witness: Copy, atom: RegisterCopy) -> Plan:
     """The g2r family: accesses of the atom's width wherever they fall."""
     width = atom.width_bits
     starts = chunk_starts(copy, max(1, width // copy.src.dtype.bits))
-    return vectors(copy, witness, starts, width, min(MAX_ACCESS_BYTES, width // 8))
+    return vectors(copy, witness, starts, width, max(1, width // 8))
 
 
 def plan_universal(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
     """Vectors of the atom's width (or of the width found), split to the alignment that was proved."""
     if copy.src.dtype.bits < 8:
         return _plan_nibbles(copy, witness, atom)
-    n, piece_bytes = vector_and_piece(copy, atom)
-    return vectors(copy, witness, chunk_starts(copy, n), n * copy.src.dtype.bits, piece_bytes)
+    n, aligned_bytes = vector_and_alignment(copy, atom)
+    return vectors(copy, witness, chunk_starts(copy, n), n * copy.src.dtype.bits, aligned_bytes)
 
 
-def vector_and_piece(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
-    """Elements of one vector of a universal copy, and the bytes of the accesses it is split into."""
+def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
+    """Elements of one vector of a universal copy, and the bytes its address is proved to be a multiple of."""
     bits = copy.src.dtype.bits
     run = math.gcd(*_runs(copy))
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
@@ -67,7 +67,7 @@ def vector_and_piece(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
                 f"vectors of {span_bits // 8} bytes at a pointer aligned to {align} are not modelled: "
                 f"the compiler takes the next lower power of two for their alignment"
             )
-    return n, _piece_bytes(math.gcd(span_bits, n * bits) // 8)
+    return n, max(1, math.gcd(span_bits, n * bits) // 8)
 
 
 def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
@@ -87,20 +87,15 @@ def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
             )
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
     run_bytes = math.gcd(*(run // 2 for run in _runs(copy)))
+    if 0 < atom.width_bits < 8:
+        raise InputError("a copy of 4 bits has no instruction: an access takes 8 bits or more")
     if atom.width_bits:
         n = atom.width_bits // 4
-        return vectors(
-            copy, witness, chunk_starts(copy, n), 4 * n, _piece_bytes(math.gcd(run_bytes, align, n // 2))
-        )
+        return vectors(copy, witness, chunk_starts(copy, n), 4 * n, math.gcd(run_bytes, align, n // 2))
     span = math.gcd(run_bytes, align)
-    if size(v_mode(copy.src.layout)) % (2 * span):
+    if not span or size(v_mode(copy.src.layout)) % (2 * span):
         return vectors(copy, witness, chunk_starts(copy, 1), 8, 1, data_bits=4)
-    return vectors(copy, witness, chunk_starts(copy, 2 * span), 8 * span, _piece_bytes(span))
-
-
-def _piece_bytes(proved_bytes: int) -> int:
-    proved_bytes = max(1, proved_bytes)
-    return min(proved_bytes & -proved_bytes, MAX_ACCESS_BYTES)
+    return vectors(copy, witness, chunk_starts(copy, 2 * span), 8 * span, span)
 
 
 def slice_align_bytes(memref: Memref) -> int:
