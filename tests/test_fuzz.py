@@ -277,6 +277,6 @@ def test_absurd_sizes_are_answered_or_refused_at_once(
     src: str, dst: str, thr_val: tuple[str, ...], atom: str
 ) -> None:
     tiles = dict(zip(("thr", "val"), thr_val, strict=False))
-    start = time.perf_counter()
+    start = time.process_time()
     check_never_breaks({"src": src, "dst": dst, "atom": atom, "dtype": "bf16", **tiles})
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

@@ -71,8 +71,11 @@ def read_diagnostics(text: str, arch: str = "sm_90a") -> list[Diagnostic]:
         found = _unique(_scan(reading, arch))
         if found and (not best or _score(found) > _score(best)):
             best = found
+    usable = [found for found in best if found.message or found.copy is not None]
+    if usable:
+        return usable
     if best:
-        return best
+        raise InputError(f"a cute.copy whose types cannot be read: {best[0].problem}")
     other = _OTHER_OP.search(text)
     if other:
         raise InputError(

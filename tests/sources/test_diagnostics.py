@@ -223,6 +223,8 @@ def test_an_unknown_message_is_not_explained() -> None:
         ("Segmentation fault (core dumped)", "no cute.copy error"),
         ("error: unknown: 'cute.slice' op coord does not fit", "about cute.slice"),
         ("\x00\xff" * 1000, "no cute.copy error"),
+        ("cute.copy(%a, %b", "whose types cannot be read: .* never closed"),
+        ("cute.copy(%a, %b)", "whose types cannot be read: the operation's types are missing"),
     ],
 )
 def test_text_without_a_copy_is_refused(text: str, message: str) -> None:
@@ -234,10 +236,10 @@ def test_an_error_is_found_in_a_long_log() -> None:
     noise = '2026-05-01 12:00:00 step 17 loss 3.25 (((( <<<< "quote\n' * 180_000
     text = noise[: len(noise) // 2] + sample("4.3.5_size") + noise[len(noise) // 2 :]
     assert len(text) > 9_000_000
-    start = time.perf_counter()
+    start = time.process_time()
     (found,) = read_diagnostics(text)
     assert found.copy is not None
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,7 @@ def test_an_error_is_found_in_a_long_log() -> None:
 )
 def test_hostile_repetition_stays_fast(unit: str) -> None:
     text = unit * (2_000_000 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.suppress(InputError):
         read_diagnostics(text)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutcheck.algebra.integers import Dynamic
@@ -248,6 +248,7 @@ atoms: st.SearchStrategy[Atom] = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Memref,
@@ -262,11 +263,13 @@ def test_memrefs_round_trip(memref: Memref) -> None:
     assert parse_memref(str(memref)) == memref
 
 
+@settings(deadline=None)
 @given(atoms)
 def test_atoms_round_trip(atom: Atom) -> None:
     assert parse_atom(str(atom)) == atom
 
 
+@settings(deadline=None)
 @given(atoms, layouts(), st.lists(layouts(), min_size=1, max_size=3))
 def test_tiled_copies_round_trip(atom: Atom, layout: Layout, tiler: list[Layout]) -> None:
     tiled = TiledCopy(atom, layout, tuple(tiler))
