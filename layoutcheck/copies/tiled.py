@@ -42,14 +42,11 @@ class TiledCopyAborts(InputError):
 
 
 class PartitionRefused(InputError):
-    """The DSL cannot partition this tensor by this tiled copy: a composition it needs is not admissible."""
+    """The DSL cannot partition this tensor by this tiled copy: a composition it needs is not admissible.
 
-
-class PartitionAborts(PartitionRefused):
-    """The DSL's process dies (SIGABRT) on it: no layout takes a thread to its offset in this tensor.
-
-    It dies inferring the alignment. A sub-byte tensor without align<> has none to infer: its partition is
-    typed as if nothing were wrong.
+    It says so or its process dies (SIGABRT): while inferring the alignment, where it is the threads that
+    have no layout of offsets. A sub-byte tensor without align<> has no alignment to infer, and then its
+    partition is typed as if nothing were wrong.
     """
 
 
@@ -175,8 +172,7 @@ def partition(tiled: TiledCopy, side: str, memref: Memref, tid: Int = _RUN_TIME)
     """The view of `memref` that thread `tid` has of one side ("src" or "dst") of the tiled copy.
 
     A static `tid` proves more of the view's alignment than a run-time one.
-    Raises PartitionRefused where the DSL has no answer, PartitionAborts where it dies of the question,
-    InputError for atoms without traits.
+    Raises PartitionRefused where the DSL has no answer, InputError for atoms without traits.
     """
     if side not in SIDES:
         raise InputError(f"unknown side '{side}'", expected="src or dst")
@@ -186,14 +182,12 @@ def partition(tiled: TiledCopy, side: str, memref: Memref, tid: Int = _RUN_TIME)
             f"{len(tiled.tiler)}"
         )
     thread_tv, value_tv = tile_indices(tiled, side)
-    kind = PartitionRefused
     try:
         tile, rest = _tiles(memref.layout, tiled.tiler)
-        values = make_layout(*(composition(tile, v, strict=False) for v in value_tv))
-        kind = PartitionAborts
         thread = composition(tile, thread_tv, strict=False)
+        values = make_layout(*(composition(tile, v, strict=False) for v in value_tv))
     except InputError as error:
-        raise kind(f"{memref.layout} cannot be partitioned: {error.message}") from None
+        raise PartitionRefused(f"{memref.layout} cannot be partitioned: {error.message}") from None
     threads = inttuple.product(thread_tv.shape)
     assert isinstance(threads, int)  # layout_tv is static
     moved = alignment.shifted(memref, alignment.offset(thread, tid))

