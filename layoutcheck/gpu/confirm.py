@@ -21,6 +21,7 @@ from typing import Any
 from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lower import Lowered, lower
+from layoutcheck.dsl.session import Session
 from layoutcheck.gpu.driver import DeviceUnavailable
 from layoutcheck.gpu.outcome import Outcome, Task
 from layoutcheck.gpu.simulate import simulate
@@ -32,6 +33,11 @@ from layoutcheck.gpu.wrapper import UnexpectedPtx, wrap
 BY_TYPE = frozenset({"LC208", "LC216"})
 
 LIMIT_SECONDS = 20.0  # a kernel that has not come back by then never will
+BATCH = 32  # copies compiled between two reports of progress
+
+Progress = Callable[
+    [str, int, int], None
+]  # what is being done ("compile" or "run"), copies done, of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,18 @@ class Confirmation:
             return not right
         return True
 
+    @property
+    def compiler_agrees(self) -> bool | None:
+        """Whether the compiler refuses what we call `rejected` and nothing else; None if we do not know."""
+        if self.verdict == "unknown":
+            return None
+        return (self.verdict == "rejected") == (self.compiler != "accepted")
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the compiler or the machine told another story than the model."""
+        return self.agrees is False or self.compiler_agrees is False
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -91,6 +109,7 @@ class Confirmation:
             "as_asked": self.as_asked,
             "guard_untouched": self.guard_untouched,
             "agrees": self.agrees,
+            "compiler_agrees": self.compiler_agrees,
             "first": self.first,
         }
 
@@ -108,10 +127,27 @@ class Prepared:
     note: str = ""
 
 
-def prepare(named: Sequence[tuple[str, Copy]], arch: str = "sm_90a") -> list[Prepared]:
+def prepare(
+    named: Sequence[tuple[str, Copy]],
+    arch: str = "sm_90a",
+    *,
+    session: Session | None = None,
+    progress: Progress | None = None,
+) -> list[Prepared]:
     """Verdict, compiler's answer and task of every copy. Raises DslUnavailable without a usable DSL."""
-    lowered = lower([copy for _, copy in named], arch)
-    return [_prepared(name, copy, low, arch) for (name, copy), low in zip(named, lowered, strict=True)]
+    if session is None:
+        with Session() as session:
+            return prepare(named, arch, session=session, progress=progress)
+    prepared: list[Prepared] = []
+    for at in range(0, len(named), BATCH):
+        batch = named[at : at + BATCH]
+        lowered = lower([copy for _, copy in batch], arch, session=session)
+        prepared += [
+            _prepared(name, copy, low, arch) for (name, copy), low in zip(batch, lowered, strict=True)
+        ]
+        if progress:
+            progress("compile", len(prepared), len(named))
+    return prepared
 
 
 def _prepared(name: str, copy: Copy, low: Lowered, arch: str) -> Prepared:
@@ -133,17 +169,19 @@ def confirm(
     named: Sequence[tuple[str, Copy]],
     *,
     workers: int = 4,
-    progress: Callable[[int, int], None] | None = None,
+    session: Session | None = None,
+    progress: Progress | None = None,
 ) -> tuple[list[Confirmation], dict[str, Any]]:
     """Run every copy: on the GPU where there is one, else in the simulator; and the machine's description.
 
-    Raises DslUnavailable where the DSL cannot be asked.
+    `workers` processes share the GPU; `session` spares the DSL's start. Raises DslUnavailable where the DSL
+    cannot be asked.
     """
-    return run(prepare(named), workers=workers, progress=progress)
+    return run(prepare(named, session=session, progress=progress), workers=workers, progress=progress)
 
 
 def run(
-    prepared: Sequence[Prepared], *, workers: int = 4, progress: Callable[[int, int], None] | None = None
+    prepared: Sequence[Prepared], *, workers: int = 4, progress: Progress | None = None
 ) -> tuple[list[Confirmation], dict[str, Any]]:
     """`confirm` for copies already prepared (perhaps on another machine)."""
     try:
@@ -154,7 +192,7 @@ def run(
         for i, one in enumerate(prepared):
             out.append(_judged(one, simulate(one.task), "simulator") if one.task else _unrun(one))
             if progress:
-                progress(i + 1, len(prepared))
+                progress("run", i + 1, len(prepared))
         return out, {"name": "simulator", "why": str(error)}
     outcomes = _on_gpu(prepared, workers, progress)
     return [
@@ -238,9 +276,7 @@ class Process:
         return Outcome(fault="no answer within the time limit" if hung else "the worker died")
 
 
-def _on_gpu(
-    prepared: Sequence[Prepared], workers: int, progress: Callable[[int, int], None] | None
-) -> list[Outcome | None]:
+def _on_gpu(prepared: Sequence[Prepared], workers: int, progress: Progress | None) -> list[Outcome | None]:
     """Every task's outcome. Those that should run clean go first: few processes are lost to faults."""
     outcomes: list[Outcome | None] = [None] * len(prepared)
     queue: Queue[tuple[int, Task]] = Queue()
@@ -268,7 +304,7 @@ def _on_gpu(
                 with lock:
                     done += 1
                     if progress:
-                        progress(done, len(ready))
+                        progress("run", done, len(ready))
         finally:
             if process is not None:
                 process.close()

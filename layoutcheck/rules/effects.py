@@ -52,6 +52,8 @@ def sentence(facts: Facts, kind: str) -> str:
         return ""
     first = effect.first.get(kind)
     unit = "bytes" if effect.unit_bits == 8 else "4-bit elements"
+    if kind == "unmatched":
+        return f"{effect[kind]} elements of one side have no partner on the other."
     if first is None:
         return f"{effect[kind]} {unit} ({kind})."
     places = _places(facts, kind)

@@ -49,8 +49,8 @@ RULE = make_rule(
     find,
     Example(
         flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "(3,8):(1,3)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "(3,8):(1,3)">',
+            "src": '!cute.memref<bf16, gmem, align<16>, "(3,8):(1,4)">',
+            "dst": '!cute.memref<bf16, smem, align<16>, "(3,8):(1,4)">',
             "atom": "universal",
             "bits": 128,
         },

@@ -54,16 +54,14 @@ RULE = make_rule(
     find,
     Example(
         flagged={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((2,2),2):((1,4),2)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "((2,2),2):((1,2),4)">',
-            "atom": "cp.async",
-            "bits": 64,
+            "src": '!cute.memref<f16, rmem, align<32>, "((8,2),1):((1,8),0)">',
+            "dst": '!cute.memref<f16, smem, align<128>, "(16,1):(1,0)">',
+            "atom": "stmatrix.x4",
         },
         clean={
-            "src": '!cute.memref<bf16, gmem, align<16>, "((4,1),2):((1,0),4)">',
-            "dst": '!cute.memref<bf16, smem, align<16>, "((4,1),2):((1,0),4)">',
-            "atom": "cp.async",
-            "bits": 64,
+            "src": '!cute.memref<f16, rmem, align<32>, "((8,1),1):((1,0),0)">',
+            "dst": '!cute.memref<f16, smem, align<128>, "((8,1),1):((1,0),0)">',
+            "atom": "stmatrix.x4",
         },
     ),
 )

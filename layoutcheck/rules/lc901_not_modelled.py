@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.copies.offsets import TooLarge
+from layoutcheck.copies.offsets import CompilerFails, TooLarge
 from layoutcheck.machine.atoms import OtherAtom
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding, Where
@@ -34,7 +34,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     if isinstance(facts.copy.atom, OtherAtom) or facts.prediction.outcome == "unknown":
         name = facts.copy.atom.name if isinstance(facts.copy.atom, OtherAtom) else str(facts.copy.atom)
         reason = facts.prediction.message or "its copies are not modelled"
-    elif facts.obstacle is not None and not isinstance(facts.obstacle, TooLarge):
+    elif facts.obstacle is not None and not isinstance(facts.obstacle, (TooLarge, CompilerFails)):
         name, reason = str(facts.copy.atom or facts.copy.op), facts.obstacle.message
     else:
         return

@@ -1,0 +1,61 @@
+"""LC191 fails-later: the verifier accepts the copy and a later pass of the compiler fails on it.
+
+## What it means
+
+The error comes from code generation, with no word of the copy in it: "NVVM_ERROR_COMPILATION ... Failed creating
+the llvm::Module", or the end of the process.
+
+## Why
+
+Measured on DSL 4.8.1: `stmatrix` takes its count from the source's V, and a V of 16 asks for a form that does not
+exist; 4-bit slices that begin inside a byte have no address.
+
+## How to fix it
+
+The report names the extent or the stride to change.
+
+## How to silence it
+
+It cannot be: the kernel does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.offsets import CompilerFails
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Forms for which there is no instruction, found when the instructions are worked out."""
+    if isinstance(facts.obstacle, CompilerFails):
+        reason = facts.obstacle.message
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "accepted by the verifier, refused by code generation",
+            f"{reason[0].upper() + reason[1:]}.",
+            Where("atom"),
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, rmem, align<32>, "((16,1),1):((1,0),0)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "((16,1),1):((1,0),0)">',
+            "atom": "stmatrix.x4",
+        },
+        clean={
+            "src": '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "((8,1),1):((1,0),0)">',
+            "atom": "stmatrix.x4",
+        },
+    ),
+)
