@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutcheck.numerics.formats import ZERO_EXPONENT, Floats, Format, exponents, round_to
+from layoutcheck.numerics.formats import ZERO_EXPONENT, Floats, Format, exponents, power_of_two, round_to
 from layoutcheck.numerics.parameters import BlockFma
 
 _F32_SAFE = 40  # |exponent| of every nonzero input up to which products and scales stay normal in float32
@@ -72,10 +72,10 @@ def block_fma(a: Operand, b: Operand, c: Floats, rule: BlockFma) -> Floats:
     clean = bool(finite_c.all())
     addend = c if clean else np.where(finite_c, c, 0.0)
     anchor = _anchor(a, b, addend, rule)
-    scale = np.ldexp(1.0, (rule.fraction_bits - anchor).astype(np.int32))
+    scale = power_of_two(rule.fraction_bits - anchor)
     cut = np.trunc if rule.align == "RZ" else np.rint
     total = cut(addend * scale) + _products(a, b, anchor, scale, rule)
-    result = _rounded(total / scale, rule)
+    result = _rounded(total * power_of_two(anchor - rule.fraction_bits), rule)
     if clean and a.specials is None and b.specials is None:
         return result
     return _with_specials(a, b, c, result)
@@ -84,12 +84,16 @@ def block_fma(a: Operand, b: Operand, c: Floats, rule: BlockFma) -> Floats:
 def _anchor(a: Operand, b: Operand, c: Floats, rule: BlockFma) -> NDArray[np.int16]:
     """The exponent all terms are aligned to."""
     anchor = np.maximum(exponents(c, rule.accumulator), np.int16(rule.anchor_floor))
+    if rule.normalise_products:
+        for k in range(len(a.values)):
+            np.maximum(anchor, exponents(a.values[k] * b.values[k], _UNBOUNDED), out=anchor)
+        return anchor
+    # In a long chain c soon outgrows every product: one look at the largest exponents then saves them all.
+    if a.exponents.ndim == 3 and np.all(anchor >= a.exponents.max(0) + b.exponents.max(0)):
+        return anchor
     term = np.empty_like(anchor)
     for k in range(len(a.values)):
-        if rule.normalise_products:
-            np.copyto(term, exponents(a.values[k] * b.values[k], _UNBOUNDED))
-        else:
-            np.add(a.exponents[k], b.exponents[k], out=term)
+        np.add(a.exponents[k], b.exponents[k], out=term)
         np.maximum(anchor, term, out=anchor)
     return anchor
 
@@ -117,11 +121,20 @@ def _products(a: Operand, b: Operand, anchor: NDArray[np.int16], scale: Floats, 
     for start in range(0, len(a.values), _INT32_TERMS):
         part.fill(0)
         for k in range(start, min(start + _INT32_TERMS, len(a.values))):
-            np.multiply(a.values[k], b.values[k], out=product)
-            np.multiply(product, narrow_scale, out=aligned, casting="unsafe")
+            _outer(a.values[k], b.values[k], product)
+            np.multiply(product, narrow_scale, out=product)
+            np.copyto(aligned, product, casting="unsafe")
             np.add(part, aligned, out=part)
         total += part
     return total
+
+
+def _outer(a: NDArray[np.float32], b: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    """a * b into `out`. A column times a row is exact in BLAS too, and there without a loop over rows."""
+    if a.ndim == 2:
+        np.dot(a, b, out=out)
+    else:
+        np.multiply(a, b, out=out)
 
 
 def _rounded(exact: Floats, rule: BlockFma) -> Floats:

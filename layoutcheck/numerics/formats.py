@@ -177,11 +177,17 @@ def fmt(name: str | Format) -> Format:
 def exponents(values: Floats, format_: Format) -> NDArray[np.int16]:
     """Exponents as the hardware sees them: subnormals have the format's minimum, zeros ZERO_EXPONENT.
 
-    Values that are not finite count as zeros (the caller treats them apart).
+    Values that are not finite count as zeros (the caller treats them apart). No format here reaches float64's
+    subnormals, so float64's own exponent field says it all.
     """
-    found = np.frexp(np.where(np.isfinite(values), values, 0.0))
-    exponent = np.maximum(found[1] - 1, format_.min_exponent)
-    return np.where(found[0] == 0, ZERO_EXPONENT, exponent).astype(np.int16)
+    field = np.ascontiguousarray(values).view(np.int64) >> 52 & 0x7FF
+    exponent = np.maximum(field - 1023, format_.min_exponent)
+    return np.where((field == 0) | (field == 0x7FF), ZERO_EXPONENT, exponent).astype(np.int16)
+
+
+def power_of_two(exponent: NDArray[Any]) -> Floats:
+    """2^exponent for integers in float64's normal range, by writing the exponent field."""
+    return ((exponent.astype(np.int64) + 1023) << 52).view(np.float64)
 
 
 def round_to(values: Floats, format_: Format, rounding: str = "RNE", precision: int | None = None) -> Floats:

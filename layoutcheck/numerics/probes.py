@@ -71,7 +71,7 @@ def candidates(unit: Unit) -> Iterator[Unit]:
     """Every parameter set that `identify` considers: blocks, kept bits, roundings, widths of the result."""
     full = unit.rule.accumulator.precision
     precisions = (full, 14) if full == 24 else (full,)
-    blocks = [1 << i for i in range(unit.k.bit_length()) if unit.k % (1 << i) == 0]
+    blocks = [block for block in (4, 8, 16, 32, 64) if unit.k % block == 0]
     chains = [replace(unit.with_rule(block=block), add_c_last=False) for block in blocks]
     if unit.add_c_last:
         chains.append(unit)

@@ -1,0 +1,76 @@
+"""Numerics against the installed DSL, without a GPU: atoms name units, every kernel compiles for sm_90a."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.numerics.units import unit
+
+cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl")
+
+ROOT = Path(__file__).parents[2]
+
+# A process with its own architecture setting: the DSL reads it once, and other tests may choose another.
+COMPILE = """
+import json, sys
+from kernels.numerics.instructions import NAMES
+from kernels.numerics.grouped_gemm import compile_grouped
+from kernels.numerics.decode import FORMS, compile_decode
+from layoutcheck.gpu.mma import operation, tiles
+from layoutcheck.numerics.cubin import registers
+from layoutcheck.numerics.units import unit
+
+def texts(name):
+    i = unit(name).instruction
+    short = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
+    a, b = (short.get(f.name, f.name) for f in (i.a, i.b))
+    op = operation(i.kind, i.n, i.k, a, b, i.accumulator.name)
+    return op, [repr(op), str(op)]
+
+chosen = [NAMES[i] for i in range(0, len(NAMES), 4)]
+found = {"names": {}, "registers": {}}
+for name in NAMES:
+    found["names"][name] = texts(name)[1]
+for name in chosen:
+    tiles(texts(name)[0])
+for label, kernel in (("grouped", compile_grouped(4)), *((form, compile_decode(form)) for form in FORMS)):
+    found["registers"][label] = max(registers(kernel.compiled.artifacts.CUBIN).values())
+json.dump(found, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
+    scratch = tmp_path_factory.mktemp("dsl")
+    settings = {
+        "CUTE_DSL_ARCH": "sm_90a", "CUTE_DSL_KEEP_CUBIN": "1", "CUTE_DSL_DUMP_DIR": str(scratch),
+        "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore",
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILE], cwd=ROOT, env=os.environ | settings, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, dict[str, object]] = json.loads(done.stdout)
+    return found
+
+
+def test_operations_as_the_dsl_prints_them_name_their_units(compiled: dict[str, dict[str, object]]) -> None:
+    for name, printed in compiled["names"].items():
+        assert isinstance(printed, list)
+        for text in printed:
+            assert unit(str(text)).instruction == unit(name).instruction
+
+
+def test_every_kernel_compiles_and_keeps_its_fragments_in_registers(
+    compiled: dict[str, dict[str, object]],
+) -> None:
+    counts = compiled["registers"]
+    assert set(counts) == {"grouped", "scalar", "tensor", "tensor, P in two"}
+    # At least the accumulators: 64 of a 64 x 32 warp tile; S and O of a warp; and no spill to the 255 limit.
+    assert all(64 <= int(str(count)) < 255 for count in counts.values())

@@ -1,0 +1,125 @@
+"""The command line of numerics: what it prints in each format, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from layoutcheck.errors import InputError
+from layoutcheck.numerics import findings as own
+from layoutcheck.numerics.cli import app, resources
+from layoutcheck.rules import finding as shared
+
+root = typer.Typer(pretty_exceptions_enable=False)
+root.add_typer(app, name="numerics")
+root.command()(resources)
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    status = root(list(arguments), standalone_mode=False)
+    return int(status), capsys.readouterr().out
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    status, text = call(capsys, *arguments, "--format", "json")
+    return status, json.loads(text)
+
+
+def test_tol_judges_report_001(capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = document(
+        capsys, "numerics", "tol", "-K", "512", "--atol", "1e-2", "--rtol", "0", "--arch", "sm_70"
+    )
+    assert status == 1
+    assert found["verdict"] == "wrong"
+    assert found["findings"][0]["code"] == "LC402"
+    status, text = call(capsys, "numerics", "tol", "-K", "512", "--atol", "1e-2", "--rtol", "0")
+    assert status == 1
+    assert "bit-equality test" in text
+    assert "c1 = " in text
+
+
+def test_tol_without_a_tolerance_is_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = call(capsys, "numerics", "tol", "-K", "256", "--in", "bf16", "--out", "f32")
+    assert status == 0
+    assert "use atol=" in text
+
+
+def test_path_names_the_step(capsys: pytest.CaptureFixture[str]) -> None:
+    pair = ["cute-f32f16f16f32", "torch-f16-matmul-f32-add"]
+    status, found = document(capsys, "numerics", "path", *pair, "--blocks", "3")
+    assert status == 1
+    assert found["first_difference"] == {"step": 1, "one": "add(f32)", "other": "round(f16)"}
+    assert found["out_of_tolerance"][0] == 0
+    status, text = call(capsys, "numerics", "path", pair[1], "cute-f32f16f16f32-rounded", "--blocks", "2")
+    assert status == 0
+    assert "the paths are the same" in text
+    status, text = call(capsys, "numerics", "path")
+    assert status == 0
+    assert "fp8-wgmma-promoted" in text
+
+
+def test_probe_predicts_and_identifies(capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = document(capsys, "numerics", "probe", "mma.m16n8k8.f16.f16")
+    assert status == 0
+    assert found["identified"]["fraction_bits"] == ["25"]
+    assert found["identified"]["anchor_floor"] == ["-21"]
+    assert len([p for p in found["probes"] if "printed" in p]) == 4
+    status, text = call(capsys, "numerics", "probe", "mma.m16n8k8.f32.tf32")
+    assert "identified from the prediction's answers" in text
+
+
+def test_resources_reproduce_the_issue(capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = call(capsys, "resources", "decode-tc", "--device", "A100", "--registers", "182")
+    assert status == 0
+    assert "69.63 KB" in text
+    assert "2.11 waves" in text
+    status, found = document(capsys, "resources", "gemm", "--tile", "64x64x32")
+    assert found["registers_lower_bound"] == 32
+
+
+def test_other_formats_and_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    command = ["numerics", "tol", "-K", "512", "--atol", "1e-2"]
+    _, text = call(capsys, *command, "--format", "github")
+    assert text.startswith("::error title=LC402")
+    _, text = call(capsys, *command, "--format", "sarif")
+    log = json.loads(text)
+    assert log["runs"][0]["results"][0]["ruleId"] == "LC402"
+    target = tmp_path / "report.json"
+    _, text = call(capsys, *command, "--format", "json", "--output", str(target))
+    assert text == ""
+    assert json.loads(target.read_text())["schema_version"] == own.SCHEMA_VERSION
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["numerics", "tol", "-K", "0"],
+        ["numerics", "tol", "-K", "64", "--format", "yaml"],
+        ["numerics", "path", "fma(f32)", "what"],
+        ["numerics", "path", "fma(f32)", "fma(f32)", "--blocks", "0"],
+        ["numerics", "probe", "nothing"],
+        ["resources", "gemm", "--tile", "64x64"],
+        ["resources", "softmax"],
+        ["resources", "missing.cubin"],
+    ],
+)
+def test_unusable_input_is_an_input_error(command: list[str]) -> None:
+    with pytest.raises(InputError):
+        root(command, standalone_mode=False)
+
+
+def test_findings_have_the_shape_of_all_findings() -> None:
+    mine = own.Finding("LC401", "wrong", "title", "message", {"a": 1}).to_dict()
+    assert mine == shared.Finding("LC401", "wrong", "title", "message", evidence={"a": 1}).to_dict()
+    assert {"wrong", "unknown", "slow", "note"} <= set(shared.SEVERITIES)
+
+
+def test_importing_the_commands_is_light() -> None:
+    code = "import layoutcheck.numerics.cli, sys; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

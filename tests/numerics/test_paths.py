@@ -1,0 +1,161 @@
+"""Paths: the five configurations of CUTLASS issue 2214 and its repair as an H200 ran them; the notation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutcheck.errors import InputError
+from layoutcheck.numerics.formats import FORMATS, Floats
+from layoutcheck.numerics.paths import PRESETS, _exact_sum, compare, draw, first_difference, path, run
+
+REPORT = json.loads((Path(__file__).parent / "report_000.json").read_text())
+F16 = FORMATS["f16"]
+
+
+@cache
+def issue_inputs() -> tuple[Floats, Floats]:
+    """K and V of the issue, as (blocks, 64, 64): what torch's CPU generator gives for its seed."""
+    state = np.random.RandomState(10086)
+    parts = {}
+    for name in ("q", "k", "v"):
+        words = state.randint(0, 2**32, 32768, dtype=np.uint64).astype(np.uint32) & 0xFFFFFF
+        uniform = (words * 2.0**-24).reshape(-1, 16)
+        radius = np.sqrt(-2 * np.log(1 - uniform[:, :8]))
+        angle = 2 * np.pi * uniform[:, 8:]
+        normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], 1).ravel()
+        parts[name] = normal.astype(np.float32).astype(np.float16).view(np.uint16)
+    for name in ("k", "v"):
+        for index, code in REPORT["elements"][name].items():
+            parts[name][int(index)] = int(code, 16)
+        assert hashlib.sha256(parts[name].astype("<u2").tobytes()).hexdigest() == REPORT["sha256"][name]
+    k, v = (F16.decode(parts[name]).reshape(8, 64, 64) for name in ("k", "v"))
+    return k.transpose(0, 2, 1), v
+
+
+@pytest.mark.parametrize("pair", sorted(REPORT["measured"]))
+def test_predicted_counts_are_the_measured_ones(pair: str) -> None:
+    one, other = map(path, pair.split(" / "))
+    found = compare(one, other, *issue_inputs())
+    measured = REPORT["measured"][pair]
+    assert list(found.out_of_tolerance) == measured["out_of_tolerance"]
+    assert list(found.bits_differ) == measured["bits_differ"]
+
+
+def test_rounding_one_product_passes_block_0_and_fails_from_block_1() -> None:
+    found = compare(path("cute-f32f16f16f32"), path("torch-f16-matmul-f32-add"), *issue_inputs())
+    assert found.first_difference == (1, "add(f32)", "round(f16)")
+    assert found.out_of_tolerance[0] == 0
+    assert found.out_of_tolerance[1] > 0
+    (finding,) = found.findings
+    assert finding.code == "LC401"
+    assert finding.severity == "wrong"
+    assert "from block 1" in finding.title
+
+
+def test_the_repair_is_bit_equal() -> None:
+    found = compare(path("cute-f32f16f16f32-rounded"), path("torch-f16-matmul-f32-add"), *issue_inputs())
+    assert set(found.bits_differ) == {0}
+    assert found.findings == ()
+    assert found.to_dict()["verdict"] == "legal"
+
+
+@pytest.mark.parametrize("change", [{"arch": "sm_80"}, {"rtol": 1e-4}])
+def test_counts_depend_on_what_they_should(change: dict[str, object]) -> None:
+    pair = path("cute-f16f16f16f16"), path("torch-f16")
+    usual = compare(*pair, *issue_inputs()).out_of_tolerance
+    assert compare(*pair, *issue_inputs(), **change).out_of_tolerance != usual
+
+
+def test_an_a100_rounds_f16_sums_twice_as_often() -> None:
+    """Blocks of 8 instead of 16: half as many again are out of tolerance in the first block."""
+    found = compare(path("cute-f16f16f16f16"), path("torch-f16"), *issue_inputs(), arch="sm_80")
+    assert 640 <= found.out_of_tolerance[0] <= 662
+
+
+def test_promotion_repairs_fp8() -> None:
+    a, b = draw("uniform", 1, 16, 16, 4096, 0, FORMATS["f8E4M3FN"])
+    exact = a[0] @ b[0]
+    error = {
+        name: float(np.mean(run(path(name), a, b)[0] / exact - 1))
+        for name in ("fp8-wgmma", "fp8-wgmma-promoted", "fp8-mma")
+    }
+    assert -0.07 < error["fp8-wgmma"] < -0.06
+    assert -6e-4 < error["fp8-wgmma-promoted"] < -4e-4
+    assert abs(error["fp8-mma"]) < 1e-6
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_presets_print_as_they_are_written(name: str) -> None:
+    assert str(path(name)) == PRESETS[name]
+    assert str(path(str(path(name)))) == PRESETS[name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "dot()",
+        "round(f16)",
+        "dot(mma.m16n8k16.f32.f16) dot(mma.m16n8k16.f32.f16)",
+        "fma(f32) add(f64)",
+        "add(f32) fma(f32)",
+        "dot(mma.m16n8k16.f32.f17)",
+        "fma(f32) round(f16) nothing",
+        "fma(f32,promote=4)",
+        "fma(f32) add(f16) round(f16)",
+        "dot(mma.m16n8k16.f32.f16,promote=0)",
+    ],
+)
+def test_other_texts_are_input_errors(text: str) -> None:
+    with pytest.raises(InputError):
+        path(text)
+
+
+def test_the_first_difference() -> None:
+    one, other = path("fma(f32) round(f16)"), path("fma(f32)")
+    assert first_difference(one, other) == (1, "round(f16)", "nothing")
+    assert first_difference(one, one) is None
+
+
+def test_shapes_that_do_not_fit_are_input_errors() -> None:
+    with pytest.raises(InputError, match="blocks, M, K"):
+        run(path("fma(f32)"), np.zeros((1, 2, 3)), np.zeros((1, 4, 2)))
+    with pytest.raises(InputError, match="no data"):
+        draw("ones", 1, 1, 1, 1, 0, F16)
+
+
+def test_fma_is_a_chain_of_fused_multiply_adds() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (F16.decode(F16.encode(rng.standard_normal((1, 3, 40)))) for _ in range(2))
+    got = run(path("fma(f32)"), a, b.transpose(0, 2, 1))[0]
+    for i in range(3):
+        total = Fraction(0)
+        for x, y in zip(a[0, i], b[0, i], strict=True):
+            exact = total + Fraction(float(x)) * Fraction(float(y))
+            total = Fraction(_nearest_f32(exact))
+        assert got[i, i] == float(total)
+
+
+def _nearest_f32(exact: Fraction) -> float:
+    guess = np.float32(float(exact))
+    near = [float(np.nextafter(guess, np.float32(s * np.inf))) for s in (-1, 1)] + [float(guess)]
+    return min(near, key=lambda x: (abs(Fraction(x) - exact), np.float32(x).view(np.uint32) & 1))
+
+
+@given(st.floats(-1e30, 1e30), st.floats(-1e30, 1e30))
+def test_a_sum_rounded_to_odd_rounds_once(x: float, y: float) -> None:
+    odd = float(_exact_sum(np.array([x]), np.array([y]))[0])
+    exact = Fraction(x) + Fraction(y)
+    if Fraction(odd) == exact:
+        return
+    assert np.array(odd).view(np.int64) & 1
+    assert abs(Fraction(odd) - exact) < Fraction(float(np.spacing(abs(odd))))
