@@ -33,6 +33,13 @@ _HOMES = {
     "Copy": "layoutcheck.copies.copy",
     "Memref": "layoutcheck.copies.memref",
     "InputError": "layoutcheck.errors",
+    "shared_wavefronts": "layoutcheck.machine.banks",
+    "global_sectors": "layoutcheck.machine.sectors",
+    "best_swizzle": "layoutcheck.machine.best_swizzle",
+    "TileAccess": "layoutcheck.machine.tiles",
+    "analyse_tile": "layoutcheck.machine.tiles",
+    "matrix_access": "layoutcheck.machine.tiles",
+    "vector_access": "layoutcheck.machine.tiles",
 }
 
 

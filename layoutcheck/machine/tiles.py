@@ -193,22 +193,30 @@ def vector_access(
     that part is what is analysed. Raises InputError where those values are not adjacent in the tile (they
     would not be one access), for values that do not fill whole accesses and for indices outside the tile.
     """
+    if len(layout_tv) != 2 or type(layout_tv.shape) is not tuple:
+        raise InputError(f"{name}: {layout_tv} has {len(layout_tv)} modes", expected="(thread, value)")
+    threads, values = (image(mode).size for mode in layout_tv.modes)
+    return vectors(tile, element_bits, name, op, width_bits, image(layout_tv).reshape(values, threads))
+
+
+def vectors(
+    tile: Layout | ComposedLayout, element_bits: int, name: str, op: str, width_bits: int, index: IntArray
+) -> TileAccess:
+    """As `vector_access`, from the elements themselves: index of the tile, int64[value, thread]."""
     if op not in (LOAD, STORE, CP_ASYNC, CP_ASYNC_CG):
         raise InputError(
             f"{name}: no thread-value layout for '{op}'", expected="ld, st, cp.async or cp.async.cg"
         )
+    if width_bits not in banks.LANES_PER_PHASE:
+        raise InputError(f"{name}: no access is {width_bits} bits wide", expected="8, 16, 32, 64 or 128")
     addresses = tile_addresses(tile, element_bits)
-    if len(layout_tv) != 2 or type(layout_tv.shape) is not tuple:
-        raise InputError(f"{name}: {layout_tv} has {len(layout_tv)} modes", expected="(thread, value)")
-    threads, values = (image(mode).size for mode in layout_tv.modes)
+    values, threads = index.shape
     each = max(1, width_bits // element_bits)
     if values % each or width_bits < element_bits:
         raise InputError(f"{name}: {values} values a thread are no whole accesses of {width_bits} bits")
-    index = image(layout_tv).reshape(values // each, each, threads)
-    if int(index.max()) >= addresses.size:
-        raise InputError(
-            f"{name}: {layout_tv} reaches element {int(index.max())} of a tile of {addresses.size}"
-        )
+    if int(index.max()) >= addresses.size or int(index.min()) < 0:
+        raise InputError(f"{name} reaches element {int(index.max())} of a tile of {addresses.size}")
+    index = index.reshape(values // each, each, threads)
     at = addresses[index]
     gaps = at[:, 1:] - at[:, :-1]
     if (gaps != element_bits // 8).any():

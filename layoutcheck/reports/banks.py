@@ -1,0 +1,166 @@
+"""`layoutcheck banks`: one shared-memory tile, all that is done to it, one table.
+
+An access is written as its instruction and, where that does not say which thread takes what, its width and
+the thread and value layouts of its tiled copy; several are separated by semicolons:
+
+    ldmatrix.x4                              a warp walks the tile, 16-byte rows along the contiguous mode
+    stmatrix.x2.trans
+    cp.async 128 (16,8):(8,1) (1,8)          through L1; cp.async.cg goes past it and has no bank conflicts
+    st 32 (32,4):(4,1) (1,2)                 ld and st likewise
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.algebra.image import image
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import parse_any_layout, parse_layout, parse_swizzle
+from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.copies.tiled import make_tiled_copy_tv
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import CpAsync
+from layoutcheck.machine.banks import IntArray
+from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
+from layoutcheck.machine.dtypes import dtype as read_dtype
+from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
+
+_MATRIX = re.compile(r"(ld|st)matrix\.x([124])(\.trans)?\Z")
+_OPS = ("ld", "st", "cp.async", "cp.async.cg")
+EXPECTED = "ldmatrix.x4, stmatrix.x2.trans, or with width and layouts: cp.async 128 (16,8):(8,1) (1,8)"
+
+
+def analyse(
+    layout: str, accesses: str, dtype: str = "bf16", swizzle: str | None = None, arch: str = "sm_90"
+) -> tuple[list[TileCost], SwizzleResult]:
+    """The table's rows as the tile is, and the best swizzle for them. Raises InputError for unusable text."""
+    tile = parse_any_layout(layout)
+    element = read_dtype(dtype)
+    pointer = parse_swizzle(swizzle) if swizzle else None
+    outer = tile
+    if isinstance(tile, ComposedLayout):
+        if pointer is not None or not isinstance(tile.inner, Swizzle) or tile.offset != 0:
+            raise InputError(f"{tile}: one swizzle, at offset 0, is what a tile can have")
+        pointer, outer = in_bytes(tile.inner, element.bits), tile.outer
+    assert isinstance(outer, Layout)
+    read = read_accesses(accesses, outer, element.bits)
+    return analyse_tile(outer, element.bits, read, pointer), best_swizzle(outer, element.bits, read, arch)
+
+
+def read_accesses(text: str, tile: Layout, element_bits: int) -> list[TileAccess]:
+    """The accesses of a semicolon-separated list. Raises InputError, placed in `text`."""
+    found = []
+    start = 0
+    for part in text.split(";"):
+        if part.strip():
+            try:
+                found.append(_read(part.strip(), tile, element_bits))
+            except InputError as error:
+                if error.text is not None:
+                    raise
+                raise InputError(
+                    error.message, text=text, start=start, end=start + len(part), expected=error.expected
+                ) from None
+        start += len(part) + 1
+    if not found:
+        raise InputError("no access is given", text=text or " ", expected=EXPECTED)
+    return found
+
+
+def _read(text: str, tile: Layout, element_bits: int) -> TileAccess:
+    words = text.split()
+    matrix = _MATRIX.match(words[0])
+    if matrix and len(words) == 1:
+        return matrix_access(tile, element_bits, int(matrix[2]), matrix[1] == "st", bool(matrix[3]))
+    if words[0] not in _OPS or len(words) != 4 or not words[1].isdecimal() or len(words[1]) > 4:
+        raise InputError(f"cannot read the access '{text[:60]}'", expected=EXPECTED)
+    thr, val = parse_layout(words[2]), parse_layout(words[3])
+    index = _elements(tile, thr, val)
+    return vectors(tile, element_bits, f"{words[0]} {words[1]} b", words[0], int(words[1]), index)
+
+
+def _elements(tile: Layout, thr: Layout, val: Layout) -> IntArray:
+    """The tile's elements by (value, thread), the tiled copy repeated over the whole tile."""
+    tiled = make_tiled_copy_tv(CpAsync(read_dtype("i8"), 32), thr, val)
+    extents = [image(mode).size for mode in tile.modes]
+    block = [image(mode).size for mode in tiled.tiler]
+    if len(block) != len(extents) or any(e % b for e, b in zip(extents, block, strict=True)):
+        raise InputError(f"the tiled copy covers {block}, which does not divide the tile's {extents}")
+    threads, values = (image(mode).size for mode in tiled.layout_tv.modes)
+    one = image(tiled.layout_tv).reshape(values, threads)
+    index = np.zeros((1, values, threads), np.int64)
+    scale = 1
+    for extent, size in zip(extents, block, strict=True):
+        steps = np.arange(0, extent, size)
+        index = (index[None] + ((one % size)[None, None] + steps[:, None, None, None]) * scale).reshape(
+            -1, values, threads
+        )
+        one, scale = one // size, scale * extent
+    return index.reshape(-1, threads)
+
+
+def render(rows: Sequence[TileCost], best: SwizzleResult, format_: str = "text") -> str:
+    """The table, and what would be better. Raises InputError for a format other than text and json."""
+    if format_ == "json":
+        return json.dumps(to_dict(rows, best)) + "\n"
+    if format_ != "text":
+        raise InputError(f"unknown format '{format_[:20]}'", expected="text or json")
+    table = [("access", "instructions", "wavefronts", "ideal", "ways")]
+    table += [
+        (row.name, str(row.instructions), str(row.wavefronts), str(row.ideal), str(row.ways)) for row in rows
+    ]
+    widths = [max(len(line[column]) for line in table) for column in range(5)]
+    lines = [
+        "  ".join(
+            [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
+        )
+        for line in table
+    ]
+    return "\n".join([*lines, "", _verdict(rows, best)]) + "\n"
+
+
+def _verdict(rows: Sequence[TileCost], best: SwizzleResult) -> str:
+    now = sum(row.wavefronts for row in rows)
+    if now == sum(row.ideal for row in rows):
+        return "conflict-free"
+    if best.wavefronts >= now:
+        return f"nothing better: {best.optimality}"
+    what = "the plain layout, without a swizzle,"
+    if best.swizzle is not None:
+        what = (
+            f"{best.swizzle} on the pointer (bytes), {best.swizzle_elements} in a composed layout (elements),"
+        )
+    elif best.padding:
+        what = f"a padded pitch, {best.layout},"
+    return f"{what} takes {best.wavefronts} wavefronts instead of {now}: {best.optimality}"
+
+
+def to_dict(rows: Sequence[TileCost], best: SwizzleResult) -> dict[str, Any]:
+    """The same as JSON has it."""
+    return {
+        "accesses": [
+            {
+                "access": row.name,
+                "width_bits": row.width_bits,
+                "instructions": row.instructions,
+                "wavefronts": row.wavefronts,
+                "ideal": row.ideal,
+                "ways": row.ways,
+            }
+            for row in rows
+        ],
+        "best": {
+            "layout": str(best.layout),
+            "swizzle": None if best.swizzle is None else str(best.swizzle),
+            "swizzle_elements": None if best.swizzle is None else str(best.swizzle_elements),
+            "padding_elements": best.padding,
+            "wavefronts": best.wavefronts,
+            "conflict_free": best.conflict_free,
+            "optimality": best.optimality,
+        },
+    }
