@@ -124,7 +124,23 @@ def rule(code: Annotated[str | None, Option("a rule's code, such as LC201", posi
     return 0
 
 
-_COMMANDS: dict[str, Command] = {"explain": explain, "check": check, "rule": rule}
+def banks(
+    layout: Annotated[str, Option("the tile's layout, such as '(64,64):(64,1)'", positional=True)],
+    access: Annotated[str, Option("'ldmatrix.x4; cp.async 128 (16,8):(8,1) (1,8)'")],
+    dtype: Annotated[str, Option("element type")] = "bf16",
+    swizzle: Annotated[str | None, Option("the pointer's swizzle, of bytes: 'S<3,4,3>'")] = None,
+    arch: Annotated[str, Option("sm_80, sm_90a, ...")] = "sm_90a",
+    format_: Annotated[str, Option("text or json", "--format")] = "text",
+) -> int:
+    """Count the shared-memory wavefronts of every access of one tile, and find the swizzle that fits them."""
+    from layoutcheck.reports.banks import analyse, render
+
+    rows, best = analyse(layout, access, dtype, swizzle, arch)
+    sys.stdout.write(render(rows, best, format_))
+    return 0
+
+
+_COMMANDS: dict[str, Command] = {"explain": explain, "check": check, "banks": banks, "rule": rule}
 
 
 def run(words: Sequence[str] | None = None) -> int:
