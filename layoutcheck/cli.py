@@ -113,6 +113,29 @@ def check(
     return status
 
 
+def confirm(
+    source: Annotated[str, Option("a named case, or a JSONL file of copies ('-' is stdin)", positional=True)],
+    format_: Format = "text",
+    as_json: Annotated[bool, Option("the same as --format json", "--json")] = False,
+    output: Output = None,
+    workers: Annotated[int, Option("processes that share the GPU")] = 4,
+    reproducers: Annotated[Path, Option("where a disagreement's script is written")] = Path(),
+) -> int:
+    """Compile copies with the DSL, run them on the GPU (else simulated), and compare bit for bit.
+
+    Exit status: 0 model, compiler and machine agree, 1 they do not, 2 unusable input or no DSL.
+    """
+    from layoutcheck.confirming import confirmed
+    from layoutcheck.reports.confirmation import render, render_json
+
+    if not as_json and format_ not in ("text", "json"):
+        raise InputError(f"confirm has no format '{format_[:40]}'", expected="text or json")
+    sink = _Sink("text", output)
+    found = confirmed(source, workers, reproducers)
+    sink.put((render_json if as_json or format_ == "json" else render)(found, sink.style))
+    return found.status
+
+
 def rule(code: Annotated[str | None, Option("a rule's code, such as LC201", positional=True)] = None) -> int:
     """Print a rule's page; without a code, the list of rules."""
     from layoutcheck.rules import rule as find
@@ -140,7 +163,13 @@ def banks(
     return 0
 
 
-_COMMANDS: dict[str, Command] = {"explain": explain, "check": check, "banks": banks, "rule": rule}
+_COMMANDS: dict[str, Command] = {
+    "explain": explain,
+    "check": check,
+    "confirm": confirm,
+    "banks": banks,
+    "rule": rule,
+}
 
 
 def run(words: Sequence[str] | None = None) -> int:
@@ -198,7 +227,7 @@ class _Sink:
 
         self._render = renderer(format_)
         self._path = output
-        self._style = replace(_style(sys.stdout, plain=output is not None), everything=everything)
+        self.style = replace(_style(sys.stdout, plain=output is not None), everything=everything)
         if output is not None:
             try:
                 output.write_text("", encoding="utf-8")
@@ -207,7 +236,10 @@ class _Sink:
 
     def write(self, outcomes: Sequence[Outcome]) -> None:
         """Render and write the outcomes."""
-        text = self._render(outcomes, self._style)
+        self.put(self._render(outcomes, self.style))
+
+    def put(self, text: str) -> None:
+        """Write a text."""
         if self._path is None:
             sys.stdout.write(text)
         else:

@@ -46,8 +46,10 @@ class Device:
             self.driver_version = self._call(driver.cuDriverGetVersion())
             self._call(driver.cuCtxSetCurrent(self._call(driver.cuDevicePrimaryCtxRetain(device))))
             self.buffer = int(self._call(driver.cuMemAlloc(BUFFER_BYTES)))
-        except (DeviceFault, RuntimeError, OSError) as error:
+        except DeviceFault as error:
             raise DeviceUnavailable(f"no GPU can be used: {error}") from None
+        except (RuntimeError, OSError):  # cuda-bindings looks for libcuda at the first call
+            raise DeviceUnavailable("no GPU can be used: no NVIDIA driver is installed") from None
         return self
 
     def __exit__(

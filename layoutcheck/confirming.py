@@ -1,0 +1,104 @@
+"""`layoutcheck confirm`: copies from a named case or a file, run, with progress and reproducers."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.dsl.session import DslUnavailable
+from layoutcheck.errors import InputError
+from layoutcheck.gpu.confirm import Progress, confirm
+from layoutcheck.reports import reproducer
+from layoutcheck.reports.confirmation import Confirmed
+from layoutcheck.reports.outcome import Failure
+from layoutcheck.sources.cases import case, case_names
+from layoutcheck.sources.records import read_lines, read_record
+from layoutcheck.sources.request import build
+
+Named = list[tuple[str, Copy]]
+
+
+def confirmed(source: str, workers: int = 4, folder: Path = Path()) -> Confirmed:
+    """Confirm a named case, a JSONL file, or standard input ('-'); reproducers are written to `folder`.
+
+    Raises InputError for a source that cannot be used, and where the DSL cannot be asked.
+    """
+    if not 1 <= workers <= 64:
+        raise InputError(f"{workers} workers", expected="1 to 64")
+    named, failures = read(source)
+    with _bar() as progress:
+        try:
+            found, machine = confirm(named, workers=workers, progress=progress) if named else ([], {})
+        except DslUnavailable as error:
+            raise InputError(f"nothing can be confirmed: {error}") from None
+    scripts = {
+        i: reproducer.write(folder, one.name, named[i][1]) for i, one in enumerate(found) if one.disagrees
+    }
+    return Confirmed(found, machine, failures, scripts)
+
+
+def read(source: str) -> tuple[Named, list[Failure]]:
+    """The copies, each with a name, and the lines that cannot be used."""
+    if source.strip().lower() in case_names():
+        found = case(source)
+        made = [build(**request)[0] for request in found.copies]
+        if len(made) == 1:
+            return [(found.name, made[0])], []
+        return [(f"{found.name}[{i}]", copy) for i, copy in enumerate(made)], []
+    if source == "-":
+        return _records(list(read_lines(sys.stdin.buffer)))
+    path = Path(source)
+    if path.is_dir() or path.suffix in (".py", ".ipynb"):
+        raise InputError(
+            f"'{source[:200]}' holds Python, not copies",
+            expected="a named case or a JSONL file (a test suite's kernels: pytest --layoutcheck=confirm)",
+        )
+    try:
+        with path.open("rb") as file:
+            return _records(list(read_lines(file)))
+    except (OSError, ValueError) as error:
+        if path.suffix or len(path.parts) > 1:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"cannot read '{source[:200]}': {reason}", expected="a JSONL file") from None
+        names = ", ".join(case_names())
+        raise InputError(f"no case or file '{source[:60]}'", expected=f"a file or one of {names}") from None
+
+
+def _records(lines: list[tuple[int, str]]) -> tuple[Named, list[Failure]]:
+    if not lines:
+        raise InputError(
+            "no copies to confirm", expected='JSON objects, one a line: {"src": ..., "dst": ...}'
+        )
+    read = [_record(number, line) for number, line in lines]
+    failures = [one for one in read if isinstance(one, Failure)]
+    return [one for one in read if not isinstance(one, Failure)], failures
+
+
+def _record(number: int, line: str) -> tuple[str, Copy] | Failure:
+    try:
+        record = read_record(line)
+    except InputError as error:
+        return Failure(f"line {number}", error)
+    return record.subject or f"line {number}", record.copy
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Progress | None]:
+    """A progress bar on stderr, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        tasks = {stage: shown.add_task(stage, total=None) for stage in ("compile", "run")}
+
+        def progress(stage: str, done: int, total: int) -> None:
+            shown.update(tasks[stage], completed=done, total=total)
+
+        yield progress
