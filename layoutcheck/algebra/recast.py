@@ -124,7 +124,7 @@ def _modes(a: Layout) -> list[tuple[Any, Any]]:
 
 
 def _upcast_is_exact(a: Layout, n: int) -> bool | None:
-    """Whether the modes below stride n fill whole runs of n from 0, and n divides all other strides."""
+    """Whether the modes below stride n fill whole runs of n from 0, each a whole part of n; n divides the rest."""
     if n == 1:
         return True
     known: bool | None = True
@@ -134,7 +134,7 @@ def _upcast_is_exact(a: Layout, n: int) -> bool | None:
             continue
         if type(run) is not int:
             return None
-        if d != run:
+        if d != run or n % d:
             return False
         run = mul(run, s)
     if not divides(n, run):

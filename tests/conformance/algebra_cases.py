@@ -202,7 +202,9 @@ def random_case(rng: Random, dynamic: float = 0.0) -> Case:
     if pick < 0.30:
         return by_mode("cute.composition", algebra.composition, a, random_tiler(rng, a))
     if pick < 0.42:
-        target = rng.choice((static_size(a) * rng.choice((1, 1, 2, 3)), random_shape(rng), rng.randint(1, 100)))
+        target = rng.choice(
+            (static_size(a) * rng.choice((1, 1, 2, 3)), random_shape(rng), rng.randint(1, 100))
+        )
         question = Question("cute.complement", (layout_type(a), shape_type(target)))
         return Case(question, (a, target), lambda strict: algebra.complement(a, target, strict=strict))
     if pick < 0.52:
@@ -237,7 +239,8 @@ def random_case(rng: Random, dynamic: float = 0.0) -> Case:
         return unary("cute.coalesce", algebra.coalesce, a)
     if pick < 0.81:
         profile = tuple(
-            (1,) * rng.randint(1, len(m)) if type(m.shape) is tuple and rng.random() < 0.5 else 1 for m in a.modes
+            (1,) * rng.randint(1, len(m)) if type(m.shape) is tuple and rng.random() < 0.5 else 1
+            for m in a.modes
         )
         return unary("cute.coalesce", algebra.coalesce, a, (f'!cute.coord<"{text(profile)}">', profile))
     if pick < 0.83:
