@@ -183,11 +183,11 @@ def compare(dsl, seed, count, *, wild):
 
 
 def test_partitions(dsl):
-    compare(dsl, 1, 350, wild=False)
+    compare(dsl, 1, 250, wild=False)
 
 
 def test_wild_partitions(dsl):
-    compare(dsl, 4, 60, wild=True)
+    compare(dsl, 4, 30, wild=True)
 
 
 @pytest.mark.sweep
@@ -221,7 +221,7 @@ CASES = [
     ("u", "(32,4):(4,1)", "[128:1;1:1]", "((?{div=2},64),1):((1,64),64)"),
     ("u", "(32,4):(4,1)", "[128:1]", "((64,?{div=4})):((8,1))"),
     ("u", "(3,2):(2,1)", "[6:1]", "((3,?)):((6,1))"),
-    # inadmissible compositions: the DSL refuses the first and dies of the second
+    # inadmissible compositions: the DSL dies of the first and refuses the second
     ("u", "(32,8):(24,1)", "[768:1]", "((64,12),1):((1,1000),7)"),
     ("u", "(6,4):(4,1)", "[12:1;2:1]", "((6,4),8):((24,6),1)"),
     # run-time strides: what the proof of alignment keeps

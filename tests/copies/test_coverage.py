@@ -115,7 +115,7 @@ def tilings(draw):
     return TiledCopy(UniversalCopy(BF16, draw(st.sampled_from([16, 32, 64]))), tv, tiler)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(tilings())
 def test_coverage_counted_one_by_one(t):
     shape = tuple(m.shape for m in t.tiler)
@@ -134,7 +134,7 @@ def test_coverage_counted_one_by_one(t):
     assert found.repeated == sum(len({p[0] for p in o}) < len(o) for o in inside.values())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tilings(), st.tuples(st.integers(1, 9), st.integers(1, 9)))
 def test_outside_counted_one_by_one(t, extents):
     """Rows padded so far apart that every offset tells its coordinate."""
