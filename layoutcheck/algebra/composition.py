@@ -215,7 +215,7 @@ class _Left:
             n, after = ceil_div(extent, d), ceil_div(d, extent)
             if not (n == 1 or s == 1):
                 n = minimum(n, s)
-                if type(n) is int and type(s) is int and s % n:
+                if type(n) is int and type(s) is int and (n == 0 or s % n):
                     raise self.refuse(
                         *whole, f"shape divisibility fails in mode {r} {self.of_a()}: its {n} steps of {d} "
                         f"do not divide the {s} to be made",

@@ -124,7 +124,7 @@ def _modes(a: Layout) -> list[tuple[Any, Any]]:
 
 
 def _upcast_is_exact(a: Layout, n: int) -> bool | None:
-    """Whether the modes below stride n fill whole runs of n from 0, each a whole part of n; n divides the rest."""
+    """Whether the modes below stride n fill whole runs of n, each a whole part, and n divides the others."""
     if n == 1:
         return True
     known: bool | None = True

@@ -204,7 +204,7 @@ def test_modes_by_hand() -> None:
     for bad in ((1, 5), (2, 1)):
         with pytest.raises(InputError, match="cannot group"):
             group_modes(a, *bad)
-    with pytest.raises(InputError, match="has no mode 1.2"):
+    with pytest.raises(InputError, match=r"has no mode 1\.2"):
         get(a, (1, 2))
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def test_coalesce_keeps_the_function_in_fewest_modes(a: Layout) -> None:
     assert np.array_equal(offsets(r), offsets(a))
     assert depth(r) <= 1
     modes = list(zip(leaves(r.shape), leaves(r.stride), strict=True))
-    assert all(s * d != after for (s, d), (_, after) in zip(modes, modes[1:], strict=False))
+    assert all(s * d != after for (s, d), (_, after) in pairwise(modes))
     assert coalesce(r) == r
     assert 1 not in leaves(r.shape) or r == L("1:0")
 

@@ -31,7 +31,8 @@ for number, line in enumerate(sys.stdin):
         with ir.InsertionPoint(module.body):
             block = func.FuncOp("f", (operands, [])).add_entry_block()
         with ir.InsertionPoint(block):
-            built = ir.Operation.create(op, operands=list(block.arguments), attributes=attributes, infer_type=True)
+            operands = list(block.arguments)
+            built = ir.Operation.create(op, operands=operands, attributes=attributes, infer_type=True)
         answer = ["type", QUOTED.search(str(built.results[0].type))[1]]
     except Exception as error:
         answer = ["error", str(error)]

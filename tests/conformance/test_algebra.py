@@ -1,0 +1,207 @@
+"""The algebra beside the real compiler's: every answer equal, or the DSL's proved wrong index by index."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutcheck import algebra
+from layoutcheck.algebra import Layout
+from layoutcheck.algebra.layout import text
+from layoutcheck.errors import InputError
+from tests.algebra.reference import (
+    count,
+    is_complement,
+    is_composition,
+    is_left_inverse,
+    leaves,
+    offset,
+    offsets,
+)
+from tests.algebra.test_differences import ROWS, Row
+from tests.conformance.algebra_cases import Case, layout_type, random_case, shape_type
+from tests.conformance.dsl_algebra import Aborts, Question, Refuses, answers
+
+pytest.importorskip("cutlass", reason="the DSL is not installed: pip install nvidia-cutlass-dsl")
+
+# Refusals that a proof stands behind; anything else would be a bug.
+REASONS = ("inadmissible composition", "no complement", "no left inverse", "does not tile")
+
+
+def ours(case: Case, strict: bool) -> str | InputError:
+    try:
+        answer = case.ask(strict)
+    except InputError as error:
+        return error
+    return str(answer) if hasattr(answer, "shape") else text(answer)
+
+
+def read(answer: str | Refuses | Aborts) -> str | None:
+    """The DSL's answer, None where it gives none (`x:x` is how it prints an invalid layout)."""
+    return answer if isinstance(answer, str) and "x" not in answer else None
+
+
+def static(*operands: Any) -> bool:
+    return all("?" not in str(a) for a in operands)
+
+
+def walk(parts: list[Any]) -> Any:
+    """The sums of one value of each part, the first part fastest."""
+    total = np.zeros(1, dtype=np.int64)
+    for part in parts:
+        total = (np.asarray(part)[:, None] + total[None, :]).reshape(-1)
+    return total
+
+
+def disproved(case: Case, answer: str) -> bool:
+    """Whether the DSL's answer breaks the law of the operation, found by evaluating both sides."""
+    extents = leaves(algebra.parse_tree(answer.partition(":")[0]))
+    if min(extents) < 1:
+        return True  # not a layout
+    result = algebra.parse_layout(answer)
+    a = case.operands[0]
+    b = case.operands[1] if len(case.operands) > 1 else None
+    if case.op == "composition" and isinstance(b, Layout):
+        return not is_composition(result, a, b)
+    if case.op == "composition":
+        expected = walk([offset(m, offsets(t)) for m, t in zip(a.modes, b, strict=False)])
+        return not np.array_equal(offsets(result), expected)
+    if case.op == "complement":
+        return not is_complement(result, a, algebra.size(b))  # type: ignore[arg-type]
+    if case.op == "left_inverse":
+        moving = algebra.filter_zeros(a)  # one that overlaps itself has none, whatever the DSL finds
+        return len(np.unique(offsets(moving))) < count(moving) or not is_left_inverse(result, a)
+    if case.op.endswith("divide"):
+        pairs = [(a, b)] if isinstance(b, Layout) else list(zip(a.modes, b, strict=False))
+        return any(not division_holds(m, t if isinstance(t, Layout) else Layout(t)) for m, t in pairs)
+    if case.op == "tile_to_shape":
+        if [algebra.size(m) for m in result.modes] != list(b):
+            return True
+        a = algebra.append(a, up_to_rank=len(b))
+        order = case.operands[2]
+        copies = tuple(-(-n // count(m)) for n, m in zip(b, a.modes, strict=True))
+        b = algebra.make_ordered_layout(copies, order)
+    assert case.op == "tile_to_shape" or case.op.endswith("product")
+    return not product_holds(a, b)
+
+
+def division_holds(a: Layout, tiler: Layout) -> bool:
+    """A o (T, T*), T* being the DSL's, and T* being a complement."""
+    try:
+        target = algebra.coalesce(a).shape
+        rest = algebra.complement(tiler, target, strict=False)
+        both = algebra.make_layout(tiler, rest)
+        result = algebra.composition(a, both, strict=False)
+    except InputError:
+        return False
+    return is_complement(rest, tiler, count(a)) and is_composition(result, a, both)
+
+
+def product_holds(block: Layout, tiler: Layout) -> bool:
+    """(A, A* o B), A* being the DSL's, and A* being a complement."""
+    room = count(block) * algebra.cosize(tiler)  # type: ignore[operator]
+    try:
+        rest = algebra.complement(block, room, strict=False)
+        moved = algebra.composition(rest, tiler, strict=False)
+    except InputError:
+        return False
+    return is_complement(rest, block, room) and is_composition(moved, rest, tiler)
+
+
+def compare(cases: list[Case]) -> Counter[str]:
+    """Every case beside the DSL; what may happen is counted, all else fails."""
+    tally: Counter[str] = Counter()
+    for case, answer in zip(cases, answers([c.question for c in cases]), strict=True):
+        dsl = read(answer)
+        mine, theirs = ours(case, strict=True), ours(case, strict=False)
+        if isinstance(mine, InputError):
+            fits = any(reason in mine.message for reason in REASONS)
+            fits = fits or case.op in ("right_inverse", "crd2idx", "slice", "recast_layout", "coalesce")
+            assert fits, f"{case}: {mine.message}"
+        if dsl is None:
+            tally["neither" if isinstance(mine, InputError) else f"ours alone: {case.op}"] += 1
+        elif isinstance(mine, str):
+            assert mine == dsl, f"{case}: ours {mine}, the DSL's {dsl}"
+            tally["equal"] += 1
+        elif static(*case.operands):
+            assert disproved(case, dsl), f"{case}: refused ({mine.message}), but the DSL's {dsl} is right"
+            tally["the DSL's disproved"] += 1
+        else:
+            tally["refused, with run-time values"] += 1
+        if dsl is not None and isinstance(theirs, str):
+            assert theirs == dsl, f"{case}, strict=False: ours {theirs}, the DSL's {dsl}"
+    return tally
+
+
+def sample(seed: int, number: int, dynamic: float) -> list[Case]:
+    rng = Random(seed)
+    return [random_case(rng, dynamic) for _ in range(number)]
+
+
+@pytest.mark.parametrize(("seed", "dynamic"), [(1, 0.0), (2, 0.2)])
+def test_a_thousand_random_questions(seed: int, dynamic: float) -> None:
+    tally = compare(sample(seed, 1000, dynamic))
+    assert tally["equal"] > 600
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_sweep_static(seed: int) -> None:
+    tally = compare(sample(seed, 5000, 0.0))
+    print(seed, dict(tally))
+    assert tally["equal"] > 4000
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(200, 203))
+def test_sweep_with_run_time_values(seed: int) -> None:
+    tally = compare(sample(seed, 5000, 0.2))
+    print(seed, dict(tally))
+    assert tally["equal"] > 3000
+
+
+def question(row: Row) -> Question:
+    types = [layout_type(row.left)]
+    if row.right is not None:
+        types.append(layout_type(row.right) if isinstance(row.right, Layout) else shape_type(row.right))
+    if row.operation == "tile_to_shape":
+        types.append(f'!cute.int_tuple<"{text(tuple(range(len(row.right))))}">')
+    return Question(f"cute.{row.operation}", tuple(types))
+
+
+def test_the_recorded_differences_are_the_dsls_answers() -> None:
+    for row, answer in zip(ROWS, answers([question(r) for r in ROWS]), strict=True):
+        assert (read(answer) or "") == row.dsl, f"{row.operation} {row.left} {row.right}: {answer}"
+        if row.operation in ("composition", "logical_divide", "left_inverse", "tile_to_shape") and row.dsl:
+            assert row.ask(strict=False) == row.dsl
+
+
+def test_a_product_that_ends_the_dsls_process() -> None:
+    block, tiler = algebra.parse_layout("(4,2):(1,1)"), algebra.parse_layout("12:1")
+    asked = Question("cute.logical_product", (layout_type(block), layout_type(tiler)))
+    fine = Question("cute.coalesce", (layout_type(block),))
+    assert answers([asked, fine]) == [Aborts(8), "(4,2):(1,1)"]  # SIGFPE; the next question is answered
+    with pytest.raises(InputError, match="no complement"):
+        algebra.logical_product(block, tiler)
+
+
+def test_identity_layouts_print_as_the_dsls() -> None:
+    shapes: list[Any] = [4, (4,), (4, 8), (2, (3, 4), 5), ((2, (3, 4)), 5), (4, (2, (3, 5), 6))]
+    questions = [Question("cute.make_identity_layout", (shape_type(s),)) for s in shapes]
+    assert answers(questions) == [str(algebra.make_identity_layout(s)) for s in shapes]
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_max_alignment_is_the_dsls(seed: int) -> None:
+    from cutlass._mlir import ir
+
+    rng = Random(seed)
+    with ir.Context():
+        for case in (random_case(rng, 0.1) for _ in range(400)):
+            a = case.operands[0]
+            if isinstance(a, Layout) and a.is_static and min(leaves(a.stride)) >= 0:
+                assert algebra.max_alignment(a) == ir.Type.parse(layout_type(a)).max_alignment, str(a)
