@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.gpu.counters import CONFLICTS_LD
+from layoutcheck.reports.banks import analyse
 
 TEXT = """# Banks and sectors: the model against the hardware
 
@@ -86,6 +87,22 @@ at 8192 x 8192 x 4096 it takes {us}. The counters exceed the prediction by {exce
 no layout explains these (most likely loads that meet cp.async's fills in the same cycle), and they are the
 bound of what a non-zero conflict counter means on a conflict-free layout (NVIDIA/cutlass#2810).
 
+## Questions from the issue trackers
+
+Each answered by one `layoutcheck banks` command (the numbers below are its output when this page was made).
+
+{questions}
+
+- NVIDIA/cutlass#2810, non-zero counters in the swizzled demo: fp16 is conflict-free in every shared access
+  (the counters above read 0); what is left in fp8 is the shift.
+- NVIDIA/cutlass#3172, `ldmatrix.trans` under `Swizzle<3,3,4>`: the swizzle is right. Conflicts that a
+  profiler still shows belong to another access of the same tile: list that one, too.
+- forum 361833, softmax registers into an SW128 tile, one row a lane: 16-byte stores are conflict-free,
+  narrower ones are not (the swizzle spreads eight chunks of 16 bytes, no more). Pack 16 values first.
+- forum 306460, `cp.async` under a branch: lanes that are off touch no sectors, and the others' count is what
+  `global_sectors` says with None for the lanes that are off. A predicate instead of the branch becomes
+  src-size 0 and keeps it one instruction for the whole warp.
+
 ## How it was measured
 
 ```console
@@ -95,6 +112,27 @@ $ python -m benchmarks.banks.tensorop_gemm tensorop_gemm.py OUT
 $ python -m benchmarks.banks.page
 ```
 """
+
+
+QUESTIONS = (  # tile, element type, swizzle, accesses
+    ("(128,8):(1,128)", "f16", None, "ldmatrix.x1.trans"),
+    ("S<3,3,4> o 0 o (128,8):(1,128)", "f16", None, "ldmatrix.x1.trans"),
+    *(
+        ("(64,128):(128,1)", "f8E4M3FN", "S<3,4,3>", f"st {8 * width} (64,1):(1,64) (1,{width})")
+        for width in (16, 8, 4)
+    ),
+    ("(128,64):(64,1)", "f8E4M3FN", "S<2,4,4>", "ldmatrix.x4"),
+)
+
+
+def questions() -> str:
+    """What `layoutcheck banks` says of each."""
+    rows = []
+    for layout, dtype, swizzle, access in QUESTIONS:
+        row = analyse(layout, access, dtype, swizzle)[0][0]
+        tile = f"{swizzle} on the pointer, {layout}" if swizzle else layout
+        rows.append([f"{dtype} `{tile}`", f"`{access}`", row.wavefronts, row.ideal, row.ways])
+    return table("tile | access | wavefronts | ideal | ways", rows)
 
 
 def table(header: str, rows: list[list[Any]]) -> str:
@@ -166,6 +204,7 @@ def page(root: Path) -> str:
             "instruction | pattern | wavefronts | cycles",
             [[f"`{c['op']}`", c["pattern"], c["predicted"][0], f"{c['eight_warps']:.2f}"] for c in steady],
         ),
+        questions=questions(),
         trip=round(first["one_warp"]),
         gemm=table("run | counter | predicted | measured", gemm_rows),
         excess=" and ".join(excess),
