@@ -2,8 +2,8 @@
 
     python -m kernels.numerics.confirm --out DIR [--seed 1] [--only reports,decode]
 
-Parts: instructions, gemms, probes, report000, report001, torch, decode. DIR/numerics.json has a key for each,
-beside date, device, driver, versions and command; DIR/recorded.json the answers that the tests keep.
+Parts: record, probes, report000, report001, torch_paths, decode, gemms, instructions. DIR/numerics.json has a
+key for each, beside date, device, driver, versions and command; DIR/recorded.json the answers tests keep.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -406,7 +405,7 @@ def main() -> None:
         "probes": probe_answers,
         "report000": lambda: report_000(out),
         "report001": lambda: report_001(seed),
-        "torch": lambda: torch_paths(seed, out),
+        "torch_paths": lambda: torch_paths(seed, out),
         "decode": decode_times,
         "gemms": lambda: instructions.measure_gemms(seed),
         "instructions": lambda: instructions.measure_vectors(seed, {}),
@@ -415,7 +414,7 @@ def main() -> None:
     result: dict[str, object] = {
         "date": time.strftime("%Y-%m-%d"),
         **machine(),
-        "command": " ".join(["python -m kernels.numerics.confirm", *sys.argv[1:]]),
+        "command": f"python -m kernels.numerics.confirm --out DIR --seed {seed}",
         "seed": seed,
     }
     for name in wanted:

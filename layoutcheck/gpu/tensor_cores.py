@@ -77,7 +77,7 @@ def machine() -> dict[str, str]:
     return {
         "device": name,
         "driver": driver,
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "cuda": str(torch.version.cuda),
         "nvidia-cutlass-dsl": cutlass.__version__,
         "numpy": np.__version__,

@@ -1,0 +1,56 @@
+"""The evidence files say what the documentation says, and the documentation's examples run."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from pathlib import Path
+
+from kernels.numerics.tables import DOCS, EVIDENCE, page
+from layoutcheck.numerics.names import instruction
+
+MEASURED, PUBLISHED = (json.loads((DOCS / "evidence" / name).read_text()) for name in EVIDENCE)
+
+
+def test_the_page_shows_the_evidence() -> None:
+    text = (DOCS / "numerics.md").read_text()
+    assert page(text) == text
+
+
+def test_every_vector_and_output_was_bit_equal() -> None:
+    assert len(MEASURED["instructions"]) >= 18
+    for row in MEASURED["instructions"].values():
+        assert sum(n for _, n in row.values()) >= 20000
+        assert all(ok == n for ok, n in row.values())
+    assert all(row["equal"] == row["outputs"] for row in MEASURED["gemms"])
+    assert PUBLISHED["equal"] == PUBLISHED["vectors"] == 240000
+
+
+def test_the_instructions_are_those_the_names_say() -> None:
+    assert all(instruction(name).name == name for name in MEASURED["instructions"])
+
+
+def test_predictions_were_right_on_the_device() -> None:
+    assert all(row["differ"] == [] for row in MEASURED["probes"].values())
+    for pair, row in MEASURED["report000"].items():
+        if "/" in pair:
+            assert row["predicted"] == row["measured"]
+            assert row["predicted_bits_differ"] == row["measured_bits_differ"]
+    for label in ("report", "larger"):
+        for row in MEASURED["report001"][label]["problems"]:
+            for kind in ("grouped", "split 2", "torch"):
+                assert row[kind]["equal_to_model"][0] == row[kind]["equal_to_model"][1]
+                assert row[kind]["least_bound_over_error"] >= 1
+    for row in MEASURED["torch_paths"].values():
+        assert max(row["equal"].values()) == row["outputs"]
+
+
+def test_the_record_names_its_machine() -> None:
+    for key in ("date", "device", "driver", "cuda", "nvidia-cutlass-dsl", "command", "seed"):
+        assert MEASURED[key] not in ("", None)
+
+
+def test_the_pages_examples_run() -> None:
+    results = doctest.testfile(str(Path(DOCS / "numerics.md").resolve()), module_relative=False)
+    assert results.attempted >= 4
+    assert results.failed == 0
