@@ -4,7 +4,7 @@
 (`max_common_layout`), cut down to a divisor of
 
     gcd(src.layout.max_alignment, dst.layout.max_alignment, common elements) * element bits
-    src and dst pointer alignment, weakened by the pointer's swizzle (registers bear any)
+    src and dst pointer alignment, weakened by the pointer's swizzle (registers: by their swizzle alone)
     256 bits
 
 It then divides both views by the common layout and by the width, and copies with a universal atom, or with
@@ -67,9 +67,16 @@ def autovec_width(src: Memref, dst: Memref) -> int:
     common = product(max_common_layout(src.layout, dst.layout).shape)
     assert isinstance(common, int)
     run = math.gcd(max_alignment(src.layout), max_alignment(dst.layout), common)
-    pointers = [view.access_align_bytes * 8 for view in (src, dst) if view.space != "rmem"]
+    pointers = (_pointer_bits(src), _pointer_bits(dst))
     width_bits = math.gcd(run * stored(src.dtype).bits, *pointers, MAX_WIDTH_BITS)
     return width_bits if common > 1 and width_bits % 8 == 0 else 0
+
+
+def _pointer_bits(view: Memref) -> int:
+    """What a pointer bears. Registers bear any width, as the compiler places them, but for their swizzle."""
+    if view.space != "rmem":
+        return view.access_align_bytes * 8
+    return MAX_WIDTH_BITS if view.swizzle is None or not view.swizzle.bits else view.swizzle.granule * 8
 
 
 def _vectorised(copy: Copy, element: DType, width_bits: int) -> Copy:
