@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutcheck.algebra.inttuple import is_static
 from layoutcheck.check import Fix, Report, check
+from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import (
     convert,
@@ -55,6 +57,8 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
     """The fixes for a report that needs one, best first; else, or where none works, none and the reason."""
     if report.verdict not in ("rejected", "wrong"):
         return (), None
+    if not _has_static_shapes(report.copy):
+        return (), "a shape is known only at run time: copy tiles of static shape, predicated at the edges"
     facts = Facts(report.copy)
     best: dict[str, tuple[tuple[int, ...], Fix]] = {}
     tried = 0
@@ -69,6 +73,14 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
                 best[draft.strategy] = (cost, fix)
     fixes = tuple(fix for _, fix in sorted(best.values(), key=lambda pair: pair[0]))
     return fixes[:MOST], None if fixes else _obstacle(report, tried)
+
+
+def _has_static_shapes(copy: Copy) -> bool:
+    """Whether every extent is known, as cute.copy demands and every strategy takes for granted."""
+    shapes = [memref.layout.shape for memref in (copy.src, copy.dst)]
+    if copy.tiling is not None:
+        shapes += [copy.tiling.src.layout.shape, copy.tiling.dst.layout.shape]
+    return all(map(is_static, shapes))
 
 
 def _drafts(strategy: Any, facts: Facts) -> list[Draft]:

@@ -45,7 +45,7 @@ def compact_like(layout: Layout, shape: object = None) -> Layout | None:
     """
     shape = layout.shape if shape is None else shape
     extents, strides = inttuple.flatten(shape), inttuple.flatten(layout.stride)
-    if any(isinstance(extent, Dynamic) for extent in extents):
+    if any(isinstance(extent, Dynamic) for extent in extents) or len(extents) != len(strides):
         return None
     real = [i for i, extent in enumerate(extents) if extent != 1]
     # A run-time stride is that of a slower mode wherever one static stride 1 exists: the pitch.
@@ -68,7 +68,7 @@ def thread_value(tile: Layout, fast: int, vector: int, threads: int) -> tuple[La
     """
     sizes = [inttuple.product(mode.shape) for mode in tile.modes]
     extents = [size for size in sizes if not isinstance(size, Dynamic)]
-    if len(extents) != len(sizes) or extents[fast] % vector:
+    if len(extents) != len(sizes) or vector < 1 or extents[fast] % vector:
         return None
     shape, stride = [1] * len(extents), [0] * len(extents)
     left, step = threads, 1

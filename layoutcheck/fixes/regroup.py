@@ -28,6 +28,8 @@ def propose(facts: Facts) -> Iterator[Draft]:
         vector = 8
     else:
         return
+    if vector < 1:  # an element wider than the atom
+        return
     for title, rebuild in (
         (
             f"mode 0 becomes one atom's {vector} element{'s' if vector > 1 else ''} and what is left",

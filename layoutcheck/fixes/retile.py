@@ -27,6 +27,8 @@ def propose(facts: Facts) -> Iterator[Draft]:
     row = 128 // smem.dtype.bits
     fixed_smem = smem.with_layout(_first(smem.layout, row), max(16, smem.proved_align_bytes))
     values = atom.num_matrices * _REGISTER_BITS // registers.dtype.bits
+    if row < 1 or values < 1:  # elements wider than a row, or than all registers of the atom
+        return
     yield Draft(
         STRATEGY,
         f"{values} values a thread for x{atom.num_matrices}, rows of {row}",
