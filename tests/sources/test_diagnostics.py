@@ -246,7 +246,7 @@ def test_an_error_is_found_in_a_long_log() -> None:
     "unit", ["'cute.copy' op ", '"cute.copy"(%', "(", '"', "<", "cute.copy(%a) : (", "\x1b["]
 )
 def test_hostile_repetition_stays_fast(unit: str) -> None:
-    text = unit * (2_000_000 // len(unit))
+    text = unit * (500_000 // len(unit))
     start = time.process_time()
     with contextlib.suppress(InputError):
         read_diagnostics(text)
