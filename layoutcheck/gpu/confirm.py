@@ -127,6 +127,15 @@ class Prepared:
     note: str = ""
 
 
+def no_gpu() -> str:
+    """Why no GPU can be used here; empty where one can."""
+    try:
+        with Process():
+            return ""
+    except DeviceUnavailable as error:
+        return str(error)
+
+
 def prepare(
     named: Sequence[tuple[str, Copy]],
     arch: str = "sm_90a",

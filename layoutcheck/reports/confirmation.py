@@ -91,7 +91,7 @@ def _table(run: Confirmed, style: Style) -> list[str]:
 
 
 def _row(one: Confirmation, style: Style) -> str:
-    name = one.name if len(one.name) < _NAME else one.name[: _NAME - 4] + "..."
+    name = one.name if len(one.name) < _NAME else "..." + one.name[4 - _NAME :]
     code = f" {one.codes[0]}" if one.codes else ""
     verdict = f"{one.verdict}{code}"
     compiler = said_by_compiler(one)
