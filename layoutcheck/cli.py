@@ -19,6 +19,8 @@ from layoutcheck.arguments import Command, Option
 from layoutcheck.errors import InputError
 
 if TYPE_CHECKING:
+    import typer
+
     from layoutcheck.reports.outcome import Outcome
     from layoutcheck.reports.style import Style
 
@@ -203,7 +205,7 @@ def _dispatch(words: list[str]) -> int:
     import typer
 
     try:
-        status = arguments.app(_COMMANDS, _HELP)(words, prog_name="layoutcheck", standalone_mode=False)
+        status = _app()(words, prog_name="layoutcheck", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
@@ -212,6 +214,17 @@ def _dispatch(words: list[str]) -> int:
             raise
         raise InputError(f"{describe()} (see 'layoutcheck --help')") from None
     return status if isinstance(status, int) else 0
+
+
+def _app() -> typer.Typer:
+    """The commands above, and those of numerics, which are typer's own."""
+    from layoutcheck.numerics.cli import app as numerics
+    from layoutcheck.numerics.cli import resources
+
+    made = arguments.app(_COMMANDS, _HELP)
+    made.add_typer(numerics, name="numerics")
+    made.command("resources")(resources)
+    return made
 
 
 def main() -> None:

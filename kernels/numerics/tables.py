@@ -146,10 +146,10 @@ def _decode(evidence: dict[str, Any]) -> list[str]:
         f"Scalar over tensor: {found['time ratio, scalar / tensor']:.2f} times (the issue: 1.25, on an "
         f"A100); torch's attention: {found['torch sdpa']['ms']:.3f} ms.",
         f"Tensor against scalar: rms {rounded['rms']:.3g} (rounding P alone predicts "
-        f"{predicted['rms']:.3g}), mean relative {rounded['mean_relative']:.3g}, {rounded['bits_differ']:,} of "
-        f"{rounded['outputs']:,} outputs differ; with P in two f16 numbers {kept['bits_differ']:,} "
-        f"(rms {kept['rms']:.3g}): the rounding of P is the difference. f16 output rounding alone makes an "
-        f"rms error of {found['f16 output rounding alone, rms']:.3g}.",
+        f"{predicted['rms']:.3g}), mean relative {rounded['mean_relative']:.3g}, "
+        f"{rounded['bits_differ']:,} of {rounded['outputs']:,} outputs differ; with P in two f16 numbers "
+        f"{kept['bits_differ']:,} (rms {kept['rms']:.3g}): the rounding of P is the difference. "
+        f"f16 output rounding alone makes an rms error of {found['f16 output rounding alone, rms']:.3g}.",
     ]
     return lines
 

@@ -33,7 +33,7 @@ def texts(name):
     op = operation(i.kind, i.n, i.k, a, b, i.accumulator.name)
     return op, [repr(op), str(op)]
 
-chosen = [NAMES[i] for i in range(0, len(NAMES), 4)]
+chosen = [NAMES[i] for i in range(0, len(NAMES), 9)]
 found = {"names": {}, "registers": {}}
 for name in NAMES:
     found["names"][name] = texts(name)[1]
