@@ -69,7 +69,7 @@ def _report(report: Report, style: Style) -> list[str]:
     reason = _GOOD.get(report.verdict, report.compiler.message or "see below")
     lines = _headline(report.verdict, main, reason, style)
     if report.subject:
-        lines.append(style(f"  --> {report.subject}", "blue"))
+        lines += [style(line, "blue") for line in style.wrap(report.subject, "      ", "  --> ")]
     lines += ["", *_copy(report.copy, main, style)]
     if main:
         lines += ["", *style.wrap(main.message, "  "), *_evidence(main, style)]
@@ -104,7 +104,7 @@ def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
     tiling = copy.tiling
     if tiling is not None:
         threads = "" if tiling.block_threads is None else f", {tiling.block_threads} threads launched"
-        lines = [f"  {style(name, 'bold')}, {copy.arch}{threads}; whole tiles:"]
+        lines = [f"  {style(name, 'bold')}, {copy.arch}{threads}", "  whole tiles:"]
         lines += _operand("src", tiling.src, None, style) + _operand("dst", tiling.dst, None, style)
         lines += style.wrap(
             f"TV {tiling.tiled.layout_tv} over {_tiler(tiling.tiled.tiler)}", "         ", "    "
