@@ -15,11 +15,12 @@ class Lowered:
     """The PTX of a kernel that performs one copy, or the compiler's `error` (both, where ptxas refuses it).
 
     The entry's parameters are the operands in the order src, dst, pred. Each is a struct of 32- and 64-bit
-    fields, naturally aligned: the base address, then the layout's dynamic leaves left to right (`?` 32 bits,
-    `?{i64}` 64 bits). A base is 32 bits wide for smem and dsmem (`ld.param.b32`, a shared-window address)
-    and 64 bits otherwise. Addresses are those before the pointer's swizzle. `rmem` operands arrive as
-    memory too, so their accesses stand in the PTX as `ld`/`st` through their parameter instead of
-    disappearing in registers (LLVM takes a parameter's generic pointer for global: `ld.global`).
+    fields, naturally aligned: the base address, then (a struct of their own, aligned to its widest field)
+    the layout's dynamic leaves left to right (`?` 32 bits, `?{i64}` 64 bits). A base is 32 bits wide for
+    smem and dsmem (`ld.param.b32`, a shared-window address) and 64 bits otherwise. Addresses are those
+    before the pointer's swizzle. `rmem` operands arrive as memory too, so their accesses stand in the PTX
+    as `ld`/`st` through their parameter instead of disappearing in registers (LLVM takes a parameter's
+    generic pointer for global: `ld.global`).
     """
 
     ptx: str | None
