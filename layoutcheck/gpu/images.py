@@ -80,7 +80,7 @@ class Arena:
         return chunk, local - chunk * self.pitch
 
 
-def arena(space: str, base: int, lanes: bool, touched: list[IntArray], unit_bits: int) -> Arena:
+def arena(space: str, base: int, lanes: bool, touched: list[IntArray], unit_bits: int, threads: int) -> Arena:
     """The arena that holds every touched model address (in units) and a guard zone around.
 
     `lanes` says that the lanes' rows lie `LANE_BYTES` apart. Raises NotRunnable for operands too large.
@@ -91,7 +91,7 @@ def arena(space: str, base: int, lanes: bool, touched: list[IntArray], unit_bits
     addresses = np.unique(np.concatenate([t.reshape(-1) for t in touched])) // per_byte
     addresses = addresses[addresses >= 0]
     chunk, local = probe._split(addresses)
-    near = np.abs(local) < FAR_BYTES
+    near = (np.abs(local) < FAR_BYTES) & (chunk < threads)  # an address run astray is no thread's
     chunk, local = chunk[near], local[near]
     low = int(local.min(initial=0)) - GUARD_BYTES
     high = int(local.max(initial=0)) + 1 + GUARD_BYTES

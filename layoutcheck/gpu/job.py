@@ -38,6 +38,7 @@ SHARED_BASE = 1 << 14
 SHARED_MOST_BYTES = 227 * 1024 - SHARED_START
 IMAGE_MOST_BYTES = 1 << 26
 _KEEP = SHARED_BASE - 1
+UNMEETABLE = ("unmatched", "overlap", "outside_pred")  # kinds of difference (copies/difference.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class Job:
     """`threads` threads run the kernel; `parameters[t]` are those of thread t, one an operand.
 
     `predicted` and `asked` give the contents of every unit of the destination after the copy: a unit of the
-    source's image, or POISON, ZERO, ANY. `fault` is the fault that the model expects, or empty; `predicate`
+    source's image, or POISON, ZERO, ANY. `unmeetable` counts what no machine can do: elements without a partner, units
+    of which two contents are asked, predicate entries that do not exist. `fault` is the fault that the model expects, or empty; `predicate`
     the image of the predicate.
     """
 
@@ -71,6 +73,7 @@ class Job:
     parameters: tuple[tuple[Parameter, ...], ...]
     predicted: IntArray
     asked: IntArray
+    unmeetable: int
     fault: str
     predicate: bytes
 
@@ -107,13 +110,16 @@ def plan(copy: Copy) -> Job:
     sides = []
     for side, memref, base in (("src", witness.src, src_base), ("dst", witness.dst, dst_base)):
         touched = [getattr(done, side), getattr(asked, side)]
-        found = arena(memref.space, base, lanes and memref.space == "smem", touched, done.unit_bits)
+        found = arena(
+            memref.space, base, lanes and memref.space == "smem", touched, done.unit_bits, done.src.shape[1]
+        )
         if found.space == "smem" and found.size_bytes > SHARED_MOST_BYTES:
             raise NotRunnable(f"{memref.layout} needs {found.size_bytes} B of shared memory")
         if found.size_bytes > IMAGE_MOST_BYTES:
             raise NotRunnable(f"{memref.layout} needs an image of {found.size_bytes} B")
         sides.append(found)
     src, dst = sides
+    _refuse_odd_registers(copy, done, src_base, dst_base)
     truth, predicate = _predicate(copy, witness, done, asked)
     threads = done.src.shape[1]
     block = copy.tiling.block_threads if copy.tiling and copy.tiling.block_threads else None
@@ -130,9 +136,20 @@ def plan(copy: Copy) -> Job:
         tuple(_parameters(copy, witness, src, dst, t, threads) for t in range(threads)),
         _after_execution(done, src, dst, truth),
         _after_intent(asked, src, dst, truth, done.zero_fills),
+        sum(facts.effect[kind] for kind in UNMEETABLE) if facts.effect else 0,
         fault,
         predicate,
     )
+
+
+def _refuse_odd_registers(copy: Copy, done: Execution, src_base: int, dst_base: int) -> None:
+    """Registers have no alignment, but in the harness they are memory: pieces that would fault there are not run."""
+    accesses = done.src_accesses or done.dst_accesses
+    matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
+    width = 4 if matrix else max((access.width_bytes for access in accesses), default=1)
+    for memref, moves, base in ((copy.src, done.src, src_base), (copy.dst, done.dst, dst_base)):
+        if memref.space == "rmem" and ((moves[:, :, 0] * done.unit_bits // 8 - base) % width).any():
+            raise NotRunnable("registers at odd places are memory in the harness, and would fault there")
 
 
 def _predicate(copy: Copy, witness: Copy, done: Execution, asked: Intent) -> tuple[dict[int, bool], bytes]:
@@ -164,9 +181,13 @@ def _allowed(pred: IntArray | None, truth: dict[int, bool], count: int, never: b
 
 
 def _fault(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> str:
-    """The fault that the model expects: "misaligned", "unmapped" or none."""
+    """The fault that the model expects: "misaligned", "unmapped" or none.
+
+    A `cp.async` whose predicate is false still writes (zeros), and its addresses still have to be aligned
+    (measured on an H200).
+    """
     count = done.src.shape[0]
-    allowed = _allowed(done.pred, truth, count, done.never)
+    allowed = _allowed(done.pred, truth, count, done.never) | done.zero_fills
     for accesses, place in ((done.src_accesses, src), (done.dst_accesses, dst)):
         for access in accesses:
             per = max(1, count // max(1, access.addresses.shape[0]))
@@ -179,7 +200,11 @@ def _fault(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> s
 
 
 def _after_execution(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> IntArray:
-    """The destination's contents after the instructions, in program order; ANY where threads race."""
+    """The destination's contents after the instructions, in program order; ANY where threads race.
+
+    Two `cp.async` of one thread are not ordered either (measured on an H200: the first may land last).
+    """
+    asynchronous = bool(done.src_accesses) and done.src_accesses[0].op == "cp.async"
     image = np.full(dst.units, POISON, dtype=np.int64)
     writer = np.full(dst.units, -1, dtype=np.int64)
     allowed = _allowed(done.pred, truth, done.src.shape[0], done.never)
@@ -198,7 +223,10 @@ def _after_execution(done: Execution, src: Arena, dst: Arena, truth: dict[int, b
         at, value, who = at[order], value[order], who[order]
         clash = (at[1:] == at[:-1]) & (value[1:] != value[:-1])
         raced = np.concatenate(
-            [at[1:][clash], at[(writer[at] >= 0) & (writer[at] != who) & (image[at] != value)]]
+            [
+                at[1:][clash],
+                at[(writer[at] >= 0) & (asynchronous | (writer[at] != who)) & (image[at] != value)],
+            ]
         )
         image[at], writer[at] = value, who
         image[raced] = ANY

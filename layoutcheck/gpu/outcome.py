@@ -49,7 +49,7 @@ def judge(job: Job, observed: Sequence[IntArray]) -> Outcome:
         "",
         job.fault,
         not first,
-        not _difference(job, job.asked, observed, job.asked != POISON),
+        not job.unmeetable and not _difference(job, job.asked, observed, job.asked != POISON),
         not _difference(job, job.asked, observed, job.asked == POISON),
         first,
     )

@@ -28,7 +28,7 @@ from layoutcheck.copies.execution.moves import Access, Execution
 from layoutcheck.copies.execution.plan import Plan
 from layoutcheck.copies.execution.registers import plan_fixed, plan_universal
 from layoutcheck.copies.intent import NOTHING, swizzled, thread_offsets, unit_bits
-from layoutcheck.copies.offsets import limit
+from layoutcheck.copies.offsets import CompilerFails, limit, size
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
 
@@ -43,8 +43,14 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
     compiler fails after accepting.
     """
     witness = copy if witness is None else witness
+    for memref in (copy.src, copy.dst):
+        size(memref.layout)  # extents must be known: nothing is emitted otherwise
     # A width of 0 is one element, where it is not the universal copy's "auto" (measured, DSL 4.8.1).
     atom = None if copy.atom is None else default_width(copy.atom)
+    floating = copy.pred is not None and copy.pred.dtype.kind == "float"
+    if floating and copy.op in ("copy", "copy_atom_call") and not isinstance(atom, CpAsync):
+        # Only cp.async folds it to false (measured, DSL 4.8.1).
+        raise CompilerFails("code generation fails on a floating-point predicate")
     threads = copy.tiling.block_threads if copy.tiling else None
     if isinstance(atom, (LdMatrix, StMatrix)):
         return execute_matrix(copy, witness, atom, src_base, dst_base, threads)

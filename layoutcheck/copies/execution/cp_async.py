@@ -12,15 +12,23 @@ from dataclasses import replace
 
 import numpy as np
 
+from layoutcheck.algebra.layout import text
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.plan import Plan, vectors
-from layoutcheck.copies.offsets import has_inner_rest, limit, size, v_mode
+from layoutcheck.copies.offsets import CompilerFails, has_inner_rest, limit, size, v_mode
 from layoutcheck.machine.atoms import CpAsync
 
 
 def plan_cp_async(copy: Copy, witness: Copy, atom: CpAsync) -> Plan:
     """One chunk of the atom's width for each V[1] coordinate and rest coordinate."""
     src, dst = v_mode(copy.src.layout), v_mode(copy.dst.layout)
+    if type(src.shape) is tuple and (
+        len(src.shape) > 2 or (len(src.shape) == 2 and not has_inner_rest(copy.dst.layout))
+    ):
+        raise CompilerFails(
+            f"the compiler dies lowering a cp.async whose source's V is {text(src.shape)} and whose destination's is "
+            f"{text(dst.shape)}"
+        )
     inner = np.zeros(1, dtype=np.int64)
     step = (1, 1)
     if has_inner_rest(copy.src.layout) and has_inner_rest(copy.dst.layout):

@@ -28,6 +28,7 @@ from layoutcheck.copies.offsets import (
     size,
     v_mode,
 )
+from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 
 
@@ -62,6 +63,8 @@ def vectors(
     data_bits: int | None = None,
 ) -> Plan:
     """Chunks of `bits` at V indices `starts`, at every rest coordinate, cut as `aligned_bytes` allow."""
+    if bits % 8 or bits == 0:
+        raise InputError(f"no instruction moves {bits} bits: an access takes whole bytes")
     rest = rest_pairs(witness)
     limit(starts.size * rest * max(1, bits // 8))
     src_at, dst_at = (

@@ -87,8 +87,6 @@ def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
             )
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
     run_bytes = math.gcd(*(run // 2 for run in _runs(copy)))
-    if 0 < atom.width_bits < 8:
-        raise InputError("a copy of 4 bits has no instruction: an access takes 8 bits or more")
     if atom.width_bits:
         n = atom.width_bits // 4
         return vectors(copy, witness, chunk_starts(copy, n), 4 * n, math.gcd(run_bytes, align, n // 2))
