@@ -186,8 +186,12 @@ def _pred_of_elements(copy: Copy, index: IntArray, rest: int) -> IntArray | None
 
 
 def pred_offsets(layout: Layout, index: IntArray, rest: int) -> IntArray:
-    """A predicate's offset for indices into its mode 0 at each of `rest` iterations: [rest * index]."""
-    return (_rest_offsets(layout, rest)[:, None] + offsets_at(v_mode(layout), index)).reshape(-1)
+    """A predicate's offset for indices into its mode 0 at each of `rest` iterations: [rest * index].
+
+    A predicate too small for them is read past its end.
+    """
+    iterations = offsets_at(rest_modes(layout), np.arange(rest, dtype=np.int64))
+    return (iterations[:, None] + offsets_at(v_mode(layout), index)).reshape(-1)
 
 
 def _matrix_intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) -> Intent:
@@ -265,7 +269,10 @@ def lane_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:
         rows = offsets_at((form.src if side == "src" else form.dst)[0], np.arange(32, dtype=np.int64))
         first = np.unique(rows, return_index=True, return_inverse=True)
         return (first[1][first[2]] * (_LANE * 8 // memref.dtype.bits))[None]
-    return thread_offsets(copy, side, count or (None if copy.tiling else 32)).reshape(-1, 32)
+    threads = thread_offsets(copy, side, count or (None if copy.tiling else 32)).reshape(-1)
+    if threads.size % 32:
+        raise InputError(f"{threads.size} threads are no whole warps, and this atom is a warp's")
+    return threads.reshape(-1, 32)
 
 
 def offsets_of_lanes(tv: Layout, values: IntArray) -> IntArray:
