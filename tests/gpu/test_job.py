@@ -1,0 +1,118 @@
+"""Jobs: what a plan predicts and what it asks for, worked out by hand for small copies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.errors import InputError
+from layoutcheck.gpu.images import ANY, POISON, ZERO, NotRunnable
+from layoutcheck.gpu.job import SHARED_BASE, SHARED_MOST_BYTES, Parameter, plan
+from layoutcheck.machine.atoms import UniversalCopy
+from layoutcheck.sources.request import build
+from tests.holes import HOLES, memref
+
+
+def copy(src: str, dst: str, atom: str = "cp.async", bits: int = 128, **more: object) -> Copy:
+    return build(src, dst, atom, bits=bits, dtype="bf16", **more)[0]  # type: ignore[arg-type]
+
+
+def bytes_from_base(job_image: np.ndarray, origin: int, count: int) -> list[int]:
+    return job_image[origin : origin + count].tolist()
+
+
+def test_a_right_copy_is_predicted_as_asked() -> None:
+    job = plan(copy("(8):(1)", "(8):(1)"))
+    assert (job.threads, job.fault) == (1, "")
+    assert (job.predicted == job.asked).all()
+    written = np.flatnonzero(job.predicted != POISON)
+    assert written.tolist() == list(range(job.dst.origin, job.dst.origin + 16))
+    assert bytes_from_base(job.predicted, job.dst.origin, 16) == [job.src.origin + i for i in range(16)]
+
+
+def test_a_scattered_destination_is_predicted_adjacent_and_asked_apart() -> None:
+    job = plan(copy("(8):(1)", "(8):(64)"))
+    base, source = job.dst.origin, job.src.origin
+    assert bytes_from_base(job.predicted, base, 16) == [source + i for i in range(16)]
+    for element in range(8):
+        asked = bytes_from_base(job.asked, base + 128 * element, 2)
+        assert asked == [source + 2 * element, source + 2 * element + 1]
+    assert np.count_nonzero(job.asked != POISON) == 16
+
+
+def test_misaligned_vectors_are_predicted_to_fault() -> None:
+    assert plan(HOLES["h02"][0]).fault == "misaligned"
+    assert plan(HOLES["h02"][1]).fault == ""
+
+
+def test_a_tile_starts_each_thread_at_its_own_row() -> None:
+    whole = copy("(4,8):(8,1)", "(4,8):(8,1)", thr="(4,1):(1,4)", val="(1,8)")
+    job = plan(whole)
+    assert job.threads == 4
+    assert [src.at - job.src.origin for src, _ in job.parameters] == [0, 16, 32, 48]
+    assert [dst.width for _, dst in job.parameters] == [4] * 4  # shared pointers have 32 bits
+    assert (job.predicted == job.asked).all() and np.count_nonzero(job.asked != POISON) == 64
+
+
+def test_idle_threads_are_launched_too() -> None:
+    whole = copy("(4,8):(8,1)", "(4,8):(8,1)", thr="(4,1):(1,4)", val="(1,8)", block=8)
+    assert plan(whole).threads == 8
+
+
+def test_a_predicate_leaves_every_third_untouched_or_zero() -> None:
+    more = {"atom": "universal", "bits": 16, "pred": '!cute.memref<i8, rmem, align<32>, "(1,4):(0,1)">'}
+    job = plan(copy("(1,4):(0,1)", "(1,4):(0,1)", **more))  # type: ignore[arg-type]
+    assert job.predicate == bytes([1, 0, 1, 1])
+    skipped = job.predicted[job.dst.origin + 2 : job.dst.origin + 4]
+    assert set(skipped.tolist()) <= {POISON, ZERO}
+    assert (job.predicted[job.dst.origin : job.dst.origin + 2] >= 0).all()
+
+
+def test_run_time_leaves_follow_the_pointer_in_order() -> None:
+    job = plan(copy("(8,2,2):(1,?{div=8},?{i64 div=8})", "(8,2,2):(1,8,16)"))
+    src, dst = job.parameters[0]
+    _, first, second = job.witness.src.layout.stride  # type: ignore[misc]
+    assert src.tail == int(first).to_bytes(4, "little") + b"\0" * 4 + int(second).to_bytes(8, "little")
+    assert first % 8 == second % 8 == 0
+    assert dst.tail == b""
+
+
+def test_a_parameter_is_its_pointer_and_its_tail() -> None:
+    assert Parameter("dst", 0x20, 4, b"\7").data({"dst": 0x400}) == b"\x20\4\0\0\7"
+
+
+def test_racing_writers_leave_nothing_determined() -> None:
+    job = plan(HOLES["h26"][0])
+    assert (job.predicted == ANY).any() or (job.asked == ANY).any() or (job.predicted != job.asked).any()
+
+
+def test_what_does_not_fit_is_refused_in_one_line() -> None:
+    many = SHARED_MOST_BYTES // 2
+    whole = Copy(
+        UniversalCopy(memref("bf16 gmem (1):(1)").dtype, 16),
+        memref(f"bf16 gmem align<16> (1,{many}):(0,1)"),
+        memref(f"bf16 smem align<16> (1,{many}):(0,1)"),
+    )
+    with pytest.raises(InputError) as refused:
+        plan(whole)
+    assert "\n" not in refused.value.message
+
+
+def test_two_shared_operands_are_not_run() -> None:
+    shared = build(
+        "(8):(1)", "(8):(1)", "universal", bits=128, dtype="bf16", src_space="smem", dst_space="smem"
+    )
+    with pytest.raises(NotRunnable):
+        plan(shared[0])
+
+
+@pytest.mark.parametrize("name", sorted(HOLES))
+def test_every_hole_can_be_told_from_its_twin(name: str) -> None:
+    broken, fixed, _ = HOLES[name]
+    good = plan(fixed)
+    assert good.fault == ""
+    determined = (good.predicted != ANY) & (good.asked != ANY)
+    assert (good.predicted[determined] == good.asked[determined]).all()
+    shared = plan(broken).shared
+    assert shared is None or shared.base >= SHARED_BASE

@@ -1,0 +1,210 @@
+"""The pytest plugin, run as a user runs it: suites of its own in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+import layoutcheck.pytest_plugin as plugin
+from layoutcheck.cli import run as explain_command
+from layoutcheck.dsl.observe import read
+
+ROOT = Path(__file__).parents[2]
+INSTALLED = any(one.value == "layoutcheck.pytest_plugin" for one in entry_points(group="pytest11"))
+LEGAL = '"(8):(1)", "(8):(1)", "cp.async", bits=128, dtype="bf16"'
+WRONG = '"(8):(1)", "(8):(64)", "cp.async", bits=128, dtype="bf16"'
+
+KERNEL = """
+import cutlass, cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def k(a: cute.Tensor, b: cute.Tensor):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.BFloat16, num_bits_per_copy=64)
+    cute.copy(atom, a, b)
+@cute.jit
+def host(a: cute.Tensor, b: cute.Tensor):
+    k(a, b).launch(grid=[1, 1, 1], block=[32, 1, 1])
+def view(shape, stride):
+    return make_fake_tensor(cutlass.BFloat16, shape, stride=stride, assumed_align=16)
+"""
+GOOD, BAD, REFUSED = "((8,4), (1,8))", "((7,4), (1,8))", "((8,4), (2,16))"
+
+
+def suite(folder: Path, text: str, *options: str, **environment: str) -> tuple[int, str]:
+    """Exit status and output of pytest on one test file."""
+    (folder / "test_it.py").write_text(text)
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "CUTE_DSL"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *loaded(), *options, "test_it.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**clean, "PYTHONPATH": str(ROOT), "CUTE_DSL_ARCH": "sm_90a", "COLUMNS": "200", **environment},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def loaded() -> tuple[str, ...]:
+    return () if INSTALLED else ("-p", "layoutcheck.pytest_plugin")
+
+
+def test_it_is_inert_until_used(tmp_path: Path) -> None:
+    text = """
+import sys, os
+def test_nothing_was_imported():
+    heavy = {"numpy", "cutlass", "layoutcheck.api", "layoutcheck.gpu.confirm"}
+    assert not heavy & set(sys.modules)
+    assert "CUTE_DSL_LOC_TRACEBACKS" not in os.environ
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "0,1"
+"""
+    environment = {"PYTEST_XDIST_WORKER": "gw1", "CUDA_VISIBLE_DEVICES": "0,1"}
+    options = ("-p", "no:hypothesispytest", "-p", "no:benchmark")
+    status, out = suite(tmp_path, text, *options, **environment)
+    assert status == 0, out
+
+
+def test_fixture_markers_and_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = {
+        "src": "(8):(1)",
+        "dst": "(8):(1)",
+        "atom": "cp.async",
+        "bits": 128,
+        "dtype": "bf16",
+        "id": "mine",
+    }
+    lines = [
+        good,
+        {**good, "dst": "(8):(64)", "id": "known", "expected": "wrong"},
+        {**good, "dst": "(8):(64)", "id": "unknown"},
+    ]
+    (tmp_path / "copies.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    status, out = suite(
+        tmp_path,
+        f"""
+import pytest
+def test_legal(layoutcheck):
+    assert layoutcheck.assert_legal({LEGAL}).verdict == "legal"
+def test_wrong(layoutcheck):
+    layoutcheck.assert_legal({WRONG})
+def test_expected(layoutcheck):
+    layoutcheck.assert_copy({WRONG}, expected="wrong")
+def test_unexpected(layoutcheck):
+    layoutcheck.assert_copy({LEGAL}, expected="wrong")
+@pytest.mark.layoutcheck_gpu
+def test_gpu():
+    raise AssertionError
+@pytest.mark.layoutcheck_cases("copies.jsonl")
+def test_cases(layoutcheck, layoutcheck_case):
+    layoutcheck.assert_copy(layoutcheck_case)
+""",
+        "-rA",
+        "--strict-markers",
+        CUDA_VISIBLE_DEVICES="",
+    )
+    assert status == 1, out
+    for name in ("test_legal", "test_expected", "test_cases[mine]"):
+        assert f"PASSED test_it.py::{name}" in out
+    for name in ("test_wrong", "test_unexpected"):
+        assert f"FAILED test_it.py::{name}" in out
+    assert "PASSED test_it.py::test_cases[known]" in out and "3 failed" in out
+    assert "SKIPPED [1]" in out and "no GPU can be used" in out
+
+    words = [word.strip().strip('"') for word in WRONG.split(",")[:3]]
+    explain_command(["explain", *words[:2], "--atom", words[2], "--bits", "128", "--dtype", "bf16"])
+    explained = capsys.readouterr().out.split()
+    failed = " ".join(line.removeprefix("E") for line in out.splitlines()).split()
+    assert " ".join(explained) in " ".join(failed)
+
+
+def test_a_broken_case_file_takes_one_line(tmp_path: Path) -> None:
+    (tmp_path / "broken.jsonl").write_text("\n{}\n")
+    text = """
+import pytest
+@pytest.mark.layoutcheck_cases("broken.jsonl")
+def test_cases(layoutcheck, layoutcheck_case):
+    layoutcheck.assert_copy(layoutcheck_case)
+"""
+    status, out = suite(tmp_path, text)
+    assert status == 2 and "broken.jsonl:2: no 'src'" in out and "Traceback" not in out
+
+
+def test_compiles_are_checked_and_run_under_xdist(tmp_path: Path) -> None:
+    pytest.importorskip("cutlass", reason="the tests of the suite compile kernels")
+    pytest.importorskip("xdist", reason="workers are pytest-xdist's")
+    text = f"""{KERNEL}
+def test_good():
+    cute.compile(host, view(*{GOOD}), view(*{GOOD}))
+def test_bad():
+    cute.compile(host, view(*{BAD}), view(*{BAD}))
+def test_refused():
+    cute.compile(host, view(*{REFUSED}), view(*{GOOD}))
+"""
+    status, out = suite(tmp_path, text, "--layoutcheck=confirm", "-n1", "-rA", "--tb=short")
+    assert status == 1, out
+    assert "PASSED test_it.py::test_good" in out
+    assert "FAILED test_it.py::test_bad - Failed: layoutcheck: this test compiles" in out
+    assert "FAILED test_it.py::test_refused" in out
+    line = next(i for i, text_line in enumerate(text.splitlines(), 1) if "cute.copy(" in text_line)
+    assert f"test_it.py:{line}: wrong[LC204]" in out and f"test_it.py:{line}: rejected[LC102]" in out
+    assert "its neighbours are 4 B" in out  # the refused copy's explanation, beside the compiler's error
+    assert re.search("3 kernels compiled, 3 copies, 3 distinct: .*1 rejected.* 1 wrong", out)
+    assert "no disagreement" in " ".join(out.split())
+
+
+def test_the_dsl_is_watched_whenever_it_is_imported(tmp_path: Path) -> None:
+    pytest.importorskip("cutlass", reason="the tests of the suite compile kernels")
+    text = f"""
+def test_late():
+    namespace = {{}}
+    path = {str(tmp_path / "kernel.py")!r}
+    import runpy
+    found = runpy.run_path(path)
+    found["cute"].compile(found["host"], found["view"](*{GOOD}), found["view"](*{GOOD}))
+"""
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    status, out = suite(tmp_path, text, "--layoutcheck=lint")
+    assert status == 0, out
+    assert re.search("1 kernels compiled, 1 copies, 1 distinct: 1 (legal|slow)", out)
+
+
+def test_operations_are_read_with_the_users_line() -> None:
+    view = '!cute.memref<bf16, gmem, "8:1">'
+    types = f"(!cute_nvgpu.atom.universal_copy<bf16, 128 b>, {view}, {view})"
+    own = '"copy"("/x/nvidia_cutlass_dsl/algorithm.py":651:13 to :86)'
+    text = (
+        f'      "cute.copy"(%25, %38, %49) <{{sizes = array<i32: 1, 1, 1, 0>}}> : {types} -> () '
+        f'loc(callsite({own} at "k"("/home/me/k.py":19:4 to :25)))\n'
+        '      "cute.make_layout"() : () -> !cute.layout<"8:1"> loc(unknown)\n'
+        f'      "cute.copy"(%1, %2, %3) : {types} -> () loc(unknown)\n'
+    )
+    first, second = read(text, "sm_80")
+    assert (first.location, second.location, first.arch) == ("/home/me/k.py:19", None, "sm_80")
+    assert first.operation.endswith(f"{types} -> ()")
+
+
+@pytest.mark.parametrize(
+    ("worker", "visible", "expected"),
+    [("gw0", "2,3,5", "2"), ("gw4", "2,3,5", "3"), ("gw1", "7", "7"), ("master", "0,1", "0,1")],
+)
+def test_each_worker_takes_one_gpu(
+    worker: str, visible: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", worker)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    for _ in range(2):
+        plugin._one_gpu_a_worker()
+        assert os.environ["CUDA_VISIBLE_DEVICES"] == expected
+
+
+def test_gpus_are_counted_by_their_device_files(tmp_path: Path) -> None:
+    for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"):
+        (tmp_path / name).touch()
+    assert plugin.gpu_names(tmp_path) == ["0", "1"]
