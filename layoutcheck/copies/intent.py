@@ -265,7 +265,7 @@ def lane_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:
     """
     memref = copy.side(side)
     if copy.tiling is None and memref.space != "rmem":
-        form = traits(copy.atom)  # type: ignore[arg-type]
+        form = traits(copy.atom)
         rows = offsets_at((form.src if side == "src" else form.dst)[0], np.arange(32, dtype=np.int64))
         first = np.unique(rows, return_index=True, return_inverse=True)
         return (first[1][first[2]] * (_LANE * 8 // memref.dtype.bits))[None]

@@ -50,14 +50,14 @@ def test_random_copies(dsl):
     """Small ones, as the compiler takes the longer the more instructions there are."""
     rng = random.Random(2026)
     copies: list[Copy] = []
-    while len(copies) < 220:
+    while len(copies) < 170:
         copy = random_copy(rng)
         if product(copy.src.layout.shape) <= 32:
             copies.append(copy)
     seen = agree(copies, dsl)
-    assert sum(seen.values()) >= 180
+    assert sum(seen.values()) >= 140
     for name in ("UniversalCopy", "CpAsync", "RegisterCopy", "LdMatrix", "StMatrix", "autovec_copy"):
-        assert seen[name] >= 8, seen
+        assert seen[name] >= 5, seen
 
 
 @pytest.mark.sweep

@@ -26,8 +26,8 @@ def plan_cp_async(copy: Copy, witness: Copy, atom: CpAsync) -> Plan:
         len(src.shape) > 2 or (len(src.shape) == 2 and not has_inner_rest(copy.dst.layout))
     ):
         raise CompilerFails(
-            f"the compiler dies lowering a cp.async whose source's V is {text(src.shape)} and whose destination's is "
-            f"{text(dst.shape)}"
+            f"the compiler dies lowering a cp.async whose source's V is {text(src.shape)} "
+            f"and whose destination's is {text(dst.shape)}"
         )
     inner = np.zeros(1, dtype=np.int64)
     step = (1, 1)
