@@ -29,7 +29,7 @@ PRINTED = (DATA / "types.txt").read_text(encoding="utf-8").splitlines()
 PASTES = [path.read_text(encoding="utf-8") for path in sorted((DATA / "errors").glob("*.txt"))]
 BARE = Defaults(dtype("bf16"))
 
-usual = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+usual = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 
 # Pieces that the grammars are made of, so that random strings come close to being right.
 TOKENS = st.sampled_from(
@@ -245,7 +245,7 @@ def check_never_breaks(request: dict[str, Any]) -> None:
     assert render([report], Style()).startswith(report.verdict)
 
 
-@settings(usual, max_examples=120)
+@settings(usual, max_examples=80)
 @given(requests())
 def test_check(request: dict[str, Any]) -> None:
     check_never_breaks(request)
