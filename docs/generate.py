@@ -1,12 +1,21 @@
-"""Write docs/rules/ from the rules themselves: `python docs/generate.py`; the tests check it is up to date."""
+"""Write docs/rules/ from the rules: `python docs/generate.py`. The tests check that it is up to date."""
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 from layoutcheck.rules import rules
 
 DOCS = Path(__file__).parent
+README = DOCS.parent / "README.md"
+
+_SHOWN = re.compile(
+    r"(<!-- explain output -->\n```\n\$ layoutcheck ([^\n]*)\n).*?(```\n<!-- end -->)", re.DOTALL
+)
 
 _HEADING = """# The rules
 
@@ -18,13 +27,28 @@ wrong, `LC3xx` correct but wasteful, `LC9xx` could not be analysed. `layoutcheck
 """
 
 
+def readme() -> str:
+    """README.md with the real output of the command it shows."""
+    text = README.read_text(encoding="utf-8")
+    found = _SHOWN.search(text)
+    assert found is not None
+    shown = subprocess.run(
+        [sys.executable, "-m", "layoutcheck", *found[2].split()],
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
+        cwd=DOCS.parent,
+    ).stdout
+    return text[: found.start()] + found[1] + shown + found[3] + text[found.end() :]
+
+
 def pages() -> dict[Path, str]:
     """Every generated page: path -> text."""
     rows = [
         f"| [{rule.code}]({rule.code.lower()}.md) | {rule.name} | {rule.severity} | {rule.summary} |"
         for rule in rules().values()
     ]
-    out = {DOCS / "rules" / "README.md": _HEADING + "\n".join(rows) + "\n"}
+    out = {README: readme(), DOCS / "rules" / "README.md": _HEADING + "\n".join(rows) + "\n"}
     for rule in rules().values():
         out[DOCS / "rules" / f"{rule.code.lower()}.md"] = rule.page()
     return out

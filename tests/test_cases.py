@@ -1,4 +1,4 @@
-"""Every named case gets the verdict its root cause deserves; every case that goes wrong has a repair that does not."""
+"""Every named case gets the verdict its root cause deserves; every one that goes wrong has a repair."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Memref:
 
     @property
     def proved_align_bytes(self) -> int:
-        """Bytes the base address is proved a multiple of; without `align<>` the element's size (at least 1)."""
+        """Bytes that the base address is proved a multiple of; without `align<>` the size of an element."""
         return self.align_bytes if self.align_bytes is not None else max(1, self.dtype.bits // 8)
 
     @property

@@ -60,9 +60,9 @@ class Job:
     """`threads` threads run the kernel; `parameters[t]` are those of thread t, one an operand.
 
     `predicted` and `asked` give the contents of every unit of the destination after the copy: a unit of the
-    source's image, or POISON, ZERO, ANY. `unmeetable` counts what no machine can do: elements without a partner, units
-    of which two contents are asked, predicate entries that do not exist. `fault` is the fault that the model expects, or empty; `predicate`
-    the image of the predicate.
+    source's image, or POISON, ZERO, ANY. `unmeetable` counts what no machine can do: elements without a
+    partner, units of which two contents are asked, predicate entries that do not exist. `fault` is the fault
+    that the model expects, or empty; `predicate` the image of the predicate.
     """
 
     copy: Copy
@@ -143,7 +143,7 @@ def plan(copy: Copy) -> Job:
 
 
 def _refuse_odd_registers(copy: Copy, done: Execution, src_base: int, dst_base: int) -> None:
-    """Registers have no alignment, but in the harness they are memory: pieces that would fault there are not run."""
+    """Registers have no alignment, but in the harness they are memory: what would fault there is not run."""
     accesses = done.src_accesses or done.dst_accesses
     matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
     width = 4 if matrix else max((access.width_bytes for access in accesses), default=1)

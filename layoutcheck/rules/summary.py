@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.copies.vectors import max_vector
 from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.vectors import max_vector
 from layoutcheck.errors import InputError
 from layoutcheck.rules.facts import Facts
 

@@ -224,11 +224,17 @@ CASES = [
     # inadmissible compositions: the DSL dies of the first and refuses the second
     ("u", "(32,8):(24,1)", "[768:1]", "((64,12),1):((1,1000),7)"),
     ("u", "(6,4):(4,1)", "[12:1;2:1]", "((6,4),8):((24,6),1)"),
+    # an inadmissible tile that no thread and no value moves in
+    ("u1", "(24,1):(0,0)", "[8:1;3:1]", "(24,(2,2)):(2,(1,48))"),
     # run-time strides: what the proof of alignment keeps
     ("cp", "((8,4),8):((32,1),4)", "[4:1;64:1]", "(128,64):(?,1)"),
     ("cp", "((8,4),8):((32,1),4)", "[4:1;64:1]", "(128,64):(?{i64 div=8},1)"),
 ]
-ATOMS = {"u": UniversalCopy(dtype("bf16"), 128), "cp": CpAsync(dtype("bf16"), 128)}
+ATOMS = {
+    "u": UniversalCopy(dtype("bf16"), 128),
+    "u1": UniversalCopy(dtype("bf16"), 16),
+    "cp": CpAsync(dtype("bf16"), 128),
+}
 
 
 @pytest.mark.parametrize(("atom", "layout_tv", "tiler", "tensor"), CASES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -159,3 +160,9 @@ def test_a_sum_rounded_to_odd_rounds_once(x: float, y: float) -> None:
         return
     assert np.array(odd).view(np.int64) & 1
     assert abs(Fraction(odd) - exact) < Fraction(float(np.spacing(abs(odd))))
+
+
+@given(st.text(max_size=80) | st.from_regex(r"(dot|fma|round|add)\([\w.]+(,promote=\d+)?\)( \w+\(\w+\))*"))
+def test_any_text_is_a_path_or_an_input_error(text: str) -> None:
+    with suppress(InputError):
+        assert path(text).steps

@@ -87,7 +87,6 @@ def test_the_repaired_tie_tells_truncation_from_rounding() -> None:
         ("mma.m16n8k4.f32.tf32", "sm_90"),
         ("mma.m16n8k32.f16.e4m3", "sm_90"),
         ("wgmma.m64n8k32.f32.e4m3", "sm_90"),
-        ("mma.m16n8k16.f32.e5m2", "sm_89"),
     ],
 )
 def test_answers_identify_the_parameters(name: str, arch: str) -> None:

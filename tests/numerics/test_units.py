@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from layoutcheck import numerics
 from layoutcheck.errors import InputError
@@ -259,3 +262,25 @@ def test_vectors_are_reproducible_and_finite_where_they_should_be() -> None:
             assert np.isfinite(u.instruction.a.decode(one[0])).all()
     with pytest.raises(InputError, match="no vectors"):
         vectors(u, "huge", 1)
+
+
+@given(st.text(max_size=60) | st.from_regex(r"(w?gmma|mma)\.m\d{1,6}n\d+k\d+\.(f\d\d|e4m3|bf16)\.\w+"))
+def test_any_text_is_a_unit_or_an_input_error(text: str) -> None:
+    with suppress(InputError):
+        assert isinstance(numerics.unit(text, "sm_90"), Unit)
+    with pytest.raises(InputError):
+        numerics.unit("mma.m16n8k16.f32.f16", "x" + text)
+
+
+@pytest.mark.parametrize("values", ["text", [[1], [1, 2]], object(), [1 + 2j]])
+def test_what_is_no_array_of_numbers_is_an_input_error(values: object) -> None:
+    with pytest.raises(InputError):
+        numerics.encode(values, "f16")  # type: ignore[arg-type]
+    with pytest.raises(InputError):
+        numerics.decode(values, "f16")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("arch", ["²", "sm_", "sm_90000000000", "", "sm_٩٠"])
+def test_no_architecture(arch: str) -> None:
+    with pytest.raises(InputError, match="no tensor core"):
+        numerics.unit("mma.m16n8k16.f32.f16", arch)

@@ -1,0 +1,85 @@
+"""LC308 fragment-order: autovec_copy moves single elements because the fragment's order is not memory's.
+
+## What it means
+
+The side in memory has its values side by side and aligned for a wide access, but the register fragment
+orders them differently. `autovec_copy` looks for the longest run that both layouts share, finds a short one,
+and emits that many narrow accesses.
+
+## Why
+
+`max_common_layout` of the two layouts decides the width (CuTe DSL, `autovec_copy`), and the compiler does
+not permute registers. Measured on DSL 4.8.1: a default column-major `(8,8)` fragment stored row by row to
+row-major memory becomes 64 two-byte stores where 8 of 16 bytes would do (NVIDIA/cutlass#3463).
+
+## How to fix it
+
+Lay the fragment out as memory is: `cute.make_rmem_tensor(cute.make_layout(shape, stride=...), dtype)` with
+stride 1 in memory's contiguous mode (`cute.make_fragment_like(memory_tensor)` does that).
+
+## How to silence it
+
+Where the fragment's order is another instruction's (an MMA accumulator's), the narrow accesses may be the
+price of it. `slow` fails a run only with `--strict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.vectors import WIDEST_BITS, max_vector
+from layoutcheck.errors import InputError
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A working autovec_copy between registers and memory, narrower than the memory side alone bears."""
+    copy = facts.copy
+    if copy.op != "autovec_copy" or facts.worst is not None or not facts.trials:
+        return
+    if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
+        return
+    if (copy.src.space == "rmem") == (copy.dst.space == "rmem"):
+        return
+    fragment, side = ("src", "dst") if copy.src.space == "rmem" else ("dst", "src")
+    registers, memory = getattr(copy, fragment), getattr(copy, side)
+    try:
+        alone = min(max_vector(memory, memory).bits, WIDEST_BITS)
+        together = max_vector(copy.src, copy.dst).bits
+    except InputError:
+        return
+    if alone < 2 * together:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{together}-bit accesses where the {NAMES[side]} bears {alone} bits: the fragment's order differs",
+        f"{memory.layout} in {memory.space} is contiguous and aligned for {alone} bits, the fragment "
+        f"{registers.layout} shares a run of {max(1, together // memory.dtype.bits)} with it. A fragment in "
+        f"memory's order takes {alone // together} times fewer instructions.",
+        Where(fragment),
+        {"width_bits": together, "provable_bits": alone, "ratio": alone // together},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "slow",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, rmem, align<32>, "(8):(8)">',
+            "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+            "atom": "autovec",
+        },
+        clean={
+            "src": '!cute.memref<bf16, rmem, align<32>, "(8):(1)">',
+            "dst": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+            "atom": "autovec",
+        },
+    ),
+)
