@@ -1,5 +1,7 @@
 """How fast the model is: whole GEMMs, and the ratio to numpy's float64 product of the same matrices.
 
+CPU seconds of the whole process, so that neighbours on a shared machine count for little.
+
 python benchmarks/bench_numerics.py [M N K]
 """
 
@@ -24,12 +26,12 @@ NAMES = (
 
 
 def seconds(work: Callable[[], object], repeats: int) -> float:
-    """The least time of a few runs: the machine is shared, and noise only ever adds."""
+    """The least CPU time of a few runs: noise only ever adds."""
     best = float("inf")
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best
 
 

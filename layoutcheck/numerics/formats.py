@@ -89,7 +89,7 @@ class Format:
 
     def check(self, raw: ArrayLike, what: str) -> Raw:
         """`raw` as an array of this format's encodings; InputError where it is not one."""
-        array = np.asarray(raw)
+        array = _array(raw, None, what)
         if array.dtype.kind == "i" and array.size and array.min() >= 0:
             array = array.astype(np.uint64)
         if array.dtype.kind != "u" and array.size:
@@ -128,7 +128,7 @@ class Format:
 
         RNE overflows to infinity (e4m3: to NaN), RZ to infinity too, as tensor cores do (facts: MMA-Sim).
         """
-        value = round_to(np.asarray(values, np.float64), self, rounding)
+        value = round_to(_array(values, np.float64, "encode"), self, rounding)
         special = ~np.isfinite(value)
         magnitude = np.abs(np.where(special, 0.0, value))
         exponent = np.maximum(np.frexp(magnitude)[1] - 1, self.min_exponent)
@@ -143,6 +143,13 @@ class Format:
         sign = np.signbit(value) & ~np.isnan(value)
         raw: Raw = (code + (sign.astype(np.int64) << (self.bits - 1))).astype(self.raw_dtype)
         return raw
+
+
+def _array(values: ArrayLike, kind: Any, what: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values, kind)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{what}: {error}", expected="an array of numbers") from None
 
 
 @cache

@@ -8,6 +8,7 @@ Khattak & Mikaitis (KM: arXiv 2512.07004, BSD-2 data), reproduced bit for bit by
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from layoutcheck.errors import InputError
@@ -83,7 +84,7 @@ def family(arch: str) -> int:
     """The architecture of the table that `arch` ("sm_90a", "sm86", "90") computes like, or InputError."""
     text = arch.strip().lower()
     digits = text.removeprefix("sm").removeprefix("_").rstrip("af")
-    if not digits.isdigit() or int(digits) not in _FAMILY:
+    if not re.fullmatch(r"[0-9]{1,4}", digits) or int(digits) not in _FAMILY:
         known = ", ".join(f"sm_{number}" for number in _FAMILY)
         raise InputError(f"no tensor core is modelled for '{arch[:40]}'", expected=f"one of {known}")
     return _FAMILY[int(digits)]

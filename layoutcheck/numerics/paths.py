@@ -66,7 +66,7 @@ PRESETS = {
     "flashinfer-tensor-core": f"round(f16) dot({_F32}) add(f32)",
     "flashinfer-cuda-core": "fma(f32) add(f32)",
 }
-_STEP = re.compile(r"(dot|fma|round|add)\(\s*([^(),\s]+)\s*(?:,\s*promote\s*=\s*(\d+)\s*)?\)\s*")
+_STEP = re.compile(r"(dot|fma|round|add)\(\s*([^(),\s]+)\s*(?:,\s*promote\s*=\s*(\d{1,9})\s*)?\)\s*")
 
 
 def path(text: str) -> Path:
