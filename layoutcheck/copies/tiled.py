@@ -14,13 +14,14 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.complement import complement
 from layoutcheck.algebra.composition import composition
 from layoutcheck.algebra.divide import logical_divide
 from layoutcheck.algebra.integers import Dynamic, Int
 from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import cosize
-from layoutcheck.algebra.modes import append, make_layout, zip_modes
+from layoutcheck.algebra.modes import UNIT, append, make_layout, zip_modes
 from layoutcheck.algebra.notation import print_tiler
 from layoutcheck.algebra.product import raked_product
 from layoutcheck.algebra.simplify import coalesce
@@ -182,8 +183,10 @@ def partition(tiled: TiledCopy, side: str, memref: Memref, tid: Int = _RUN_TIME)
             f"{len(tiled.tiler)}"
         )
     thread_tv, value_tv = tile_indices(tiled, side)
+    moves = any(inttuple.flatten((thread_tv.stride, *(v.stride for v in value_tv))))
     try:
-        tile, rest = _tiles(memref.layout, tiled.tiler)
+        rest = _rest(memref.layout, tiled.tiler)
+        tile = _tile(memref.layout, tiled.tiler) if moves else UNIT
         thread = composition(tile, thread_tv, strict=False)
         values = make_layout(*(composition(tile, v, strict=False) for v in value_tv))
     except InputError as error:
@@ -207,11 +210,19 @@ def tile_indices(tiled: TiledCopy, side: str) -> tuple[Layout, tuple[Layout, Lay
     return coalesce(make_layout(one[0], threads[1])), (coalesce(one[1]), coalesce(atoms[1]))
 
 
-def _tiles(layout: Layout, tiler: tuple[Layout, ...]) -> tuple[Layout, tuple[Layout, ...]]:
-    """One tile, and the rest modes (of a rank-1 tensor, wrapped once, as slicing leaves them)."""
-    divided = [logical_divide(layout[i], t, strict=False) for i, t in enumerate(tiler)]
-    rest = tuple(d[1] for d in divided) + layout.modes[len(tiler) :]
-    return make_layout(*(d[0] for d in divided)), rest if len(layout) > 1 else (make_layout(*rest),)
+def _tile(layout: Layout, tiler: tuple[Layout, ...]) -> Layout:
+    """The first tile."""
+    return make_layout(*(composition(layout[i], t, strict=False) for i, t in enumerate(tiler)))
+
+
+def _rest(layout: Layout, tiler: tuple[Layout, ...]) -> tuple[Layout, ...]:
+    """The modes that step from tile to tile (of a rank-1 tensor wrapped once, as slicing leaves them)."""
+    steps = [
+        composition(layout[i], complement(t, coalesce(layout[i]), strict=False), strict=False)
+        for i, t in enumerate(tiler)
+    ]
+    rest = (*steps, *layout.modes[len(tiler) :])
+    return rest if len(layout) > 1 else (make_layout(*rest),)
 
 
 def tile(
