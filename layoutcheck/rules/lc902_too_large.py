@@ -7,7 +7,7 @@ not fit the limits on time and memory.
 
 ## Why
 
-The comparison is exact and by enumeration, at most 2^24 bytes a copy.
+The comparison is exact and by enumeration, at most 4 MiB a copy (`copies.offsets.MAX_MOVES`).
 
 ## How to fix it
 
