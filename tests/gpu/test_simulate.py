@@ -9,7 +9,7 @@ import pytest
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.gpu import simulate as simulator
-from layoutcheck.gpu.confirm import Confirmation, Prepared, prepare, run
+from layoutcheck.gpu.confirm import Confirmation, Prepared, _judged, prepare, run
 from layoutcheck.gpu.images import POISON
 from layoutcheck.gpu.job import Job, plan
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
@@ -32,10 +32,7 @@ def judged(one: Prepared) -> Confirmation:
     assert one.task is not None
     outcome = simulator.simulate(one.task)
     assert not outcome.error, outcome.error
-    return Confirmation(
-        one.name, one.verdict, one.codes, one.compiler, "simulator", "",
-        outcome.expected_fault, outcome.fault, outcome.as_predicted, outcome.as_asked, outcome.guard_untouched, outcome.first,
-    )  # fmt: skip
+    return _judged(one, outcome, "simulator")
 
 
 def test_every_hole_does_what_is_predicted(prepared: dict[str, Prepared]) -> None:
