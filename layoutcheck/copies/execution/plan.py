@@ -65,6 +65,9 @@ def vectors(
     """Chunks of `bits` at V indices `starts`, at every rest coordinate, cut as `aligned_bytes` allow."""
     if bits % 8 or bits == 0:
         raise InputError(f"no instruction moves {bits} bits: an access takes whole bytes")
+    for space in (copy.src.space, copy.dst.space):
+        if space not in WINDOW:
+            raise InputError(f"no load or store reaches {space}")
     rest = rest_pairs(witness)
     limit(starts.size * rest * max(1, bits // 8))
     src_at, dst_at = (
