@@ -60,18 +60,16 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
     if not _has_static_shapes(report.copy):
         return (), "a shape is known only at run time: copy tiles of static shape, predicated at the edges"
     facts = Facts(report.copy)
-    best: dict[str, tuple[tuple[int, ...], Fix]] = {}
+    found: list[tuple[tuple[float, ...], Fix]] = []
     tried = 0
     for rank, strategy in enumerate(STRATEGIES):
         for draft in _drafts(strategy, facts):
             tried += 1
             fix = _checked(draft)
-            if fix is None:
-                continue
-            cost = (*_cost(fix), rank)
-            if draft.strategy not in best or cost < best[draft.strategy][0]:
-                best[draft.strategy] = (cost, fix)
-    fixes = tuple(fix for _, fix in sorted(best.values(), key=lambda pair: pair[0]))
+            if fix is not None:  # a strategy yields what it prefers first
+                found.append(((*_cost(fix), rank), fix))
+                break
+    fixes = tuple(fix for _, fix in sorted(found, key=lambda pair: pair[0]))
     return fixes[:MOST], None if fixes else _obstacle(report, tried)
 
 
@@ -112,21 +110,32 @@ def _checked(draft: Draft) -> Fix | None:
 
 
 def _predicted(reports: list[Report]) -> dict[str, Any]:
-    """Counts over all copies of a fix, of one thread."""
+    """Counts of one thread over all copies of a fix, and the cycles of a block where they are known."""
     executions = [report.execution for report in reports if report.execution]
-    return {
+    predicted: dict[str, Any] = {
         "instructions_per_thread": sum(e["instructions_per_thread"] for e in executions),
         "width_bits": min((e["width_bits"] for e in executions), default=0),
         "threads": max((e["threads"] for e in executions), default=1),
         "bytes_per_thread": max((e["bytes_per_thread"] for e in executions), default=0),
     }
+    if any("predicted_cycles" in e for e in executions):
+        predicted["cycles"] = round(sum(map(_cycles, executions)), 1)
+    return predicted
 
 
-def _cost(fix: Fix) -> tuple[int, ...]:
-    """Bytes, then instructions, over all threads."""
+def _cycles(execution: dict[str, Any]) -> float:
+    """Predicted cycles of a block; where the addresses are not known, one a warp instruction."""
+    if "predicted_cycles" in execution:
+        return float(execution["predicted_cycles"])
+    return float(execution["instructions_per_thread"] * -(-execution["threads"] // 32))
+
+
+def _cost(fix: Fix) -> tuple[float, ...]:
+    """Bytes that the block moves, then its cycles, then instructions over all threads."""
     predicted = fix.predicted
     threads = predicted["threads"]
-    return predicted["bytes_per_thread"] * threads, predicted["instructions_per_thread"] * threads
+    instructions = predicted["instructions_per_thread"] * threads
+    return predicted["bytes_per_thread"] * threads, predicted.get("cycles", instructions / 32), instructions
 
 
 def _obstacle(report: Report, tried: int) -> str:

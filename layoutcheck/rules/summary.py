@@ -8,6 +8,8 @@ from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import max_vector
 from layoutcheck.errors import InputError
+from layoutcheck.machine.cost import Counts, predicted_time
+from layoutcheck.rules.costs import copy_cost
 from layoutcheck.rules.facts import Facts
 
 
@@ -37,6 +39,7 @@ def execution_summary(facts: Facts) -> dict[str, Any]:
     threads = max(1, done.src.shape[1])
     widths = sorted({a.width_bytes * 8 for a in (*done.src_accesses, *done.dst_accesses)})
     return {
+        **_traffic(facts),
         "instructions_per_thread": done.instructions,
         "width_bits": widths[0] if widths else facts.width_bits,
         "operations": operations(done),
@@ -44,6 +47,25 @@ def execution_summary(facts: Facts) -> dict[str, Any]:
         "bytes_per_thread": done.dst.size // threads // units_per_byte,
         "bytes_asked": asked.dst.size // units_per_byte,
         "ideal_instructions_per_thread": _ideal(facts, done),
+    }
+
+
+def _traffic(facts: Facts) -> dict[str, Any]:
+    """Wavefronts, sectors and predicted cycles of all warps together, where every address is known (a static tile)."""
+    found = copy_cost(facts)
+    if found is None:
+        return {}
+    shared = [side for side in found.sides if side.ideal_wavefronts]
+    memory = [side for side in found.sides if side.ideal_sectors]
+    counts = Counts(
+        found.instructions, sum(side.wavefronts for side in shared), sum(side.sectors for side in memory)
+    )
+    return {
+        "smem_wavefronts": counts.wavefronts,
+        "ideal_smem_wavefronts": sum(side.ideal_wavefronts for side in shared),
+        "gmem_sectors": counts.sectors,
+        "ideal_gmem_sectors": sum(side.ideal_sectors for side in memory),
+        "predicted_cycles": round(predicted_time(counts).cycles, 1),
     }
 
 
