@@ -52,12 +52,12 @@ def _vectorised(copy: Copy) -> bool:
 
 
 def _element_bytes(memref: Memref) -> int:
-    """The accesses that one element takes: as wide as its pointer's alignment lets them be.
+    """The accesses that one element takes: as wide as its pointer's `align<>` lets them be.
 
-    Raises InputError for alignments that are no powers of two, which the compiler rounds differently for
+    Unlike universal copies these loops forget that a swizzle finer than an element weakens it. Raises InputError for alignments that are no powers of two, which the compiler rounds differently for
     the first element than for the others.
     """
-    align, width_bytes = memref.access_align_bytes, memref.dtype.bits // 8
+    align, width_bytes = memref.proved_align_bytes, memref.dtype.bits // 8
     if align & (align - 1) and (align & -align) < width_bytes:
         raise InputError(f"elements of {width_bytes} bytes at a pointer aligned to {align} are not modelled")
     return min(16, width_bytes, align & -align)
