@@ -325,7 +325,9 @@ class _Found:
             return
         asked = self.intent.pred[self.elements(index)]
         used = pred[writer // (self.used_dst.shape[1] * self.used_dst.shape[2])]
-        strange = asked != used
+        # A unit that several elements name is written as soon as the entry of one of them is true.
+        _, which, named = np.unique(at, return_inverse=True, return_counts=True)
+        strange = (asked != used) & (named[which] == 1)
         if strange.any():
             i = int(np.argmax(strange))
             thread, instruction = self.place(int(writer[i]))

@@ -120,6 +120,7 @@ def plan(copy: Copy) -> Job:
         sides.append(found)
     src, dst = sides
     _refuse_odd_registers(copy, done, src_base, dst_base)
+    _refuse_dead_loads(copy, done)
     truth, predicate = _predicate(copy, witness, done, asked)
     threads = done.src.shape[1]
     block = copy.tiling.block_threads if copy.tiling and copy.tiling.block_threads else None
@@ -148,8 +149,18 @@ def _refuse_odd_registers(copy: Copy, done: Execution, src_base: int, dst_base: 
     matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
     width = 4 if matrix else max((access.width_bytes for access in accesses), default=1)
     for memref, moves, base in ((copy.src, done.src, src_base), (copy.dst, done.dst, dst_base)):
+        odd = memref.proved_align_bytes & (memref.proved_align_bytes - 1)
+        if memref.space == "rmem" and odd:
+            raise NotRunnable(f"registers are not aligned to {memref.proved_align_bytes} B")
         if memref.space == "rmem" and ((moves[:, :, 0] * done.unit_bits // 8 - base) % width).any():
             raise NotRunnable("registers at odd places are memory in the harness, and would fault there")
+
+
+def _refuse_dead_loads(copy: Copy, done: Execution) -> None:
+    """A load into registers that are overwritten at once is one the compiler may drop, with its fault."""
+    written = done.dst[:, 0, :].reshape(-1)
+    if copy.dst.space == "rmem" and np.unique(written).size < written.size:
+        raise NotRunnable("registers are written twice: the compiler may drop the first load")
 
 
 def _predicate(copy: Copy, witness: Copy, done: Execution, asked: Intent) -> tuple[dict[int, bool], bytes]:
@@ -183,12 +194,15 @@ def _allowed(pred: IntArray | None, truth: dict[int, bool], count: int, never: b
 def _fault(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> str:
     """The fault that the model expects: "misaligned", "unmapped" or none.
 
-    A `cp.async` whose predicate is false still writes (zeros), and its addresses still have to be aligned
-    (measured on an H200).
+    A `cp.async` whose predicate is false still writes (zeros): its destination has to be aligned all the
+    same, its source, which is not read, has not (measured on an H200).
     """
     count = done.src.shape[0]
-    allowed = _allowed(done.pred, truth, count, done.never) | done.zero_fills
-    for accesses, place in ((done.src_accesses, src), (done.dst_accesses, dst)):
+    reads = _allowed(done.pred, truth, count, done.never)
+    for accesses, place, allowed in (
+        (done.src_accesses, src, reads),
+        (done.dst_accesses, dst, reads | done.zero_fills),
+    ):
         for access in accesses:
             per = max(1, count // max(1, access.addresses.shape[0]))
             live = access.addresses[allowed[::per][: access.addresses.shape[0]]]
