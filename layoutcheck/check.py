@@ -98,7 +98,8 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
     }
 
 
-LAST = "LC200"  # heard only where nothing else explains what the machine does
+# Heard only where nothing else explains what the compiler says, or what the machine does.
+REFUSED, DISAGREES = "LC100", "LC200"
 _ORDER = ("rejected", "wrong", "unknown", "slow", "note")  # worst first
 
 
@@ -127,7 +128,7 @@ def find_all(facts: Facts) -> tuple[Finding, ...]:
     explained: set[str] = set()
     seen = occurred(facts)
     for rule in rules().values():
-        if rule.code == LAST or rule.symptoms:
+        if rule.code in (REFUSED, DISAGREES) or rule.symptoms:
             continue
         mine = list(rule.find(facts))
         found += mine
@@ -138,7 +139,9 @@ def find_all(facts: Facts) -> tuple[Finding, ...]:
         if unexplained:
             found += rule.find(facts)
     if seen and not any(finding.severity == "wrong" for finding in found):
-        found += rules()[LAST].find(facts)
+        found += rules()[DISAGREES].find(facts)
+    if not any(finding.severity == "rejected" for finding in found):
+        found += rules()[REFUSED].find(facts)
     return tuple(sorted(found, key=lambda one: (_ORDER.index(one.severity), rules()[one.code].follows)))
 
 

@@ -1,0 +1,66 @@
+"""LC100 refused: the compiler refuses the copy, in words that no other rule explains.
+
+## What it means
+
+The verifier's own message stands as it is. This rule speaks only where none of LC101 to LC191 does: an
+alignment or stride test that fails on values which are adjacent all the same, a pointer type that cannot
+be built.
+
+## Why
+
+Measured on DSL 4.8.1. Universal and g2r/r2g/s2r/r2s atoms test contiguity as "the product of the strides
+is 1" over the *whole* view, trailing modes included: V = (4), rest 1 with stride 0 fails where (4) alone
+passes.
+
+## How to fix it
+
+Write the views without modes of extent 1 and stride 0 behind V, or as the DSL partitions them:
+`((4,1),...):((1,0),...)`.
+
+## How to silence it
+
+It cannot be: the kernel does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Any refusal; `check` asks this rule where no other has spoken."""
+    said = facts.prediction
+    if said.outcome == "rejected":
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "the compiler refuses the copy",
+            f"{said.message}.",
+            Where(said.operand),
+            {"compiler": said.message, **plain(said.evidence)},
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f32, tmem, align<16>, S<3,4,3>, "(4):(1)">',
+            "dst": '!cute.memref<f32, rmem, align<16>, "(4):(1)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+        clean={
+            "src": '!cute.memref<f32, smem, align<16>, "(4):(1)">',
+            "dst": '!cute.memref<f32, rmem, align<16>, "(4):(1)">',
+            "atom": "universal",
+            "bits": 128,
+        },
+    ),
+)
