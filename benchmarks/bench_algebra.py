@@ -10,6 +10,7 @@ ours before the clock starts. Times are the best of `ROUNDS` rounds, the librari
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import time
 from collections.abc import Callable
 from typing import Any
@@ -44,7 +45,7 @@ DIVISIONS = [
     ((((4, 2), (8, 2)), ((1, 64), (4, 256))), (8, 1)),
 ]
 
-# A peer's name, its module, how it makes a layout, and its three operations.
+# A peer's name, its module, and what it calls composition.
 PEERS = (
     ("pycute", "pycute", "composition"),
     ("tensor-layouts", "tensor_layouts", "compose"),
@@ -80,10 +81,10 @@ def seconds(cases: list[tuple[Callable[..., Any], tuple[Any, ...]]]) -> float:
 def main() -> None:
     libraries = {"layoutcheck": operations(algebra, "composition")}
     for name, module, composition in PEERS:
-        try:
-            libraries[name] = operations(importlib.import_module(module), composition)
-        except ImportError:
+        if importlib.util.find_spec(module) is None:
             print(f"{name}: not installed, skipped")
+        else:
+            libraries[name] = operations(importlib.import_module(module), composition)
     for operation in ("composition", "complement", "logical_divide"):
         ours = libraries["layoutcheck"][operation]
         for name, cases in libraries.items():

@@ -8,7 +8,7 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import Basis, basis_of
 from layoutcheck.algebra.integers import Dynamic, Int, ceil_div, floor_div, mul
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.measure import make_layout_of_shape, shape_of
+from layoutcheck.algebra.measure import valid_shape
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.errors import InputError
 
@@ -30,7 +30,7 @@ def complement(a: Layout, cotarget: Any = 1, *, strict: bool = True) -> Layout:
     (3,2):(2,12)
     """
     shape, stride = inttuple.flatten(a.shape), inttuple.flatten(a.stride)
-    target = cotarget if type(cotarget) is int else shape_of(cotarget)
+    target = cotarget if type(cotarget) is int and cotarget > 0 else valid_shape(cotarget)
     for d in stride:
         if type(d) is Basis:
             return Layout.trusted(*_by_mode(a, shape, stride, target, (), strict))
@@ -43,7 +43,7 @@ def fill(a: Layout, shape: Any, stride: Any, target: Any, strict: bool = True) -
     if len(modes) > 1:
         modes = _ascending(a, modes)
     if not modes and type(target) is not int:
-        whole = coalesce(make_layout_of_shape(target))
+        whole = coalesce(Layout(target))
         return whole.shape, whole.stride
     shapes: list[Any] = []
     strides: list[Any] = []

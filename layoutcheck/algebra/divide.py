@@ -22,7 +22,7 @@ from layoutcheck.algebra.composition import compose
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.modes import make_layout, map_modes
+from layoutcheck.algebra.modes import expect_layout, make_layout, map_modes
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
@@ -48,7 +48,7 @@ def logical_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
 
 def _divide(a: Layout, tiler: Any, strict: bool) -> Layout:
     """A o (T, T*) for one tiler, a layout or an integer."""
-    tiler = as_layout(tiler)
+    tiler, a = as_layout(tiler), expect_layout(a)
     shape, stride = tiler.shape, tiler.stride
     flat = flatten(stride)
     for d in flat:
@@ -72,7 +72,7 @@ def as_layout(tiler: Any) -> Layout:
 def unzipped(split: Callable[[Layout, Any], Layout], a: Layout, tiler: Any) -> tuple[Layout, Layout]:
     """(all first halves, all second halves) of `split` applied at the leaves of the tiler."""
     if type(tiler) is tuple:
-        modes = a.modes
+        modes = expect_layout(a).modes
         if len(tiler) > len(modes):
             raise InputError(f"the tiler has {len(tiler)} modes, more than the {len(modes)} of {a}")
         pairs = [unzipped(split, m, t) for m, t in zip(modes, tiler, strict=False)]

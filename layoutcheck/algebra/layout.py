@@ -152,6 +152,8 @@ def idx2crd(index: Any, shape: Any) -> Any:
         if type(shape) is not tuple or len(index) != len(shape):
             raise InputError(f"coordinate {text(index)} does not fit shape {text(shape)}")
         return tuple(map(idx2crd, index, shape))
+    if index is None:
+        raise InputError(f"a slice has no coordinate in {text(shape)}")
     if type(shape) is not tuple:
         return index
     if type(index) is int and index < 0:

@@ -8,7 +8,7 @@ from typing import Any
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic, Int, add, mul
-from layoutcheck.algebra.layout import Layout, compact_col_major
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
 
@@ -16,6 +16,11 @@ from layoutcheck.errors import InputError
 def shape_of(a: Any) -> Any:
     """The shape of a layout, composed layout or identity on a shape."""
     return a.shape if isinstance(a, (Layout, ComposedLayout)) else a
+
+
+def valid_shape(a: Any) -> Any:
+    """The shape of a layout, or a shape, checked. Raises InputError where it is none."""
+    return a.shape if isinstance(a, (Layout, ComposedLayout)) else Layout(a).shape
 
 
 def size(a: Any) -> Int:
@@ -88,8 +93,3 @@ def max_alignment(a: Layout | ComposedLayout) -> int:
         else:
             rest = math.gcd(rest, d)
     return math.gcd(run, rest)
-
-
-def make_layout_of_shape(shape: Any) -> Layout:
-    """The compact column-major layout of a shape known to be valid."""
-    return Layout.trusted(shape, compact_col_major(shape))

@@ -12,6 +12,13 @@ from layoutcheck.errors import InputError
 UNIT = Layout.trusted(1, 0)
 
 
+def expect_layout(a: Any) -> Layout:
+    """`a`, which must be a layout. Raises InputError for anything else."""
+    if isinstance(a, Layout):
+        return a
+    raise InputError(f"{a} is a {type(a).__name__}, where a layout is expected")
+
+
 def make_layout(*layouts: Layout) -> Layout:
     """The layouts as the modes of one: result(c0, c1, ...) = layouts[0](c0) + layouts[1](c1) + ..."""
     return Layout.trusted(tuple(a.shape for a in layouts), tuple(a.stride for a in layouts))
@@ -44,8 +51,11 @@ def flatten_layout(a: Layout) -> Layout:
 
 
 def select(a: Layout, modes: tuple[int, ...] | list[int]) -> Layout:
-    """The top-level modes of those numbers, in that order."""
-    return make_layout(*(get(a, (i,)) if type(a.shape) is tuple else a[i] for i in modes))
+    """The top-level modes of those numbers, in that order. Raises InputError where there is no such mode."""
+    for i in modes:
+        if not 0 <= i < len(a):
+            raise InputError(f"{a} has no mode {i}")
+    return make_layout(*(a[i] for i in modes))
 
 
 def group_modes(a: Layout, begin: int, end: int | None = None) -> Layout:
@@ -82,7 +92,9 @@ def prepend(a: Layout, mode: Layout = UNIT, up_to_rank: int | None = None) -> La
 
 
 def zip_modes(a: Layout, b: Layout) -> Layout:
-    """Mode i of the result is (mode i of `a`, mode i of `b`); both have the same rank."""
+    """Mode i of the result is (mode i of `a`, mode i of `b`). Raises InputError where the ranks differ."""
+    if len(a) != len(b):
+        raise InputError(f"cannot zip {a} and {b}: {len(a)} modes and {len(b)}")
     shapes = zip(inttuple.wrap(a.shape), inttuple.wrap(b.shape), strict=True)
     strides = zip(inttuple.wrap(a.stride), inttuple.wrap(b.stride), strict=True)
     return Layout.trusted(tuple(shapes), tuple(strides))
@@ -90,7 +102,7 @@ def zip_modes(a: Layout, b: Layout) -> Layout:
 
 def map_modes(f: Any, a: Layout, profile: tuple[Any, ...], what: str) -> Layout:
     """f(mode, profile[i]) on the first len(profile) modes; the others stay."""
-    modes = list(a.modes)
+    modes = list(expect_layout(a).modes)
     if len(profile) > len(modes):
         raise InputError(f"{what} has {len(profile)} modes, more than the {len(modes)} of {a}")
     return make_layout(*map(f, modes, profile), *modes[len(profile) :])

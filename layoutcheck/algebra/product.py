@@ -18,8 +18,8 @@ from layoutcheck.algebra.divide import as_layout, unzipped
 from layoutcheck.algebra.integers import Dynamic, ceil_div, mul
 from layoutcheck.algebra.inttuple import flatten, product, unflatten, wrap
 from layoutcheck.algebra.layout import Layout, text
-from layoutcheck.algebra.measure import cosize, size
-from layoutcheck.algebra.modes import append, make_layout, map_modes, zip_modes
+from layoutcheck.algebra.measure import cosize, size, valid_shape
+from layoutcheck.algebra.modes import append, expect_layout, make_layout, map_modes, zip_modes
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
@@ -42,6 +42,7 @@ def logical_product(block: Any, tiler: Any, *, strict: bool = True) -> Any:
 
 
 def _product(block: Layout, tiler: Layout, strict: bool) -> Layout:
+    block = expect_layout(block)
     if not any(flatten(tiler.stride)):  # a single copy needs no room beyond the block
         return make_layout(block, tiler)
     rest = complement(block, mul(size(block), cosize(tiler)), strict=strict)
@@ -91,7 +92,7 @@ def raked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
 
 def _ranked(block: Layout, tiler: Layout, strict: bool) -> tuple[Layout, Layout]:
     """The halves of the logical product, both padded with modes 1:0 to the same rank."""
-    tiler = as_layout(tiler)
+    block, tiler = expect_layout(block), as_layout(tiler)
     ranks = max(len(block), len(tiler))
     both = _product(append(block, up_to_rank=ranks), append(tiler, up_to_rank=ranks), strict)
     first, second = both[0], both[1]
@@ -130,8 +131,8 @@ def tile_to_shape(block: Any, shape: Any, order: Any = None, *, strict: bool = T
         return ComposedLayout(
             block.inner, block.offset, tile_to_shape(block.outer, shape, order, strict=strict)
         )
-    target = tuple(map(product, wrap(shape)))
-    if len(block) > len(target):
+    target = tuple(map(product, wrap(valid_shape(shape))))
+    if len(expect_layout(block)) > len(target):
         raise InputError(f"{block} has more modes than the shape {text(shape)} that it is to fill")
     padded = append(block, up_to_rank=len(target))
     extents = tuple(map(product, wrap(padded.shape)))

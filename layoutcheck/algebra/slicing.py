@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutcheck.algebra.integers import add
-from layoutcheck.algebra.layout import Layout, crd2idx, text
+from layoutcheck.algebra.layout import Layout, crd2idx, plus, text
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
 
@@ -20,7 +19,7 @@ def slice_(a: Any, coord: Any) -> Any:
     (3):(2)
     """
     if isinstance(a, ComposedLayout):
-        return ComposedLayout(a.inner, add(a.offset, _offset(a.outer, coord)), slice_(a.outer, coord))
+        return ComposedLayout(a.inner, plus(a.offset, _offset(a.outer, coord)), slice_(a.outer, coord))
     return _kept(a, coord, True)
 
 

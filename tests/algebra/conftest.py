@@ -2,6 +2,6 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-# Time limits a single example must not depend on how busy the machine is.
-settings.register_profile("layoutcheck", deadline=None)
+# Time limits for one example must not depend on how busy the machine is.
+settings.register_profile("layoutcheck", deadline=None, max_examples=40)
 settings.load_profile("layoutcheck")
