@@ -143,9 +143,9 @@ def sample(seed: int, number: int, dynamic: float) -> list[Case]:
 
 
 @pytest.mark.parametrize(("seed", "dynamic"), [(1, 0.0), (2, 0.2)])
-def test_a_thousand_random_questions(seed: int, dynamic: float) -> None:
-    tally = compare(sample(seed, 1000, dynamic))
-    assert tally["equal"] > 600
+def test_random_questions(seed: int, dynamic: float) -> None:
+    tally = compare(sample(seed, 600, dynamic))
+    assert tally["equal"] > 350
 
 
 @pytest.mark.sweep
