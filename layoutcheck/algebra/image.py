@@ -14,6 +14,7 @@ from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.errors import InputError
 
 MAX_IMAGE = 1 << 26  # 64 Mi offsets, 512 MiB of int64: beyond it, ask symbolically
+MAX_OFFSET = 1 << 62
 
 
 def image(layout: Layout | ComposedLayout) -> npt.NDArray[np.int64]:
@@ -22,39 +23,55 @@ def image(layout: Layout | ComposedLayout) -> npt.NDArray[np.int64]:
     Raises InputError for dynamic leaves, basis strides and images of more than `MAX_IMAGE` offsets.
     """
     if isinstance(layout, ComposedLayout):
-        offsets = image(layout.outer) + int(layout.offset)
+        offset = (
+            layout.offset[0] if type(layout.offset) is tuple and len(layout.offset) == 1 else layout.offset
+        )
+        if type(offset) is not int or abs(offset) > MAX_OFFSET:
+            raise InputError(f"{layout} has no single image: its offset is not one static 62-bit integer")
+        offsets = image(layout.outer) + offset
         if isinstance(layout.inner, Layout):
-            table = image(layout.inner)
-            if offsets.size and (offsets.min() < 0 or offsets.max() >= table.size):
-                return _evaluate(layout.inner, offsets)
-            looked_up: npt.NDArray[np.int64] = table[offsets]
-            return looked_up
+            _require_static(layout.inner)
+            far = int(np.abs(offsets).max()) + 1
+            if far * sum(map(abs, flatten(layout.inner.stride))) > MAX_OFFSET:
+                raise InputError(f"{layout} reaches offsets of more than 62 bits")
+            return _evaluate(layout.inner, offsets)
         return layout.inner(offsets)
+    _require_static(layout)
     shape, stride = flatten(layout.shape), flatten(layout.stride)
     size = 1
-    for leaf in (*shape, *stride):
-        if isinstance(leaf, Basis):
-            raise InputError(f"{layout} maps to coordinates, not to offsets: it has no image in memory")
-        if type(leaf) is not int:
-            raise InputError(f"{layout} has run-time values: it has no single image")
     for extent in shape:
         size *= extent
     if size > MAX_IMAGE:
         raise InputError(f"{layout} has {size} elements: too many to enumerate (limit {MAX_IMAGE})")
+    if sum((extent - 1) * abs(step) for extent, step in zip(shape, stride, strict=True)) > MAX_OFFSET:
+        raise InputError(f"{layout} reaches offsets of more than 62 bits")
     out = np.zeros(1, dtype=np.int64)
     for extent, step in zip(shape, stride, strict=True):
+        if extent == 1:  # also where its stride is enormous
+            continue
         out = (np.arange(extent, dtype=np.int64)[:, None] * step + out[None, :]).reshape(-1)
     return out
 
 
+def _require_static(layout: Layout) -> None:
+    for leaf in flatten((layout.shape, layout.stride)):
+        if isinstance(leaf, Basis):
+            raise InputError(f"{layout} maps to coordinates, not to offsets: it has no image in memory")
+        if type(leaf) is not int:
+            raise InputError(f"{layout} has run-time values: it has no single image")
+
+
 def _evaluate(layout: Layout, indices: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The layout at any indices; as in CuTe the last mode takes what exceeds the shape."""
+    """The layout at any indices: the last mode takes what exceeds the shape, and A(-i) = -A(i)."""
     shape: tuple[Any, ...] = flatten(layout.shape)
     stride: tuple[Any, ...] = flatten(layout.stride)
     out = np.zeros_like(indices)
-    rest = indices
+    rest = np.abs(indices)
     for extent, step in zip(shape[:-1], stride[:-1], strict=True):
+        if extent > MAX_OFFSET:  # no index gets beyond it
+            stride = (*stride[:-1], step)
+            break
         out += rest % extent * step
         rest = rest // extent
-    result: npt.NDArray[np.int64] = out + rest * stride[-1]
+    result: npt.NDArray[np.int64] = (out + rest * stride[-1]) * np.sign(indices)
     return result
