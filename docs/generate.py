@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from layoutcheck.rules import rules
+from layoutcheck.rulebook import rules
 
 DOCS = Path(__file__).parent
 README = DOCS.parent / "README.md"
@@ -20,7 +20,8 @@ _SHOWN = re.compile(
 _HEADING = """# The rules
 
 Codes are stable: `LC1xx` the compiler refuses the copy, `LC2xx` it accepts the copy and the machine gets it
-wrong, `LC3xx` correct but wasteful, `LC9xx` could not be analysed. `layoutcheck rule CODE` prints a page.
+wrong, `LC3xx` correct but wasteful, `LC4xx` is about numbers and tolerances (`layoutcheck numerics`), `LC9xx`
+could not be analysed. `layoutcheck rule CODE` prints a page.
 
 | code | name | severity | what it says |
 | --- | --- | --- | --- |

@@ -7,10 +7,17 @@ from functools import cache
 
 import numpy as np
 import torch
+from cutlass.base_dsl.common import DSLBaseError
 
+from layoutcheck.errors import InputError
 from layoutcheck.gpu.mma import operation, tiles
 from layoutcheck.numerics.formats import Raw
 from layoutcheck.numerics.units import Unit
+
+
+def available() -> bool:
+    """Whether torch finds a GPU."""
+    return bool(torch.cuda.is_available())
 
 
 @cache
@@ -19,11 +26,17 @@ def _launcher(kind: str, n: int, k: int, a: str, b: str, accumulator: str) -> Ca
 
 
 def launcher(unit: Unit, n: int | None = None) -> Callable[..., None]:
-    """The compiled kernel of `unit`; `n` overrides the instruction's N (wgmma)."""
+    """The compiled kernel of `unit`; `n` overrides the instruction's N (wgmma).
+
+    InputError where the DSL cannot issue the instruction for this GPU.
+    """
     i = unit.instruction
     short = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
     a, b = (short.get(f.name, f.name) for f in (i.a, i.b))
-    return _launcher(i.kind, n or i.n, i.k, a, b, i.accumulator.name)
+    try:
+        return _launcher(i.kind, n or i.n, i.k, a, b, i.accumulator.name)
+    except DSLBaseError as error:
+        raise InputError(f"the DSL cannot issue {unit.name} here: {error.message}") from None
 
 
 def to_device(array: Raw) -> torch.Tensor:

@@ -7,6 +7,7 @@ Exit status as everywhere: 0 nothing wrong, 1 a finding that is `wrong` (with --
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,14 +50,14 @@ def probe(
 ) -> int:
     """Predict what probes of one instruction return; with --gpu ask the hardware and say what it computes."""
     from layoutcheck.numerics import reports
-    from layoutcheck.numerics.probes import probes
+    from layoutcheck.numerics.probes import probes, stacked
     from layoutcheck.numerics.units import unit
 
     chosen_unit = unit(name, arch)
     chosen = probes(chosen_unit, battery)
     answers = None
     if gpu:
-        answers = _ask_gpu(chosen_unit, chosen)
+        answers = _gpu().run_vectors(chosen_unit, *stacked(chosen_unit, chosen))
     return _finish(reports.probe_report(chosen_unit, chosen, answers), format_, output, strict)
 
 
@@ -75,6 +76,7 @@ def path(
     seed: Annotated[int, _option("seed of the data")] = 0,
     rtol: Annotated[float, _option("relative tolerance of the comparison")] = 1e-3,
     atol: Annotated[float, _option("absolute tolerance")] = 1e-5,
+    gpu: Annotated[bool, _option("run their dots on the GPU too and compare the counts", "--gpu")] = False,
     format_: Form = "text",
     output: Output = None,
     strict: Strict = False,
@@ -90,6 +92,11 @@ def path(
         raise InputError("blocks, M, N and K are positive, and their product at most 2^28")
     left, right = paths.path(one), paths.path(other)
     a, b = paths.draw(data, blocks, m, n, k, seed, paths.input_format(left, right))
+    if gpu:
+        from layoutcheck.numerics.confirm import confirm
+
+        confirmed = confirm(left, right, a, b, _gpu().run_matmul, rtol, atol, arch)
+        return _finish(reports.confirmation_report(confirmed), format_, output, strict)
     compared = paths.compare(left, right, a, b, rtol, atol, arch)
     return _finish(reports.path_report(compared), format_, output, strict)
 
@@ -165,14 +172,15 @@ def _registers(file: Path) -> dict[str, int]:
         raise InputError(f"cannot read {file}: {error.strerror}") from None
 
 
-def _ask_gpu(chosen_unit: Any, chosen: Any) -> Any:
-    from layoutcheck.numerics.probes import stacked
-
+def _gpu() -> Any:
+    """`layoutcheck.gpu.tensor_cores`; InputError without torch, the DSL or a GPU."""
     try:
-        from layoutcheck.gpu.tensor_cores import run_vectors
+        runner: Any = import_module("layoutcheck.gpu.tensor_cores")
     except ImportError as missing:
         raise InputError(f"--gpu needs torch and nvidia-cutlass-dsl: {missing}") from None
-    return run_vectors(chosen_unit, *stacked(chosen_unit, chosen))
+    if not runner.available():
+        raise InputError("--gpu needs a GPU: torch finds none")
+    return runner
 
 
 def _finish(report: Any, format_: str, output: Path | None, strict: bool) -> int:

@@ -34,16 +34,6 @@ class Finding:
         }
 
 
-CODES = {
-    "LC401": "two paths round at different places and their results differ beyond the tolerance",
-    "LC402": "the tolerance is below one step of the output: a test of bit equality",
-    "LC403": "the tolerance cannot see a missing product",
-    "LC404": "the tolerance is below what a correct kernel may be wrong by",
-    "LC405": "the accumulator keeps fewer bits than its type promises",
-    "LC406": "the hardware's answers are not the model's",
-}
-
-
 def verdict(findings: tuple[Finding, ...]) -> str:
     """The worst severity, as a verdict: "wrong", "unknown", "slow" or "legal"."""
     severities = {finding.severity for finding in findings}

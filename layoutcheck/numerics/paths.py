@@ -15,6 +15,7 @@ S in. Its steps say where the bits go:
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,11 +103,20 @@ def _check(steps: list[Step], source: str) -> None:
             raise InputError("only a dot is promoted, every 1 or more k", text=source[:200])
 
 
-def run(chosen: Path, a: Floats, b: Floats, arch: str = "sm_90a") -> Floats:
+Dot = Callable[[Unit, Floats, Floats], Floats]
+
+
+def model(u: Unit, a: Floats, b: Floats) -> Floats:
+    """A B from zero, values of the unit's formats: a (M, K), b (K, N) -> (M, N), as the model has it."""
+    return u.chain(a, b, np.zeros((a.shape[0], b.shape[1])))
+
+
+def run(chosen: Path, a: Floats, b: Floats, arch: str = "sm_90a", dot: Dot = model) -> Floats:
     """The running sum after each block, as values: a (blocks, M, K), b (blocks, K, N) -> (blocks, M, N).
 
-    Inputs are rounded to the unit's formats first. Rounding steps before the product apply to a. Raises
-    InputError where the shapes do not fit.
+    Inputs are rounded to the unit's formats first. Rounding steps before the product apply to a. `dot` does
+    what a dot step asks of its unit; all else is IEEE arithmetic. Raises InputError where the shapes do not
+    fit.
     """
     if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise InputError(f"a path needs (blocks, M, K) and (blocks, K, N), not {a.shape} and {b.shape}")
@@ -120,14 +130,14 @@ def run(chosen: Path, a: Floats, b: Floats, arch: str = "sm_90a") -> Floats:
             elif step.kind == "add":
                 running = round_to(running + value, fmt(step.argument))
             else:
-                value, done = _product(step, value, right, arch), True
+                value, done = _product(step, value, right, arch, dot), True
         if not done or chosen.steps[-1].kind != "add":
             running = value
         outputs.append(running)
     return np.stack(outputs)
 
 
-def _product(step: Step, a: Floats, b: Floats, arch: str) -> Floats:
+def _product(step: Step, a: Floats, b: Floats, arch: str, dot: Dot) -> Floats:
     if step.kind == "fma":
         format_ = fmt(step.argument)
         total = np.zeros((a.shape[0], b.shape[1]))
@@ -136,13 +146,12 @@ def _product(step: Step, a: Floats, b: Floats, arch: str) -> Floats:
         return total
     u = unit(step.argument, arch)
     left, right = round_to(a, u.instruction.a), round_to(b, u.instruction.b)
-    zero = np.zeros((a.shape[0], b.shape[1]))
     if step.promote is None:
-        return u.chain(left, right, zero)
-    total = zero
+        return dot(u, left, right)
+    total = np.zeros((a.shape[0], b.shape[1]))
     for start in range(0, a.shape[1], step.promote):
         ks = slice(start, start + step.promote)
-        total = round_to(total + u.chain(left[:, ks], right[ks], zero), FORMATS["f32"])
+        total = round_to(total + dot(u, left[:, ks], right[ks]), FORMATS["f32"])
     return total
 
 
@@ -205,7 +214,13 @@ def compare(
     one: Path, other: Path, a: Floats, b: Floats, rtol: float = 1e-3, atol: float = 1e-5, arch: str = "sm_90a"
 ) -> Comparison:
     """`one` against `other` (the reference) on the same data, |one - other| <= atol + rtol |other|."""
-    left, right = run(one, a, b, arch), run(other, a, b, arch)
+    return compare_outputs(one, other, run(one, a, b, arch), run(other, a, b, arch), rtol, atol)
+
+
+def compare_outputs(
+    one: Path, other: Path, left: Floats, right: Floats, rtol: float, atol: float
+) -> Comparison:
+    """As `compare`, of outputs (blocks, M, N) that the two paths gave."""
     difference = np.abs(left - right)
     outside = difference > atol + rtol * np.abs(right)
     counts = tuple(int(block.sum()) for block in outside)

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from layoutcheck.numerics.findings import CODES, Finding, verdict
+from layoutcheck.numerics.confirm import Confirmation, has_dot
+from layoutcheck.numerics.findings import Finding, verdict
 from layoutcheck.numerics.formats import Format, Raw
 from layoutcheck.numerics.paths import Comparison
 from layoutcheck.numerics.probes import Probe, identify, predict, summary
+from layoutcheck.numerics.rules import rules
 from layoutcheck.numerics.tolerance import Tolerance, exact_integer_limit
 from layoutcheck.numerics.units import Unit
 
@@ -91,21 +93,48 @@ def probe_report(unit: Unit, chosen: Sequence[Probe], answers: Raw | None) -> Re
 def path_report(compared: Comparison) -> Report:
     """Where the two paths part, and the counts per block."""
     data = {"command": "numerics path", **compared.to_dict()}
-    lines = [f"{p.name}: {p}" for p in (compared.one, compared.other)]
-    first = compared.first_difference
-    if first is None:
-        lines.append("the paths are the same")
-    else:
-        lines.append(f"first difference: step {first[0]}, {first[1]} against {first[2]}")
-    size = compared.outputs_per_block
-    lines += [
-        f"outputs of {size} a block, by block:",
+    lines = [
+        *_parting(compared),
         f"  out of tolerance (rtol {compared.rtol:g}, atol {compared.atol:g}): "
         + " ".join(map(str, compared.out_of_tolerance)),
         "  not bit-equal: " + " ".join(map(str, compared.bits_differ)),
         f"  rms of the difference over rms of the reference: {compared.rms_difference:.3g}",
     ]
     return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
+
+
+def confirmation_report(found: Confirmation) -> Report:
+    """The counts of `path_report` twice, predicted above measured, one column a block."""
+    data = {"command": "numerics path", **found.to_dict()}
+    predicted, measured = found.predicted, found.measured
+    width = len(str(predicted.outputs_per_block)) + 1
+    lines = _parting(predicted)
+    for title, one, other in (
+        (f"out of tolerance (rtol {predicted.rtol:g}, atol {predicted.atol:g})",
+         predicted.out_of_tolerance, measured.out_of_tolerance),
+        ("not bit-equal", predicted.bits_differ, measured.bits_differ),
+    ):  # fmt: skip
+        lines.append(f"  {title}")
+        for label, counts in (("predicted", one), ("measured", other)):
+            lines.append(f"    {label:10}" + "".join(f"{count:{width}}" for count in counts))
+    lines.append(
+        "  rms of the difference over rms of the reference: "
+        f"predicted {predicted.rms_difference:.3g}, measured {measured.rms_difference:.3g}"
+    )
+    for chosen, equal in zip((predicted.one, predicted.other), found.equal, strict=True):
+        on_gpu = "" if has_dot(chosen) else " (no dot: nothing of it ran on the GPU)"
+        lines.append(f"  {chosen.name}: {equal} of {found.outputs} outputs are the model's{on_gpu}")
+    return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
+
+
+def _parting(compared: Comparison) -> list[str]:
+    lines = [f"{p.name}: {p}" for p in (compared.one, compared.other)]
+    first = compared.first_difference
+    if first is None:
+        lines.append("the paths are the same")
+    else:
+        lines.append(f"first difference: step {first[0]}, {first[1]} against {first[2]}")
+    return [*lines, f"outputs of {compared.outputs_per_block} a block, by block:"]
 
 
 def tolerance_report(found: Tolerance) -> Report:
@@ -171,7 +200,7 @@ def github(document: dict[str, Any]) -> str:
 
 def sarif(document: dict[str, Any]) -> str:
     """SARIF 2.1.0; numerics findings are about numbers, not about a place in a file."""
-    rules = [{"id": code, "shortDescription": {"text": text}} for code, text in CODES.items()]
+    known = [{"id": code, "shortDescription": {"text": rule.summary}} for code, rule in rules().items()]
     results = [
         {
             "ruleId": finding["code"],
@@ -181,7 +210,7 @@ def sarif(document: dict[str, Any]) -> str:
         }
         for finding in document["findings"]
     ]
-    driver = {"name": "layoutcheck", "rules": rules}
+    driver = {"name": "layoutcheck", "rules": known}
     log = {
         "version": "2.1.0",
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from layoutcheck.pages import page
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
 
@@ -46,12 +47,8 @@ class Rule:
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
-        return (
-            f"# {self.code} {self.name}\n\n{self.summary[0].upper()}{self.summary[1:]}\n\n"
-            f"Severity: **{self.severity}**\n\n{self.doc}\n\n## Example\n\n"
-            f"Flagged:\n\n```console\n$ {command(self.example.flagged)}\n```\n\n"
-            f"Clean:\n\n```console\n$ {command(self.example.clean)}\n```\n"
-        )
+        flagged, clean = command(self.example.flagged), command(self.example.clean)
+        return page(self.code, self.name, self.severity, self.summary, self.doc, flagged, clean)
 
 
 def make_rule(

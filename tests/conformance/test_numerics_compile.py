@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from layoutcheck.errors import InputError
 from layoutcheck.numerics.units import unit
 
 cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl")
@@ -74,3 +77,13 @@ def test_every_kernel_compiles_and_keeps_its_fragments_in_registers(
     assert set(counts) == {"grouped", "scalar", "tensor", "tensor, P in two"}
     # At least the accumulators: 64 of a 64 x 32 warp tile; S and O of a warp; and no spill to the 255 limit.
     assert all(64 <= int(str(count)) < 255 for count in counts.values())
+
+
+def test_an_instruction_that_the_dsl_lacks_is_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "layoutcheck.gpu.tensor_cores"
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    launcher = import_module(name).launcher
+    del sys.modules[name]  # it was made with that torch
+    with pytest.raises(InputError, match=r"cannot issue mma\.m8n8k4\.f32\.f16 here: expects the 'shape_mnk'"):
+        launcher(unit("mma.m8n8k4.f32.f16", "sm_70"))

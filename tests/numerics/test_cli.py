@@ -6,14 +6,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 import typer
 
+from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.numerics import findings as own
 from layoutcheck.numerics.cli import app, resources
+from layoutcheck.numerics.formats import Raw
+from layoutcheck.numerics.units import Unit, unit
 from layoutcheck.rules import finding as shared
 
 root = typer.Typer(pretty_exceptions_enable=False)
@@ -62,6 +66,73 @@ def test_path_names_the_step(capsys: pytest.CaptureFixture[str]) -> None:
     status, text = call(capsys, "numerics", "path")
     assert status == 0
     assert "fp8-wgmma-promoted" in text
+
+
+def runner(monkeypatch: pytest.MonkeyPatch, **parts: object) -> None:
+    """These parts in the place of what runs on a GPU."""
+    monkeypatch.setitem(sys.modules, "layoutcheck.gpu.tensor_cores", SimpleNamespace(**parts))
+
+
+CONFIRM = ["numerics", "path", "cute-f16f16f16f16", "torch-f16", "--gpu", "--blocks", "3", "-K", "50"]
+
+
+def test_path_shows_predicted_and_measured(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner(monkeypatch, available=lambda: True, run_matmul=lambda u, a, b, c: u.matmul(a, b, c))
+    status, found = document(capsys, *CONFIRM)
+    assert status == 1
+    assert found["out_of_tolerance"] == found["measured"]["out_of_tolerance"]
+    assert min(found["out_of_tolerance"]) > 0
+    assert found["measured"]["equal_to_model"] == [3 * 64 * 64] * 2
+    assert [finding["code"] for finding in found["findings"]] == ["LC401"]
+    status, text = call(capsys, *CONFIRM)
+    rows = [line.split() for line in text.splitlines() if line.startswith("    ")]
+    assert [row[0] for row in rows] == ["predicted", "measured"] * 2
+    assert rows[0][1:] == rows[1][1:] == list(map(str, found["out_of_tolerance"]))
+    repaired = ["torch-f16-matmul-f32-add", "cute-f32f16f16f32-rounded", "--gpu", "--blocks", "2"]
+    assert call(capsys, "numerics", "path", *repaired)[0] == 0
+
+
+def test_path_says_that_the_hardware_is_another(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def an_a100(u: Unit, a: Raw, b: Raw, c: Raw) -> Raw:
+        return unit(u.name, "sm_80").matmul(a, b, c)
+
+    runner(monkeypatch, available=lambda: True, run_matmul=an_a100)
+    status, found = document(capsys, *CONFIRM)
+    assert status == 1
+    assert [finding["code"] for finding in found["findings"]] == ["LC406", "LC401"]
+    assert found["measured"]["equal_to_model"][0] < 3 * 64 * 64
+    assert found["measured"]["out_of_tolerance"] != found["out_of_tolerance"]
+
+
+@pytest.mark.parametrize("command", [CONFIRM, ["numerics", "probe", "--gpu"]], ids=["path", "probe"])
+@pytest.mark.parametrize("missing", ["torch", "cutlass", "GPU"])
+def test_no_gpu_is_one_clear_line(
+    command: list[str], missing: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if missing == "GPU":
+        runner(monkeypatch, available=lambda: False)
+    else:
+        for module in [name for name in sys.modules if name.startswith("layoutcheck.gpu.")]:
+            monkeypatch.delitem(sys.modules, module)
+        monkeypatch.setitem(sys.modules, "torch", None if missing == "torch" else ModuleType("torch"))
+        monkeypatch.setitem(sys.modules, "cutlass", None if missing == "cutlass" else ModuleType("cutlass"))
+    assert run(command) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(
+        "error: --gpu needs " + ("a GPU" if missing == "GPU" else "torch and nvidia")
+    )
+    assert printed.err.count("\n") == 1
+
+
+def test_paths_without_a_dot_have_nothing_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner(monkeypatch, available=lambda: True, run_matmul=None)
+    with pytest.raises(InputError, match="neither path has a dot"):
+        root(["numerics", "path", "fma(f32)", "fma(f32) add(f16)", "--gpu"], standalone_mode=False)
 
 
 def test_probe_predicts_and_identifies(capsys: pytest.CaptureFixture[str]) -> None:

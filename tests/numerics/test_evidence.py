@@ -46,7 +46,7 @@ def test_predictions_were_right_on_the_device() -> None:
 
 
 def test_the_record_names_its_machine() -> None:
-    for key in ("date", "device", "driver", "cuda", "nvidia-cutlass-dsl", "command", "seed"):
+    for key in ("date", "device", "driver", "torch", "cuda", "nvidia-cutlass-dsl", "command", "seed"):
         assert MEASURED[key] not in ("", None)
 
 

@@ -15,8 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.errors import InputError
-from layoutcheck.numerics.formats import FORMATS, Floats
-from layoutcheck.numerics.paths import PRESETS, _exact_sum, compare, draw, first_difference, path, run
+from layoutcheck.numerics.confirm import confirm, on
+from layoutcheck.numerics.formats import FORMATS, Floats, Raw
+from layoutcheck.numerics.paths import (
+    PRESETS,
+    _exact_sum,
+    compare,
+    draw,
+    first_difference,
+    input_format,
+    path,
+    run,
+)
+from layoutcheck.numerics.units import Unit
 
 REPORT = json.loads((Path(__file__).parent / "report_000.json").read_text())
 F16 = FORMATS["f16"]
@@ -60,6 +71,42 @@ def test_rounding_one_product_passes_block_0_and_fails_from_block_1() -> None:
     assert finding.code == "LC401"
     assert finding.severity == "wrong"
     assert "from block 1" in finding.title
+
+
+@pytest.mark.parametrize("name", ["fp8-wgmma", "fp8-wgmma-promoted", "cute-f16f16f16f16", "torch-f16"])
+def test_any_size_fills_whole_instructions(name: str) -> None:
+    """The runner sees whole tiles only; the outputs are those of the model on the bare size."""
+    asked = []
+
+    def whole(u: Unit, a: Raw, b: Raw, c: Raw) -> Raw:
+        asked.append(a.shape[0] % u.instruction.m or a.shape[1] % u.k or b.shape[1] % u.instruction.n)
+        return u.matmul(a, b, c)
+
+    chosen = path(name)
+    a, b = draw("normal", 2, 10, 7, 300, 0, input_format(chosen))
+    assert np.array_equal(run(chosen, a, b, dot=on(whole)), run(chosen, a, b))
+    assert set(asked) == {0}
+
+
+@pytest.mark.parametrize("wrong", ["one bit", "kept bits", "rounding"])
+def test_a_runner_that_is_wrong_is_found(wrong: str) -> None:
+    def broken(u: Unit, a: Raw, b: Raw, c: Raw) -> Raw:
+        if wrong == "one bit":
+            d = u.matmul(a, b, c)
+            d[3, 5] ^= 1
+            return d
+        change = {"fraction_bits": 15} if wrong == "kept bits" else {"rounding": "RNE"}
+        return u.with_rule(**change).matmul(a, b, c)
+
+    one, other = path("cute-f32f16f16f32"), path("cute-f32f16f16f32-rounded")
+    a, b = draw("normal", 1, 16, 8, 64, 0, F16)
+    right = confirm(one, other, a, b, lambda u, a, b, c: u.matmul(a, b, c))
+    assert right.equal == (128, 128)
+    assert right.measured == right.predicted
+    found = confirm(one, other, a, b, broken)
+    assert found.equal[0] == 127 if wrong == "one bit" else found.equal[0] < 127
+    assert found.findings[0].code == "LC406"
+    assert found.to_dict()["verdict"] == "wrong"
 
 
 def test_the_repair_is_bit_equal() -> None:

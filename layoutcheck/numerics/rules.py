@@ -1,0 +1,232 @@
+"""The pages of the findings `LC4xx`: what each means, why, how to fix and how to silence it.
+
+`layoutcheck.rules` is about copies, so numerics has its own list; `layoutcheck rule` and docs/rules/ show
+both. An example is a command line, because what numerics checks is asked by one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from dataclasses import dataclass
+
+from layoutcheck import pages
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`severity` is the worst the finding has; `flagged` and `clean` are the words after `layoutcheck`."""
+
+    code: str
+    name: str
+    severity: str
+    summary: str
+    doc: str
+    flagged: tuple[str, ...]
+    clean: tuple[str, ...]
+
+    def page(self) -> str:
+        """The rule's page, in Markdown."""
+        flagged, clean = (shlex.join(("layoutcheck", *words)) for words in (self.flagged, self.clean))
+        return pages.page(self.code, self.name, self.severity, self.summary, self.doc, flagged, clean)
+
+
+def _rule(code: str, name: str, severity: str, summary: str, flagged: str, clean: str, doc: str) -> Rule:
+    """The rule; `flagged` and `clean` are the words after `layoutcheck numerics`."""
+    words, twin = (tuple(shlex.split(f"numerics {text}")) for text in (flagged, clean))
+    return Rule(code, name, severity, summary, inspect.cleandoc(doc), words, twin)
+
+
+_RULES = (
+    _rule(
+        "LC401",
+        "different-roundings",
+        "wrong",
+        "two paths round at different places, and their results differ beyond the tolerance.",
+        "path cute-f32f16f16f32 torch-f16-matmul-f32-add",
+        "path cute-f32f16f16f32-rounded torch-f16-matmul-f32-add",
+        """
+        ## What it means
+
+        Two implementations of one sum are compared, and the steps differ: one rounds a product to f16 before
+        the running sum takes it in, say, and the other does not. The report names the first such step and
+        counts the outputs out of tolerance, block by block. Neither kernel need have a bug.
+
+        ## Why
+
+        One rounding to f16 stays within 2^-11 of its own value. The running sum can cancel, and what is left
+        is then small beside the error it inherited: the first block passes at rtol = 1e-3, later ones fail
+        (CUTLASS issue 2214). Measured on an H200: the predicted counts of that issue's configurations are the
+        hardware's, output by output (docs/numerics.md).
+
+        ## How to fix it
+
+        Make the steps equal: round where the reference rounds, or keep both in f32. `layoutcheck numerics
+        path ONE OTHER` on the repaired steps must report 0 throughout; `--gpu` runs it on the hardware.
+
+        ## How to silence it
+
+        Where both roundings are wanted, compare each with the exact result under a derived tolerance
+        (`layoutcheck numerics tol`), not one with the other; or state yours with `--rtol` and `--atol`.
+        """,
+    ),
+    _rule(
+        "LC402",
+        "bit-equality-test",
+        "wrong",
+        "the tolerance is below one step of the output: a test of bit equality.",
+        "tol -K 512 --in f16 --out f16 --atol 1e-2 --rtol 0",
+        "tol -K 512 --in f16 --out f16 --atol 0.01 --rtol 1e-3",
+        """
+        ## What it means
+
+        At every output of the sample, the next number of the output's format is farther away than the
+        tolerance. Two results pass only where their bits are equal, whatever `atol` seems to allow.
+
+        ## Why
+
+        A format of p significant bits has steps of 2^(e + 1 - p) at size 2^e (IEEE 754-2019, 3.3): f16 near
+        128 has steps of 0.125. Kernels that add in another order, or split K, differ in the last bit now and
+        then. Measured on an H200 (docs/numerics.md): a grouped GEMM split in two differs from torch in 565
+        of 262,144 outputs of 512 x 512 x 512, each by one step, and both are right.
+
+        ## How to fix it
+
+        Use what `layoutcheck numerics tol` derives: `rtol` of at least the output's unit roundoff beside an
+        `atol` in proportion to K. To test indexing, use small integers: then the results are exact and the
+        tolerance is 0.
+
+        ## How to silence it
+
+        Where bit equality is the intention (one kernel, run twice), compare the bits and state no tolerance.
+        """,
+    ),
+    _rule(
+        "LC403",
+        "blind-tolerance",
+        "note",
+        "the tolerance cannot see a missing product.",
+        "tol -K 4096 --in f16 --out f32 --atol 0 --rtol 1e-3",
+        "tol -K 512 --in f16 --out f32 --atol 0 --rtol 1e-4",
+        """
+        ## What it means
+
+        At half of the outputs or more, one typical product is smaller than the tolerance and half a step of
+        the output together. A kernel that skips one k, or reads one wrong, passes the test.
+
+        ## Why
+
+        A sum of K positive products is K times one of them, so rtol = 1e-3 hides one from K = 1000 on, and
+        half a step of an f16 output from K between 2,000 and 4,000 on, at any tolerance. The report says
+        which of the two hides it. It is arithmetic (steps of a format: IEEE 754-2019, 3.3); no hardware is
+        involved.
+
+        ## How to fix it
+
+        Test the indexing apart from the rounding: small integers, for which every sum is exact up to the
+        limit the report names (2^24 with f32 accumulators, 2^14 for FP8 `wgmma`), and a tolerance of 0.
+
+        ## How to silence it
+
+        A `note` never fails a run. With an exact test beside it, the wide tolerance is in order.
+        """,
+    ),
+    _rule(
+        "LC404",
+        "tolerance-below-bound",
+        "wrong",
+        "the tolerance is below what a correct kernel may be wrong by.",
+        "tol -K 4096 --in f16 --out f32 --atol 1e-6 --rtol 1e-6",
+        "tol -K 4096 --in f16 --out f32 --atol 0.17 --rtol 1e-6",
+        """
+        ## What it means
+
+        The tensor core's own arithmetic may leave the tolerance. `wrong` if the model does on the sample: a
+        correct kernel fails. A `note` if only the bound does: other data may.
+
+        ## Why
+
+        A block adds at most n 2^-F + u, relative to S = sum |a b|, so a chain of q blocks is within
+        ((1 + n 2^-F + u)^q - 1) S of the exact result: the block-FMA analysis of Blanchard, Higham, Lopez,
+        Mary & Pranesh (SIAM J. Sci. Comput. 42, C124, 2020) with an adder that cuts. Cutting has a bias, so
+        errors add up, and bounds in sqrt(K) do not hold. The bound held in every run on an H200
+        (docs/numerics.md).
+
+        ## How to fix it
+
+        Use the `atol` and `rtol` that the report derives, or make the error smaller: accumulate in f32, and
+        drain FP8 `wgmma` every 128 k (`--promote 128`).
+
+        ## How to silence it
+
+        A `note` fails no run. A `wrong` is not to be silenced: correct kernels fail under this tolerance.
+        """,
+    ),
+    _rule(
+        "LC405",
+        "narrow-accumulator",
+        "note",
+        "the accumulator keeps fewer bits than its type promises.",
+        "tol -K 4096 --in e4m3 --out f32 --unit wgmma.m64n8k32.f32.e4m3",
+        "tol -K 4096 --in e4m3 --out f32 --unit mma.m16n8k32.f32.e4m3",
+        """
+        ## What it means
+
+        The instruction writes f32 registers, but fewer significant bits than f32's 24: FP8 through Hopper's
+        `wgmma`, and FP8 on Ada, return 14.
+
+        ## Why
+
+        Terms are cut 13 bits below the largest one and the sum is cut to 14 bits. Identified from an H200's
+        answers to probes; 24,000 random vectors of each FP8 `wgmma` are bit-equal to this model
+        (docs/numerics.md). On uniform data with K = 4096 the mean error is -6.6% of the sum; with an f32 sum
+        every 128 k it is -0.05%.
+
+        ## How to fix it
+
+        Promote: add the accumulator to an f32 sum every 128 k and start it again from zero, as CUTLASS and
+        `torch._scaled_mm(use_fast_accum=False)` do. Or use the warp instruction, `mma.m16n8k32`, which on
+        Hopper keeps f32's 24 bits.
+
+        ## How to silence it
+
+        A `note` never fails a run. Short sums may not need more.
+        """,
+    ),
+    _rule(
+        "LC406",
+        "not-this-hardware",
+        "wrong",
+        "the hardware's answers are not the model's.",
+        "probe mma.m16n8k16.f32.f16 --arch sm_80 --gpu",
+        "probe mma.m16n8k16.f32.f16 --arch sm_90a --gpu",
+        """
+        ## What it means
+
+        The GPU was asked (`numerics probe --gpu`, `numerics path --gpu`) and returned other bits than the
+        model of `--arch`. Either the GPU is of another architecture than stated, as in the example when an
+        H200 runs it, or the model is wrong.
+
+        ## Why
+
+        Blocks, kept bits and roundings differ between architectures: an A100 adds f16 products in blocks of 8
+        and keeps 24 bits, Hopper in blocks of 16 and keeps 25. `numerics.unit(NAME, ARCH).describe()` gives
+        the source of each parameter and whether it was measured here. On an H200 every probe of 27
+        instructions was answered as predicted (docs/numerics.md).
+
+        ## How to fix it
+
+        State the GPU's architecture with `--arch`. If that is right, the probe's report says which parameters
+        the answers identify: please report them with the instruction and the GPU's name.
+
+        ## How to silence it
+
+        Leave `--gpu` away. A prediction for other hardware than that at hand cannot be confirmed on it.
+        """,
+    ),
+)
+
+
+def rules() -> dict[str, Rule]:
+    """Every rule by its code, in the order of the codes."""
+    return {rule.code: rule for rule in _RULES}

@@ -1,0 +1,87 @@
+"""Every LC4xx page: its sections, and its example commands run and find what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from layoutcheck import numerics, rulebook
+from layoutcheck.cli import run
+from layoutcheck.numerics.formats import Raw
+from layoutcheck.numerics.rules import rules
+from layoutcheck.numerics.units import Unit, unit
+
+CODES = list(rules())
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def an_h200(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs on the GPU is answered by the model of one, whatever architecture is asked about."""
+
+    def run_vectors(u: Unit, a: Raw, b: Raw, c: Raw) -> Raw:
+        return unit(u.name, "sm_90a").fma(a, b, c)
+
+    runner = SimpleNamespace(available=lambda: True, run_vectors=run_vectors)
+    monkeypatch.setitem(sys.modules, "layoutcheck.gpu.tensor_cores", runner)
+
+
+def found(capsys: Captured, words: tuple[str, ...]) -> tuple[int, list[dict[str, str]]]:
+    status = run([*words, "--format", "json"])
+    return status, json.loads(capsys.readouterr().out)["findings"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_rule_flags_its_example(code: str, an_h200: None, capsys: Captured) -> None:
+    status, findings = found(capsys, rules()[code].flagged)
+    assert [finding["severity"] for finding in findings if finding["code"] == code] == [
+        rules()[code].severity
+    ]
+    assert status == int(rules()[code].severity == "wrong")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_rule_leaves_the_clean_twin_alone(code: str, an_h200: None, capsys: Captured) -> None:
+    status, findings = found(capsys, rules()[code].clean)
+    assert code not in [finding["code"] for finding in findings]
+    assert status == 0
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_rule_documents_itself(code: str, capsys: Captured) -> None:
+    one = rules()[code]
+    assert one.code == code
+    assert re.fullmatch("[a-z-]+", one.name)
+    assert one.summary.endswith(".")
+    for section in ("What it means", "Why", "How to fix it", "How to silence it"):
+        assert f"## {section}\n" in one.doc
+    assert run(["rule", code.lower()]) == 0
+    page = capsys.readouterr().out
+    assert page == one.page()
+    assert f"$ layoutcheck {' '.join(one.flagged)}\n" in page
+
+
+def test_every_code_that_is_raised_has_a_page() -> None:
+    source = "".join(file.read_text() for file in Path(numerics.__file__).parent.glob("*.py"))
+    assert set(re.findall(r'Finding\(\s*"(LC\d+)"', source)) == set(CODES)
+
+
+def test_the_rulebook_has_all_rules_in_order(capsys: Captured) -> None:
+    assert run(["rule"]) == 0
+    listed = [line[:5] for line in capsys.readouterr().out.splitlines()]
+    assert listed == sorted(listed) == list(rulebook.rules())
+    assert {"LC101", "LC901", *CODES} <= set(listed)
+
+
+def test_pages_have_one_form() -> None:
+    parts = [
+        re.findall(r"^(?:## .*|Severity|Flagged:|Clean:)", rule.page(), re.M)
+        for rule in rulebook.rules().values()
+    ]
+    assert parts == [parts[0]] * len(parts)
+    assert parts[0][0] == "Severity"
