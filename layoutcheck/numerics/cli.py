@@ -91,7 +91,7 @@ def path(
     if min(blocks, m, n, k) < 1 or blocks * m * n * k > 1 << 28:
         raise InputError("blocks, M, N and K are positive, and their product at most 2^28")
     left, right = paths.path(one), paths.path(other)
-    a, b = paths.draw(data, blocks, m, n, k, seed, paths.input_format(left, right))
+    a, b = paths.draw(data, blocks, m, n, k, seed, *paths.input_formats(left, right))
     if gpu:
         from layoutcheck.numerics.confirm import confirm
 

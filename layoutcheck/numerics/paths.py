@@ -247,16 +247,25 @@ def _finding(
     return Finding("LC401", "wrong", title, message, evidence)
 
 
-def draw(data: str, blocks: int, m: int, n: int, k: int, seed: int, format_: Format) -> tuple[Floats, Floats]:
-    """Inputs (blocks, M, K) and (blocks, K, N), "normal" or "uniform" in [0, 1), rounded to `format_`."""
+def draw(
+    data: str, blocks: int, m: int, n: int, k: int, seed: int, format_: Format, format_b: Format | None = None
+) -> tuple[Floats, Floats]:
+    """Inputs (blocks, M, K) and (blocks, K, N), "normal" or "uniform" in [0, 1).
+
+    Rounded to `format_`, the second to `format_b` where that is given.
+    """
     rng = np.random.default_rng([seed, blocks, m, n, k])
     if data not in ("normal", "uniform"):
         raise InputError(f"no data called '{data[:40]}'", expected="normal or uniform")
     sample = rng.standard_normal if data == "normal" else rng.random
-    return round_to(sample((blocks, m, k)), format_), round_to(sample((blocks, k, n)), format_)
+    return round_to(sample((blocks, m, k)), format_), round_to(sample((blocks, k, n)), format_b or format_)
 
 
-def input_format(*paths: Path) -> Format:
-    """The format the paths' units read (f32 where they have none)."""
+def input_formats(*paths: Path) -> tuple[Format, Format]:
+    """The formats of A and B: those the paths' units read (f32 where they have none).
+
+    A is f32 where a path begins by rounding it, which would else round nothing.
+    """
     units: list[Unit] = [unit(step.argument) for p in paths for step in p.steps if step.kind == "dot"]
-    return units[0].instruction.a if units else FORMATS["f32"]
+    a, b = (units[0].instruction.a, units[0].instruction.b) if units else (FORMATS["f32"],) * 2
+    return (FORMATS["f32"] if any(p.steps[0].kind == "round" for p in paths) else a), b

@@ -23,7 +23,7 @@ from layoutcheck.numerics.paths import (
     compare,
     draw,
     first_difference,
-    input_format,
+    input_formats,
     path,
     run,
 )
@@ -83,7 +83,7 @@ def test_any_size_fills_whole_instructions(name: str) -> None:
         return u.matmul(a, b, c)
 
     chosen = path(name)
-    a, b = draw("normal", 2, 10, 7, 300, 0, input_format(chosen))
+    a, b = draw("normal", 2, 10, 7, 300, 0, *input_formats(chosen))
     assert np.array_equal(run(chosen, a, b, dot=on(whole)), run(chosen, a, b))
     assert set(asked) == {0}
 
@@ -127,6 +127,18 @@ def test_an_a100_rounds_f16_sums_twice_as_often() -> None:
     """Blocks of 8 instead of 16: half as many again are out of tolerance in the first block."""
     found = compare(path("cute-f16f16f16f16"), path("torch-f16"), *issue_inputs(), arch="sm_80")
     assert 640 <= found.out_of_tolerance[0] <= 662
+
+
+def test_rounding_p_is_what_flashinfers_decodes_differ_by() -> None:
+    """Half a step of f16 at most, 2^-12 on average: A is drawn in f32, or there would be nothing to round."""
+    pair = path("flashinfer-tensor-core"), path("flashinfer-cuda-core")
+    assert [str(f) for f in input_formats(*pair)] == ["f32", "f16"]
+    a, b = draw("normal", 4, 16, 16, 128, 0, *input_formats(*pair))
+    found = compare(*pair, a, b)
+    assert 1e-4 < found.rms_difference < 4e-4
+    assert min(found.bits_differ) > 250
+    rounded = compare(*pair, F16.decode(F16.encode(a)), b)
+    assert rounded.rms_difference < 1e-6
 
 
 def test_promotion_repairs_fp8() -> None:
