@@ -12,13 +12,13 @@ from tests.algebra.strategies import injective_layouts, layouts
 L = parse_layout
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(injective_layouts(3), st.integers(1, 200))
 def test_it_fills_what_the_layout_leaves_out(a: Layout, n: int) -> None:
     assert is_complement(complement(a, n), a, n)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(layouts(3), st.integers(1, 60))
 def test_it_fills_or_is_refused(a: Layout, n: int) -> None:
     try:

@@ -25,7 +25,7 @@ from tests.algebra.strategies import compact_layouts, layouts
 L = parse_layout
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(layouts(), layouts(3))
 def test_it_is_a_of_b_or_refused(a: Layout, b: Layout) -> None:
     try:
@@ -36,7 +36,7 @@ def test_it_is_a_of_b_or_refused(a: Layout, b: Layout) -> None:
     assert len(wrap(r.shape)) == len(wrap(b.shape)) or not isinstance(b.shape, tuple)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(layouts(), layouts(3, strides=st.integers(-12, 12)))
 def test_negative_strides_walk_the_negated_layout(a: Layout, b: Layout) -> None:
     try:
@@ -46,7 +46,7 @@ def test_negative_strides_walk_the_negated_layout(a: Layout, b: Layout) -> None:
     assert is_composition(r, a, b)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(layouts(), layouts(3))
 def test_it_refuses_only_what_the_weak_rule_gets_wrong(a: Layout, b: Layout) -> None:
     try:
@@ -59,7 +59,7 @@ def test_it_refuses_only_what_the_weak_rule_gets_wrong(a: Layout, b: Layout) -> 
         assert not is_composition(weak, a, b)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(layouts(3), compact_layouts(3))
 def test_a_walk_that_ends_in_the_first_mode_is_admissible(a: Layout, b: Layout) -> None:
     s, d = leaves(b.shape)[0], leaves(b.stride)[0]

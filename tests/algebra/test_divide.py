@@ -27,7 +27,7 @@ from tests.algebra.strategies import injective_layouts, layouts
 L = parse_layout
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(layouts(), injective_layouts(2))
 def test_mode_0_is_the_tile_and_all_tiles_cover_the_layout(a: Layout, t: Layout) -> None:
     try:
@@ -41,7 +41,7 @@ def test_mode_0_is_the_tile_and_all_tiles_cover_the_layout(a: Layout, t: Layout)
     assert count(indices) >= count(a)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(layouts(3), st.lists(st.sampled_from((1, 2, 3, 4)), min_size=1, max_size=3))
 def test_the_four_divides_hold_the_same_elements(a: Layout, sizes: list[int]) -> None:
     tiler = tuple(sizes[: len(a)])

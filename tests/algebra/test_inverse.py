@@ -23,7 +23,7 @@ from tests.algebra.strategies import compact_layouts, injective_layouts, layouts
 L = parse_layout
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(layouts())
 def test_right_inverse(a: Layout) -> None:
     r = right_inverse(a)
@@ -43,7 +43,7 @@ def test_left_inverse(a: Layout) -> None:
     assert is_left_inverse(left_inverse(a), a)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(layouts())
 def test_left_inverse_or_refused(a: Layout) -> None:
     try:
@@ -60,7 +60,7 @@ def test_nullspace(a: Layout) -> None:
     assert len(np.unique(offsets(n))) == count(n) == count(a) // count(filter_zeros(a))
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(compact_layouts(), compact_layouts())
 def test_max_common_layout(a: Layout, b: Layout) -> None:
     try:

@@ -29,7 +29,7 @@ from tests.algebra.strategies import compact_layouts, injective_layouts
 L = parse_layout
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(injective_layouts(3), compact_layouts(2))
 def test_copies_of_the_block_are_disjoint(a: Layout, b: Layout) -> None:
     try:
@@ -43,7 +43,7 @@ def test_copies_of_the_block_are_disjoint(a: Layout, b: Layout) -> None:
     assert np.all(np.diff(offsets(r[1])[order]) > 0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(injective_layouts(3), compact_layouts(3))
 def test_blocked_and_raked_hold_the_logical_product(a: Layout, b: Layout) -> None:
     try:
@@ -61,7 +61,7 @@ def test_blocked_and_raked_hold_the_logical_product(a: Layout, b: Layout) -> Non
     assert tiled.modes[0] == a
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     compact_layouts(2),
     st.lists(st.sampled_from((1, 2, 3)), min_size=2, max_size=3),

@@ -29,7 +29,7 @@ def parts(a: Layout, n: int) -> Counter[int]:
     return Counter((offsets(a)[:, None] * n + np.arange(n)[None, :]).reshape(-1).tolist())
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(st.one_of(layouts(), injective_layouts()), st.sampled_from((2, 3, 4, 8)))
 def test_an_exact_upcast_covers_the_same_elements(a: Layout, n: int) -> None:
     same = parts(upcast(a, n), n) == parts(a, 1)
@@ -39,7 +39,7 @@ def test_an_exact_upcast_covers_the_same_elements(a: Layout, n: int) -> None:
         assert recast_is_exact(n, 1, a)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(st.one_of(layouts(), compact_layouts()), st.sampled_from((2, 3, 4, 8)))
 def test_an_exact_downcast_covers_the_same_parts(a: Layout, n: int) -> None:
     if recast_is_exact(1, n, a):
