@@ -121,7 +121,8 @@ def plan(copy: Copy) -> Job:
     src, dst = sides
     _refuse_odd_registers(copy, done, src_base, dst_base)
     _refuse_dead_loads(copy, done)
-    truth, predicate = _predicate(copy, witness, done, asked)
+    mixed = facts.effect is None or bool(facts.effect["guard"])
+    truth, predicate = _predicate(copy, witness, done, asked, mixed)
     threads = done.src.shape[1]
     block = copy.tiling.block_threads if copy.tiling and copy.tiling.block_threads else None
     threads = max(threads, block or 0)
@@ -163,8 +164,13 @@ def _refuse_dead_loads(copy: Copy, done: Execution) -> None:
         raise NotRunnable("registers are written twice: the compiler may drop the first load")
 
 
-def _predicate(copy: Copy, witness: Copy, done: Execution, asked: Intent) -> tuple[dict[int, bool], bytes]:
-    """The predicate's entries by offset, of which every third is false, and their image in memory."""
+def _predicate(
+    copy: Copy, witness: Copy, done: Execution, asked: Intent, mixed: bool
+) -> tuple[dict[int, bool], bytes]:
+    """The predicate's entries by offset, and their image in memory.
+
+    Every third is false where `mixed`; else all are true, so that nothing that goes wrong is switched off.
+    """
     if copy.pred is None or witness.pred is None:
         return {}, b""
     named = [offsets(witness.pred.layout)]
@@ -174,7 +180,7 @@ def _predicate(copy: Copy, witness: Copy, done: Execution, asked: Intent) -> tup
         raise NotRunnable(f"the predicate {copy.pred.layout} is too large")
     width = max(1, copy.pred.dtype.bits // 8)
     count = int(everything.max()) + 1
-    pattern = [i % 3 != 1 for i in range(count)]
+    pattern = [not mixed or i % 3 != 1 for i in range(count)]
     if copy.pred.dtype.kind == "float":
         one = np.array([1.0], dtype=np.float32).tobytes()[4 - width :] if width <= 4 else b"\1" * width
         image = b"".join(one if bit else b"\0" * width for bit in pattern)

@@ -16,8 +16,10 @@ import json
 import pickle
 import platform
 import random
+import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -31,11 +33,14 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.confirm import Confirmation, prepare, run
+from layoutcheck.gpu.confirm import Confirmation, Prepared, prepare, run
 from layoutcheck.machine.atoms import CpAsync, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
 from tests.holes import HOLES
+
+
+_DRIVER = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
 
 
 def random_tiled(rng: random.Random) -> Copy:
@@ -101,6 +106,13 @@ def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
     return named
 
 
+def with_verdict(one: Prepared) -> Prepared:
+    """The copy under today's verdict, whatever was said when it was prepared."""
+    report = check(one.copy)
+    codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
+    return replace(one, verdict=report.verdict, codes=codes)
+
+
 def table(found: list[Confirmation]) -> list[str]:
     """A line for each combination of verdict, expectation and outcome."""
     rows = collections.Counter(
@@ -141,13 +153,14 @@ def main() -> None:
             print(f"{number:6d}  {note}")
         return
     start = time.time()
-    prepared = pickle.loads(options.file.read_bytes())
+    prepared = [with_verdict(one) for one in pickle.loads(options.file.read_bytes())]
     found, machine = run(prepared, workers=options.workers)
     seconds = time.time() - start
     copies = {p.name: p.copy for p in prepared}
     evidence = {
         "date": date.today().isoformat(),
         "device": machine,
+        "driver": subprocess.run(_DRIVER, capture_output=True, text=True).stdout.strip(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "compiler": "nvidia-cutlass-dsl 4.8.1",
