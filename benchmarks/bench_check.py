@@ -1,7 +1,7 @@
 """`check` beside the real verifier, on the same copies in one run: `python -m benchmarks.bench_check`.
 
-The verifier answers one question (accepted or not) of one thread's types; `check` answers three, of every thread. The
-DSL is asked in a child process, whose start is not counted.
+The verifier answers one question (accepted or not) of one thread's types; `check` answers three, of every
+thread. The DSL is asked in a child process, whose start is not counted.
 """
 
 from __future__ import annotations
