@@ -39,7 +39,6 @@ from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
 from tests.holes import HOLES
 
-
 _DRIVER = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
 
 
