@@ -6,7 +6,7 @@ from typing import Any
 
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Where
-from layoutcheck.rules.vector import NAMES
+from layoutcheck.rules.vector import NAMES, atom_v, elements, width_bits
 
 # Kinds of difference (copies/difference.py) whose addresses belong to one operand.
 _SIDE = {"misaligned_src": "src", "misaligned_dst": "dst", "outside_src": "src", "outside_dst": "dst"}
@@ -79,6 +79,18 @@ def sentence(facts: Facts, kind: str) -> str:
     if kind == "overlap":
         return f"The destination's byte {places['at']:+} is named by several elements with different contents; {effect[kind]} {unit} in all."
     return f"{effect[kind]} {unit} ({kind})."
+
+
+def vector_against_v(facts: Facts) -> str:
+    """One sentence where the atom moves another number of elements than V gives it; else nothing."""
+    copy = facts.resolved
+    sizes = [atom_v(copy, side) for side in ("src", "dst")]
+    n = elements(copy)
+    if width_bits(copy) and all(size is not None and size != n for size in sizes):
+        return (
+            f"Mode 0 gives the atom {sizes[0]} elements, one {width_bits(copy)}-bit instruction moves {n}. "
+        )
+    return ""
 
 
 def _who(thread: int | None, instruction: int | None) -> str:

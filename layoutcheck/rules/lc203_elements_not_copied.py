@@ -24,11 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.effects import evidence, occurred, sentence, vector_against_v, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import atom_v, elements, width_bits
 
 SYMPTOMS = ("missing",)
 
@@ -42,21 +41,10 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             "part of the destination is never written",
-            f"{_why(facts)}{sentence(facts, kind)}",
+            f"{vector_against_v(facts)}{sentence(facts, kind)}",
             where(facts, kind),
             evidence(facts, kind),
         )
-
-
-def _why(facts: Facts) -> str:
-    copy = facts.resolved
-    sizes = [atom_v(copy, side) for side in ("src", "dst")]
-    n = elements(copy)
-    if width_bits(copy) and all(size is not None and size != n for size in sizes):
-        return (
-            f"Mode 0 gives the atom {sizes[0]} elements, one {width_bits(copy)}-bit instruction moves {n}. "
-        )
-    return ""
 
 
 RULE = make_rule(
