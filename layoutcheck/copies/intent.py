@@ -84,8 +84,8 @@ def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
         (copy.dst, dst_base, dst_index, threads[1]),
     ):
         original = recast_offsets(memref) if copy.tiling is None else None
-        if original is not None and unit == 8:
-            sides.append(swizzled(memref, original[: index.size * rest, None, :] + base, unit))
+        if original is not None and memref.recast_from is not None and unit == 8:
+            sides.append(swizzled(memref.recast_from, original[: index.size * rest, None, :] + base, unit))
             continue
         v = offsets_at(v_mode(memref.layout), index)
         r = _rest_offsets(memref.layout, rest)

@@ -1,4 +1,4 @@
-"""LC209 inexact-recast: recasting the tensor to a wider type rounded a stride.
+"""LC209 inexact-recast: recasting the tensor to a wider type rounded a stride, or lost its swizzle.
 
 ## What it means
 
@@ -7,11 +7,13 @@ the first comes from the wrong address.
 
 ## Why
 
-Measured on DSL 4.8.1: `recast_tensor` divides strides and rounds up, with no check.
+Measured on DSL 4.8.1: `recast_tensor` divides strides and rounds up, with no check, and builds the new pointer
+without the swizzle of the old one.
 
 ## How to fix it
 
-Pad the pitch to a multiple of the ratio of the widths, or keep the narrow type.
+Pad the pitch to a multiple of the ratio of the widths, or keep the narrow type. Where the pointer is swizzled, recast
+the pointer before swizzling, or allocate the tile in the wide type.
 
 ## How to silence it
 
@@ -38,6 +40,16 @@ def find(facts: Facts) -> Iterator[Finding]:
         original = memref.recast_from
         if original is None or memref.dtype.bits <= original.dtype.bits:
             continue
+        if original.swizzle is not None and original.swizzle.bits and memref.swizzle is None and facts.effect:
+            yield Finding(
+                RULE.code,
+                RULE.severity,
+                f"the recast of the {NAMES[side]} dropped the pointer's swizzle",
+                f"{original} becomes {memref}: elements are looked for where they would lie without "
+                f"{original.swizzle}. {sentence(facts, 'wrong') or sentence(facts, 'missing')}",
+                where(facts, "wrong", side),
+                {"swizzle": str(original.swizzle), **evidence(facts, *EXPLAINS)},
+            )
         ratio = memref.dtype.bits // original.dtype.bits
         for path, extent, stride in leaves(original.layout):
             if extent == 1 or stride in (0, 1) or not isinstance(stride, int) or stride % ratio == 0:

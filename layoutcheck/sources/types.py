@@ -29,8 +29,8 @@ from layoutcheck.algebra.notation import (
     read_tiler,
     read_tree,
 )
-from layoutcheck.algebra.recast import recast_layout
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.copies.alignment import recast as recast_tensor
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import OtherOperand, other_operand
 from layoutcheck.copies.tiled import TiledCopy
@@ -271,14 +271,13 @@ def _read_recast(scan: Scanner, defaults: Defaults) -> Memref:
 
 
 def recast(memref: Memref, element: DType) -> Memref:
-    """The tensor as `cute.recast_tensor` sees it: other elements, same address, strides rounded up.
+    """The tensor as `cute.recast_tensor` makes it: other elements, strides rounded up, the swizzle forgotten.
 
     Raises InputError for an operand without a layout in memory.
     """
     if isinstance(memref, OtherOperand):
         raise InputError(f"{memref.name} cannot be recast")
-    layout = recast_layout(element.bits, memref.dtype.bits, memref.layout)
-    return Memref(element, memref.space, layout, memref.proved_align_bytes, memref.swizzle, memref)
+    return recast_tensor(memref, element)
 
 
 def _layout_after_o(scan: Scanner) -> Layout:
