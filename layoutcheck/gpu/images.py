@@ -83,7 +83,7 @@ class Arena:
 def arena(space: str, base: int, lanes: bool, touched: list[IntArray], unit_bits: int, threads: int) -> Arena:
     """The arena that holds every touched model address (in units) and a guard zone around.
 
-    `lanes` says that the lanes' rows lie `LANE_BYTES` apart. Raises NotRunnable for operands too large.
+    `lanes` says that the lanes' rows lie `LANE_BYTES` apart; there are at most `threads` chunks. Raises NotRunnable for operands too large.
     """
     pitch = PRIVATE if space == "rmem" else LANE_BYTES if lanes else 0
     probe = Arena(space, base, pitch, 1, 1, 0, unit_bits)
