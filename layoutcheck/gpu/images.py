@@ -80,10 +80,13 @@ class Arena:
         return chunk, local - chunk * self.pitch
 
 
-def arena(space: str, base: int, lanes: bool, touched: list[IntArray], unit_bits: int, threads: int) -> Arena:
+def arena(
+    space: str, base: int, lanes: bool, touched: list[IntArray], unit_bits: int, threads: int = 1024
+) -> Arena:
     """The arena that holds every touched model address (in units) and a guard zone around.
 
-    `lanes` says that the lanes' rows lie `LANE_BYTES` apart; there are at most `threads` chunks. Raises NotRunnable for operands too large.
+    `lanes` says that the lanes' rows lie `LANE_BYTES` apart; there are at most `threads` chunks. Raises
+    NotRunnable for operands too large.
     """
     pitch = PRIVATE if space == "rmem" else LANE_BYTES if lanes else 0
     probe = Arena(space, base, pitch, 1, 1, 0, unit_bits)

@@ -1,6 +1,6 @@
 """The algebra beside the real compiler's: equal answers, or a reason found by evaluating both sides.
 
-Where we refuse and the DSL answers, either its answer is wrong itself, or (products and left inverses only) it
+Where we refuse and the DSL answers, either its answer is wrong, or (products and left inverses only) it
 happens to be usable although the operation it is made of has no answer: then we are stricter.
 """
 
@@ -94,7 +94,7 @@ def overlaps(a: Layout) -> bool:
 
 
 def undefined(case: Case) -> bool:
-    """Whether what the operation is made of has no answer: no inverse of an overlap, no complement of the block."""
+    """Whether the operation has no answer by definition: an overlap to invert, a block to complement."""
     a = case.operands[0]
     if case.op == "left_inverse":
         return overlaps(a)
