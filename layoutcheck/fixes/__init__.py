@@ -28,6 +28,7 @@ from layoutcheck.fixes import (
     static_stride,
     swizzle,
     transpose_in_ldmatrix,
+    widen_copy,
 )
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.rules.facts import Facts
@@ -48,28 +49,42 @@ STRATEGIES = (
     narrow_copy,
     pad_pitch,
     convert,
+    widen_copy,
 )
+
+# What makes a working copy faster without asking more instructions of it.
+FASTER = (fit_threads, match_layout, swizzle, widen_copy)
 
 MOST = 6  # shown: more would not be read
 
 
 def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
-    """The fixes for a report that needs one, best first; else, or where none works, none and the reason."""
-    if report.verdict not in ("rejected", "wrong"):
+    """The fixes for a report that needs one, best first; else, or where none works, none and the reason.
+
+    A `slow` copy works as it is: its fixes are those that are predicted to be faster.
+    """
+    if report.verdict not in ("rejected", "wrong", "slow"):
         return (), None
     if not _has_static_shapes(report.copy):
         return (), "a shape is known only at run time: copy tiles of static shape, predicated at the edges"
     facts = Facts(report.copy)
     found: list[tuple[tuple[float, ...], Fix]] = []
     tried = 0
-    for rank, strategy in enumerate(STRATEGIES):
+    slow = report.verdict == "slow"
+    present = _cost(_predicted([report])) if slow else ()
+    for rank, strategy in enumerate(FASTER if slow else STRATEGIES):
         for draft in _drafts(strategy, facts):
             tried += 1
             fix = _checked(draft)
-            if fix is not None:  # a strategy yields what it prefers first
-                found.append(((*_cost(fix), rank), fix))
-                break
+            if fix is None:
+                continue
+            cost = _cost(fix.predicted)
+            if not slow or cost < present:
+                found.append(((*cost, rank), fix))
+                break  # a strategy yields what it prefers first
     fixes = tuple(fix for _, fix in sorted(found, key=lambda pair: pair[0]))
+    if slow:
+        return fixes[:MOST], None
     return fixes[:MOST], None if fixes else _obstacle(report, tried)
 
 
@@ -120,6 +135,7 @@ def _predicted(reports: list[Report]) -> dict[str, Any]:
     }
     if any("predicted_cycles" in e for e in executions):
         predicted["cycles"] = round(sum(map(_cycles, executions)), 1)
+        predicted["smem_wavefronts"] = sum(e.get("smem_wavefronts") or 0 for e in executions)
     return predicted
 
 
@@ -130,12 +146,16 @@ def _cycles(execution: dict[str, Any]) -> float:
     return float(execution["instructions_per_thread"] * -(-execution["threads"] // 32))
 
 
-def _cost(fix: Fix) -> tuple[float, ...]:
-    """Bytes that the block moves, then its cycles, then instructions over all threads."""
-    predicted = fix.predicted
+def _cost(predicted: dict[str, Any]) -> tuple[float, ...]:
+    """Bytes that the block moves, then its cycles, its wavefronts, its instructions: all over all threads."""
     threads = predicted["threads"]
     instructions = predicted["instructions_per_thread"] * threads
-    return predicted["bytes_per_thread"] * threads, predicted.get("cycles", instructions / 32), instructions
+    return (
+        predicted["bytes_per_thread"] * threads,
+        predicted.get("cycles", instructions / 32),
+        predicted.get("smem_wavefronts", 0),
+        instructions,
+    )
 
 
 def _obstacle(report: Report, tried: int) -> str:

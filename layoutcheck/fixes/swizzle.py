@@ -1,4 +1,4 @@
-"""`swizzle`: a pointer swizzle whose granule holds the vector that is copied."""
+"""`swizzle`: the pointer swizzle (or the padding) that suits the accesses of a shared-memory tile."""
 
 from __future__ import annotations
 
@@ -6,14 +6,61 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tiled import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.rules.costs import conflicted, suggestion
 from layoutcheck.rules.facts import Facts
 
 STRATEGY = "swizzle"
 
+_NOTE = "every access of the tile must use the same pointer swizzle"
+
 
 def propose(facts: Facts) -> Iterator[Draft]:
+    """A swizzle that keeps vectors whole, for a copy that goes wrong; that ends conflicts, for one that works."""
+    yield from _without_conflicts(facts)
+    yield from _above_the_vector(facts)
+
+
+def _without_conflicts(facts: Facts) -> Iterator[Draft]:
+    """What `best_swizzle` finds for this access; where the tile has other accesses, ask it about all of them."""
+    side = conflicted(facts)
+    best = None if side is None else suggestion(facts, side)
+    tiling = facts.copy.tiling
+    if side is None or best is None or tiling is None:
+        return
+    old = tiling.side(side.side)
+    new = replace(old, layout=best.layout, swizzle=best.swizzle)
+    if best.swizzle is not None:
+        new = replace(new, align_bytes=max(best.swizzle.period, old.proved_align_bytes))
+    src, dst = (new, tiling.dst) if side.side == "src" else (tiling.src, new)
+    repaired = tile(
+        tiling.tiled,
+        src,
+        dst,
+        pred=facts.copy.pred,
+        block_threads=tiling.block_threads,
+        arch=facts.copy.arch,
+    )
+    what = (
+        f"the pointer swizzle {best.swizzle}" if best.swizzle else f"rows padded by {best.padding} elements"
+    )
+    ends = (
+        "no bank conflict is left" if best.conflict_free else "the fewest that any swizzle or padding leaves"
+    )
+    yield Draft(
+        STRATEGY,
+        f"{what}: {best.wavefronts} wavefronts instead of {side.wavefronts}, {ends}",
+        _allocation(new),
+        (repaired,),
+        _NOTE if best.swizzle else "the tile's allocation grows with it",
+    )
+
+
+def _above_the_vector(facts: Facts) -> Iterator[Draft]:
     """The same number of XORed bits, above the bytes of one access."""
     copy = facts.copy
     if copy.tiling is not None:
@@ -25,11 +72,25 @@ def propose(facts: Facts) -> Iterator[Draft]:
             continue
         bits = old.swizzle.bits
         swizzle = Swizzle(bits, base, max(old.swizzle.shift, bits))
-        yield Draft(
-            STRATEGY,
-            f"{swizzle}: the swizzle moves whole vectors of {1 << base} bytes",
-            f"allocator.allocate_tensor(dtype, layout, byte_alignment={swizzle.period}, "
-            f"swizzle={code.swizzle_code(swizzle)})",
-            (copy.with_side(side, replace(old, swizzle=swizzle)),),
-            "every reader of the tile must use the same pointer swizzle",
-        )
+        yield _moved(copy, side, replace(old, swizzle=swizzle), 1 << base)
+
+
+def _moved(copy: Copy, side: str, new: Memref, vector_bytes: int) -> Draft:
+    return Draft(
+        STRATEGY,
+        f"{new.swizzle}: the swizzle moves whole vectors of {vector_bytes} bytes",
+        _allocation(new),
+        (copy.with_side(side, new),),
+        _NOTE,
+    )
+
+
+def _allocation(memref: Memref) -> str:
+    """`allocator.allocate_tensor(...)` of that tile."""
+    arguments = [code.dtype_code(memref.dtype), code.layout_code(memref.layout)]
+    if memref.swizzle is not None:
+        arguments.append(f"byte_alignment={memref.swizzle.period}")
+        arguments.append(f"swizzle={code.swizzle_code(memref.swizzle)}")
+    else:
+        arguments.append(f"byte_alignment={memref.proved_align_bytes}")
+    return "smem_tile = allocator.allocate_tensor(\n    " + ",\n    ".join(arguments) + ",\n)"

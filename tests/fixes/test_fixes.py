@@ -64,6 +64,44 @@ def test_a_legal_copy_needs_none() -> None:
     assert propose(report) == ((), None)
 
 
+COLUMNS = {  # every warp writes one 16-byte column of 32 rows
+    "src": "(64,64):(64,1)",
+    "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+    "atom": "cp.async",
+    "bits": 128,
+    "dtype": "bf16",
+    "thr": "(64,2):(1,64)",
+    "val": "(1,8)",
+}
+
+
+def test_a_conflict_gets_the_swizzle_that_ends_it() -> None:
+    report = lc.check(**COLUMNS)
+    assert report.verdict == "slow"
+    [fix] = [fix for fix in report.fixes if fix.strategy == "swizzle"]
+    after = check(fix.copies[0])
+    assert (report.execution["smem_wavefronts"], after.execution["smem_wavefronts"]) == (512, 64)
+    assert "LC301" not in {finding.code for finding in after.findings}
+    assert str(fix.copies[0].tiling.dst.swizzle) == "S<3,4,3>"
+
+
+def test_a_slow_copys_fixes_are_faster() -> None:
+    narrow = lc.check(
+        '!cute.memref<bf16, gmem, align<16>, "((8,1),4):((1,0),64)">',
+        '!cute.memref<bf16, smem, align<16>, "((8,1),4):((1,0),64)">',
+        "universal",
+        bits=32,
+    )
+    assert [fix.strategy for fix in narrow.fixes] == ["widen-copy"]
+    for report in (narrow, lc.check(**COLUMNS)):
+        now = report.execution
+        for fix in report.fixes:
+            then = check(fix.copies[0]).execution
+            keys = ("predicted_cycles", "smem_wavefronts", "instructions_per_thread")
+            costs = [(now.get(key) or 0, then.get(key) or 0) for key in keys]
+            assert next(before > after for before, after in costs if before != after)
+
+
 def test_where_nothing_helps_the_report_says_what_stands_in_the_way() -> None:
     report = lc.check(
         '!cute.memref<f32, gmem, align<16>, "(4,3):(1,4)">',
