@@ -1,0 +1,105 @@
+"""What a module consists of: operations, values, regions and blocks, compared by identity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from layoutcheck.sources.mlir.locations import Location, parse_location
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """An SSA value: result `index` of an operation, or argument `index` of a block. `type` is its text."""
+
+    name: str
+    type: str = ""
+    owner: Operation | Block | None = None
+    index: int = 0
+    location_text: str = ""
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.type}"
+
+    @property
+    def definition(self) -> Operation | None:
+        """The operation that this is a result of; None for a block's argument."""
+        return self.owner if isinstance(self.owner, Operation) else None
+
+
+@dataclass(slots=True, eq=False)
+class Operation:
+    """One operation. `attributes` maps names to raw text, properties included; a unit attribute is "".
+
+    `start` is where it begins in the module's text. `location` is read when asked for.
+    """
+
+    name: str
+    operands: list[Value] = field(default_factory=list)
+    results: list[Value] = field(default_factory=list)
+    successors: list[Block] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
+    regions: list[Region] = field(default_factory=list)
+    parent: Block | None = None
+    start: int = 0
+    location_text: str = ""
+    aliases: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        results = ", ".join(value.name for value in self.results)
+        operands = ", ".join(value.name for value in self.operands)
+        return f"{results}{' = ' if results else ''}{self.name}({operands})"
+
+    @property
+    def location(self) -> Location:
+        """Where the operation comes from. Raises InputError where the text is no location."""
+        return parse_location(self.location_text, self.aliases)
+
+    @property
+    def parent_operation(self) -> Operation | None:
+        """The operation in whose region this one lies."""
+        return None if self.parent is None else self.parent.parent.parent
+
+    def walk(self) -> Iterator[Operation]:
+        """The operation and all inside it, in the order of the text."""
+        stack: list[Iterator[Operation]] = [iter((self,))]
+        while stack:
+            op = next(stack[-1], None)
+            if op is None:
+                stack.pop()
+                continue
+            yield op
+            stack.extend(
+                iter(block.operations) for region in reversed(op.regions) for block in reversed(region.blocks)
+            )
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """`label` is "^bb0" and the like; the entry block's may be left out of the text and is "" then."""
+
+    label: str
+    parent: Region
+    arguments: list[Value] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """The blocks of one region of `parent`; the first is the entry."""
+
+    parent: Operation
+    blocks: list[Block] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """A whole text: its top-level operations (one `builtin.module`, as printed)."""
+
+    text: str = field(repr=False)
+    operations: list[Operation]
+
+    def walk(self) -> Iterator[Operation]:
+        """Every operation, outer before inner, in the order of the text."""
+        for op in self.operations:
+            yield from op.walk()

@@ -1,0 +1,108 @@
+"""Spans of MLIR text: where a bracket closes, where a list is cut. One pass, no recursion."""
+
+from __future__ import annotations
+
+import re
+
+from layoutcheck.errors import InputError
+
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|->|[<>()\[\]{},"]', re.DOTALL)
+_OPEN = {"<": ">", "(": ")", "[": "]", "{": "}"}
+_CLOSE = frozenset(_OPEN.values())
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_LOCATION = re.compile(r"\((?:[(),:\d ]|unknown|callsite|at|to)*\Z")  # one location, but for its strings
+_PARENTHESES = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[()"]', re.DOTALL)
+_INTEGER = re.compile(r"\s*(-?\d{1,40}|-?0x[0-9a-fA-F]{1,32}|true|false)(?:\s*:\s*[\w<>!.]+)?\s*\Z")
+_NUMBER = re.compile(r"-?\d{1,40}|true|false")
+
+
+def closing(text: str, at: int) -> int:
+    """The index just past the bracket that closes the one at `at`. Raises InputError with the place."""
+    expected = [_OPEN[text[at]]]
+    for match in _TOKEN.finditer(text, at + 1):
+        token = match[0]
+        if token in _OPEN:
+            expected.append(_OPEN[token])
+        elif token in _CLOSE:
+            if token != expected[-1]:
+                raise InputError(
+                    f"'{token}' closes nothing", text=text, start=match.start(), expected=f"'{expected[-1]}'"
+                )
+            expected.pop()
+            if not expected:
+                return match.end()
+        elif token == '"':
+            raise InputError("a quote that never ends", text=text, start=match.start())
+    raise InputError(f"'{text[at]}' is never closed", text=text, start=at, expected=f"'{_OPEN[text[at]]}'")
+
+
+def closing_parenthesis(text: str, at: int) -> int:
+    """The same for a `(`, of text in which only parentheses and quotes count: a location.
+
+    Locations are most of a module's text and mostly end their line, which is cheaper to see than to parse.
+    """
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    bare = _STRING.sub("", text[at:end])
+    if bare.endswith(")") and _LOCATION.match(bare) and bare.count("(") == bare.count(")"):
+        return end
+    depth = 1
+    for match in _PARENTHESES.finditer(text, at + 1):
+        token = match[0]
+        if token == "(":
+            depth += 1
+        elif token == ")":
+            depth -= 1
+            if not depth:
+                return match.end()
+        elif token == '"':
+            raise InputError("a quote that never ends", text=text, start=match.start())
+    raise InputError("'(' is never closed", text=text, start=at, expected="')'")
+
+
+def split(text: str) -> list[str]:
+    """`text` cut at the commas outside all brackets and quotes, trimmed; [] for blank text.
+
+    Raises InputError where brackets do not match.
+    """
+    if not text.strip():
+        return []
+    parts: list[str] = []
+    expected: list[str] = []
+    first = 0
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token == "," and not expected:
+            parts.append(text[first : match.start()].strip())
+            first = match.end()
+        elif token in _OPEN:
+            expected.append(_OPEN[token])
+        elif token in _CLOSE:
+            if not expected or token != expected.pop():
+                raise InputError(f"'{token}' closes nothing", text=text, start=match.start())
+        elif token == '"':
+            raise InputError("a quote that never ends", text=text, start=match.start())
+    if expected:
+        raise InputError(f"'{expected[-1]}' is missing", text=text, start=len(text))
+    parts.append(text[first:].strip())
+    return parts
+
+
+def integer(text: str) -> int | None:
+    """The value of an integer attribute, `4 : i32`; None where it is something else."""
+    match = _INTEGER.match(text)
+    if match is None:
+        return None
+    word = match[1]
+    return int(word == "true") if word in ("true", "false") else int(word, 0) if "x" in word else int(word)
+
+
+def integers(text: str) -> tuple[int, ...] | None:
+    """The values of `array<i32: 1, 2>` or `dense<[1, 2]> : ...`; None where it is something else."""
+    head, found, rest = text.partition("<")
+    if not found or head.strip() not in ("array", "dense"):
+        return None
+    body = rest[: rest.rfind(">")] if head.strip() == "array" else rest.partition(">")[0]
+    body = body.partition(":")[2] if head.strip() == "array" else body
+    numbers = [int(n == "true") if n in ("true", "false") else int(n) for n in _NUMBER.findall(body)]
+    return tuple(numbers)
