@@ -17,9 +17,9 @@ import layoutcheck as lc
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
+from tests.environment import ROOT, python_path
 
-ROOT = Path(__file__).parents[1]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": python_path()}
 SRC = '!cute.memref<bf16, gmem, align<16>, "(8):(1)">'
 GOOD = '!cute.memref<bf16, smem, align<128>, "(8):(1)">'
 SCATTERED = '!cute.memref<bf16, smem, align<128>, "(8):(64)">'

@@ -10,6 +10,7 @@ width (`log2(128 // width)`), which is 3 for fp16 and 4 for fp8: S<2,4,4>, under
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -102,7 +103,12 @@ def main(example: Path, out: Path) -> None:
                     "measured": measured,
                 }
             )
-    write(out / "tensorop_gemm.json", {"command": " ".join(command), "host": host(), "runs": runs})
+    told = {
+        "example": f"{example.name}, sha256 {hashlib.sha256(example.read_bytes()).hexdigest()}",
+        "command": f"python -m benchmarks.banks.tensorop_gemm {example.name} OUT",
+        "profiler": " ".join(command[: command.index(sys.executable)]),
+    }
+    write(out / "tensorop_gemm.json", {**told, "host": host(), "runs": runs})
 
 
 if __name__ == "__main__":

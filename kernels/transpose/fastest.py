@@ -19,6 +19,9 @@ SMALL = Plan(lanes=(8, 4), warps=(1, 1), load="no_allocate", store="streaming")
 MEDIUM = Exchange(tile=(128, 64), load="no_allocate", store="streaming")
 """While all its tiles are resident at once: 10 on each of 132 multiprocessors."""
 
+BIG = Exchange(tile=(128, 128), load="no_allocate", store="streaming")
+"""Runs of 256 bytes both ways; from 3300 to 8192 a side keeping lines of x costs more than it gains."""
+
 LARGE = Exchange(tile=(128, 128), load="evict_last", resident=256)
 """Runs of 256 bytes both ways. Lines of x stay in the L2, so those of y leave it first: 1 % on an H200."""
 
@@ -33,7 +36,9 @@ def plan_for(m: int, n: int) -> Plan | Exchange:
     """The plan that wins on an H200 at this size."""
     if m * n <= 2048**2:
         return SMALL
-    return MEDIUM if m * n <= 1320 * 128 * 64 else LARGE
+    if m * n <= 1320 * 128 * 64:
+        return MEDIUM
+    return BIG if m * n < 8192**2 else LARGE
 
 
 def build_fastest(plan: Plan | Exchange = LARGE) -> Kernel:

@@ -7,17 +7,16 @@ import os
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.units import unit
+from tests.environment import ROOT, python_path
 
 cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl")
 
-ROOT = Path(__file__).parents[2]
 
 # A process with its own architecture setting: the DSL reads it once, and other tests may choose another.
 COMPILE = """
@@ -53,7 +52,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, ob
     scratch = tmp_path_factory.mktemp("dsl")
     settings = {
         "CUTE_DSL_ARCH": "sm_90a", "CUTE_DSL_KEEP_CUBIN": "1", "CUTE_DSL_DUMP_DIR": str(scratch),
-        "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore",
+        "PYTHONPATH": python_path(), "PYTHONWARNINGS": "ignore",
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", COMPILE], cwd=ROOT, env=os.environ | settings, capture_output=True, text=True

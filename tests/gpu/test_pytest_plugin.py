@@ -15,8 +15,8 @@ import pytest
 import layoutcheck.pytest_plugin as plugin
 from layoutcheck.cli import run as explain_command
 from layoutcheck.dsl.observe import read
+from tests.environment import python_path
 
-ROOT = Path(__file__).parents[2]
 INSTALLED = any(one.value == "layoutcheck.pytest_plugin" for one in entry_points(group="pytest11"))
 LEGAL = '"(8):(1)", "(8):(1)", "cp.async", bits=128, dtype="bf16"'
 WRONG = '"(8):(1)", "(8):(64)", "cp.async", bits=128, dtype="bf16"'
@@ -47,7 +47,13 @@ def suite(folder: Path, text: str, *options: str, **environment: str) -> tuple[i
         capture_output=True,
         text=True,
         timeout=120,
-        env={**clean, "PYTHONPATH": str(ROOT), "CUTE_DSL_ARCH": "sm_90a", "COLUMNS": "200", **environment},
+        env={
+            **clean,
+            "PYTHONPATH": python_path(),
+            "CUTE_DSL_ARCH": "sm_90a",
+            "COLUMNS": "200",
+            **environment,
+        },
     )
     return done.returncode, done.stdout + done.stderr
 

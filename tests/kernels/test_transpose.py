@@ -6,13 +6,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from tests.environment import ROOT, python_path
+
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
-ROOT = Path(__file__).parents[2]
 REPAIRED = [
     "match_layout",
     "staged",
@@ -27,7 +27,7 @@ REPAIRED = [
 
 @pytest.fixture(scope="module", params=["sm_90a", "sm_80"])
 def built(request):
-    env = {**os.environ, "CUTE_DSL_ARCH": request.param, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "CUTE_DSL_ARCH": request.param, "PYTHONPATH": python_path()}
     command = [sys.executable, "-m", "tests.kernels.compile_all"]
     child = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
     return request.param, json.loads(child.stdout.splitlines()[-1])
