@@ -20,7 +20,10 @@ MEDIUM = Exchange(tile=(128, 64), load="no_allocate", store="streaming")
 """While all its tiles are resident at once: 10 on each of 132 multiprocessors."""
 
 BIG = Exchange(tile=(128, 128), load="no_allocate", store="streaming")
-"""Runs of 256 bytes both ways; from 3300 to 8192 a side keeping lines of x costs more than it gains."""
+"""Runs of 256 bytes both ways; from 3300 to 8192 a side keeping lines of x costs more than it gains.
+
+Only where every row starts a line: else blocks share lines, and keeping them pays at any size.
+"""
 
 LARGE = Exchange(tile=(128, 128), load="evict_last", resident=256)
 """Runs of 256 bytes both ways. Lines of x stay in the L2, so those of y leave it first: 1 % on an H200."""
@@ -32,13 +35,13 @@ COMPILED: dict[tuple[Any, ...], Any] = {}
 """Launchers by what their code depends on; sizes and strides are arguments."""
 
 
-def plan_for(m: int, n: int) -> Plan | Exchange:
-    """The plan that wins on an H200 at this size."""
+def plan_for(m: int, n: int, whole_lines: bool = True) -> Plan | Exchange:
+    """The plan that wins on an H200 at this size; `whole_lines`: every row starts on 256 bytes."""
     if m * n <= 2048**2:
         return SMALL
     if m * n <= 1320 * 128 * 64:
         return MEDIUM
-    return BIG if m * n < 8192**2 else LARGE
+    return BIG if whole_lines and m * n < 8192**2 else LARGE
 
 
 def build_fastest(plan: Plan | Exchange = LARGE) -> Kernel:
@@ -66,7 +69,8 @@ def transpose(x: Any, y: Any, stream: int = 0) -> None:
 
 def launch(x: Any, y: Any, stream: int) -> None:
     """One launch, compiled at its first use."""
-    plan = plan_for(*x.shape) if fits_vectors(x) and fits_vectors(y) else None
+    fits = fits_vectors(x) and fits_vectors(y)
+    plan = plan_for(*x.shape, starts_lines(x) and starts_lines(y)) if fits else None
     align_bytes = 2 * BLOCK if plan else 2
     args = (as_cute(x, align_bytes), as_cute(y, align_bytes), CUstream(stream))
     key = (plan, x.dtype, unit_mode(x), unit_mode(y))
@@ -79,6 +83,11 @@ def launch(x: Any, y: Any, stream: int) -> None:
 def fits_vectors(t: Any) -> bool:
     """Whether every 8th element of a row starts a 16-byte vector."""
     return t.stride(1) == 1 and t.stride(0) % BLOCK == 0 and t.data_ptr() % (2 * BLOCK) == 0
+
+
+def starts_lines(t: Any) -> bool:
+    """Whether every row starts on 256 bytes."""
+    return t.stride(0) % 128 == 0 and t.data_ptr() % 256 == 0
 
 
 def unit_mode(t: Any) -> int | None:
