@@ -7,15 +7,21 @@ report.verdict, report.findings, report.fixes, report.to_dict()
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 from layoutcheck.check import Report
 from layoutcheck.check import check as judge
+from layoutcheck.check import report as judge_facts
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import propose
+from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.request import build
+from layoutcheck.sources.traced import TracedCopy
+
+PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of the verifier's messages
 
 
 def check(
@@ -68,6 +74,25 @@ def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | 
     report = judge(copy)
     fixes, obstacle = propose(report)
     return replace(report, fixes=fixes, obstacle=obstacle, assumptions=assumptions, subject=subject)
+
+
+def check_traced(traced: TracedCopy, *, fixes: bool = True) -> Report | None:
+    """The report on a traced copy, at its place; None where its types cannot be read.
+
+    Where the compiler refused the operation, that is what the report says, whatever the model predicts.
+    `fixes` False saves the time that proposing them takes.
+    """
+    if traced.copy is None:
+        return None
+    facts = Facts(traced.copy)
+    asked = None
+    if traced.refused is not None:
+        asked = Prediction("rejected", PREFIX.sub("", traced.refused, count=1))
+        if facts.prediction.outcome != "rejected":
+            facts.__dict__["prediction"] = asked
+    report = judge_facts(facts)
+    proposed, obstacle = propose(report) if fixes else ((), None)
+    return replace(report, fixes=proposed, obstacle=obstacle, asked=asked, subject=str(traced.where))
 
 
 def check_error(text: str, arch: str = "sm_90a") -> list[Report]:

@@ -1,132 +1,237 @@
-"""Every kernel that the DSL builds in this process, as printed IR: the copies in it, with their places.
+"""Every module that the DSL builds in this process, as printed IR, and what the verifier says of its copies.
 
-`watch(record)` wraps the DSL's `build_module`, which has kept its signature since 4.3.5 and runs between
-tracing and the verifier, so that a copy about to be refused is seen too. Only the module's text is read:
-touching the operands of a traced operation makes the DSL's casters emit operations of their own, which
-corrupts the heap (4.8.1).
+`watch(record)` wraps `BaseDSL.build_module`, which has kept its signature since 4.3.5 and runs between
+tracing and the verifier, so that a copy about to be refused is seen too; and `generate_mlir` around it, where
+the Python stacks of operations are switched on and, with `stop`, the build ends. Only names, locations and
+the printed text of a module are read: touching the operands of a traced operation makes the DSL's casters
+emit operations of their own, which corrupts the heap (4.8.1).
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
-import os
+import importlib.metadata
+import inspect
+import itertools
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from layoutcheck.errors import InputError
-from layoutcheck.sources.balanced import span_end
+from layoutcheck.dsl.imports import when_imported
 
 HOME = "cutlass.base_dsl.dsl"
-STACK = "CUTE_DSL_LOC_TRACEBACKS"  # Python frames kept with each operation; leaves the PTX as it is (4.8.1)
-
-_OPERATION = re.compile(r'"cute\.copy(?:_atom_call)?"\(')
-_PLACE = re.compile(r'"([^"\n]+)":(\d+):\d+')
-_OWN = re.compile(r"[\\/]nvidia_cutlass_dsl[\\/]|^<")
+LOADER = "cutlass.base_dsl.export.external_binary_module"
+OLDEST, NEWEST = (4, 5), (4, 8)  # DSL versions whose hooks were tried
+STACK_DEPTH = 24  # Python frames kept with each operation; leaves the PTX as it is (4.8.1)
+COPIES = ("cute.copy", "cute.copy_atom_call")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A copy as the compiler printed it: `operation` with all its types, the user's "file:line", the arch."""
+class Built:
+    """A module as the DSL traced it: `text` in MLIR's generic form with locations.
 
-    operation: str
-    location: str | None
+    It is recorded twice where the verifier refuses it: once as traced, without `refused`, so that nothing is
+    lost if the verifier dies of it; and once with an empty text and `refused`, the (index, message) of every
+    copy that is refused, and `others`, the (name, message, location) of every other operation.
+    """
+
+    number: int
+    kernel: str
     arch: str
+    text: str
+    refused: tuple[tuple[int, str], ...] = ()
+    others: tuple[tuple[str, str, str], ...] = ()
 
 
-Record = Callable[[str, list[Seen]], None]  # the kernel's name and the copies in it
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A compiled file that was loaded: its kernels were compiled earlier, and are not traced."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """The DSL that was imported is of a version whose builds cannot be watched; `message` says which can."""
+
+    message: str
+
+
+Event: TypeAlias = "Built | Loaded | Unsupported"
+Record = Callable[[Event], None]
+
+_numbers = itertools.count(1)
+_stopping: ContextVar[bool] = ContextVar("layoutcheck_stopping", default=False)
+
+
+class _Stop(BaseException):
+    """Ends a build after its trace."""
+
+
+class NotLaunched:
+    """Stands where a compiled function was asked for: calling it does nothing, and so does all it offers."""
+
+    calls = 0
+
+    def __call__(self, *_args: Any, **_named: Any) -> None:
+        """Nothing, but counted."""
+        NotLaunched.calls += 1
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+
+def version() -> str:
+    """The installed DSL's version, "" where there is none."""
+    for name in ("nvidia-cutlass-dsl", "nvidia-cutlass-dsl-libs-base"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(name)
+    return ""
+
+
+def unsupported() -> str:
+    """Why the installed DSL cannot be watched, "" where it can."""
+    installed = version()
+    numbers = tuple(int(n) for n in re.findall(r"\d+", installed)[:2])
+    if OLDEST <= numbers <= NEWEST:
+        return ""
+    tried = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
+    return f"CuTe DSL {installed or 'of unknown version'} cannot be traced: {tried} can"
 
 
 @contextlib.contextmanager
-def watch(record: Record) -> Iterator[None]:
-    """Call `record` for every module built while this lasts, whether or not the DSL is imported by then."""
-    before = os.environ.get(STACK)
-    os.environ.setdefault(STACK, "24")
+def watch(record: Record, *, stop: bool = False) -> Iterator[None]:
+    """Call `record` for every module built while this lasts, whether or not the DSL is imported by then.
+
+    `stop` ends every build after its trace: nothing is compiled, and what would be launched does nothing.
+    """
     undo: list[Callable[[], None]] = []
-    finder = _Finder(lambda module: undo.append(_wrap(module, record)))
-    if HOME in sys.modules:
-        undo.append(_wrap(sys.modules[HOME], record))
-    else:
-        sys.meta_path.insert(0, finder)
+
+    def wrap(module: Any) -> None:
+        problem = unsupported()
+        if problem:
+            record(Unsupported(problem))
+        else:
+            undo.append(_wrap(module, record, stop))
+
+    undo.append(when_imported(HOME, wrap))
+    undo.append(when_imported(LOADER, lambda module: undo.append(_wrap_loader(module, record))))
     try:
         yield
     finally:
-        if finder in sys.meta_path:
-            sys.meta_path.remove(finder)
-        for one in undo:
+        for one in reversed(undo):
             one()
-        if before is None:
-            os.environ.pop(STACK, None)
 
 
-def read(text: str, arch: str) -> list[Seen]:
-    """The copies in a module printed in MLIR's generic form with locations, in order, repeats included."""
-    found = []
-    for line in text.splitlines():
-        match = _OPERATION.search(line)
-        if match is None:
-            continue
-        types = line.find(" : (", match.end())
-        with contextlib.suppress(InputError):
-            end = span_end(line, line.index("(", types)) if types >= 0 else len(line)
-            found.append(Seen(line[match.start() : end] + " -> ()", _location(line[end:]), arch))
-    return found
-
-
-def _location(text: str) -> str | None:
-    """The innermost frame outside the DSL."""
-    return next((f"{path}:{row}" for path, row in _PLACE.findall(text) if not _OWN.search(path)), None)
-
-
-def _wrap(module: ModuleType, record: Record) -> Callable[[], None]:
-    """Put ourselves before `build_module`; the function that takes us away again."""
-    owner: Any = module.BaseDSL
-    original = owner.build_module
+def _wrap(module: Any, record: Record, stop: bool) -> Callable[[], None]:
+    """Put ourselves around the builds; the function that takes us away again."""
+    owner = module.BaseDSL
+    build, generate = owner.build_module, owner.generate_mlir
+    signature = inspect.signature(generate)
+    _hide_library_frames(module)
 
     def build_module(self: Any, built: Any, function_name: str) -> Any:
         with contextlib.suppress(Exception):  # an observer's trouble is no reason for a build to fail
-            text = built.operation.get_asm(
-                print_generic_op_form=True, enable_debug_info=True, use_local_scope=True
-            )
-            record(str(function_name), read(text, str(getattr(self.envar, "arch", "") or "sm_90a")))
-        return original(self, built, function_name)
+            _observe(self, built, str(function_name), record)
+        if stop and _stopping.get():
+            raise _Stop
+        return build(self, built, function_name)
 
-    owner.build_module = build_module
+    def generate_mlir(self: Any, *args: Any, **named: Any) -> Any:
+        depth = getattr(self.envar, "loc_tracebacks", None)
+        token = _stopping.set(True)
+        try:
+            if depth == 0 and not getattr(self.envar, "lineinfo", False):
+                self.envar.loc_tracebacks = STACK_DEPTH
+            return generate(self, *args, **named)
+        except _Stop:
+            given = signature.bind(self, *args, **named).arguments
+            return NotLaunched() if given.get("compile_only") else None
+        finally:
+            _stopping.reset(token)
+            if depth == 0:
+                self.envar.loc_tracebacks = depth
+
+    owner.build_module, owner.generate_mlir = build_module, generate_mlir
 
     def undo() -> None:
-        owner.build_module = original
+        owner.build_module, owner.generate_mlir = build, generate
 
     return undo
 
 
-class _Finder(importlib.abc.MetaPathFinder):
-    """Sees the DSL's module being imported, lets the others find it, and acts when it is loaded."""
+def _wrap_loader(module: Any, record: Record) -> Callable[[], None]:
+    """Hear of compiled files being loaded."""
+    owner = module.ExternalBinaryModule
+    load = owner.__init__
 
-    def __init__(self, act: Callable[[ModuleType], None]) -> None:
-        self.act = act
+    def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
+        with contextlib.suppress(Exception):
+            record(Loaded(str(next(iter((*args, *named.values())), "a compiled file"))))
+        load(self, *args, **named)
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The spec that the other finders give, with `act` after the module's code."""
-        if name != HOME:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.loader is None:
-            return spec
-        loader: Any = spec.loader
-        execute = loader.exec_module
+    owner.__init__ = __init__
 
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            self.act(module)
+    def undo() -> None:
+        owner.__init__ = load
 
-        loader.exec_module = exec_module
-        return spec
+    return undo
+
+
+def _hide_library_frames(module: Any) -> None:
+    """Keep the DSL's own frames, and ours, out of the Python stacks; before 4.6.1 there are none."""
+    with contextlib.suppress(Exception):
+        exclude = module.ir._globals.register_traceback_file_exclusion
+        for path in (Path(module.__file__).parents[1], Path(__file__).parent):
+            exclude(str(path))
+        exclude("<frozen ")
+
+
+def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> None:
+    operation = built.operation
+    text = operation.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
+    arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
+    number = next(_numbers)
+    record(Built(number, kernel, arch, text))
+    try:
+        operation.verify()
+    except Exception:
+        copies, others = _refusals(operation)
+        record(Built(number, kernel, arch, "", copies, others))
+
+
+def _refusals(
+    operation: Any,
+) -> tuple[tuple[tuple[int, str], ...], tuple[tuple[str, str, str], ...]]:
+    """What the verifier says of each operation by itself, in the order of the text."""
+    ir = sys.modules["cutlass._mlir.ir"]
+    copies: list[tuple[int, str]] = []
+    others: list[tuple[str, str, str]] = []
+    seen = itertools.count()
+
+    def visit(op: Any) -> Any:
+        copy = op.name in COPIES
+        index = next(seen) if copy else -1
+        if copy or not len(op.regions):
+            try:
+                op.verify()
+            except ir.MLIRError as error:
+                found = error.error_diagnostics
+                message = str(found[0].message if found else error)
+                if copy:
+                    copies.append((index, message))
+                else:
+                    others.append((op.name, message, str(op.location)))
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return tuple(copies), tuple(others)

@@ -9,26 +9,26 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from layoutcheck.api import check_copy
+from layoutcheck.api import check_traced
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
-from layoutcheck.dsl.observe import Seen, watch
+from layoutcheck.dsl.collect import Collector
+from layoutcheck.dsl.observe import Event, watch
 from layoutcheck.dsl.session import DslUnavailable
-from layoutcheck.errors import InputError
+from layoutcheck.dsl.spool import as_dict
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.reports import text
 from layoutcheck.reports.confirmation import Confirmed, render
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.diagnostics import copies_from_error
+from layoutcheck.sources.traced import Trace, TracedCopy, from_lines, to_lines
 
 FAILING = ("wrong", "rejected")
 OUTSIDE_TESTS = "outside the tests"  # compiled while a module was imported, or between tests
-
-Place = tuple[str, str, str, str]  # operation, arch, "file:line" ("" where unknown), test
 
 
 class Observer:
@@ -39,36 +39,48 @@ class Observer:
         self.mode = mode
         self.is_worker = hasattr(config, "workerinput")
         self.test = OUTSIDE_TESTS
-        self.kernels = 0
-        self.seen: Counter[Place] = Counter()
+        self.kernels = self.copies = 0
+        self.seen: Counter[tuple[TracedCopy, str]] = Counter()  # copies, by the test that compiled them
+        self.notes: dict[str, None] = {}
         self.confirmed: Confirmed | None = None
         self.obstacle = ""
-        self._reports: dict[tuple[str, str], Report | None] = {}
+        self._collectors: dict[str, Collector] = {}  # by test
+        self._reports: dict[tuple[Copy | None, str | None], Report | None] = {}
         self._open = contextlib.ExitStack()
         self._open.enter_context(watch(self._record))
 
-    def _record(self, _kernel: str, copies: list[Seen]) -> None:
-        self.kernels += 1
-        for one in copies:
-            self.seen[one.operation, one.arch, one.location or "", self.test] += 1
+    def _record(self, event: Event) -> None:
+        self._collectors.setdefault(self.test, Collector()).take([as_dict(event)])
 
-    def report(self, operation: str, arch: str) -> Report | None:
+    def _gather(self) -> None:
+        """What was recorded since, as `seen`."""
+        for test, collector in self._collectors.items():
+            trace = collector.trace()
+            self.kernels += sum(kernel.built for kernel in trace.kernels)
+            self.copies += sum(kernel.built * kernel.copies for kernel in trace.kernels)
+            for one in trace.copies:
+                self.seen[one, test] += 1
+            for note in (*trace.notes, *(failure.message for failure in trace.failures)):
+                self.notes[note] = None
+        self._collectors.clear()
+
+    def report(self, one: TracedCopy) -> Report | None:
         """The verdict on a copy; None where its types cannot be read."""
-        key = operation, arch
+        key = one.copy, one.refused
         if key not in self._reports:
-            found = copy_of(operation, arch)
-            self._reports[key] = None if found is None else check_copy(found)
-        return self._reports[key]
+            self._reports[key] = check_traced(one)
+        found = self._reports[key]
+        return None if found is None else replace(found, subject=_place(one))
 
     def findings(self, test: str) -> list[str]:
         """What `explain` says of each `wrong` or `rejected` copy that a test compiled."""
-        blocks = []
-        for operation, arch, location, where in list(self.seen):
-            report = self.report(operation, arch) if where == test else None
+        self._gather()
+        blocks: dict[str, None] = {}
+        for one, where in list(self.seen):
+            report = self.report(one) if where == test else None
             if report is not None and report.verdict in FAILING:
-                place = f"{location}\n" if location else ""
-                blocks.append(place + text.render([report], Style()))
-        return blocks
+                blocks[text.render([report], Style())] = None
+        return list(blocks)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -106,15 +118,23 @@ class Observer:
         sent = getattr(node, "workeroutput", {}).get("layoutcheck")
         if sent is not None:
             self.kernels += sent["kernels"]
-            for *place, count in sent["seen"]:
-                self.seen[tuple(place)] += count
+            self.copies += sent["copies"]
+            self.notes |= dict.fromkeys(sent["notes"])
+            for test, lines in sent["seen"].items():
+                for one in from_lines(lines).copies:
+                    self.seen[one, test] += 1
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A worker sends what it saw; the others confirm it, and fail the run on a disagreement."""
         self._open.close()
+        self._gather()
         if self.is_worker:
-            seen = [[*place, count] for place, count in self.seen.items()]
-            self.config.workeroutput["layoutcheck"] = {"kernels": self.kernels, "seen": seen}  # type: ignore[attr-defined]
+            by_test: dict[str, list[TracedCopy]] = {}
+            for (one, test), count in self.seen.items():
+                by_test.setdefault(test, []).extend([one] * count)
+            seen = {test: list(to_lines(Trace(tuple(copies)))) for test, copies in by_test.items()}
+            sent = {"kernels": self.kernels, "copies": self.copies, "seen": seen, "notes": list(self.notes)}
+            self.config.workeroutput["layoutcheck"] = sent  # type: ignore[attr-defined]
         elif self.mode == "confirm":
             self._confirm()
             if self.confirmed is not None and self.confirmed.status and not session.exitstatus:
@@ -123,10 +143,10 @@ class Observer:
     def _confirm(self) -> None:
         """Run every distinct copy once."""
         named: dict[Copy, str] = {}
-        for operation, arch, location, test in self.seen:
-            report = self.report(operation, arch)
+        for one, test in self.seen:
+            report = self.report(one)
             if report is not None:
-                named.setdefault(report.copy, location or test)
+                named.setdefault(report.copy, _place(one) or test)
         if not named:
             return
         try:
@@ -142,24 +162,28 @@ class Observer:
         terminalreporter.section("layoutcheck")
         verdicts: Counter[str] = Counter()
         worst: dict[tuple[str, str, str], list[str]] = {}
-        distinct = {(operation, arch) for operation, arch, _, _ in self.seen}
-        for operation, arch in distinct:
-            report = self.report(operation, arch)
+        distinct: dict[object, TracedCopy] = {
+            (one.copy or one.operation, one.refused): one for one, _ in self.seen
+        }
+        for one in distinct.values():
+            report = self.report(one)
             verdicts["unreadable" if report is None else report.verdict] += 1
-        for operation, arch, location, test in self.seen:
-            report = self.report(operation, arch)
+        for one, test in self.seen:
+            report = self.report(one)
             if report is not None and report.verdict not in ("legal", "unknown"):
                 title = report.findings[0].title if report.findings else report.compiler.message
                 code = f"[{report.findings[0].code}]" if report.findings else ""
-                worst.setdefault((report.verdict, f"{code}: {title}", location), []).append(test)
+                worst.setdefault((report.verdict, f"{code}: {title}", _place(one)), []).append(test)
         counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-        copies = sum(self.seen.values())
         write(
-            f"{self.kernels} kernels compiled, {copies} copies, {len(distinct)} distinct: {counts or 'none'}"
+            f"{self.kernels} kernels compiled, {self.copies} copies, "
+            f"{len(distinct)} distinct: {counts or 'none'}"
         )
         for (verdict, title, location), tests in sorted(worst.items()):
             more = f" and {len(set(tests)) - 1} more" if len(set(tests)) > 1 else ""
             write(f"{location or 'unknown place'}: {verdict}{title} ({tests[0]}{more})")
+        for note in self.notes:
+            write(note)
         if self.obstacle:
             write(self.obstacle)
         if self.confirmed is not None:
@@ -167,10 +191,6 @@ class Observer:
             write(render(self.confirmed, Style()).rstrip("\n"))
 
 
-def copy_of(operation: str, arch: str) -> Copy | None:
-    """The copy of a printed operation; None where its types are unknown to us."""
-    try:
-        found = copies_from_error(operation, arch)
-    except InputError:
-        return None
-    return found[0][0] if found else None
+def _place(one: TracedCopy) -> str:
+    """Where a copy stands, file:line; "" where that is not known."""
+    return f"{one.where.file}:{one.where.line}" if one.where.file else ""

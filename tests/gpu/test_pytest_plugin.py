@@ -14,7 +14,6 @@ import pytest
 
 import layoutcheck.pytest_plugin as plugin
 from layoutcheck.cli import run as explain_command
-from layoutcheck.dsl.observe import read
 from tests.environment import python_path
 
 INSTALLED = any(one.value == "layoutcheck.pytest_plugin" for one in entry_points(group="pytest11"))
@@ -179,21 +178,6 @@ def test_late():
     status, out = suite(tmp_path, text, "--layoutcheck=lint")
     assert status == 0, out
     assert re.search("1 kernels compiled, 1 copies, 1 distinct: 1 (legal|slow)", out)
-
-
-def test_operations_are_read_with_the_users_line() -> None:
-    view = '!cute.memref<bf16, gmem, "8:1">'
-    types = f"(!cute_nvgpu.atom.universal_copy<bf16, 128 b>, {view}, {view})"
-    own = '"copy"("/x/nvidia_cutlass_dsl/algorithm.py":651:13 to :86)'
-    text = (
-        f'      "cute.copy"(%25, %38, %49) <{{sizes = array<i32: 1, 1, 1, 0>}}> : {types} -> () '
-        f'loc(callsite({own} at "k"("/home/me/k.py":19:4 to :25)))\n'
-        '      "cute.make_layout"() : () -> !cute.layout<"8:1"> loc(unknown)\n'
-        f'      "cute.copy"(%1, %2, %3) : {types} -> () loc(unknown)\n'
-    )
-    first, second = read(text, "sm_80")
-    assert (first.location, second.location, first.arch) == ("/home/me/k.py:19", None, "sm_80")
-    assert first.operation.endswith(f"{types} -> ()")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""`Collector`: the events of a traced run put together as a `Trace`."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from layoutcheck.errors import InputError
+from layoutcheck.sources.printed import read_module, where_of
+from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFailure
+
+_MOST = 200  # characters of an operation's message
+
+
+class Collector:
+    """Takes events as `dsl/spool.py` writes them; `trace()` is what they come to."""
+
+    def __init__(self, launch: bool = True) -> None:
+        self.launch = launch
+        self.kernels: dict[str, Kernel] = {}  # by the text's digest: building a kernel again adds nothing
+        self.copies: list[TracedCopy] = []
+        self.last = ""
+        self.raised = False
+        self._failures: list[TraceFailure] = []
+        self._loaded: dict[str, int] = {}
+        self._notes: list[str] = []
+        self._versions: dict[str, str] = {}
+        self._spans: dict[tuple[int, int], range] = {}  # (process, module) -> its copies
+        self._refused = 0
+
+    def take(self, events: Iterable[dict[str, Any]]) -> bool:
+        """Work through events; whether there were any."""
+        found = False
+        for event in events:
+            found = True
+            self._take(event)
+        return found
+
+    def trace(self, ending: TraceFailure | None = None) -> Trace:
+        """Everything seen, and how it ended."""
+        failures = [*self._failures, *([ending] if ending else [])]
+        notes = list(self._notes)
+        for path, count in self._loaded.items():
+            times = f" ({count} times)" if count > 1 else ""
+            notes.append(f"loaded, not compiled, and so not traced: {path}{times}")
+        if self._loaded:
+            notes.append("a cache of compiled kernels hides them: QUACK_CACHE_ENABLED=0, or an empty cache")
+        return Trace(
+            tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions
+        )
+
+    def _take(self, event: dict[str, Any]) -> None:
+        kind = event["kind"]
+        if kind == "built":
+            self._built(event)
+        elif kind == "raised":
+            self._raise(event)
+        elif kind == "loaded":
+            self._loaded[event["path"]] = self._loaded.get(event["path"], 0) + 1
+        elif kind == "unsupported":
+            self._failures.append(TraceFailure("unsupported", event["message"]))
+        elif kind == "note":
+            self._note(event["message"])
+        elif kind == "process":
+            python = event.get("python") or ".".join(map(str, sys.version_info[:3]))
+            self._versions |= {"dsl": event["dsl"], "python": python}
+
+    def _built(self, event: dict[str, Any]) -> None:
+        module = (event.get("pid", 0), event["number"])
+        if not event["text"]:
+            self._refuse(module, event)
+            return
+        self.last = event["kernel"]
+        digest = hashlib.sha256(f"{event['arch']}\n{event['text']}".encode()).hexdigest()
+        known = self.kernels.get(digest)
+        if known is not None:
+            self.kernels[digest] = replace(known, built=known.built + 1)
+            self._spans[module] = range(0)
+            return
+        try:
+            found = read_module(event["text"], event["kernel"], event["arch"])
+        except InputError as error:
+            self._failures.append(
+                TraceFailure("unreadable", f"{event['kernel']}: its IR cannot be read: {error.message}")
+            )
+            found = []
+        self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
+        self.copies += found
+        self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))
+
+    def _refuse(self, module: tuple[int, int], event: dict[str, Any]) -> None:
+        """The verifier's refusals of a module that was taken before."""
+        span = self._spans.get(module, range(0))
+        for index, message in event["refused"]:
+            self._refused += 1
+            if index < len(span):
+                at = span[index]
+                self.copies[at] = replace(self.copies[at], refused=message)
+        for name, message, location in event["others"]:
+            if not event["refused"] or name != "builtin.module":
+                frames = where_of(location)
+                self._failures.append(
+                    TraceFailure("refused", f"{name}: {message[:_MOST]}", frames[0] if frames else None)
+                )
+
+    def _raise(self, event: dict[str, Any]) -> None:
+        self.raised = True
+        message = f"{event['type']}: {event['message']}"
+        where = None if event["where"] is None else Frame(**event["where"])
+        if event["refused"] and self._refused:
+            self._note("the script ended where the compiler refused a kernel; --no-launch traces the rest")
+        elif event["launches_skipped"]:
+            at = f" at {where}" if where else ""
+            self._note(
+                f"the script ended{at}, {event['launches_skipped']} launches into a run that launches "
+                f"nothing: {message.strip().splitlines()[0][:_MOST]}"
+            )
+        else:
+            self._failures.append(TraceFailure("raised", message, where))
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.append(text)

@@ -1,0 +1,126 @@
+"""The child's end of a traced run: what its processes see is left in a folder, one JSON file an event.
+
+The folder comes in `LAYOUTCHECK_SPOOL`, so that processes which the script starts take part; a file appears
+whole or not at all, so that a process may die at any time. `LAYOUTCHECK_TRACE` holds the options as JSON.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import itertools
+import json
+import os
+import platform
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.dsl.observe import Event, NotLaunched, version, watch
+
+FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
+MAX_MESSAGE = 4000
+_PR_SET_PDEATHSIG = 1
+_LIBRARY = (f"{os.sep}nvidia_cutlass_dsl{os.sep}", f"{os.sep}layoutcheck{os.sep}dsl{os.sep}")
+_count = itertools.count()
+_watching = contextlib.ExitStack()  # never left: the trace ends with the process
+
+
+def write(folder: str, event: dict[str, Any]) -> None:
+    """Leave one event; its "kind" says which."""
+    name = Path(folder) / f"{next(_count):08}-{os.getpid()}.json"
+    part = name.with_suffix(".part")
+    part.write_text(json.dumps({"pid": os.getpid(), **event}), encoding="utf-8")
+    part.rename(name)
+
+
+def read(folder: Path) -> Iterator[dict[str, Any]]:
+    """The events left so far, in order of their process's own; each is taken away."""
+    for path in sorted(folder.glob("*.json")):
+        event: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        path.unlink()
+        yield event
+
+
+def begin() -> None:
+    """Start to watch, for the rest of this process."""
+    folder = os.environ[FOLDER]
+    options = json.loads(os.environ.get(OPTIONS, "{}"))
+    if os.getppid() == options.get("parent"):
+        _end_with_parent()
+    if not options.get("network", True):
+        _no_network()
+    _hear_of_the_end(folder)
+    _watching.enter_context(watch(lambda event: _record(folder, event), stop=not options.get("launch", True)))
+    write(
+        folder,
+        {"kind": "process", "python": platform.python_version(), "dsl": version(), "argv": sys.argv[:1]},
+    )
+
+
+def _record(folder: str, event: Event) -> None:
+    write(folder, as_dict(event))
+
+
+def as_dict(event: Event) -> dict[str, Any]:
+    """An event as the spool keeps it."""
+    return {"kind": type(event).__name__.lower(), **asdict(event)}
+
+
+def _end_with_parent() -> None:
+    """Die when the tracing process does, however it ends (Linux)."""
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _hear_of_the_end(folder: str) -> None:
+    """Leave word of an exception that left the script; the DSL replaces `sys.excepthook`, not this."""
+
+    def tell() -> None:
+        error = getattr(sys, "last_value", None)
+        if isinstance(error, BaseException):
+            write(folder, {"kind": "raised", **raised(error)})
+
+    atexit.register(tell)
+
+
+def raised(error: BaseException) -> dict[str, Any]:
+    """An exception as an event: its message, and the innermost place in it that is the user's."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _library(f.filename)]
+    where = None
+    if frames:
+        last = frames[-1]
+        where = {
+            "file": last.filename,
+            "line": last.lineno or 0,
+            "column": (getattr(last, "colno", None) or -1) + 1,
+            "function": last.name,
+        }
+    message = str(error) or repr(error)
+    refused = "IR Verification Failed" in message or "could not build valid IR" in message
+    return {
+        "type": type(error).__name__,
+        "message": message[:MAX_MESSAGE],
+        "where": where,
+        "refused": refused,
+        "launches_skipped": NotLaunched.calls,
+    }
+
+
+def _library(path: str) -> bool:
+    return path.startswith("<") or any(part in path for part in _LIBRARY)
+
+
+def _no_network() -> None:
+    import socket
+
+    def refuse(*_args: Any, **_named: Any) -> Any:
+        raise OSError("layoutcheck traces registered cases without network")
+
+    for name in ("connect", "connect_ex", "sendto", "bind"):
+        setattr(socket.socket, name, refuse)

@@ -1,0 +1,175 @@
+"""`trace_script` and `trace_callable`: run Python with every build of the DSL observed, in a child process.
+
+The child is plain `python SCRIPT ARGS` with a `sitecustomize` of ours first on its path (`dsl/site`). Its
+processes leave what they see in a folder (`dsl/spool.py`); this one reads it while they run. So a script that
+raises, hangs or is killed by a dying compiler costs its own rest and nothing that was seen before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from layoutcheck.dsl import spool
+from layoutcheck.dsl.collect import Collector
+from layoutcheck.errors import InputError
+from layoutcheck.sources.traced import Trace, TraceFailure
+
+# Called now and then with the numbers of kernels and copies seen so far.
+Progress = Callable[[int, int], None]
+
+_POLL_SECONDS = 0.05
+_GRACE_SECONDS = 5.0  # between asking a script to end and ending it
+_SITE = Path(__file__).parent / "site"
+_CACHES = {"QUACK_CACHE_ENABLED": "0", "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "0"}
+_CHECKS_AT_CALL = ("CUTE_DSL_VERIFY_TRACE", "CUTE_DSL_DEBUG")  # raise before there is a module to see
+
+
+def trace_script(
+    path: str,
+    args: Sequence[str] = (),
+    *,
+    launch: bool = True,
+    arch: str | None = None,
+    timeout_s: float | None = None,
+    output: IO[Any] | int | None = subprocess.DEVNULL,
+    network: bool = True,
+    progress: Progress | None = None,
+    cwd: str | None = None,
+) -> Trace:
+    """Run `python path args` (or `python -m args` for path "-m") and return every copy of every kernel built.
+
+    `launch` False builds no further than the trace, launches nothing, and where there is no GPU makes torch
+    and the DSL believe in one of `arch`. `timeout_s` ends the run. `output` takes the script's own output.
+    Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
+    """
+    if path != "-m" and not Path(cwd or ".", path).is_file():
+        raise InputError(f"no script '{path[:200]}'", expected="a Python file, or '-m' and a module")
+    command = [sys.executable, path, *args]
+    return _run(
+        command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
+        progress=progress, cwd=cwd,
+    )  # fmt: skip
+
+
+def trace_callable(
+    path: str,
+    name: str,
+    *,
+    arch: str | None = None,
+    timeout_s: float | None = None,
+    output: IO[Any] | int | None = subprocess.DEVNULL,
+    network: bool = False,
+    cwd: str | None = None,
+) -> Trace:
+    """Import the file `path`, call its function `name` and trace what is built, without launching anything.
+
+    What the function returns is compiled where it is a pair `(kernel, arguments)`: a `@cute.jit` function and
+    the tuple of its arguments. The rest is as with `trace_script`.
+    """
+    if not Path(cwd or ".", path).is_file():
+        raise InputError(f"no file '{path[:200]}'", expected="a Python file")
+    command = [sys.executable, "-m", "layoutcheck.dsl.tracing", path, name]
+    return _run(
+        command, launch=False, arch=arch, timeout_s=timeout_s, output=output, network=network,
+        progress=None, cwd=cwd,
+    )  # fmt: skip
+
+
+def environment(folder: str, *, launch: bool, arch: str | None, network: bool) -> dict[str, str]:
+    """The environment of a traced process: ours first on the path, and where it leaves what it sees."""
+    env = {key: value for key, value in os.environ.items() if key not in _CHECKS_AT_CALL}
+    package = str(Path(__file__).parents[2])
+    paths = [str(_SITE), package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    env["PYTHONPATH"] = os.pathsep.join(paths)
+    env[spool.FOLDER] = folder
+    env[spool.OPTIONS] = json.dumps(
+        {"launch": launch, "arch": arch, "network": network, "parent": os.getpid()}
+    )
+    env.pop("LAYOUTCHECK", None)
+    if arch is not None:
+        env["CUTE_DSL_ARCH"] = arch
+    if not launch:  # what is not compiled must not be kept, nor taken from where it was kept
+        env.update(_CACHES)
+        env.setdefault("CUTE_DSL_ARCH", "sm_90a")
+    return env
+
+
+def _run(
+    command: list[str],
+    *,
+    launch: bool,
+    arch: str | None,
+    timeout_s: float | None,
+    output: IO[Any] | int | None,
+    network: bool,
+    progress: Progress | None,
+    cwd: str | None,
+) -> Trace:
+    if not hasattr(os, "fork"):
+        raise InputError("kernels are traced on Linux only")
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
+        collector = Collector(launch)
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT if output == subprocess.DEVNULL else None,
+            env=environment(folder, launch=launch, arch=arch, network=network),
+            cwd=cwd,
+            start_new_session=True,  # so that all its processes can be ended together
+        )
+        timed_out = False
+        try:
+            while process.poll() is None and not timed_out:
+                busy = collector.take(spool.read(Path(folder)))
+                if progress is not None:
+                    progress(len(collector.kernels), len(collector.copies))
+                if not busy:
+                    time.sleep(_POLL_SECONDS)
+                timed_out = deadline is not None and time.monotonic() > deadline
+        finally:
+            _end(process)
+        collector.take(spool.read(Path(folder)))
+        if progress is not None:
+            progress(len(collector.kernels), len(collector.copies))
+        return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector))
+
+
+def _end(process: subprocess.Popen[Any]) -> None:
+    """End the script and whatever it started that is left."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
+    try:
+        process.wait(_GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _ending(
+    status: int, timed_out: bool, timeout_s: float | None, collector: Collector
+) -> TraceFailure | None:
+    """What the way it ended says, beyond what the script's own process said."""
+    if timed_out:
+        return TraceFailure("timeout", f"the script ran for more than {timeout_s:g} s and was ended")
+    if status < 0:
+        name = signal.Signals(-status).name
+        last = f" after kernel {collector.last}" if collector.last else " before any kernel was built"
+        return TraceFailure("killed", f"the process died of {name}{last}")
+    if status and not collector.raised:
+        return TraceFailure("exited", f"the script ended with status {status}")
+    return None

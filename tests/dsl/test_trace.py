@@ -1,0 +1,192 @@
+"""Tracing scripts: real kernels in real child processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.api import check_traced
+from layoutcheck.dsl import observe
+from layoutcheck.dsl.trace import trace_callable, trace_script
+from layoutcheck.errors import InputError
+from layoutcheck.sources.traced import Trace, distinct, from_lines, to_lines
+
+pytest.importorskip("cutlass", reason="scripts are traced through the installed DSL")
+
+HELPER = """
+import cutlass.cute as cute
+def move(atom, x, y):
+    cute.copy(
+        atom, x, y)
+"""
+KERNEL = """
+import sys
+import cutlass, cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+from helper import move
+@cute.kernel
+def k(a: cute.Tensor, b: cute.Tensor):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.BFloat16, num_bits_per_copy=64)
+    move(atom, a, b)
+    for i in cutlass.range_constexpr(2):
+        cute.copy(atom, b, a)
+@cute.jit
+def host(a: cute.Tensor, b: cute.Tensor):
+    k(a, b).launch(grid=[1, 1, 1], block=[32, 1, 1])
+def view(shape, stride):
+    return make_fake_tensor(cutlass.BFloat16, shape, stride=stride, assumed_align=16)
+good, refused = view((8, 4), (1, 8)), view((8, 4), (2, 16))
+def case():
+    return host, (good, good)
+if __name__ == "__main__":
+    cute.compile(host, good, good)
+    cute.compile(host, refused, refused)(1, 2)
+    cute.compile(host, good, good)
+    print(sys.argv)
+    what = sys.argv[1]
+    if what == "raise":
+        raise ValueError("on purpose")
+    if what == "abort":
+        import os; os.abort()
+    if what == "hang":
+        import time; time.sleep(600)
+    if what == "spawn":
+        import multiprocessing, helper_process
+        child = multiprocessing.get_context("spawn").Process(target=helper_process.run)
+        child.start(); child.join(); sys.exit(child.exitcode)
+"""
+PROCESS = """
+def run():
+    import kernel, cutlass.cute as cute
+    cute.compile(kernel.host, kernel.view((4, 4), (1, 4)), kernel.good)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("traced")
+    for name, text in (("helper", HELPER), ("kernel", KERNEL), ("helper_process", PROCESS)):
+        (made / f"{name}.py").write_text(text)
+    return made
+
+
+def traced(folder: Path, *args: str, timeout_s: float | None = 100) -> Trace:
+    return trace_script(str(folder / "kernel.py"), args, launch=False, arch="sm_90a", timeout_s=timeout_s)
+
+
+@pytest.fixture(scope="module")
+def raising(folder: Path) -> Trace:
+    return traced(folder, "raise")
+
+
+def line_of(path: Path, text: str) -> int:
+    return next(i for i, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+def test_copies_stand_at_the_users_line_with_their_callers(raising: Trace, folder: Path) -> None:
+    helper, kernel = folder / "helper.py", folder / "kernel.py"
+    through_helper = [one for one in raising.copies if one.where.file == str(helper)]
+    assert {(one.where.line, one.where.column) for one in through_helper} == {(4, 5)}
+    assert through_helper[0].where.function == "move"
+    callers = [(frame.file, frame.line) for frame in through_helper[0].stack]
+    assert callers[0] == (str(kernel), line_of(kernel, "move(atom, a, b)"))
+    assert any(line == line_of(kernel, "k(a, b).launch") for _, line in callers)
+    unrolled = [one for one in raising.copies if one.where.line == line_of(kernel, "cute.copy(atom, b, a)")]
+    assert len(unrolled) % 2 == 0 and all(one.where.file == str(kernel) for one in unrolled)
+    assert not any(one.in_dsl or one.copy is None for one in raising.copies)
+
+
+def test_every_refused_copy_is_reported_and_the_script_goes_on(raising: Trace) -> None:
+    refused = [one for one in raising.copies if one.refused]
+    assert len(refused) == 3 and all("cannot vectorize" in (one.refused or "") for one in refused)
+    report = check_traced(refused[0])
+    assert report is not None and report.verdict == "rejected" and report.asked is not None
+    assert report.asked.message == report.compiler.message
+    assert [kernel.copies for kernel in raising.kernels][:2] == [3, 3]
+
+
+def test_a_script_that_raises_says_where(raising: Trace, folder: Path) -> None:
+    # Nothing was launched, so what comes after a launch that did not happen is no finding.
+    kernel = folder / "kernel.py"
+    line = line_of(kernel, 'raise ValueError("on purpose")')
+    assert not raising.failures
+    assert any(f"{kernel}:{line}" in note and "on purpose" in note for note in raising.notes)
+
+
+def test_a_trace_is_written_and_read_back(raising: Trace) -> None:
+    again = from_lines(list(to_lines(raising)))
+    assert sorted(map(repr, again.copies)) == sorted(map(repr, raising.copies))
+    assert (again.kernels, again.failures, again.notes) == (raising.kernels, raising.failures, raising.notes)
+    assert sum(one.count for one in distinct(again)) == len(raising.copies)
+    for broken in ([], ["{}"], ["[1]"], ['{"trace": 1}'], ["nonsense"]):
+        with pytest.raises(InputError):
+            from_lines(broken)
+
+
+def test_a_process_that_dies_loses_nothing_seen_before(folder: Path) -> None:
+    found = traced(folder, "abort")
+    (failure,) = found.failures
+    assert failure.kind == "killed" and "SIGABRT" in failure.message
+    assert sum(one.refused is not None for one in found.copies) == 3
+
+
+def test_a_script_that_hangs_is_ended(folder: Path) -> None:
+    start = time.monotonic()
+    found = traced(folder, "hang", timeout_s=5)
+    assert time.monotonic() - start < 30
+    assert found.failures[0].kind == "timeout"
+
+
+def test_processes_that_the_script_starts_take_part(folder: Path) -> None:
+    found = traced(folder, "spawn")
+    assert not found.failures, found.failures
+    assert any("(4,(4))" in one.operation for one in found.copies)
+
+
+def test_a_registered_function_is_called_and_what_it_returns_compiled(folder: Path) -> None:
+    found = trace_callable(str(folder / "kernel.py"), "case", arch="sm_80", timeout_s=100)
+    assert not found.failures
+    assert [one.arch for one in found.copies] == ["sm_80"] * 3
+
+
+def test_ctrl_c_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
+    code = (
+        "from layoutcheck.dsl.trace import trace_script\n"
+        f"trace_script({str(folder / 'kernel.py')!r}, ['hang'], launch=False, output=None)"
+    )
+    path = os.pathsep.join([str(Path(observe.__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert b"hang" in process.stdout.readline()  # it sleeps now
+    process.send_signal(signal.SIGINT)
+    process.wait(20)
+    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert str(folder / "kernel.py") + " hang" not in left
+    assert not list(tmp_path.glob("layoutcheck*"))
+
+
+def test_no_script_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="no script"):
+        trace_script("/nowhere/at/all.py")
+
+
+@pytest.mark.parametrize(
+    ("version", "fine"), [("4.5.0", True), ("4.8.1", True), ("4.4.2", False), ("", False)]
+)
+def test_versions_that_were_not_tried_are_refused(
+    version: str, fine: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observe, "version", lambda: version)
+    assert (observe.unsupported() == "") is fine
