@@ -28,17 +28,23 @@ class Lowered:
 
 
 def lower(
-    copies: Sequence[Copy], arch: str = "sm_90a", timeout: float | None = None, session: Session | None = None
+    copies: Sequence[Copy],
+    arch: str | Sequence[str] = "sm_90a",
+    timeout: float | None = None,
+    session: Session | None = None,
 ) -> list[Lowered]:
-    """Lower each copy, called as written (`copy.op`), for `arch`; 20 to 30 ms a copy after 1.5 s of start.
+    """Lower each copy, called as written (`copy.op`); 20 to 30 ms a copy after 1.5 s of start.
 
+    `arch` is one architecture for all copies, or one for each.
     `session` spares the start. A copy that kills the compiler gets an error that names the signal.
     Raises DslUnavailable where the DSL cannot be asked, or `timeout` seconds have passed.
     """
     if session is None:
         with Session() as session:
             return lower(copies, arch, timeout, session)
-    answers = session.ask("lower", [{**item(copy), "arch": arch} for copy in copies], timeout)
+    targets = [arch] * len(copies) if isinstance(arch, str) else arch
+    items = [{**item(copy), "arch": target} for copy, target in zip(copies, targets, strict=True)]
+    answers = session.ask("lower", items, timeout)
     return [
         Lowered(None, f"the compiler dies of signal {a['died']}")
         if "died" in a

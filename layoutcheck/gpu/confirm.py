@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -27,6 +27,7 @@ from layoutcheck.gpu.outcome import Outcome, Task
 from layoutcheck.gpu.simulate import simulate
 from layoutcheck.gpu.worker import read, write
 from layoutcheck.gpu.wrapper import UnexpectedPtx, wrap
+from layoutcheck.machine.arch import has_atom, parse_arch
 
 # Wrong although every byte arrives where it was asked to: bits in a tensor of another type.
 BY_TYPE = frozenset({"LC208"})
@@ -115,7 +116,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A named copy with its verdict and, where it can run, its task."""
+    """A named copy with its verdict and, where it can run, its task, compiled for `arch`."""
 
     name: str
     copy: Copy
@@ -124,6 +125,7 @@ class Prepared:
     compiler: str
     task: Task | None
     note: str = ""
+    arch: str = "sm_90a"
 
 
 def no_gpu() -> str:
@@ -137,40 +139,62 @@ def no_gpu() -> str:
 
 def prepare(
     named: Sequence[tuple[str, Copy]],
-    arch: str = "sm_90a",
+    machine: str | None = None,
     *,
     session: Session | None = None,
     progress: Progress | None = None,
 ) -> list[Prepared]:
-    """Verdict, compiler's answer and task of every copy. Raises DslUnavailable without a usable DSL."""
+    """Verdict, compiler's answer and task of every copy. Raises DslUnavailable without a usable DSL.
+
+    `machine` is the architecture of the GPU that will run them; None compiles each copy for its own.
+    """
     if session is None:
         with Session() as session:
-            return prepare(named, arch, session=session, progress=progress)
+            return prepare(named, machine, session=session, progress=progress)
     prepared: list[Prepared] = []
     for at in range(0, len(named), BATCH):
         batch = named[at : at + BATCH]
-        lowered = lower([copy for _, copy in batch], arch, session=session)
+        targets = [target(copy, machine) for _, copy in batch]
+        lowered = lower([copy for _, copy in batch], targets, session=session)
         prepared += [
-            _prepared(name, copy, low, arch) for (name, copy), low in zip(batch, lowered, strict=True)
+            _prepared(name, copy, low, arch)
+            for (name, copy), low, arch in zip(batch, lowered, targets, strict=True)
         ]
         if progress:
             progress("compile", len(prepared), len(named))
     return prepared
 
 
+def target(copy: Copy, machine: str | None) -> str:
+    """What the copy is compiled for: the machine's architecture where that has its instruction, else its own.
+
+    The architecture-specific target (suffix a) of the machine is taken from sm_90 on, as the DSL does.
+    """
+    own = parse_arch(copy.arch)
+    if machine is None:
+        return str(own)
+    there = parse_arch(machine)
+    if there.number >= 90 and not there.suffix:
+        there = replace(there, suffix="a")
+    if copy.atom is not None and not has_atom(there, copy.atom) and has_atom(own, copy.atom):
+        return str(own)
+    return str(there)
+
+
 def _prepared(name: str, copy: Copy, low: Lowered, arch: str) -> Prepared:
     report = check(copy)
     codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
+
+    def made(compiler: str, task: Task | None = None, note: str = "") -> Prepared:
+        return Prepared(name, copy, report.verdict, codes, compiler, task, note, arch)
+
     if low.ptx is None or low.error:
-        return Prepared(
-            name, copy, report.verdict, codes, low.error or "no PTX", None, "the compiler made nothing"
-        )
+        return made(low.error or "no PTX", note="the compiler made nothing")
     try:
         ptx, sizes = wrap(low.ptx, arch)
-        task = Task(copy, ptx, tuple(sizes))
+        return made("accepted", Task(copy, ptx, tuple(sizes)))
     except UnexpectedPtx as error:
-        return Prepared(name, copy, report.verdict, codes, "accepted", None, str(error).splitlines()[0])
-    return Prepared(name, copy, report.verdict, codes, "accepted", task)
+        return made("accepted", note=str(error).splitlines()[0])
 
 
 def confirm(
@@ -185,7 +209,13 @@ def confirm(
     `workers` processes share the GPU; `session` spares the DSL's start. Raises DslUnavailable where the DSL
     cannot be asked.
     """
-    return run(prepare(named, session=session, progress=progress), workers=workers, progress=progress)
+    try:
+        with Process() as probe:
+            machine = str(probe.machine["arch"])
+    except DeviceUnavailable:
+        machine = None
+    prepared = prepare(named, machine, session=session, progress=progress)
+    return run(prepared, workers=workers, progress=progress)
 
 
 def run(
@@ -202,11 +232,20 @@ def run(
             if progress:
                 progress("run", i + 1, len(prepared))
         return out, {"name": "simulator", "why": str(error)}
+    prepared = [_for_machine(one, str(machine["arch"])) for one in prepared]
     outcomes = _on_gpu(prepared, workers, progress)
     return [
         _judged(one, outcome, "gpu") if outcome is not None else _unrun(one)
         for one, outcome in zip(prepared, outcomes, strict=True)
     ], machine
+
+
+def _for_machine(one: Prepared, machine: str) -> Prepared:
+    """What is compiled for a newer architecture, or for another one's own instructions, is not run."""
+    needed, there = parse_arch(one.arch), parse_arch(machine)
+    if one.task is None or needed.number == there.number or (needed < there and not needed.suffix):
+        return one
+    return replace(one, task=None, note=f"compiled for {needed}, the GPU is {there}")
 
 
 def _unrun(one: Prepared) -> Confirmation:
