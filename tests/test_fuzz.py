@@ -258,6 +258,12 @@ def test_check_at_length(request: dict[str, Any]) -> None:
     check_never_breaks(request)
 
 
+def test_a_layout_that_is_one_integer_has_no_modes() -> None:
+    check_never_breaks(
+        {"src": "?:?{div=8}", "dst": "?:0", "atom": "basic", "dtype": "i1", "bits": 8, "arch": "sm_80"}
+    )
+
+
 BIG = "((8,1),(1000,1000,1000)):((1,0),(8,8000,8000000))"
 
 

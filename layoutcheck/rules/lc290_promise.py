@@ -43,10 +43,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         guards = [f"tensor.data_ptr() % {memref.align_bytes} == 0"]
         for path, _, stride in leaves(memref.layout):
             if isinstance(stride, Dynamic) and stride.divisor > 1:
-                promises.append(
-                    f"the stride of mode {'.'.join(map(str, path))} is a multiple of {stride.divisor}"
-                )
-                guards.append(f"tensor.stride({path[0]}) % {stride.divisor} == 0")
+                mode = f" of mode {'.'.join(map(str, path))}" if path else ""  # a layout of one integer has none
+                promises.append(f"the stride{mode} is a multiple of {stride.divisor}")
+                guards.append(f"tensor.stride({path[0] if path else 0}) % {stride.divisor} == 0")
         yield Finding(
             RULE.code,
             RULE.severity,
