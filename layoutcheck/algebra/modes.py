@@ -33,12 +33,17 @@ def make_identity_layout(shape: Any) -> Layout:
     return Layout(shape, basis_of(shape))
 
 
+def dotted(path: tuple[int, ...]) -> str:
+    """The number of the mode at a path, as messages print it: (1, 0) is "1.0"; a layout of one integer is mode 0."""
+    return ".".join(map(str, path)) or "0"
+
+
 def get(a: Layout, path: tuple[int, ...]) -> Layout:
     """The mode at a path, outermost index first. Raises InputError where there is none."""
     shape, stride = a.shape, a.stride
     for i in path:
         if type(shape) is not tuple or not 0 <= i < len(shape):
-            raise InputError(f"{a} has no mode {'.'.join(map(str, path))}")
+            raise InputError(f"{a} has no mode {dotted(path)}")
         shape, stride = shape[i], stride[i]
     return Layout.trusted(shape, stride)
 

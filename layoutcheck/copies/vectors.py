@@ -15,6 +15,7 @@ from typing import Any
 from layoutcheck.algebra import integers, inttuple
 from layoutcheck.algebra.integers import Dynamic, Int
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import dotted
 from layoutcheck.algebra.simplify import merged
 from layoutcheck.copies.alignment import align_bits, storage_bits
 from layoutcheck.copies.memref import Memref
@@ -54,7 +55,7 @@ class Promise:
         if self.kind == "assumed_align":
             return f"assumed_align={self.value} on the pointer"
         if self.kind == "divby":
-            return f"divby={self.value} on the stride of mode {_dotted(self.path)}"
+            return f"divby={self.value} on the stride of mode {dotted(self.path)}"
         return f"impossible: {self.why}"
 
 
@@ -104,7 +105,7 @@ def missing_promises(memref: Memref, width_bits: int) -> tuple[Promise, ...]:
         if path in inside or integers.divisor(stride) % n == 0:
             continue
         if not isinstance(stride, Dynamic):
-            why = f"the static stride {stride} of mode {_dotted(path)} is no multiple of {n}"
+            why = f"the static stride {stride} of mode {dotted(path)} is no multiple of {n}"
             return (Promise("impossible", path=path, why=why),)
         promises.append(Promise("divby", n, path))
     return tuple(promises)
@@ -134,7 +135,7 @@ def _address_limits(side: str, memref: Memref, run: int, element: int) -> Iterat
         if first and isinstance(extent, int):
             begun *= extent
         if outside and extent != 1 and stride != 0:
-            mode = _dotted(path)
+            mode = dotted(path)
             yield _even(integers.divisor(stride) * element), f"{side} stride {stride} of mode {mode}"
     if memref.swizzle is not None and memref.swizzle.bits:
         granule = memref.swizzle.granule
@@ -169,6 +170,3 @@ def _even(n: int) -> int:
     """The largest power of two that divides n."""
     return n & -n
 
-
-def _dotted(path: tuple[int, ...]) -> str:
-    return ".".join(map(str, path))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import dotted
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import tile
@@ -64,7 +65,7 @@ def _promised(memref: Memref, side: str, need: int, said: list[str]) -> Memref:
         if isinstance(stride, Dynamic) and stride.divisor % n:
             strides.append(Dynamic(n, stride.bits))
             said.append(
-                f"stride = cute.assume(stride, divby={n})  # mode {'.'.join(map(str, path))} of the {NAMES[side]}"
+                f"stride = cute.assume(stride, divby={n})  # mode {dotted(path)} of the {NAMES[side]}"
             )
         else:
             strides.append(stride)
@@ -81,6 +82,6 @@ def _title(facts: Facts, src: Memref, dst: Memref) -> str:
         for (path, _, was), (_, _, now) in zip(leaves(old.layout), leaves(new.layout), strict=True):
             if was != now:
                 parts.append(
-                    f"stride {'.'.join(map(str, path))} of the {NAMES[side]} is a multiple of {now.divisor}"
+                    f"stride {dotted(path)} of the {NAMES[side]} is a multiple of {now.divisor}"
                 )
     return ", ".join(parts)

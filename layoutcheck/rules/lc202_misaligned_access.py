@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.modes import dotted
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
@@ -79,7 +80,7 @@ def _cause(facts: Facts, side: str) -> tuple[tuple[int, ...] | None, str]:
             or (stride == 1 and path == min(p for p, *_ in leaves(memref.layout)))
         ):
             continue
-        name = f"mode {'.'.join(map(str, path))} of the {NAMES[side]} {memref.layout}"
+        name = f"mode {dotted(path)} of the {NAMES[side]} {memref.layout}"
         if isinstance(stride, Dynamic):
             return path, (
                 f"The stride of {name} is known only at run time and promised to be a multiple of {step}; "

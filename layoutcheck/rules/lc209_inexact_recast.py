@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.algebra.modes import dotted
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
@@ -58,7 +59,7 @@ def find(facts: Facts) -> Iterator[Finding]:
                 RULE.code,
                 RULE.severity,
                 f"the recast to {memref.dtype} rounded a stride of the {NAMES[side]}",
-                f"Mode {'.'.join(map(str, path))} of {original.layout} has stride {stride} {original.dtype}, which is "
+                f"Mode {dotted(path)} of {original.layout} has stride {stride} {original.dtype}, which is "
                 f"{stride / ratio:g} {memref.dtype}; {memref.layout} has {-(-stride // ratio)}. {sentence(facts, 'wrong')}",
                 where(facts, "wrong", side, path),
                 {"stride": stride, "ratio": ratio, **evidence(facts, *EXPLAINS)},

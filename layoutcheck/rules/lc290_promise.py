@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.modes import dotted
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -43,8 +44,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         guards = [f"tensor.data_ptr() % {memref.align_bytes} == 0"]
         for path, _, stride in leaves(memref.layout):
             if isinstance(stride, Dynamic) and stride.divisor > 1:
-                mode = f" of mode {'.'.join(map(str, path))}" if path else ""  # a layout of one integer has none
-                promises.append(f"the stride{mode} is a multiple of {stride.divisor}")
+                promises.append(f"the stride of mode {dotted(path)} is a multiple of {stride.divisor}")
                 guards.append(f"tensor.stride({path[0] if path else 0}) % {stride.divisor} == 0")
         yield Finding(
             RULE.code,

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from layoutcheck.algebra.modes import dotted
 from layoutcheck.copies.witness import is_static
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding, Where
@@ -55,7 +56,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"{loads.size} loads a thread from {distinct} addresses",
-        f"Mode {'.'.join(map(str, path))} of the source {copy.src.layout} has extent {extent} and "
+        f"Mode {dotted(path)} of the source {copy.src.layout} has extent {extent} and "
         f"stride 0: every step along it loads the same bytes again.",
         Where("src", path),
         {"loads": int(loads.size), "distinct": int(distinct), "ratio": round(loads.size / distinct, 2)},
