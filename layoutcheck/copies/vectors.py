@@ -169,4 +169,3 @@ def _leaves(layout: Layout) -> list[tuple[tuple[int, ...], Any, Any]]:
 def _even(n: int) -> int:
     """The largest power of two that divides n."""
     return n & -n
-

@@ -81,7 +81,5 @@ def _title(facts: Facts, src: Memref, dst: Memref) -> str:
             parts.append(f"the {NAMES[side]} is {new.align_bytes} B aligned")
         for (path, _, was), (_, _, now) in zip(leaves(old.layout), leaves(new.layout), strict=True):
             if was != now:
-                parts.append(
-                    f"stride {dotted(path)} of the {NAMES[side]} is a multiple of {now.divisor}"
-                )
+                parts.append(f"stride {dotted(path)} of the {NAMES[side]} is a multiple of {now.divisor}")
     return ", ".join(parts)
