@@ -34,7 +34,7 @@ def make_identity_layout(shape: Any) -> Layout:
 
 
 def dotted(path: tuple[int, ...]) -> str:
-    """The number of the mode at a path, as messages print it: (1, 0) is "1.0"; a layout of one integer is mode 0."""
+    """A mode as messages print it: (1, 0) is "1.0"; a layout of one integer is its own mode 0."""
     return ".".join(map(str, path)) or "0"
 
 
