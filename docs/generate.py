@@ -1,4 +1,8 @@
-"""Write docs/rules/ from the rules: `python docs/generate.py`. The tests check that it is up to date."""
+"""Write what is generated: `PYTHONPATH=. python docs/generate.py`. The tests check that it is up to date.
+
+The README's block, docs/rules/ from the rules, reference pages from the program, result pages from
+docs/evidence/, and the output of every example on every page.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from docs.examples import refreshed
+from docs.reference import reference_pages
+from docs.results import evidence_pages
 from layoutcheck.rulebook import rules
 
 DOCS = Path(__file__).parent
@@ -40,7 +47,7 @@ def readme() -> str:
         env={**os.environ, "NO_COLOR": "1", "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
         cwd=DOCS.parent,
     ).stdout
-    return text[: found.start()] + found[1] + shown + found[3] + text[found.end() :]
+    return refreshed(text[: found.start()] + found[1] + shown + found[3] + text[found.end() :])
 
 
 def pages() -> dict[Path, str]:
@@ -52,7 +59,11 @@ def pages() -> dict[Path, str]:
     out = {README: readme(), DOCS / "rules" / "README.md": _HEADING + "\n".join(rows) + "\n"}
     for rule in rules().values():
         out[DOCS / "rules" / f"{rule.code.lower()}.md"] = rule.page()
-    return out
+    made = {DOCS / name: text for name, text in {**reference_pages(), **evidence_pages()}.items()}
+    for path in sorted(DOCS.rglob("*.md")):
+        if path not in out and path not in made:
+            made[path] = path.read_text(encoding="utf-8")
+    return out | {path: refreshed(text) for path, text in made.items()}
 
 
 if __name__ == "__main__":

@@ -47,17 +47,18 @@ def check(
 ) -> Report:
     """Whether one copy is accepted, right and fast, and how to repair it.
 
-    `src`, `dst`, `pred`   anything the DSL prints for a tensor, a bare layout such as "(128,64):(1,128)", a
-                           `Layout` or `Memref`, a DSL tensor, a torch tensor or a numpy array
-    `atom`                 a printed atom or tiled copy, a short name ("cp.async", "universal", "ldmatrix.x4",
-                           "autovec"), or a DSL atom; None is cute.autovec_copy
-    `thr`, `val`           thread and value layouts: src and dst are then whole tiles, which the tiled copy
-                           made of them partitions, as `tiled` (a printed or live tiled copy) does
-    `dtype`, `bits`        element type of what does not state its own; width of an atom given by name
-    `*_space`, `*_align`   memory space and alignment in bytes of a bare layout; `swizzle` its pointer's
-                           swizzle, where it is in shared memory
-    `block`                threads launched; `op` one of `copies.copy.OPS`
-    `evict_priority`       whether autovec_copy is given an l1c_evict_priority
+    - `src`, `dst`, `pred`: anything the DSL prints for a tensor, a bare layout such as `"(128,64):(1,128)"`,
+      a `Layout` or `Memref`, a DSL tensor, a torch tensor or a numpy array
+    - `atom`: a printed atom or tiled copy, a short name ("cp.async", "universal", "ldmatrix.x4", "autovec"),
+      or a DSL atom; None is `cute.autovec_copy`
+    - `thr`, `val`: thread and value layouts; `src` and `dst` are then whole tiles, which the tiled copy made
+      of them partitions, as `tiled` (a printed or live tiled copy) does
+    - `dtype`, `bits`: element type of what does not state its own; width of an atom given by name
+    - `src_space`, `src_align`, `dst_space`, `dst_align`: memory space ("gmem", "smem", "rmem") and alignment
+      in bytes of a bare layout; `swizzle`: its pointer's swizzle (of bytes), where it is in shared memory
+    - `block`: threads launched
+    - `op`: "copy", "autovec_copy", "basic_copy", "basic_copy_if" or "copy_atom_call"
+    - `evict_priority`: whether `autovec_copy` is given an `l1c_evict_priority`
 
     What is taken for granted is listed in `report.assumptions`. Raises InputError for unusable input.
     """
@@ -70,7 +71,11 @@ def check(
 
 
 def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | None = None) -> Report:
-    """The report on a `Copy`, with fixes proposed."""
+    """The report on a `Copy`, with fixes proposed and each of them checked again.
+
+    `assumptions` and `subject` are carried into the report: what the caller took for granted, and a name or
+    place to print. Never raises for a valid Copy.
+    """
     report = judge(copy)
     fixes, obstacle = propose(report)
     return replace(report, fixes=fixes, obstacle=obstacle, assumptions=assumptions, subject=subject)
@@ -96,9 +101,11 @@ def check_traced(traced: TracedCopy, *, fixes: bool = True) -> Report | None:
 
 
 def check_error(text: str, arch: str = "sm_90a") -> list[Report]:
-    """The reports on every copy whose operand types are in pasted compiler output.
+    """The reports on every copy whose operand types are in pasted compiler output of DSL 4.0 to 4.8.
 
-    Raises InputError where the text holds no error about a copy.
+    `arch` is the architecture that was compiled for, which the output does not say. An error without types
+    gives no report (set `CUTE_DSL_SHOW_STACKTRACE=1`, and they are printed). Raises InputError where the text
+    holds no error about a copy.
     """
     from layoutcheck.sources.diagnostics import read_diagnostics
 

@@ -53,9 +53,11 @@ class Fix:
 class Report:
     """The three answers about a copy, and the fixes proposed for it.
 
-    `verdict` is "legal", "slow", "wrong", "rejected" or "unknown"; `inference` and `execution` are the
-    JSON schema's objects of that name; `drawing` what a report needs to draw the offending vector
-    (see `reports.text`); `obstacle` says why no fix is offered, where none is.
+    `verdict` is "legal", "slow", "wrong", "rejected" or "unknown"; `inference` and `execution` are the JSON
+    schema's objects of that name; `drawing` what a report needs to draw the offending vector (see
+    `reports.text`); `obstacle` says why no fix is offered, where none is. `findings` come worst first,
+    `fixes` best first. `compiler` is what the model of the compiler says, `asked` what the installed DSL
+    said, where it was asked.
     """
 
     copy: Copy

@@ -10,7 +10,7 @@ class LayoutcheckError(Exception):
 
 
 class InputError(LayoutcheckError, ValueError):
-    """Unusable input: what is wrong, where in the text, and what was expected.
+    """Unusable input: what is wrong, where in the text, and what was expected. A ValueError.
 
     `text[start:end]` is the offending span; without `text` only the message is shown.
     `str(error)` is the message followed by the (shortened) line and a caret under the span.

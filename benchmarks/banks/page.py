@@ -105,11 +105,11 @@ Each answered by one `layoutcheck banks` command (the numbers below are its outp
 
 ## How it was measured
 
-```console
-$ {command}
-$ {ncu}
-$ python -m benchmarks.banks.tensorop_gemm tensorop_gemm.py OUT
-$ python -m benchmarks.banks.page
+```sh
+{command}
+{ncu}
+python -m benchmarks.banks.tensorop_gemm tensorop_gemm.py OUT
+python -m benchmarks.banks.page
 ```
 """
 

@@ -16,7 +16,10 @@ from layoutcheck.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """`value` steps along the mode at `path` (outermost index first)."""
+    """A stride `value@path`: `value` steps along the mode at `path` (outermost index first) of a coordinate.
+
+    `Basis(1, (0, 1))` prints as `1@1@0`, innermost index first, as in the DSL.
+    """
 
     value: Int
     path: tuple[int, ...]

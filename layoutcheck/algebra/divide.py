@@ -94,7 +94,11 @@ def zipped_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
 
 
 def tiled_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
-    """(tiles, R0, R1, ..): the zipped divide with its rests unpacked."""
+    """(tiles, R0, R1, ..): the zipped divide with its rests unpacked. Raises as `logical_divide` does.
+
+    >>> print(tiled_divide(Layout((8, 8), (8, 1)), (2, 4)))
+    ((2,4),4,2):((8,1),16,4)
+    """
     if isinstance(a, ComposedLayout):
         return ComposedLayout(a.inner, a.offset, tiled_divide(a.outer, tiler, strict=strict))
     tile, rest = unzipped(lambda m, t: _divide(m, t, strict), a, tiler)
@@ -102,7 +106,11 @@ def tiled_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
 
 
 def flat_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
-    """(T0, T1, .., R0, R1, ..): the zipped divide with both halves unpacked."""
+    """(T0, T1, .., R0, R1, ..): the zipped divide with both halves unpacked. Raises as `logical_divide` does.
+
+    >>> print(flat_divide(Layout((8, 8), (8, 1)), (2, 4)))
+    (2,4,4,2):(8,1,16,4)
+    """
     if isinstance(a, ComposedLayout):
         return ComposedLayout(a.inner, a.offset, flat_divide(a.outer, tiler, strict=strict))
     tile, rest = unzipped(lambda m, t: _divide(m, t, strict), a, tiler)

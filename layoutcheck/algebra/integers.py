@@ -18,7 +18,7 @@ from layoutcheck.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Dynamic:
-    """A run-time integer of `bits` bits, always a multiple of `divisor` (>= 1)."""
+    """A run-time integer of `bits` bits (32 or 64), always a multiple of `divisor` (>= 1): `?{i64 div=8}`."""
 
     divisor: int = 1
     bits: int = 32

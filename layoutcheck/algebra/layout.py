@@ -20,7 +20,17 @@ MAX_DEPTH = 32  # nesting no real layout comes near; keeps recursion bounded on 
 
 
 class Layout:
-    """`shape:stride`. Without a stride: the compact column-major one (first mode fastest)."""
+    """`shape:stride`, a function from coordinates to offsets in elements. Immutable and hashable.
+
+    Without a stride: the compact column-major one (first mode fastest). Extents and strides are ints,
+    `Dynamic` (known at run time only) or, as strides, `Basis`; both are nested in the same way. Call it with
+    an index, a tuple or one argument a mode; `layout[i]` is mode i. Raises InputError where an extent is not
+    positive and where shape and stride do not match.
+
+    >>> a = Layout((4, 8), (8, 1))
+    >>> a(1, 2), a(9)
+    (10, 10)
+    """
 
     __slots__ = ("shape", "stride")
 

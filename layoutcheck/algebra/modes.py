@@ -20,7 +20,7 @@ def expect_layout(a: Any) -> Layout:
 
 
 def make_layout(*layouts: Layout) -> Layout:
-    """The layouts as the modes of one: result(c0, c1, ...) = layouts[0](c0) + layouts[1](c1) + ..."""
+    """The layouts as the modes of one: `result(c0, c1, ...) = layouts[0](c0) + layouts[1](c1) + ...`."""
     return Layout.trusted(tuple(a.shape for a in layouts), tuple(a.stride for a in layouts))
 
 

@@ -83,7 +83,14 @@ class Scanner:
 
 
 def parse_layout(text: str) -> Layout:
-    """`shape:stride`, or a shape alone (then compact, first mode fastest)."""
+    """`shape:stride`, or a shape alone (then compact, first mode fastest).
+
+    `?` and `?{div=8}` are run-time values. Raises InputError, which points at the place in the text, for
+    anything else.
+
+    >>> print(parse_layout("((2,4),?):((8,16),?{div=8})"))
+    ((2,4),?):((8,16),?{div=8})
+    """
     scan = Scanner(text)
     layout = read_layout(scan)
     scan.finish("the layout")
@@ -91,7 +98,7 @@ def parse_layout(text: str) -> Layout:
 
 
 def parse_any_layout(text: str) -> Layout | ComposedLayout:
-    """A layout or a composed layout `S<b,m,s> o offset o layout`."""
+    """A layout or a composed layout `S<b,m,s> o offset o layout`. Raises as `parse_layout` does."""
     scan = Scanner(text)
     layout = read_any_layout(scan)
     scan.finish("the layout")
@@ -99,7 +106,7 @@ def parse_any_layout(text: str) -> Layout | ComposedLayout:
 
 
 def parse_tree(text: str) -> Any:
-    """A tree of integers: a shape, a stride or a coordinate."""
+    """A tree of integers: a shape, a stride or a coordinate. Raises InputError as `parse_layout` does."""
     scan = Scanner(text)
     tree = read_tree(scan, "an integer or a tuple of integers")
     scan.finish("the tuple")
@@ -107,7 +114,7 @@ def parse_tree(text: str) -> Any:
 
 
 def parse_swizzle(text: str) -> Swizzle:
-    """`S<b,m,s>` (also `Sw<b,m,s>`)."""
+    """`S<b,m,s>` (also `Sw<b,m,s>`). Raises InputError as `parse_layout` does."""
     scan = Scanner(text)
     swizzle = read_swizzle(scan)
     scan.finish("the swizzle")
@@ -115,7 +122,10 @@ def parse_swizzle(text: str) -> Swizzle:
 
 
 def parse_tiler(text: str) -> tuple[Layout, ...]:
-    """`[16:1;64:1]` as the DSL prints a tiler, or a shape `(16,64)`: one layout a mode."""
+    """`[16:1;64:1]` as the DSL prints a tiler, or a shape `(16,64)`: one layout a mode.
+
+    Raises InputError as `parse_layout` does.
+    """
     scan = Scanner(text)
     tiler = read_tiler(scan)
     scan.finish("the tiler")
@@ -123,7 +133,10 @@ def parse_tiler(text: str) -> tuple[Layout, ...]:
 
 
 def parse_tile(text: str) -> Any:
-    """Any tiler that the operations take: `[4:1;_;[2:1;2:2]]` (`_` is None), or a shape `(16,(8,8))`."""
+    """Any tiler that the operations take: `[4:1;_;[2:1;2:2]]` (`_` is None), or a shape `(16,(8,8))`.
+
+    Raises InputError as `parse_layout` does.
+    """
     scan = Scanner(text)
     tile = _read_tile(scan, 0) if scan.peek("[") else read_tree(scan, "a tiler", strides=False)
     scan.finish("the tiler")
@@ -131,14 +144,14 @@ def parse_tile(text: str) -> Any:
 
 
 def print_tile(tile: Any) -> str:
-    """A nested tiler as the DSL prints it."""
+    """A tiler, nested or with None for a mode, as the DSL prints it; `parse_tile` reads it."""
     if type(tile) is tuple:
         return f"[{';'.join(map(print_tile, tile))}]"
     return "_" if tile is None else str(tile)
 
 
 def print_tiler(tiler: tuple[Layout, ...]) -> str:
-    """A tiler as the DSL prints it."""
+    """One layout a mode, as the DSL prints it: `[16:1;64:1]`; `parse_tiler` reads it."""
     return f"[{';'.join(map(str, tiler))}]"
 
 

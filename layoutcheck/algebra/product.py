@@ -50,18 +50,18 @@ def _product(block: Layout, tiler: Layout, strict: bool) -> Layout:
 
 
 def zipped_product(block: Layout, tiler: Any, *, strict: bool = True) -> Layout:
-    """(blocks, tilers): the logical product, all block modes first."""
+    """(blocks, tilers): the logical product, all block modes first. Raises as `logical_product` does."""
     return make_layout(*unzipped(lambda m, t: _product(m, t, strict), block, tiler))
 
 
 def tiled_product(block: Layout, tiler: Any, *, strict: bool = True) -> Layout:
-    """(blocks, tiler modes ..): the zipped product with its second half unpacked."""
+    """(blocks, tiler modes ..): the zipped product, its second half unpacked. Raises as `logical_product`."""
     first, second = unzipped(lambda m, t: _product(m, t, strict), block, tiler)
     return make_layout(first, *second.modes)
 
 
 def flat_product(block: Layout, tiler: Any, *, strict: bool = True) -> Layout:
-    """(block modes .., tiler modes ..): the zipped product with both halves unpacked."""
+    """(block modes .., tiler modes ..): zipped, both halves unpacked. Raises as `logical_product`."""
     first, second = unzipped(lambda m, t: _product(m, t, strict), block, tiler)
     return make_layout(*first.modes, *second.modes)
 

@@ -49,7 +49,9 @@ def _ratio(new_bits: int, old_bits: int) -> tuple[int, int]:
 
 
 def upcast(a: Any, n: int) -> Any:
-    """Elements n times as wide.
+    """Elements n times as wide: the same bits as 1/n as many elements, rounded up where that is not exact.
+
+    Raises InputError for n < 1 and for basis strides.
 
     >>> print(upcast(Layout((8, (4, 4)), (16, (1, 8))), 8))
     (8,(1,4)):(2,(1,1))
@@ -58,7 +60,9 @@ def upcast(a: Any, n: int) -> Any:
 
 
 def downcast(a: Any, n: int) -> Any:
-    """Elements n times as narrow.
+    """Elements n times as narrow: the same bits as n times as many elements.
+
+    Raises InputError for n < 1 and for basis strides.
 
     >>> print(downcast(Layout((8, 8), (8, 1)), 2))
     (8,16):(16,1)

@@ -22,7 +22,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Swizzle:
-    """S<bits,base,shift>; `shift` may be negative, |shift| >= bits."""
+    """`S<bits,base,shift>`: `bits` bits of an offset, from base+shift on, XORed onto those from base on.
+
+    Call it with an int or an integer numpy array. The unit is the caller's: elements in a composed layout,
+    bytes on a pointer. Raises InputError unless bits, base >= 0 and |shift| >= bits; `shift` may be negative.
+    """
 
     bits: int
     base: int
@@ -67,7 +71,10 @@ class Swizzle:
 
 @dataclass(frozen=True, slots=True)
 class ComposedLayout:
-    """`inner o offset o outer`: inner(offset + outer(coord)); `inner` is a Swizzle or a Layout."""
+    """`inner o offset o outer`: call it for `inner(offset + outer(coord))`, in elements.
+
+    `inner` is a Swizzle or a Layout, `offset` an int.
+    """
 
     inner: Swizzle | Layout
     offset: Any

@@ -14,11 +14,12 @@ SPACES = ("gmem", "smem", "rmem", "tmem", "dsmem", "generic")
 
 @dataclass(frozen=True, slots=True)
 class Memref:
-    """One operand of a copy.
+    """One operand of a copy: element type, memory space, layout in elements, what is known of its pointer.
 
-    `align_bytes` is what the compiler has proved of the base address (before any swizzle); None is the
-    DSL's own default, the element's size. `swizzle` belongs to the pointer and acts on byte addresses.
-    `recast_from` is the tensor this one was recast from, where that is known.
+    `space` is one of "gmem", "smem", "rmem", "tmem", "dsmem", "generic". `align_bytes` is what the compiler
+    has proved of the base address (before any swizzle); None is the DSL's own default, the element's size.
+    `swizzle` belongs to the pointer and acts on byte addresses. `recast_from` is the tensor this one was
+    recast from, where that is known. Raises InputError for another space and for an alignment below 1.
     """
 
     dtype: DType

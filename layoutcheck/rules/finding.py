@@ -37,7 +37,13 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`title` is one line; `message` gives the reason in the user's modes and strides; `evidence` the numbers."""
+    """One thing that is wrong, slow or worth knowing about a copy.
+
+    `code` is the rule's ("LC201"), `severity` "rejected", "wrong", "unknown", "slow" or "note" (which never
+    decides a verdict). `title` is one line; `message` gives the reason in the user's modes and strides;
+    `where` the part of the copy it is about; `evidence` the numbers by name (names that end in `_bytes` or
+    `_bits` count those).
+    """
 
     code: str
     severity: str

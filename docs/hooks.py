@@ -1,0 +1,37 @@
+"""What MkDocs is told beyond mkdocs.yml: the README is the home page, rule pages show their outputs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from docs.examples import output  # noqa: E402
+
+_COMMAND = re.compile(r"^```console\n\$ (layoutcheck (?![^\n]*--gpu)[^\n]*)\n```$", re.MULTILINE)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """The README as the home page, its links seen from docs/, without what is only for a clone."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
+    text = re.sub(r"^## Test it\n.*?(?=^## )", "", text, flags=re.DOTALL | re.MULTILINE)
+    files.append(File.generated(config, "index.md", content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """The example commands of a rule's page, run, with their output folded away below them."""
+    if not re.fullmatch(r"rules/lc\d+\.md", page.file.src_uri):
+        return markdown
+    return _COMMAND.sub(_with_output, markdown)
+
+
+def _with_output(command: re.Match[str]) -> str:
+    shown = "".join(f"    {line}\n" for line in output(command[1]).splitlines())
+    return f'{command[0]}\n\n??? example "Output"\n    ```text\n{shown}    ```'

@@ -1,0 +1,148 @@
+"""Reference pages made of the program itself: --help, the JSON schema, the docstrings of what is public."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any
+
+import typer
+
+import layoutcheck
+from docs.examples import output
+from layoutcheck.cli import _app
+
+_CLI = """# Command line
+
+Every command's own `--help`. Exit status of all: 0 nothing wrong, 1 something `rejected` or `wrong` (with
+`--strict` also `slow` and `unknown`), 2 unusable input, with one message on stderr. Colour only on a
+terminal, and never with `NO_COLOR` set.
+"""
+
+_API = """# Python
+
+`import layoutcheck as lc`. Everything here is imported when it is first used. Text and objects are
+interchangeable: where a `Layout` is expected of `check`, whatever the DSL prints will do. Unusable input
+raises `InputError`, nothing else does.
+"""
+
+# Headings in the order of the page; a public name goes under the first whose prefix its home has.
+_GROUPS = {
+    "Check a copy": ("layoutcheck.api", "layoutcheck.check", "layoutcheck.rules"),
+    "Operands": ("layoutcheck.copies",),
+    "Count banks and sectors": ("layoutcheck.machine",),
+    "Errors": ("layoutcheck.errors",),
+    "Layouts and swizzles": ("layoutcheck.algebra.layout", "layoutcheck.algebra.swizzle"),
+    "Operations": ("layoutcheck.algebra",),
+    "More": ("layoutcheck",),
+}
+
+_SCHEMA = """# JSON
+
+`layoutcheck explain --format json` and `layoutcheck check --jsonl` print one object a line: a report, or a
+failure where the input could not be used. `schema_version` is {version}; fields may be added within a
+version, none is renamed or removed. The schema is shipped as `layoutcheck/reports/schema.json`, and every
+output of the tests is validated against it.
+
+What goes in, one object a line, has the options of `explain` as keys:
+
+```text title="copies.jsonl"
+{{"id": "good", "src": "(8):(1)", "dst": "(8):(1)", "atom": "cp.async", "bits": 128, "dtype": "bf16"}}
+{{"id": "bad", "src": "(8):(1)", "dst": "(8):(64)", "atom": "cp.async", "bits": 128, "dtype": "bf16"}}
+{{"id": "no copy", "src": "(8):(1"}}
+```
+
+```python
+import json, subprocess, sys
+
+done = subprocess.run(
+    [sys.executable, "-m", "layoutcheck", "check", "--jsonl", "copies.jsonl"], capture_output=True, text=True
+)
+good, bad, unusable = map(json.loads, done.stdout.splitlines())
+assert done.returncode == 2  # because of the third; the others were checked all the same
+assert good["verdict"] == "legal"
+assert bad["verdict"] == "wrong" and bad["findings"][0]["code"] == "LC201"
+assert bad["fixes"][0]["strategy"] == "match-layout"
+assert unusable["error"]["message"]
+```
+"""
+
+
+def reference_pages() -> dict[str, str]:
+    """The pages by their names in docs/."""
+    return {"cli.md": _cli(), "api.md": _api(), "schema.md": _schema()}
+
+
+def _cli() -> str:
+    root = typer.main.get_command(_app())
+    commands = [_help(f"layoutcheck {' '.join(words)}", "#") for words in _words(root)]
+    return "\n".join([_CLI, _help("layoutcheck", ""), *commands])
+
+
+def _words(group: Any) -> list[tuple[str, ...]]:
+    """Every command below a group, in its own order, as the words that call it."""
+    found: list[tuple[str, ...]] = []
+    for name, command in getattr(group, "commands", {}).items():
+        found += [(name,), *((name, *more) for more in _words(command))]
+    return found
+
+
+def _help(command: str, deeper: str) -> str:
+    return f"##{deeper} {command}\n\n```text\n{output(f'{command} --help')}```\n"
+
+
+def _api() -> str:
+    groups: dict[str, list[str]] = {heading: [] for heading in _GROUPS}
+    for name in sorted(dir(layoutcheck), key=lambda name: (name[0].isupper(), name)):  # functions first
+        value = getattr(layoutcheck, name)
+        home = getattr(value, "__module__", None) or layoutcheck.__name__
+        heading = next(h for h, prefixes in _GROUPS.items() if home.startswith(prefixes))
+        own = getattr(value, "__name__", name)
+        if own == name:  # an alias, as slice_ of slice, is documented under one name
+            groups[heading].append(f"::: {home}.{name}\n")
+    parts = [f"## {heading}\n\n" + "\n".join(names) for heading, names in groups.items() if names]
+    return "\n".join([_API, *parts])
+
+
+def _schema() -> str:
+    text = importlib.resources.files("layoutcheck.reports").joinpath("schema.json").read_text("utf-8")
+    schema = json.loads(text)
+    parts = [_SCHEMA.format(version=schema["$defs"]["report"]["properties"]["schema_version"]["const"])]
+    for name, one in schema["$defs"].items():
+        parts.append(f"## {name}\n")
+        if "description" in one:
+            parts.append(f"{one['description']}\n")
+        if "properties" in one:
+            parts.append("| field | type | meaning |\n| --- | --- | --- |")
+            parts += [
+                f"| `{field}` | {_type(value)} | {_meaning(value)} |"
+                for field, value in one["properties"].items()
+            ]
+            parts.append("")
+        else:
+            parts.append(f"{_type(one)}\n")
+    return "\n".join(parts)
+
+
+def _type(value: dict[str, Any]) -> str:
+    """A type as a reader says it; definitions link to their section."""
+    if "$ref" in value:
+        name = value["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}](#{name})"
+    if "const" in value:
+        return f"`{json.dumps(value['const'])}`"
+    if "enum" in value:
+        return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
+    if "oneOf" in value or "anyOf" in value:
+        return " or ".join(_type(one) for one in value.get("oneOf") or value["anyOf"])
+    kind = value.get("type", "any")
+    if kind == "array":
+        return f"list of {_type(value['items'])}" if "items" in value else "list"
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def _meaning(value: dict[str, Any]) -> str:
+    """The description, or the fields of a small object in place."""
+    if "description" in value:
+        return str(value["description"]).replace("|", "\\|")
+    return ", ".join(f"`{key}`" for key in value.get("properties", {}))

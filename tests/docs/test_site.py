@@ -1,0 +1,109 @@
+"""The site: its examples are run, its files work, and it builds without a warning or the network."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.examples import refreshed
+from tests.gpu.test_pytest_plugin import loaded
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+TITLED = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+DSL = importlib.util.find_spec("cutlass") is not None
+
+
+def titled(page: str) -> dict[str, str]:
+    """The files that a page shows."""
+    return dict(TITLED.findall((DOCS / page).read_text(encoding="utf-8")))
+
+
+def python(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "CUTE_DSL"))}
+    env = {**clean, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", **environment}
+    return subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, env=env)
+
+
+def test_an_example_is_written_back_with_what_it_prints() -> None:
+    page = (
+        '```text title="in.jsonl"\nnot json\n```\n'
+        "```console\n$ layoutcheck check --jsonl in.jsonl --format text\nstale\n$ echo $?\n```\n"
+        "<!-- lines 2-2 -->\n```console\n$ layoutcheck rule LC102\n```\n"
+        "```pycon\n>>> x = 2\n>>> x\n3\n>>> 1 / 0\n```\n"
+        "```python\nassert x == 2\n```\n```sh\nrm stays\n```\n"
+    )
+    found = refreshed(page)
+    assert "stale" not in found
+    assert "line 1" in found
+    assert "\n$ echo $?\n2\n```" in found
+    assert "$ layoutcheck rule LC102\n...\n\n...\n```" in found
+    assert ">>> x\n2\n>>> 1 / 0\nTraceback (most recent call last):\n    ...\nZeroDivisionError" in found
+    assert refreshed(found) == found
+
+
+def test_an_example_that_fails_is_an_error() -> None:
+    with pytest.raises(AssertionError):
+        refreshed("```python\nassert False\n```\n")
+    with pytest.raises(ValueError, match="not a layoutcheck command"):
+        refreshed("```console\n$ ls\n```\n")
+
+
+def test_every_phrase_of_the_walk_is_in_the_report() -> None:
+    text = (DOCS / "first-error.md").read_text(encoding="utf-8")
+    report = " ".join(text.split("$ layoutcheck explain - < error.txt")[1].split("```")[0].split())
+    phrases = re.findall(r"^\*\*`([^`]+)`\*\*$", text, re.MULTILINE)
+    assert len(phrases) > 8
+    assert not [phrase for phrase in phrases if phrase not in report]
+
+
+@pytest.mark.skipif(not DSL, reason="needs nvidia-cutlass-dsl")
+def test_the_first_error_is_the_compilers_own(tmp_path: Path) -> None:
+    files = titled("first-error.md")
+    (tmp_path / "load.py").write_text(files["load.py"])
+    done = python(tmp_path, "load.py", CUTE_DSL_ARCH="sm_90a", CUTE_DSL_SHOW_STACKTRACE="1")
+    assert files["error.txt"] in done.stderr
+
+
+def test_the_test_files_of_the_pytest_page_pass(tmp_path: Path) -> None:
+    files = titled("pytest.md")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    done = python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *loaded())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for module in ("material", "mkdocstrings"):
+        pytest.importorskip(module, reason="needs layoutcheck[docs]")
+    out = tmp_path_factory.mktemp("site")
+    done = python(ROOT, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+def test_the_site_builds_with_every_page(site: Path) -> None:
+    pages = {path.relative_to(DOCS).with_suffix("") for path in DOCS.rglob("*.md")}
+    for page in pages:
+        folder = page.parent if page.name == "README" else page
+        assert (site / folder / "index.html").exists(), page
+    assert "issue-2320" in (site / "index.html").read_text(encoding="utf-8")
+    assert "LC102" in (site / "rules" / "lc102" / "index.html").read_text(encoding="utf-8")
+    assert "check_error" in (site / "api" / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_site_asks_the_network_for_nothing(site: Path) -> None:
+    asset = re.compile(
+        r'(?:src|srcset)="(?:https?:)?//|<link[^>]+href="(?:https?:)?//(?!layoutcheck)|@import|url\(http'
+    )
+    for path in [*site.rglob("*.html"), *site.rglob("*.css")]:
+        found = asset.search(path.read_text(encoding="utf-8"))
+        assert found is None, (path, found)
