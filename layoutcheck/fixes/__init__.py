@@ -30,6 +30,7 @@ from layoutcheck.fixes import (
     transpose_in_ldmatrix,
     widen_copy,
 )
+from layoutcheck.fixes.code import folded
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.rules.facts import Facts
 
@@ -116,7 +117,7 @@ def _checked(draft: Draft) -> Fix | None:
         draft.strategy,
         draft.title,
         "slow" if "slow" in verdicts else "legal",
-        draft.code,
+        folded(draft.code),
         draft.copies,
         _predicted(reports),
         ("model",),

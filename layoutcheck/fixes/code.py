@@ -10,6 +10,8 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.machine.atoms import Atom, CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import DType
 
+WIDTH = 72  # columns of a line of code: `explain` sets it in 80, indented
+
 _DSL_TYPES = {
     "bf16": "BFloat16", "f16": "Float16", "f32": "Float32", "tf32": "TFloat32", "f64": "Float64",
     "f8E4M3FN": "Float8E4M3FN", "f8E5M2": "Float8E5M2", "f8E8M0FNU": "Float8E8M0FNU",
@@ -22,6 +24,42 @@ _DSL_TYPES = {
 _CACHE = {
     "always": "ALWAYS", "global": "GLOBAL", "streaming": "STREAMING", "last_use": "LAST_USE", "none": "NONE",
 }  # fmt: skip
+
+
+def folded(text: str) -> str:
+    """Code with every call that is too long for a line broken up: its arguments on a line, or on one each."""
+    return "\n".join(part for line in text.split("\n") for part in _fold(line))
+
+
+def _fold(line: str) -> list[str]:
+    """One line, or the outermost call that ends it spread over several; comments and strings stay as they are."""
+    body = line.rstrip(",")
+    tail = line[len(body) :]
+    if len(line) <= WIDTH or not {"#", "'", '"'}.isdisjoint(line) or not body.endswith(")"):
+        return [line]
+    opening, arguments = _last_call(body)
+    if not arguments:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    inner = [f"{indent}    {', '.join(arguments)}"]
+    if len(inner[0]) > WIDTH:
+        inner = [part for argument in arguments for part in _fold(f"{indent}    {argument},")]
+    return [body[: opening + 1], *inner, f"{indent}){tail}"]
+
+
+def _last_call(body: str) -> tuple[int, list[str]]:
+    """Where the parenthesis that the last character closes opens, and what is between its commas."""
+    depth, end = 0, len(body) - 1
+    arguments: list[str] = []
+    for at in range(len(body) - 1, -1, -1):
+        depth += (body[at] in ")]}") - (body[at] in "([{")
+        if depth == 0:
+            arguments.insert(0, body[at + 1 : end].strip())
+            return at, [argument for argument in arguments if argument]
+        if depth == 1 and body[at] == ",":
+            arguments.insert(0, body[at + 1 : end].strip())
+            end = at
+    return len(body), []
 
 
 def dtype_code(dtype: DType) -> str:
@@ -79,5 +117,5 @@ def tiled_copy_code(atom: Atom, thr: Layout, val: Layout, name: str = "tiled_cop
     """The atom and `make_tiled_copy_tv`, one statement a line."""
     return (
         f"atom = {atom_code(atom)}\n"
-        f"{name} = cute.make_tiled_copy_tv(\n    atom, {layout_code(thr)}, {layout_code(val)}\n)"
+        f"{name} = cute.make_tiled_copy_tv(atom, {layout_code(thr)}, {layout_code(val)})"
     )

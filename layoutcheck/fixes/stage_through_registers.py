@@ -86,9 +86,8 @@ def _views(
     src = partition(tiled, "src", tiling.src).view
     dst = partition(tiled, "dst", tiling.dst).view
     lines = [
-        "tiled_copy = cute.make_tiled_copy_tv(",
-        f"    load_atom, {code.layout_code(split[0])}, {code.layout_code(split[1])}",
-        ")",
+        f"tiled_copy = cute.make_tiled_copy_tv(load_atom, {code.layout_code(split[0])}, "
+        f"{code.layout_code(split[1])})",
         "thr_copy = tiled_copy.get_slice(tidx)",
         "tSrc, tDst = thr_copy.partition_S(src), thr_copy.partition_D(dst)",
         "fragment = cute.make_rmem_tensor_like(tSrc)",

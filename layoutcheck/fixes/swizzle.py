@@ -93,4 +93,4 @@ def _allocation(memref: Memref) -> str:
         arguments.append(f"swizzle={code.swizzle_code(memref.swizzle)}")
     else:
         arguments.append(f"byte_alignment={memref.proved_align_bytes}")
-    return "smem_tile = allocator.allocate_tensor(\n    " + ",\n    ".join(arguments) + ",\n)"
+    return f"smem_tile = allocator.allocate_tensor({', '.join(arguments)})"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import layoutcheck as lc
 from layoutcheck.check import check
 from layoutcheck.fixes import propose
+from layoutcheck.fixes.code import WIDTH, folded
 from tests.holes import HOLES
 
 REPORT = {
@@ -20,6 +23,22 @@ REPORT = {
     "thr": "(16,16):(16,1)",
     "val": "(8,1)",
 }
+
+
+CALLS = st.recursive(
+    st.sampled_from(["x", "cutlass.BFloat16", "(128, 64)", "'a, (b'", "{1: (2, 3)}", "[1, 2]", "()"]),
+    lambda inner: st.lists(inner, max_size=4).map(lambda parts: f"cute.nvgpu.function({', '.join(parts)})"),
+    max_leaves=20,
+)
+
+
+@given(CALLS)
+def test_folding_changes_lines_only(call: str) -> None:
+    text = f"# a comment that is longer than a line should be, (with a bracket, or two) ({'x' * 30})\ntile = {call}"
+    shown = folded(text)
+    assert ast.dump(ast.parse(shown)) == ast.dump(ast.parse(text))
+    if "'" not in call:
+        assert all(len(line) <= WIDTH or line.count("(") <= 1 for line in shown.split("\n")[1:])
 
 
 def test_the_report_gets_its_three_strategies_and_the_one_that_beats_them() -> None:
