@@ -34,7 +34,7 @@ CALLS = st.recursive(
 
 @given(CALLS)
 def test_folding_changes_lines_only(call: str) -> None:
-    text = f"# a comment that is longer than a line should be, (with a bracket, or two) ({'x' * 30})\ntile = {call}"
+    text = f"# a comment longer than a line, (with a bracket, or two) ({'x' * 30})\ntile = {call}"
     shown = folded(text)
     assert ast.dump(ast.parse(shown)) == ast.dump(ast.parse(text))
     if "'" not in call:
