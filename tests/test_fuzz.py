@@ -258,10 +258,20 @@ def test_check_at_length(request: dict[str, Any]) -> None:
     check_never_breaks(request)
 
 
-def test_a_layout_that_is_one_integer_has_no_modes() -> None:
-    check_never_breaks(
-        {"src": "?:?{div=8}", "dst": "?:0", "atom": "basic", "dtype": "i1", "bits": 8, "arch": "sm_80"}
-    )
+FOUND = {
+    "a layout of one integer": {
+        "src": "?:?{div=8}", "dst": "?:0", "atom": "basic", "dtype": "i1", "bits": 8, "arch": "sm_80",
+    },
+    "tiles of different rank": {
+        "src": "1:0", "dst": "((1),(2),1):((0),(1),0)", "atom": "cp.async", "dtype": "bf16", "thr": "1:0",
+        "val": "1:0", "swizzle": "S<3,4,3>",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_the_long_run_found(name: str) -> None:
+    check_never_breaks(FOUND[name])
 
 
 BIG = "((8,1),(1000,1000,1000)):((1,0),(8,8000,8000000))"

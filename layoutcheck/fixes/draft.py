@@ -64,11 +64,11 @@ def thread_value(tile: Layout, fast: int, vector: int, threads: int) -> tuple[La
     """Thread and value layouts that walk `tile` along mode `fast`, `vector` elements a thread.
 
     Neighbouring threads take neighbouring vectors, so that a warp's accesses coalesce. None where the
-    threads do not divide the tile.
+    threads do not divide the tile, or it has no such mode.
     """
     sizes = [inttuple.product(mode.shape) for mode in tile.modes]
     extents = [size for size in sizes if not isinstance(size, Dynamic)]
-    if len(extents) != len(sizes) or vector < 1 or extents[fast] % vector:
+    if len(extents) != len(sizes) or fast >= len(sizes) or vector < 1 or extents[fast] % vector:
         return None
     shape, stride = [1] * len(extents), [0] * len(extents)
     left, step = threads, 1
