@@ -20,6 +20,9 @@ class Narrow(NamedTuple):
     group: int = 0
 
 
+STANDARD = Narrow()
+
+
 @cute.kernel
 def transpose_elements(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr):
     """`xt` and `y` (N,M), any strides: lanes run along N for the loads and along M for the stores.
@@ -52,7 +55,7 @@ def transpose_elements(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr)
                 y[n0 + n1, m0 + m1] = smem[n1, m1]
 
 
-def build_narrow(plan: Narrow = Narrow()) -> Kernel:
+def build_narrow(plan: Narrow = STANDARD) -> Kernel:
     """Any M and N, any strides of either tensor."""
 
     @cute.jit
