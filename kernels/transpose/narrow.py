@@ -15,7 +15,7 @@ LANES = 32
 class Narrow(NamedTuple):
     """`tile`: elements of a block along N and along M; `warps` of the block; `group`: see `strips`."""
 
-    tile: tuple[int, int] = (64, 64)
+    tile: tuple[int, int] = (64, 128)
     warps: int = 8
     group: int = 0
 
