@@ -44,6 +44,7 @@ def check(
     block: int | None = None,
     op: str = "copy",
     evict_priority: bool = False,
+    expect_bytes: int | None = None,
 ) -> Report:
     """Whether one copy is accepted, right and fast, and how to repair it.
 
@@ -56,7 +57,8 @@ def check(
     - `dtype`, `bits`: element type of what does not state its own; width of an atom given by name
     - `src_space`, `src_align`, `dst_space`, `dst_align`: memory space ("gmem", "smem", "rmem") and alignment
       in bytes of a bare layout; `swizzle`: its pointer's swizzle (of bytes), where it is in shared memory
-    - `block`: threads launched
+    - `block`: threads launched (of a bulk copy: that issue it)
+    - `expect_bytes`: what the barrier of a bulk copy or `st.async` is told to expect
     - `op`: "copy", "autovec_copy", "basic_copy", "basic_copy_if" or "copy_atom_call"
     - `evict_priority`: whether `autovec_copy` is given an `l1c_evict_priority`
 
@@ -65,7 +67,7 @@ def check(
     copy, assumptions = build(
         src, dst, atom, tiled=tiled, pred=pred, thr=thr, val=val, dtype=dtype, bits=bits, arch=arch,
         src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align, swizzle=swizzle,
-        block=block, op=op, evict_priority=evict_priority,
+        block=block, op=op, evict_priority=evict_priority, expect_bytes=expect_bytes,
     )  # fmt: skip
     return check_copy(copy, assumptions=assumptions)
 

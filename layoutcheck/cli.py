@@ -53,7 +53,8 @@ def explain(
     src_align: Annotated[int | None, Option("alignment in bytes, if SRC is a bare layout")] = None,
     dst_align: Annotated[int | None, Option("alignment in bytes, if DST is a bare layout")] = None,
     swizzle: Annotated[str | None, Option("pointer swizzle in shared memory: 'S<3,4,3>'")] = None,
-    block: Annotated[int | None, Option("threads launched")] = None,
+    block: Annotated[int | None, Option("threads launched; of a bulk copy: that issue it")] = None,
+    expect_bytes: Annotated[int | None, Option("bytes a bulk copy's barrier is told of")] = None,
     op: Annotated[str, Option("copy, autovec_copy, basic_copy, copy_atom_call")] = "copy",
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
     format_: Format = "text",
@@ -81,7 +82,7 @@ def explain(
             check(
                 src, dst, atom, bits=bits, dtype=dtype, thr=thr, val=val, tiled=tiled, pred=pred, arch=arch,
                 src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align,
-                swizzle=swizzle, block=block, op=op,
+                swizzle=swizzle, block=block, expect_bytes=expect_bytes, op=op,
             )
         ]  # fmt: skip
     if compiler:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from layoutcheck.copies.copy import Copy, Tiling
@@ -20,6 +21,7 @@ def copy_to_dict(copy: Copy) -> dict[str, Any]:
         "pred": None if copy.pred is None else memref_to_dict(copy.pred),
         "tiled": None if copy.tiled is None else str(copy.tiled),
         "tiling": None if copy.tiling is None else tiling_to_dict(copy.tiling),
+        "issue": None if copy.issue is None else asdict(copy.issue),
     }
 
 

@@ -34,6 +34,18 @@ class Tiling:
 
 
 @dataclass(frozen=True, slots=True)
+class Issue:
+    """How a bulk copy or st.async is issued.
+
+    `threads` threads issue a bulk copy (the compiler elects none), against a barrier told to expect
+    `expect_bytes`; None: as many as the layouts ask for.
+    """
+
+    threads: int = 1
+    expect_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Copy:
     """A copy as one thread executes it, and how all threads share it.
 
@@ -52,6 +64,7 @@ class Copy:
     op: str = "copy"
     arch: str = "sm_90a"
     evict_priority: bool = False  # autovec_copy(l1c_evict_priority=...), which picks other atoms
+    issue: Issue | None = None  # of bulk copies, where it is known
 
     def side(self, side: str) -> Memref:
         """The operand "src" or "dst", as `cute.copy` sees it."""

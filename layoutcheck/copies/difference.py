@@ -159,7 +159,7 @@ def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
 def _grain(intent: Intent, execution: Execution) -> int:
     """Units that every element and every move keep together, on one grid: what may be compared at once."""
     grain = math.gcd(intent.dst.shape[2], execution.dst.shape[2])
-    if grain == 1 or grain & (grain - 1):
+    if grain == 1 or grain & (grain - 1) or not execution.dst.size:
         return 1
     mask = grain - 1
     for asked, used in ((intent.dst, execution.dst), (intent.src, execution.src)):
@@ -215,13 +215,13 @@ class _Found:
         self.first.setdefault(kind, first)
 
     def misaligned(self, kind: str, access: Access) -> None:
-        off = access.addresses % access.width_bytes
+        off = access.addresses % access.multiple_bytes
         if not off.any():
             return
         thread = int(np.argmax(off.any(axis=0)))
         instruction = int(np.argmax(off[:, thread] != 0))
         used = int(access.addresses[instruction, thread])
-        first = Offender(thread, instruction, at=used, asked=access.width_bytes, used=used)
+        first = Offender(thread, instruction, at=used, asked=access.multiple_bytes, used=used)
         self.add(kind, int(np.count_nonzero(off)), first)
 
     def predicate_range(self, pred: IntArray, memref: Memref) -> None:

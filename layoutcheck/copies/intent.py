@@ -33,7 +33,7 @@ from layoutcheck.copies.offsets import (
     v_mode,
 )
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from layoutcheck.machine.atoms import BulkCopy, LdMatrix, StMatrix
 from layoutcheck.machine.atoms.traits import traits
 
 NOTHING = -1
@@ -95,7 +95,7 @@ def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
 
 
 def unit_bits(copy: Copy) -> int:
-    """Bits an address counts: 8, or 4 for 4-bit types."""
+    """Bits an address counts: 8, 4 for 4-bit types, 2 for 6-bit ones (only bulk copies take them)."""
     bits = copy.src.dtype.bits
     if bits != copy.dst.dtype.bits:
         raise InputError(
@@ -104,6 +104,8 @@ def unit_bits(copy: Copy) -> int:
         )
     if bits == 4 or bits % 8 == 0:
         return 4 if bits == 4 else 8
+    if bits == 6 and isinstance(copy.atom, BulkCopy):
+        return 2
     raise InputError(f"copies of {bits}-bit elements are not modelled")
 
 
@@ -127,8 +129,9 @@ def swizzled(memref: Memref, at: IntArray, unit: int) -> IntArray:
     """Addresses after the pointer's swizzle, which acts on bytes."""
     if memref.swizzle is None or memref.swizzle.bits == 0:
         return at
-    if unit == 4:
-        return memref.swizzle(at >> 1) << 1 | (at & 1)
+    if unit < 8:
+        per_byte = 8 // unit
+        return memref.swizzle(at // per_byte) * per_byte + at % per_byte
     return memref.swizzle(at)
 
 

@@ -14,7 +14,9 @@ from layoutcheck.dsl.verifier import item
 class Lowered:
     """The PTX of a kernel that performs one copy, or the compiler's `error` (both, where ptxas refuses it).
 
-    The entry's parameters are the operands in the order src, dst, pred. Each is a struct of 32- and 64-bit
+    The entry's parameters are the operands in the order src, dst, pred, then what bulk copies and st.async
+    take besides: the barrier's shared address (32 bits), the multicast or byte mask (16), the CTA's rank
+    (32). An operand is a struct of 32- and 64-bit
     fields, naturally aligned: the base address, then (a struct of their own, aligned to its widest field)
     the layout's dynamic leaves left to right (`?` 32 bits, `?{i64}` 64 bits). A base is 32 bits wide for
     smem and dsmem (`ld.param.b32`, a shared-window address) and 64 bits otherwise. Addresses are those

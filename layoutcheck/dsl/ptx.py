@@ -44,6 +44,7 @@ class Access:
     space: str
     width_bytes: int
     address: int
+    multiple_bytes: int = 0  # what the address must be a multiple of; 0: of the width
 
 
 @dataclass(slots=True)
@@ -53,6 +54,7 @@ class Trace:
     accesses: list[Access] = field(default_factory=list)
     memory: dict[tuple[str, int], Bits] = field(default_factory=dict)
     matrix_stores: list[tuple[int, tuple[Bits, ...]]] = field(default_factory=list)
+    arrived_bytes: int = 0  # counted at mbarriers by bulk copies and st.async
 
 
 def memory_instructions(ptx: str) -> list[str]:
@@ -72,9 +74,11 @@ def parameters(ptx: str) -> list[str]:
 
 def _is_memory(name: str) -> bool:
     head = name.split(".")
-    if head[0] in ("ld", "st"):
+    if head[0] in ("ld", "st") and head[1] != "async":
         return head[1] != "param"
-    return head[0] in ("ldmatrix", "stmatrix") or name.startswith("cp.async.c")
+    return head[0] in ("ldmatrix", "stmatrix") or name.startswith(
+        ("cp.async.c", "cp.async.bulk.", "st.async")
+    )
 
 
 def run(
@@ -133,10 +137,17 @@ class _Machine:
         words = name.split(".")
         if words[0] == "ld" and words[1] == "param":
             self.load_param(name, operands)
+        elif words[0] == "st" and words[1] == "async":
+            self.load_store(name, operands[:2])
+            self.trace.arrived_bytes += self.trace.accesses[-1].width_bytes
         elif words[0] in ("ld", "st"):
             self.load_store(name, operands)
         elif name.startswith("cp.async.c"):
             self.cp_async(name, operands)
+        elif name.startswith("cp.async.bulk."):
+            self.bulk(name, operands)
+        elif words[0] == "mapa":  # one CTA: its own rank
+            self.registers[operands[0]] = self.value(operands[1])
         elif words[0] in ("ldmatrix", "stmatrix"):
             self.matrix(name, operands)
         else:
@@ -172,6 +183,8 @@ class _Machine:
     def load_store(self, name: str, operands: list[str]) -> None:
         words = name.split(".")
         space = next((w for w in words if w in ("global", "shared", "local")), "generic")
+        if "shared::cluster" in words:
+            space = "shared"
         load = words[0] == "ld"
         each = _width(name) // 8
         registers = _vector(operands[0] if load else operands[1])
@@ -195,6 +208,19 @@ class _Machine:
         for k in range(width):
             byte = self.read("global", source + k) if k < taken else (0,) * 8
             self.trace.memory["shared", target + k] = byte
+
+    def bulk(self, name: str, operands: list[str]) -> None:
+        """`cp.async.bulk.dst.src.completion [dst], [src], size, ...`, at once."""
+        to, source = ("global" if "global" in word else "shared" for word in name.split(".")[3:5])
+        at, start, count = self.address(operands[0]), self.address(operands[1]), self.number(operands[2])
+        for kind, space, address in (("read", source, start), ("write", to, at)):
+            self.trace.accesses.append(Access(name, kind, space, count, address, 16))
+        for k in range(count):
+            self.trace.memory[to, at + k] = tuple(
+                self.read_bit(source, 8 * (start + k) + i) for i in range(8)
+            )
+        if "mbarrier::complete_tx::bytes" in name:
+            self.trace.arrived_bytes += count
 
     def matrix(self, name: str, operands: list[str]) -> None:
         load = name.startswith("ldmatrix")

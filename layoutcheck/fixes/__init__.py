@@ -14,6 +14,7 @@ from layoutcheck.check import Fix, Report, check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import (
+    bulk_run,
     convert,
     fit_threads,
     launch,
@@ -40,6 +41,7 @@ STRATEGIES = (
     predicate,
     launch,
     regroup,
+    bulk_run,
     retile,
     static_stride,
     fit_threads,

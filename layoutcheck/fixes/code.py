@@ -7,7 +7,16 @@ from typing import Any
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.machine.atoms import Atom, CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.atoms import (
+    Atom,
+    BulkCopy,
+    CpAsync,
+    DsmemStore,
+    LdMatrix,
+    RegisterCopy,
+    StMatrix,
+    UniversalCopy,
+)
 from layoutcheck.machine.dtypes import DType
 
 WIDTH = 72  # columns of a line of code: `explain` sets it in 80, indented
@@ -99,6 +108,12 @@ def atom_code(atom: Atom) -> str:
         return _with_width("cute.nvgpu.CopyUniversalOp()", atom.dtype, atom.width_bits)
     if isinstance(atom, RegisterCopy):
         return _with_width(f"cute.nvgpu.Copy{atom.kind.upper()}Op()", atom.dtype, atom.width_bits)
+    if isinstance(atom, BulkCopy):
+        variant = "Multicast" if atom.multicast else "ByteMask" if atom.byte_mask else ""
+        op = f"cute.nvgpu.cpasync.CopyBulk{atom.kind.upper()}{variant}Op()"
+        return _with_width(op, atom.dtype, atom.width_bits)
+    if isinstance(atom, DsmemStore):
+        return _with_width("cute.nvgpu.cpasync.CopyDsmemStoreOp()", atom.dtype, atom.width_bits)
     if isinstance(atom, (LdMatrix, StMatrix)):
         name = "LdMatrix" if isinstance(atom, LdMatrix) else "StMatrix"
         rows, columns = atom.mode

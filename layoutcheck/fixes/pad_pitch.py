@@ -10,7 +10,16 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.atoms import (
+    BulkCopy,
+    CpAsync,
+    DsmemStore,
+    LdMatrix,
+    RegisterCopy,
+    StMatrix,
+    UniversalCopy,
+)
+from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 from layoutcheck.rules.facts import Facts
 
 STRATEGY = "pad-pitch"
@@ -21,7 +30,9 @@ def propose(facts: Facts) -> Iterator[Draft]:
     copy = facts.copy
     if copy.tiling is not None or not isinstance(copy.src.layout.shape, tuple):
         return
-    if isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)):
+    if isinstance(copy.atom, BulkCopy):
+        vector = GRAIN_BYTES * 8 // copy.src.dtype.bits
+    elif isinstance(copy.atom, (CpAsync, DsmemStore, UniversalCopy, RegisterCopy)):
         vector = copy.atom.width_bits // copy.src.dtype.bits
     elif isinstance(copy.atom, (LdMatrix, StMatrix)):
         vector = 128 // copy.src.dtype.bits

@@ -13,6 +13,8 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import tile
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.machine.atoms import BulkCopy
+from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.vector import NAMES, leaves
 
@@ -22,7 +24,7 @@ STRATEGY = "promise-alignment"
 def propose(facts: Facts) -> Iterator[Draft]:
     """`assumed_align` on every operand that lacks it and `divby` on every run-time pitch that lacks it."""
     copy = facts.copy
-    need = facts.width_bytes
+    need = GRAIN_BYTES if isinstance(copy.atom, BulkCopy) else facts.width_bytes
     if need < 2:
         return
     said: list[str] = []

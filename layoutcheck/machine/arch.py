@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import Atom, CpAsync, LdMatrix, StMatrix
+from layoutcheck.machine.atoms import Atom, BulkCopy, CpAsync, DsmemStore, LdMatrix, StMatrix
 
 BANKS = 32  # shared memory: banks, and
 BANK_BYTES = 4  # successive 32-bit words in successive banks [CPG]
@@ -78,10 +78,15 @@ def first_arch(atom: Atom) -> Arch:
     """The first architecture that has the instruction of `atom`.
 
     cp.async: sm_80. ldmatrix: sm_75; its .m16n16 and .m8n16 (8-, 6- and 4-bit) shapes: sm_100a.
-    stmatrix: sm_90; its .m16n8.b8 shape: sm_100a. Plain loads and stores: everywhere. [PTX]
+    stmatrix: sm_90; its .m16n8.b8 shape: sm_100a. cp.async.bulk and st.async: sm_90, .cp_mask sm_100. Plain
+    loads and stores: everywhere. [PTX]
     """
     if isinstance(atom, CpAsync):
         return Arch(80)
+    if isinstance(atom, BulkCopy):
+        return Arch(100) if atom.byte_mask else Arch(90)
+    if isinstance(atom, DsmemStore):
+        return Arch(90)
     if isinstance(atom, LdMatrix):
         return Arch(75) if atom.mode == (8, 8) else Arch(100, "a")
     if isinstance(atom, StMatrix):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from layoutcheck.machine.atoms import (
     Atom,
+    BulkCopy,
     CpAsync,
+    DsmemStore,
     LdMatrix,
     OtherAtom,
     RegisterCopy,
@@ -28,6 +30,11 @@ def atom_name(atom: Atom) -> str:
         rows, columns = atom.mode
         trans = ".trans" if atom.transpose else ""
         return f"{name}.m{rows}n{columns}.x{atom.num_matrices}{trans} ({atom.dtype})"
+    if isinstance(atom, BulkCopy):
+        what = ", multicast" if atom.multicast else ", byte mask" if atom.byte_mask else ""
+        return f"bulk {atom.kind} {_width(atom.width_bits, atom.dtype.bits, atom.dtype.name)}{what}"
+    if isinstance(atom, DsmemStore):
+        return f"st.async {_width(atom.width_bits, atom.dtype.bits, atom.dtype.name)}"
     assert isinstance(atom, OtherAtom)
     return atom.name
 

@@ -17,7 +17,7 @@ from layoutcheck.copies.execution import execution
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.witness import DST_REGION, SRC_REGION, is_static
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, StMatrix
+from layoutcheck.machine.atoms import BulkCopy, CpAsync, LdMatrix, StMatrix
 from layoutcheck.machine.banks import CP_ASYNC_CG, OFF, wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.tiles import TileAccess
@@ -31,6 +31,8 @@ def copy_cost(facts: Facts) -> CopyCost | None:
 
     That is the case without a tiling, where only one thread's addresses are known, and with run-time strides.
     """
+    if isinstance(facts.copy.atom, BulkCopy):  # the copy engine's, not a warp's accesses
+        return None
     if facts.worst is not None or not facts.trials or facts.copy.tiling is None or not is_static(facts.copy):
         return None
     return _cost(facts.copy)

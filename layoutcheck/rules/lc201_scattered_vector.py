@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
@@ -39,6 +40,8 @@ EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 def find(facts: Facts) -> Iterator[Finding]:
     """An accepted copy that moves other bytes than asked because V is scattered, by static strides."""
     copy = facts.resolved
+    if isinstance(copy.atom, BulkCopy):  # LC221 and LC223
+        return
     if not occurred(facts) & {"wrong", "missing", "outside_src", "outside_dst"} or elements(copy) < 2:
         return
     sizes = [size for side in vector_sides(copy) if (size := atom_v(copy, side)) is not None]

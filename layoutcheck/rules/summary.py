@@ -73,7 +73,7 @@ def operations(done: Execution) -> dict[str, int]:
     """PTX operations and how often one thread issues each: {"ld.global 16 B": 4}."""
     out: dict[str, int] = {}
     accesses = done.src_accesses
-    if not (accesses and accesses[0].op == "cp.async"):  # one instruction with two addresses
+    if not (accesses and accesses[0].op.startswith("cp.async")):  # one instruction with two addresses
         accesses = (*accesses, *done.dst_accesses)
     for access in accesses:
         name = f"{access.op} {access.width_bytes} B"
@@ -86,6 +86,6 @@ def _ideal(facts: Facts, done: Execution) -> int:
     units_per_byte = 8 // done.unit_bits
     per_thread: int = -(-done.dst.size // units_per_byte // max(1, done.dst.shape[1]))
     sides = sum(side.space != "rmem" for side in (facts.copy.src, facts.copy.dst))
-    if done.src_accesses and done.src_accesses[0].op == "cp.async":
+    if done.src_accesses and done.src_accesses[0].op.startswith("cp.async"):
         sides = 1
     return max(1, -(-per_thread // 16)) * max(1, sides)

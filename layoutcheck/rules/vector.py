@@ -9,7 +9,15 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.atoms import (
+    BulkCopy,
+    CpAsync,
+    DsmemStore,
+    LdMatrix,
+    RegisterCopy,
+    StMatrix,
+    UniversalCopy,
+)
 
 SIDES = ("src", "dst")
 NAMES = {"src": "source", "dst": "destination", "pred": "predicate", "atom": "atom"}
@@ -51,7 +59,7 @@ class Break:
 def width_bits(copy: Copy) -> int:
     """Bits that one instruction of the copy's atom is asked to move; 0 where the compiler chooses."""
     atom = copy.atom
-    if isinstance(atom, (CpAsync, UniversalCopy, RegisterCopy)):
+    if isinstance(atom, (BulkCopy, CpAsync, DsmemStore, UniversalCopy, RegisterCopy)):
         return atom.width_bits
     if isinstance(atom, (LdMatrix, StMatrix)):
         return 128  # PTX ISA: one row of an 8x8 b16 matrix is 16 bytes
@@ -145,7 +153,7 @@ def atom_v(copy: Copy, side: str) -> int | None:
     """
     memref = copy.side(side)
     v = inttuple.mode(memref.layout.shape, 0)
-    walks = isinstance(copy.atom, (UniversalCopy, RegisterCopy))
+    walks = isinstance(copy.atom, (BulkCopy, DsmemStore, UniversalCopy, RegisterCopy))
     part = v[0] if type(v) is tuple and len(v) == 2 and not walks else v
     size = inttuple.product(part)
     return size if isinstance(size, int) else None

@@ -16,7 +16,9 @@ from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import (
     Atom,
+    BulkCopy,
     CpAsync,
+    DsmemStore,
     LdMatrix,
     OtherAtom,
     RegisterCopy,
@@ -26,7 +28,7 @@ from layoutcheck.machine.atoms import (
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.types import Defaults, parse_atom, parse_memref, parse_tiled_copy
 
-ATOMS = (UniversalCopy, CpAsync, RegisterCopy, LdMatrix, StMatrix, OtherAtom)
+ATOMS = (UniversalCopy, CpAsync, RegisterCopy, LdMatrix, StMatrix, BulkCopy, DsmemStore, OtherAtom)
 _MOST_ALIGN_BYTES = 16  # of an array's address: what the widest instruction needs, and what users promise
 
 

@@ -20,7 +20,7 @@ from layoutcheck.sources.request import build
 
 MAX_LINE_BYTES = 1 << 20
 
-_NUMBERS = ("bits", "src_align", "dst_align", "block")
+_NUMBERS = ("bits", "src_align", "dst_align", "block", "expect_bytes")
 _FLAGS = ("evict_priority",)
 _OTHERS = {"id", "loc", "count", "kernels", "compiler", "note"}  # what harvests of copies carry besides
 

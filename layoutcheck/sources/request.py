@@ -12,19 +12,20 @@ from typing import Any
 
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.copies.copy import OPS, Copy, Tiling
+from layoutcheck.copies.copy import OPS, Copy, Issue, Tiling
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import Atom, CpAsync, LdMatrix, RegisterCopy, StMatrix
+from layoutcheck.machine.atoms import Atom, BulkCopy, CpAsync, DsmemStore, LdMatrix, RegisterCopy, StMatrix
+from layoutcheck.machine.atoms.bulk import SPACES as BULK_SPACES
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
 from layoutcheck.sources.types import Defaults
 
 # What tensors are taken to be aligned to when only a layout is given: torch and the DSL's runtime promise 16
 # bytes of global tensors, SmemAllocator's default for swizzled tiles is 128 or more, fragments have 32.
-ALIGN_BYTES = {"gmem": 16, "smem": 128, "rmem": 32}
+ALIGN_BYTES = {"gmem": 16, "smem": 128, "dsmem": 128, "rmem": 32}
 
 # Names that stand for a function of the DSL rather than for an atom.
 _FUNCTIONS = {
@@ -57,6 +58,7 @@ def build(
     block: int | None = None,
     op: str = "copy",
     evict_priority: bool = False,
+    expect_bytes: int | None = None,
 ) -> tuple[Copy, tuple[str, ...]]:
     """The copy and the assumptions made. Every argument as in `layoutcheck.check`; raises InputError."""
     if _ARCH.match(arch) is None:
@@ -65,7 +67,13 @@ def build(
         )
     if op not in OPS:
         raise InputError(f"unknown operation '{op[:40]}'", text=op, end=len(op), expected=" or ".join(OPS))
-    for name, count in (("block", block), ("bits", bits), ("src_align", src_align), ("dst_align", dst_align)):
+    for name, count in (
+        ("block", block),
+        ("bits", bits),
+        ("src_align", src_align),
+        ("dst_align", dst_align),
+        ("expect_bytes", expect_bytes),
+    ):
         if count is not None and not 1 <= count <= 1 << 20:
             raise InputError(f"{name} is at least 1 and at most {1 << 20}, not {count}")
     assumed: list[str] = []
@@ -89,7 +97,8 @@ def build(
             )
         whole = make_tiled_copy_tv(moved, to_layout(thr, "thr"), to_layout(val, "val"))
     elif tiled is None:
-        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority)
+        issue = _issue(moved, block, expect_bytes)
+        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority, issue)
         return copy, tuple(assumed)
     assert whole is not None
     for view in (source, target):
@@ -98,6 +107,17 @@ def build(
     views = (partition(whole, "src", source).view, partition(whole, "dst", target).view)
     tiling = Tiling(whole, source, target, block)
     return Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict_priority), tuple(assumed)
+
+
+def _issue(atom: Atom | None, block: int | None, expect_bytes: int | None) -> Issue | None:
+    """Who issues a bulk copy or st.async, and what its barrier is told; None for other atoms."""
+    if not isinstance(atom, (BulkCopy, DsmemStore)):
+        if expect_bytes is not None:
+            raise InputError("expected bytes are those of a barrier", expected="a bulk copy or st.async")
+        return None
+    if block is None and expect_bytes is None:
+        return None
+    return Issue(block or 1, expect_bytes)
 
 
 def _element(given: Any, atom: Any, operands: tuple[Any, Any]) -> DType | None:
@@ -158,6 +178,10 @@ def _spaces(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str, s
     default = ("gmem", "smem")
     if isinstance(atom, RegisterCopy):
         default = (_REGISTER_SPACES[atom.kind[0]], _REGISTER_SPACES[atom.kind[2]])
+    elif isinstance(atom, BulkCopy):
+        default = BULK_SPACES[atom.kind]
+    elif isinstance(atom, DsmemStore):
+        default = ("rmem", "dsmem")
     elif isinstance(atom, LdMatrix):
         default = ("smem", "rmem")
     elif isinstance(atom, StMatrix):

@@ -86,9 +86,9 @@ def predicted(copy: Copy, witness: Copy, src_base: int, dst_base: int, truth: di
 
 def _narrow(address: int, memref: Memref, unit: int) -> int:
     """Addresses as the PTX sees them: shared ones in their 32-bit window."""
-    if memref.space != "smem":
+    if memref.space not in ("smem", "dsmem"):
         return address
-    return address & (WINDOW if unit == 8 else 2 * WINDOW + 1)
+    return address & ((WINDOW + 1) * (8 // unit) - 1)
 
 
 def _accesses(accesses, memref: Memref, allowed) -> Counter:
@@ -109,7 +109,8 @@ def emitted(
     operands = [(copy.src, witness.src, src_base), (copy.dst, witness.dst, dst_base)]
     if copy.pred is not None:
         operands.append((copy.pred, witness.pred, PRED_BASE))
-    params = {name: parameter(*operand) for name, operand in zip(names, operands, strict=True)}
+    params = {name: parameter(*operand) for name, operand in zip(names, operands, strict=False)}
+    params |= dict.fromkeys(names[len(operands) :], bytes(8))  # a bulk copy's barrier, mask and rank
 
     width = copy.pred.dtype.bits if copy.pred is not None else 8
 
@@ -128,7 +129,7 @@ def emitted(
             continue
         at = _narrow(access.address, side, 8)
         (reads if access.kind == "read" else writes)[access.width_bytes, at] += 1
-    unit = 4 if copy.src.dtype.bits == 4 else 8
+    unit = {4: 4, 6: 2}.get(copy.src.dtype.bits, 8)
     memory: dict = {}
     for (_space, address), bits in trace.memory.items():
         for k in range(8 // unit):
@@ -159,7 +160,7 @@ def parameter(memref: Memref, static: Memref, base: int) -> bytes:
     typed = (*flatten(memref.layout.shape), *flatten(memref.layout.stride))
     known = (*flatten(static.layout.shape), *flatten(static.layout.stride))
     fields = [(value, t.bits // 8) for t, value in zip(typed, known, strict=True) if isinstance(t, Dynamic)]
-    pointer = ptx.pack((base & WINDOW, 4) if memref.space == "smem" else (base, 8))
+    pointer = ptx.pack((base & WINDOW, 4) if memref.space in ("smem", "dsmem") else (base, 8))
     layout = ptx.pack(*fields)  # a struct of its own, aligned to its widest field
     widest = max((width for _, width in fields), default=1)
     return pointer + b"\0" * (-len(pointer) % widest) + layout

@@ -14,18 +14,21 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.atoms import (
     Atom,
+    BulkCopy,
     CpAsync,
+    DsmemStore,
     LdMatrix,
     OtherAtom,
     RegisterCopy,
     StMatrix,
     UniversalCopy,
 )
+from layoutcheck.machine.atoms.dsmem import WIDTHS_BITS
 from layoutcheck.machine.atoms.traits import LDMATRIX_FORMS, STMATRIX_FORMS
 
 
 def check_type(atom: Atom) -> Prediction | None:
-    """What the type's own constructor refuses. cp.async takes any width: the verifier looks at it later."""
+    """What the type's own constructor refuses. cp.async and bulk take any width: the verifier looks later."""
     if isinstance(atom, UniversalCopy):
         return _universal(atom)
     if isinstance(atom, RegisterCopy):
@@ -36,8 +39,23 @@ def check_type(atom: Atom) -> Prediction | None:
     elif isinstance(atom, StMatrix):
         if atom.num_matrices not in STMATRIX_FORMS.get((atom.mode, atom.transpose), ()):
             return rejected("atom_form", "STSM is not supported with this config.", "atom")
+    elif isinstance(atom, DsmemStore):
+        return _dsmem(atom)
     else:
-        assert isinstance(atom, (CpAsync, OtherAtom))
+        assert isinstance(atom, (BulkCopy, CpAsync, OtherAtom))
+    return None
+
+
+def _dsmem(atom: DsmemStore) -> Prediction | None:
+    """A width of 0 stands for one element."""
+    width = atom.width_bits or atom.dtype.bits
+    if width not in WIDTHS_BITS:
+        return rejected(
+            "atom_width",
+            f"expects copy_bits to be one of (0, 32, 64, 128), but got {width}",
+            "atom",
+            width_bits=width,
+        )
     return None
 
 
@@ -136,6 +154,8 @@ def default_width(atom: Atom) -> Atom:
     """The atom with the width that its type takes for 0: one element (universal keeps 0: auto)."""
     if isinstance(atom, RegisterCopy) and atom.width_bits == 0:
         return RegisterCopy(atom.kind, atom.dtype, atom.dtype.bits, atom.options)
+    if isinstance(atom, DsmemStore) and atom.width_bits == 0:
+        return DsmemStore(atom.dtype, atom.dtype.bits)
     if isinstance(atom, CpAsync) and atom.width_bits == 0:
         return CpAsync(atom.dtype, atom.dtype.bits, atom.cache)
     return atom

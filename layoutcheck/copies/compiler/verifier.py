@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from layoutcheck.copies.compiler import cp_async, matrix, register, universal
+from layoutcheck.copies.compiler import bulk, cp_async, dsmem, matrix, register, universal
 from layoutcheck.copies.compiler.operands import check_predicate, check_shapes
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.compiler.types import check_pointers, check_type, default_width
@@ -13,7 +13,9 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import (
     Atom,
+    BulkCopy,
     CpAsync,
+    DsmemStore,
     LdMatrix,
     OtherAtom,
     RegisterCopy,
@@ -31,6 +33,8 @@ CHECKS: dict[type, tuple[Callable[[Any, Copy], Prediction | None], ...]] = {
     RegisterCopy: register.CHECKS,
     LdMatrix: matrix.CHECKS,
     StMatrix: matrix.CHECKS,
+    BulkCopy: bulk.CHECKS,
+    DsmemStore: dsmem.CHECKS,
 }
 
 

@@ -22,15 +22,24 @@ import numpy as np
 from layoutcheck.copies.compiler.types import default_width
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.autovec import plan_autovec, plan_elements
+from layoutcheck.copies.execution.bulk import address_bits, plan_bulk
 from layoutcheck.copies.execution.cp_async import plan_cp_async
 from layoutcheck.copies.execution.matrix import execute_matrix
 from layoutcheck.copies.execution.moves import Access, Execution
 from layoutcheck.copies.execution.plan import Plan
-from layoutcheck.copies.execution.registers import plan_fixed, plan_universal
+from layoutcheck.copies.execution.registers import plan_dsmem, plan_fixed, plan_universal
 from layoutcheck.copies.intent import NOTHING, swizzled, thread_offsets, unit_bits
 from layoutcheck.copies.offsets import CompilerFails, limit, size
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.atoms import (
+    BulkCopy,
+    CpAsync,
+    DsmemStore,
+    LdMatrix,
+    RegisterCopy,
+    StMatrix,
+    UniversalCopy,
+)
 
 __all__ = ["Access", "Execution", "execution"]
 
@@ -63,6 +72,11 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
         plan = plan_universal(copy, witness, atom)
     elif isinstance(atom, RegisterCopy):
         plan = plan_fixed(copy, witness, atom)
+    elif isinstance(atom, BulkCopy):
+        plan = plan_bulk(copy, witness, atom)
+        threads = threads or (copy.issue.threads if copy.issue else None)
+    elif isinstance(atom, DsmemStore):
+        plan = plan_dsmem(copy, witness, atom)
     elif isinstance(atom, CpAsync):
         plan = plan_cp_async(copy, witness, atom)
     else:
@@ -75,8 +89,8 @@ def _placed(
 ) -> Execution:
     """The plan at its addresses, for every thread, cut in accesses."""
     units = plan.bits // unit
-    step = min(plan.src_bytes, plan.dst_bytes)
-    pieces = plan.bits // 8 // step
+    step = max(1, min(plan.src_bytes, plan.dst_bytes))
+    pieces = max(1, plan.bits // 8 // step)
     moves = []
     accesses: list[tuple[Access, ...]] = []
     for side, memref, base, at, op, width_bytes, slip in (
@@ -85,18 +99,21 @@ def _placed(
     ):
         thread = thread_offsets(witness, side, threads)
         limit(at.size * thread.size * units)
-        first = (at[:, None] + thread) * (memref.dtype.bits // unit) + base * (8 // unit)
-        first = swizzled(memref, first, unit)  # chunk, thread
+        if plan.linear:
+            first = (at[:, None] + thread * address_bits(memref)) // unit + base * (8 // unit)
+        else:
+            first = (at[:, None] + thread) * (memref.dtype.bits // unit) + base * (8 // unit)
+            first = swizzled(memref, first, unit)  # chunk, thread
         if slip is not None:
             first += slip[:, None] * (8 // unit)
         if pieces > 1:
             cuts = np.arange(0, units, units // pieces, dtype=np.int64)
             first = (first[:, None, :] + cuts[:, None]).reshape(-1, thread.size)
         moves.append(first[:, :, None] + np.arange(units // pieces, dtype=np.int64))
-        starts = first[:: width_bytes // step]
+        starts = first[:: max(1, width_bytes // step)]
         if unit != 8:
             starts = starts // (8 // unit)
-        access = Access(op, memref.space, width_bytes, starts)
+        access = Access(op, memref.space, width_bytes, starts, plan.align_bytes)
         accesses.append(() if memref.space == "rmem" else (access,))
     if plan.data_bits < plan.bits:
         moves[0][:, :, plan.data_bits // unit :] = NOTHING

@@ -12,14 +12,20 @@ class Access:
     """Memory instructions of one kind: `addresses[i, t]` is the byte address of the i-th of thread t.
 
     `op` is the PTX instruction without its type ("ld.global", "cp.async", "ldmatrix.x4"). Each access takes
-    `width_bytes` from its address, which must be a multiple of `width_bytes`. Where one side's accesses are
-    wider than the other's, moves are as wide as the narrower and one wide access takes part in several.
+    `width_bytes` from its address, a multiple of `multiple_bytes`. Where one side's accesses are wider than
+    the other's, moves are as wide as the narrower and one wide access takes part in several.
     """
 
     op: str
     space: str
     width_bytes: int
     addresses: IntArray
+    align_bytes: int = 0  # 0: its own width
+
+    @property
+    def multiple_bytes(self) -> int:
+        """What each address must be a multiple of."""
+        return self.align_bytes or self.width_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +52,5 @@ class Execution:
         """Memory instructions of a thread, both sides, as the model counts them."""
         sides = (self.src_accesses, self.dst_accesses)
         counts = [sum(a.addresses.shape[0] for a in accesses) for accesses in sides]
-        both_one = self.src_accesses and self.src_accesses[0].op == "cp.async"
+        both_one = self.src_accesses and self.src_accesses[0].op.startswith("cp.async")
         return counts[0] if both_one else sum(counts)

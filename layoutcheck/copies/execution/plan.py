@@ -10,15 +10,18 @@ misses the address (see `slip`). A chunk is loaded by accesses of `src_bytes` ea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.intent import pred_offsets, rest_pairs
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import (
+    CompilerFails,
     IntArray,
     has_inner_rest,
     limit,
@@ -47,6 +50,8 @@ class Plan:
     data_bits: int = 0
     src_slip: IntArray | None = None
     dst_slip: IntArray | None = None
+    align_bytes: int = 0  # what an access must be aligned to; 0: to its own width
+    linear: bool = False  # places are in bits, and no swizzle acts on them
 
 
 # How PTX names the window of each space in an instruction.
@@ -149,3 +154,31 @@ def chunk_starts(copy: Copy, elements: int) -> IntArray:
     """0, n, 2n, ...: ceil(size(V) / n) chunks of n elements cover V, the last one perhaps more than V."""
     limit(size(v_mode(copy.src.layout)))
     return np.arange(0, size(v_mode(copy.src.layout)), elements, dtype=np.int64)
+
+
+def iterated(shape: Any, stride: Any) -> list[int | Dynamic]:
+    """The strides that a run-time index into `shape` may meet.
+
+    An index into a mode of extent 1 is 0 where it comes from `index % 1`: for all modes but the last, which
+    takes what is left and so keeps its stride in the proof, whatever its extent.
+    """
+    if type(shape) is not tuple:
+        return [stride]
+    found: list[int | Dynamic] = []
+    for i, (s, d) in enumerate(zip(shape, stride, strict=True)):
+        if i == len(shape) - 1 or product(s) != 1:
+            found += iterated(s, d)
+    return found
+
+
+def refuse_inside_bytes(memref: Memref, starts: IntArray) -> None:
+    """Raises CompilerFails for sub-byte slices, or chunks at `starts` of one, that begin inside a byte."""
+    bits = memref.dtype.bits
+    if bits % 8 == 0 or bits == 1:
+        return
+    rest = rest_modes(memref.layout)
+    steps = [d.divisor if isinstance(d, Dynamic) else d for d in iterated(rest.shape, rest.stride)]
+    if memref.align_bytes is None or any(step * bits % 8 for step in steps) or (starts * bits % 8).any():
+        raise CompilerFails(
+            f"{memref.layout} has {bits}-bit slices that begin inside a byte: the compiler fails"
+        )

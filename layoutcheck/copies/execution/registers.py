@@ -22,17 +22,17 @@ Where an alignment is below the element's size, auto moves the whole contiguous 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
 
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import flatten, product
+from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.plan import Plan, chunk_starts, vectors
+from layoutcheck.copies.execution.plan import Plan, chunk_starts, iterated, refuse_inside_bytes, vectors
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, rest_modes, size, v_mode
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
+from layoutcheck.machine.atoms import DsmemStore, RegisterCopy, UniversalCopy
 
 
 def plan_fixed(copy: Copy, witness: Copy, atom: RegisterCopy) -> Plan:
@@ -40,6 +40,14 @@ def plan_fixed(copy: Copy, witness: Copy, atom: RegisterCopy) -> Plan:
     width = atom.width_bits
     starts = chunk_starts(copy, max(1, width // copy.src.dtype.bits))
     return vectors(copy, witness, starts, width, max(1, width // 8))
+
+
+def plan_dsmem(copy: Copy, witness: Copy, atom: DsmemStore) -> Plan:
+    """`st.async`: stores of the atom's width wherever they fall, as the g2r family's."""
+    starts = chunk_starts(copy, max(1, atom.width_bits // copy.src.dtype.bits))
+    for memref in (copy.src, copy.dst):
+        refuse_inside_bytes(memref, starts)
+    return replace(vectors(copy, witness, starts, atom.width_bits, atom.width_bits // 8), dst_op="st.async")
 
 
 def plan_universal(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
@@ -105,27 +113,12 @@ def slice_align_bytes(memref: Memref) -> int:
         return 0
     align = memref.proved_align_bytes
     rest = rest_modes(memref.layout)
-    for stride in _iterated(rest.shape, rest.stride):
+    for stride in iterated(rest.shape, rest.stride):
         step = stride.divisor if isinstance(stride, Dynamic) else abs(stride)
         align = math.gcd(align, max(1, step * memref.dtype.bits // 8) if step else 0)
     if memref.swizzle is not None and memref.swizzle.bits:
         align = math.gcd(align, memref.swizzle.granule)
     return align
-
-
-def _iterated(shape: Any, stride: Any) -> list[int | Dynamic]:
-    """The strides that a run-time index into `shape` may meet.
-
-    An index into a mode of extent 1 is 0 where it comes from `index % 1`: for all modes but the last, which
-    takes what is left and so keeps its stride in the proof, whatever its extent.
-    """
-    if type(shape) is not tuple:
-        return [stride]
-    found: list[int | Dynamic] = []
-    for i, (s, d) in enumerate(zip(shape, stride, strict=True)):
-        if i == len(shape) - 1 or product(s) != 1:
-            found += _iterated(s, d)
-    return found
 
 
 def _runs(copy: Copy) -> tuple[int, int]:

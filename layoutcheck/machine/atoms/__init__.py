@@ -8,12 +8,26 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from layoutcheck.machine.atoms.bulk import BulkCopy
 from layoutcheck.machine.atoms.cp_async import CpAsync
+from layoutcheck.machine.atoms.dsmem import DsmemStore
 from layoutcheck.machine.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.machine.atoms.other import OtherAtom
 from layoutcheck.machine.atoms.register import RegisterCopy
 from layoutcheck.machine.atoms.universal import UniversalCopy
 
-Atom: TypeAlias = "UniversalCopy | CpAsync | RegisterCopy | LdMatrix | StMatrix | OtherAtom"
+Atom: TypeAlias = (
+    "UniversalCopy | CpAsync | RegisterCopy | LdMatrix | StMatrix | BulkCopy | DsmemStore | OtherAtom"
+)
 
-__all__ = ["Atom", "CpAsync", "LdMatrix", "OtherAtom", "RegisterCopy", "StMatrix", "UniversalCopy"]
+__all__ = [
+    "Atom",
+    "BulkCopy",
+    "CpAsync",
+    "DsmemStore",
+    "LdMatrix",
+    "OtherAtom",
+    "RegisterCopy",
+    "StMatrix",
+    "UniversalCopy",
+]

@@ -25,7 +25,9 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import (
     Atom,
+    BulkCopy,
     CpAsync,
+    DsmemStore,
     LdMatrix,
     OtherAtom,
     RegisterCopy,
@@ -73,11 +75,11 @@ class AtomTraits:
 
 @lru_cache(maxsize=1024)
 def traits(atom: Atom) -> AtomTraits:
-    """The bit layouts of `atom`. A universal copy of width 0 (auto) has no width: one value, 1:0.
+    """The bit layouts of `atom`. A copy of width 0 (auto) has no width: one value, 1:0.
 
     Raises InputError for ldmatrix and stmatrix forms that do not exist and for atoms that are not modelled.
     """
-    if isinstance(atom, (UniversalCopy, CpAsync, RegisterCopy)):
+    if isinstance(atom, (UniversalCopy, CpAsync, RegisterCopy, BulkCopy, DsmemStore)):
         width = atom.width_bits
         line = Layout((1, width), (0, 1)) if width > 0 else Layout((1, 1), (0, 0))
         return AtomTraits(1, line, line, line)

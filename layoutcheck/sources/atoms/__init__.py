@@ -2,6 +2,7 @@
 
     !cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>      printed by the DSL
     cp.async   cp.async.cg   universal   auto   g2r   ldmatrix.x4.trans   stmatrix.x2
+    bulk.g2s   bulk.s2g.mask   st.async
 
 One family a file; `FAMILIES` is their list, and a new family is one more file and one more entry. An atom
 whose family is not there, or with an attribute that is not modelled, becomes an `OtherAtom` that keeps its
@@ -14,7 +15,9 @@ from layoutcheck.algebra.notation import Scanner
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom, OtherAtom
 from layoutcheck.machine.dtypes import DType
+from layoutcheck.sources.atoms.bulk import BULK
 from layoutcheck.sources.atoms.cp_async import CP_ASYNC
+from layoutcheck.sources.atoms.dsmem import DSMEM
 from layoutcheck.sources.atoms.matrix import MATRIX
 from layoutcheck.sources.atoms.reading import NAME, Family, Short, UnknownAttribute, read_dtype
 from layoutcheck.sources.atoms.register import REGISTER
@@ -29,6 +32,8 @@ FAMILIES: tuple[Family, ...] = (
     CP_ASYNC,
     REGISTER,
     MATRIX,
+    BULK,
+    DSMEM,
 )
 NAMES = ", ".join(name for family in FAMILIES for name in family.shown)
 

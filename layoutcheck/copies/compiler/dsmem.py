@@ -1,0 +1,87 @@
+"""`st.async` to distributed shared memory: checked as the g2r family is. Measured, DSL 4.8.1."""
+
+from __future__ import annotations
+
+from layoutcheck.copies.compiler.prediction import Prediction, rejected
+from layoutcheck.copies.compiler.shared import alignment, is_npow2_sub_byte, vector_abort
+from layoutcheck.copies.compiler.vectors import text, vectors
+from layoutcheck.copies.copy import Copy
+from layoutcheck.machine.atoms import DsmemStore
+
+
+def space(atom: DsmemStore, copy: Copy) -> Prediction | None:
+    """From registers to a pointer that `mapa` has mapped."""
+    for operand, view, need in (("src", copy.src, "rmem"), ("dst", copy.dst, "dsmem")):
+        if view.space != need:
+            return rejected("space", f"'{atom}' {operand} needs to be {need} based memref", operand)
+    return None
+
+
+def element(atom: DsmemStore, copy: Copy) -> Prediction | None:
+    """Nothing is converted, so widths agree; elements of 3, 5, 6 or 7 bits have no byte address."""
+    for operand, view in (("src", copy.src), ("dst", copy.dst)):
+        if is_npow2_sub_byte(view.dtype.bits):
+            return rejected(
+                "npow2_sub_byte",
+                f"'{atom}' doesn't support non-pow2 sub-byte type",
+                operand,
+                element_bits=view.dtype.bits,
+            )
+    if copy.src.dtype.bits != copy.dst.dtype.bits:
+        return rejected(
+            "element_width",
+            f"'{atom}' src and dst need to have the same element size",
+            src_bits=copy.src.dtype.bits,
+            dst_bits=copy.dst.dtype.bits,
+        )
+    return None
+
+
+def width(atom: DsmemStore, copy: Copy) -> Prediction | None:
+    """Whole elements (of the tensors)."""
+    bits = copy.src.dtype.bits
+    if atom.width_bits % bits:
+        return rejected(
+            "width",
+            f"'{atom}' copy_bits({atom.width_bits}) should be divisible by bits_per_elt({bits})",
+            "atom",
+            width_bits=atom.width_bits,
+            element_bits=bits,
+        )
+    return None
+
+
+def vector(atom: DsmemStore, copy: Copy) -> Prediction | None:
+    """n elements must be one run of static strides (their product is tested) on both sides."""
+    n = atom.width_bits // copy.src.dtype.bits
+    if n == 1:
+        return None
+    found = vectors(copy.src.layout, copy.dst.layout, n)
+    if found.verdict == "aborts":
+        return vector_abort(copy, n, found)
+    if found.verdict == "one":
+        return None
+    return rejected(
+        "dynamic_strides" if found.verdict == "dynamic" else "static_strides_one",
+        f"{atom}' atom strides of src and dst need to be static and equal to 1, "
+        f"but got {text(found.src)} and {text(found.dst)}",
+        found.operand,
+        elements=n,
+        **found.evidence,
+    )
+
+
+def pointer(atom: DsmemStore, copy: Copy) -> Prediction | None:
+    """The destination's base."""
+    return alignment(
+        "dst",
+        copy.dst,
+        atom.width_bits,
+        lambda have: (
+            f"{atom}' dst ptr bit alignment need to be divisible by copy_bits({atom.width_bits}), "
+            f"but got {have}"
+        ),
+    )
+
+
+CHECKS = (space, element, width, vector, pointer)

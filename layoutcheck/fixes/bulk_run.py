@@ -1,0 +1,110 @@
+"""`bulk-run`: a bulk copy whose instructions are whole runs, of the right type, from one thread; or none at all.
+
+In this order: what the atom is told (element type, width), how it is issued (one thread, the bytes that
+arrive), the views (all modes in V, no swizzle), and last ordinary copies, which take any address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.copy import Copy, Issue
+from layoutcheck.copies.memref import Memref
+from layoutcheck.fixes import code
+from layoutcheck.fixes.draft import Draft
+from layoutcheck.machine.atoms import BulkCopy, DsmemStore
+from layoutcheck.rules.bulk import asked_bytes
+from layoutcheck.rules.facts import Facts
+
+STRATEGY = "bulk-run"
+
+_PLAIN_NOTE = "every thread copies; there is no barrier, a sync_threads makes the tile visible"
+
+
+def propose(facts: Facts) -> Iterator[Draft]:
+    """Repairs of bulk copies; of st.async only its expected bytes."""
+    copy, atom = facts.copy, facts.copy.atom
+    if copy.tiling is not None or not isinstance(atom, (BulkCopy, DsmemStore)):
+        return
+    issued = _issued(facts, copy)
+    if issued != copy:
+        yield _issue_draft(issued, copy)
+    if isinstance(atom, BulkCopy):
+        yield from _told(issued, atom)
+        yield from _viewed(issued, atom)
+        yield from _ordinary(issued)
+
+
+def _issued(facts: Facts, copy: Copy) -> Copy:
+    """The copy issued by one thread, its barrier expecting what the layouts ask for."""
+    if copy.issue is None or not facts.trials:
+        return copy
+    expect = None if copy.issue.expect_bytes is None else asked_bytes(facts)
+    return replace(copy, issue=Issue(1, expect))
+
+
+def _issue_draft(issued: Copy, copy: Copy) -> Draft:
+    assert issued.issue is not None
+    assert copy.issue is not None
+    lines, title = [], "issue it from one thread"
+    if issued.issue.expect_bytes != copy.issue.expect_bytes:
+        title = f"expect {issued.issue.expect_bytes} B"
+        lines.append(f"cute.arch.mbarrier_arrive_and_expect_tx(mbar_ptr, {issued.issue.expect_bytes})")
+    if copy.issue.threads > 1:
+        lines.append("with cute.arch.elect_one():  # in one warp\n    cute.copy(atom, src, dst, ...)")
+    return Draft(STRATEGY, title, "\n".join(lines), (issued,))
+
+
+def _told(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
+    """The tensors' element type; no width, or 16 bytes."""
+    for element, width in (
+        (copy.src.dtype, atom.width_bits),
+        (copy.src.dtype, 0),
+        (copy.src.dtype, 128),
+    ):
+        new = replace(atom, dtype=element, width_bits=width)
+        if new == atom:
+            continue
+        title = "the tensors' element type" if new.dtype != atom.dtype else "one run of mode 0 a copy"
+        yield Draft(STRATEGY, title, f"atom = {code.atom_code(new)}", (replace(copy, atom=new),))
+
+
+def _viewed(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
+    """All modes in V; no swizzle."""
+    atom = replace(atom, dtype=copy.src.dtype, width_bits=0)
+    grouped = [_one_mode(view) for view in (copy.src, copy.dst)]
+    linear = [replace(view, swizzle=None) for view in (copy.src, copy.dst)]
+    title = "all modes in mode 0"
+    if copy.src.layout.shape != grouped[0].layout.shape:
+        text = (
+            f"atom = {code.atom_code(atom)}\n"
+            "src = cute.group_modes(src, 0, cute.rank(src))\ndst = cute.group_modes(dst, 0, cute.rank(dst))"
+        )
+        yield Draft(STRATEGY, title, text, (replace(copy, atom=atom, src=grouped[0], dst=grouped[1]),))
+    if linear != [copy.src, copy.dst]:
+        side = linear[0] if linear[0] != copy.src else linear[1]
+        yield Draft(
+            STRATEGY,
+            "keep the tile without a swizzle",
+            f"tile = allocator.allocate_tensor({code.dtype_code(side.dtype)}, {code.layout_code(side.layout)}, "
+            f"byte_alignment={max(16, side.proved_align_bytes)})",
+            (replace(copy, atom=atom, src=linear[0], dst=linear[1]),),
+            "every other access to the tile must be without the swizzle, too",
+        )
+
+
+def _one_mode(view: Memref) -> Memref:
+    """`group_modes(t, 0, rank)`."""
+    layout = view.layout
+    if type(layout.shape) is not tuple or len(layout.shape) == 1:
+        return view
+    return view.with_layout(Layout.trusted((layout.shape,), (layout.stride,)))
+
+
+def _ordinary(copy: Copy) -> Iterator[Draft]:
+    """`autovec_copy`, which takes any address."""
+    plain = replace(copy, atom=None, op="autovec_copy", issue=None, pred=None)
+    if copy.pred is None:
+        yield Draft(STRATEGY, "ordinary copies instead", "cute.autovec_copy(src, dst)", (plain,), _PLAIN_NOTE)

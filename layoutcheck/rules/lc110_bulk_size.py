@@ -1,0 +1,68 @@
+"""LC110 bulk-size: the layouts do not keep together what one bulk copy is to move.
+
+## What it means
+
+A bulk copy moves one run of bytes: at least 16, a multiple of 16, and its width must divide what *both*
+layouts keep together from their first element on. Strided, transposed or too short tensors, and runs of
+12 elements of 2 bytes, are refused.
+
+## Why
+
+PTX ISA, cp.async.bulk: the size is a multiple of 16. DSL 4.8.1 compares the width with the common run of the
+whole layouts, rest modes included, in bits of the atom's element type (measured).
+
+## How to fix it
+
+Give both sides the same order, pad rows to 16 bytes, or copy with ordinary instructions
+(`cute.autovec_copy`). A tile whose rows lie apart is one bulk copy a row: keep the row in mode 0.
+
+## How to silence it
+
+It cannot be: the kernel does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+KINDS = ("bulk_minimum", "bulk_grain", "bulk_width")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The compiler's own refusal, in terms of the copy."""
+    said = facts.prediction
+    if said.outcome != "rejected" or said.kind not in KINDS:
+        return
+    run = said.evidence["common_elements"]
+    together = f"keep {run} element{'s' if run != 1 else ''} together from the first on"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the two layouts have no run of bytes that this bulk copy could move",
+        f"{said.message}. {facts.copy.src.layout} and {facts.copy.dst.layout} {together}.",
+        Where("atom"),
+        {"compiler": said.message, **plain(said.evidence)},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64,64):(64,1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64,64):(1,64)">',
+            "atom": "bulk.g2s",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64,64):(1,128)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64,64):(1,64)">',
+            "atom": "bulk.g2s",
+        },
+    ),
+)

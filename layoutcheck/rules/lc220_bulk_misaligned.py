@@ -1,0 +1,104 @@
+"""LC220 bulk-misaligned: a bulk copy's address is no multiple of 16 bytes.
+
+## What it means
+
+`cp.async.bulk` needs its global and its shared address at multiples of 16 bytes, and every row that a rest
+mode steps to is an address of its own. The compiler checks neither the pointers nor the strides.
+
+## Why
+
+PTX ISA, cp.async.bulk: source and destination addresses are 16-byte aligned. DSL 4.8.1 accepts `align<1>`
+and any pitch (measured). Confirmed on an H200: docs/evidence/bulk.json.
+
+## How to fix it
+
+Pad the pitch to 16 bytes, promise the alignment that is true (`assumed_align=16`,
+`cute.assume(stride, divby=...)`), or copy with ordinary instructions, which take any address.
+
+## How to silence it
+
+Silence the line only where every caller's tensors are known to be aligned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
+from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES, leaves
+
+EXPLAINS = ("misaligned_src", "misaligned_dst")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A bulk copy one of whose addresses is not a multiple of 16."""
+    if bulk_atom(facts) is None or instruction_bytes(facts) % GRAIN_BYTES:  # an odd size: LC221
+        return
+    for side in ("src", "dst"):
+        kind = f"misaligned_{side}"
+        if kind not in occurred(facts):
+            continue
+        field, value, cause = _cause(facts, side)
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"a bulk copy's {NAMES[side]} address is no multiple of {GRAIN_BYTES} B",
+            f"{cause} {sentence(facts, kind)}",
+            where(facts, kind),
+            {
+                "field": field,
+                "value": value,
+                "demand": f"a multiple of {GRAIN_BYTES} B",
+                "source": SOURCE,
+                **evidence(facts, kind),
+            },
+        )
+
+
+def _cause(facts: Facts, side: str) -> tuple[str, str, str]:
+    """The field at fault, its value, and a sentence: the base's alignment, or the first stride."""
+    memref = facts.view(side)
+    if memref.proved_align_bytes % GRAIN_BYTES:
+        value = f"align<{memref.proved_align_bytes}>"
+        return f"{side} pointer", value, f"The {NAMES[side]} is only known to be {value} (in bytes)."
+    for path, extent, stride in leaves(memref.layout):
+        step = stride.divisor if isinstance(stride, Dynamic) else abs(stride)
+        bits = step * memref.dtype.bits
+        if extent == 1 or stride == 1 or bits % (8 * GRAIN_BYTES) == 0:
+            continue
+        name = f"{side} stride {'.'.join(map(str, path))}"
+        size = f"{bits // 8} B" if bits % 8 == 0 else f"{bits} bits"
+        known = ", known only at run time," if isinstance(stride, Dynamic) else ""
+        return (
+            name,
+            f"{stride} ({size})",
+            f"Mode {'.'.join(map(str, path))} of the {NAMES[side]} {memref.layout} has stride {stride}{known} "
+            f"{size} a step.",
+        )
+    return f"{side} address", str(memref.layout), f"Runs of the {NAMES[side]} begin between 16 B boundaries."
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64,2):(1,65)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64,2):(1,64)">',
+            "atom": "bulk.g2s",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64,2):(1,72)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64,2):(1,64)">',
+            "atom": "bulk.g2s",
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,80 @@
+"""LC221 bulk-odd-size: the bulk instructions that are emitted move no multiple of 16 bytes.
+
+## What it means
+
+Without a width, one instruction is emitted for each run of mode 0, and nobody asks again whether that run is
+a multiple of 16 bytes: `(12,2):(1,12)` of bf16 passes as one run of 48 bytes and becomes two copies of 24; an
+`(8,8):(8,1)` tile on both sides becomes 64 copies of one element.
+
+## Why
+
+PTX ISA, cp.async.bulk: the size is a multiple of 16. The verifier of DSL 4.8.1 looks at the whole layout, the
+lowering at mode 0 (measured).
+
+## How to fix it
+
+Put the whole run in mode 0 (`cute.group_modes(t, 0, cute.rank(t))`), or make rows multiples of 16 bytes.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
+from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes, instructions, run_of_v
+from layoutcheck.rules.effects import evidence
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = ("misaligned_src", "misaligned_dst")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Instructions whose size is not a multiple of 16."""
+    if bulk_atom(facts) is None or not instructions(facts):
+        return
+    size = instruction_bytes(facts)
+    if size % GRAIN_BYTES == 0:
+        return
+    run = run_of_v(facts)
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"bulk copies of {size} B: no multiple of {GRAIN_BYTES}",
+        f"Mode 0 of {facts.copy.src.layout} and {facts.copy.dst.layout} keeps {run} "
+        f"element{'s' if run != 1 else ''} together, and each such run becomes one instruction of {size} B.",
+        Where("atom", (0,)),
+        {
+            "field": "size",
+            "value": f"{size} B",
+            "demand": f"a multiple of {GRAIN_BYTES} B",
+            "source": SOURCE,
+            "instructions": instructions(facts),
+            **evidence(facts, *EXPLAINS),
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(12,2):(1,12)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(12,2):(1,12)">',
+            "atom": "bulk.g2s",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((12,2)):((1,12))">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "((12,2)):((1,12))">',
+            "atom": "bulk.g2s",
+        },
+    ),
+    explains=EXPLAINS,
+)

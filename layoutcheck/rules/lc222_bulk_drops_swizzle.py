@@ -1,0 +1,78 @@
+"""LC222 bulk-drops-swizzle: a bulk copy is linear, whatever swizzle the pointer has.
+
+## What it means
+
+Every other access to a tensor with a pointer swizzle `S<b,m,s>` goes through the swizzle; a bulk copy writes
+(or reads) its bytes one after another. Whoever then reads the tile through its layout gets permuted data.
+
+## Why
+
+Measured on DSL 4.8.1: the addresses of `cp.async.bulk` are computed without the swizzle. PTX ISA,
+cp.async.bulk: the instruction has no swizzle; TMA tensor copies (`cp.async.bulk.tensor`) have.
+
+## How to fix it
+
+Load swizzled tiles with a TMA tensor copy or with `cp.async`; or keep the tile without a swizzle.
+
+## How to silence it
+
+Silence the line where the tile is only ever used by bulk copies, which agree with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.bulk import bulk_atom
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.vector import NAMES
+
+EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A bulk copy that goes wrong, with a swizzle on one of its pointers."""
+    if bulk_atom(facts) is None or not occurred(facts) & set(EXPLAINS):
+        return
+    for side in ("src", "dst"):
+        swizzle = facts.view(side).swizzle
+        if swizzle is None or not swizzle.bits:
+            continue
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the bulk copy ignores {swizzle} of the {NAMES[side]}",
+            f"Its bytes are taken one after another; {swizzle} keeps only {swizzle.granule} B together. "
+            f"{sentence(facts, 'wrong') or sentence(facts, 'missing')}",
+            where(facts, "wrong", side),
+            {
+                "field": f"{side} swizzle",
+                "value": str(swizzle),
+                "demand": "none: the copy is linear",
+                "source": "PTX ISA, cp.async.bulk; DSL 4.8.1's PTX",
+                **evidence(facts, *EXPLAINS),
+            },
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(512):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(512):(1)">',
+            "atom": "bulk.g2s",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(512):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(512):(1)">',
+            "atom": "bulk.g2s",
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,78 @@
+"""LC223 bulk-vanishes: the compiler accepts the bulk copy and emits nothing.
+
+## What it means
+
+The width fits the whole layout and not mode 0: the loop over mode 0 has no iterations, and no
+`cp.async.bulk` is emitted. The destination keeps what it held, and a wait on the barrier never ends.
+
+## Why
+
+Measured on DSL 4.8.1: the verifier divides the common run of the *whole* layouts by the width, the lowering
+that of mode 0, and a remainder there means zero instructions. Confirmed on an H200: docs/evidence/bulk.json.
+
+## How to fix it
+
+Leave `num_bits_per_copy` out, so that each run of mode 0 is one copy; or give a width that divides it; or
+move the run into mode 0.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.bulk import asked_bytes, bulk_atom, instructions, run_of_v, stalls
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = ("missing",)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """An accepted bulk copy without instructions."""
+    atom = bulk_atom(facts)
+    if atom is None or instructions(facts):
+        return
+    run = run_of_v(facts)
+    bits = run * atom.dtype.bits
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the compiler emits no instruction for this bulk copy",
+        f"Mode 0 keeps {run} elements together, {bits} bits, which {atom.width_bits} does not divide: "
+        f"none of {asked_bytes(facts)} B is copied.{stalls(facts)}",
+        Where("atom", (0,)),
+        {
+            "field": "copy_bits",
+            "value": atom.width_bits,
+            "demand": f"a divisor of {bits}, the bits that mode 0 keeps together",
+            "source": "DSL 4.8.1's PTX: no cp.async.bulk in it",
+            "asked_bytes": asked_bytes(facts),
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(32,2):(1,32)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(32,2):(1,32)">',
+            "atom": "bulk.g2s",
+            "bits": 1024,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(32,2):(1,32)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(32,2):(1,32)">',
+            "atom": "bulk.g2s",
+            "bits": 512,
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,77 @@
+"""LC224 bulk-element-type: the atom's element type is not as wide as the tensors'.
+
+## What it means
+
+A bulk copy's size is counted in elements of V and converted to bytes with the *atom's* element type: a bf16
+atom on f32 tensors moves half of every run, an f32 atom on bf16 tensors twice as much as there is.
+
+## Why
+
+Measured on DSL 4.8.1: nothing compares the atom's type with the tensors', and the emitted size is elements
+times the atom's bits (other atoms count in the tensors' type and are right).
+
+## How to fix it
+
+Make the atom with the tensors' element type: `cute.make_copy_atom(op, tensor.element_type)`.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.bulk import bulk_atom, instruction_bytes, instructions, stalls
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+
+EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A bulk copy that goes wrong because its atom counts elements of another width."""
+    atom = bulk_atom(facts)
+    seen = occurred(facts) & set(EXPLAINS)
+    bits = facts.copy.src.dtype.bits
+    if atom is None or atom.dtype.bits == bits or not seen or not instructions(facts):
+        return
+    kind = next(kind for kind in EXPLAINS if kind in seen)
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"an atom of {atom.dtype} counts the bytes of {facts.copy.src.dtype} tensors",
+        f"One instruction moves {instruction_bytes(facts)} B: its elements at {atom.dtype.bits} bits each, where "
+        f"the tensors' have {bits}. {sentence(facts, kind)}{stalls(facts)}",
+        where(facts, kind, "atom"),
+        {
+            "field": "atom element type",
+            "value": str(atom.dtype),
+            "demand": str(facts.copy.src.dtype),
+            "source": "DSL 4.8.1's PTX",
+            **evidence(facts, *EXPLAINS),
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f32, gmem, align<16>, "(64):(1)">',
+            "dst": '!cute.memref<f32, smem, align<128>, "(64):(1)">',
+            "atom": "!cute_nvgpu.atom.bulk_copy_g2s<bf16>",
+        },
+        clean={
+            "src": '!cute.memref<f32, gmem, align<16>, "(64):(1)">',
+            "dst": '!cute.memref<f32, smem, align<128>, "(64):(1)">',
+            "atom": "!cute_nvgpu.atom.bulk_copy_g2s<f32>",
+        },
+    ),
+    explains=EXPLAINS,
+)

@@ -1,0 +1,77 @@
+"""LC225 transaction-bytes: the barrier is told to expect another number of bytes than arrive.
+
+## What it means
+
+`cp.async.bulk` and `st.async` complete on an mbarrier by counting bytes against what
+`mbarrier_arrive_and_expect_tx` announced. Fewer bytes than announced: the wait never ends. More: the phase
+ends before all data is there, or the count runs into the next phase.
+
+## Why
+
+PTX ISA, mbarrier: a phase completes when no arrivals are pending and the transaction count is zero.
+Confirmed on an H200: docs/evidence/bulk.json.
+
+## How to fix it
+
+Announce exactly what is copied: `cute.size_in_bytes(dtype, layout)` of everything that completes on the
+barrier in one phase.
+
+## How to silence it
+
+Silence the line where other copies complete on the same barrier in the same phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, counts_bytes
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A stated expectation that differs from what arrives."""
+    issue = facts.copy.issue
+    if issue is None or issue.expect_bytes is None or not counts_bytes(facts):
+        return
+    arriving, expected = arriving_bytes(facts), issue.expect_bytes
+    if arriving == expected:
+        return
+    what = "the wait never ends" if arriving < expected else "the phase ends early, or runs into the next one"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the barrier expects {expected} B and {arriving} B arrive",
+        f"The copy brings {arriving} B (its layouts hold {asked_bytes(facts)}), the barrier was told of "
+        f"{expected}: {what}.",
+        Where("atom"),
+        {
+            "field": "expected transaction bytes",
+            "value": expected,
+            "demand": arriving,
+            "source": "PTX ISA, mbarrier: a phase completes at a transaction count of zero",
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "atom": "bulk.g2s",
+            "expect_bytes": 256,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "atom": "bulk.g2s",
+            "expect_bytes": 128,
+        },
+    ),
+)

@@ -1,0 +1,77 @@
+"""LC226 bulk-not-elected: several threads issue the same bulk copy.
+
+## What it means
+
+The compiler elects no thread for a bulk copy, as it does for TMA tensor copies: every thread that reaches it
+issues all of it. A warp moves the bytes 32 times, and the barrier counts 32 times what was announced.
+
+## Why
+
+The DSL's documentation of `CopyBulkG2SOp` and its kin: "The compiler does not perform thread election".
+Measured: no `elect.sync` in the PTX of DSL 4.8.1.
+
+## How to fix it
+
+Issue it from one thread: `with cute.arch.elect_one():` in one warp.
+
+## How to silence it
+
+Silence the line where the threads copy different data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, bulk_atom, counts_bytes
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A bulk copy of one view, issued by more than one thread."""
+    issue = facts.copy.issue
+    if bulk_atom(facts) is None or issue is None or issue.threads == 1 or facts.copy.tiling is not None:
+        return
+    threads = issue.threads
+    counted = counts_bytes(facts)
+    more = (
+        f" {arriving_bytes(facts)} B arrive at a barrier that waits for {asked_bytes(facts)}."
+        if counted
+        else ""
+    )
+    yield Finding(
+        RULE.code,
+        RULE.severity if counted else "slow",
+        f"{threads} threads issue the same bulk copy",
+        f"No thread is elected: each of {threads} threads moves all of it.{more}",
+        Where("atom"),
+        {
+            "field": "issuing threads",
+            "value": threads,
+            "demand": 1,
+            "source": "DSL documentation, CopyBulkG2SOp; DSL 4.8.1's PTX has no elect.sync",
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "atom": "bulk.g2s",
+            "block": 32,
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "atom": "bulk.g2s",
+            "block": 1,
+        },
+    ),
+)
