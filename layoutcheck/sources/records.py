@@ -22,7 +22,8 @@ MAX_LINE_BYTES = 1 << 20
 
 _NUMBERS = ("bits", "src_align", "dst_align", "block", "expect_bytes")
 _FLAGS = ("evict_priority",)
-_OTHERS = {"id", "loc", "count", "kernels", "compiler", "note", "expected"}  # what harvests of copies carry besides
+# What harvests of copies carry besides.
+_OTHERS = {"id", "loc", "count", "kernels", "compiler", "note", "expected"}
 
 
 @dataclass(frozen=True, slots=True)
