@@ -11,3 +11,17 @@ def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: s
         f"Flagged:\n\n```console\n$ {flagged}\n```\n\n"
         f"Clean:\n\n```console\n$ {clean}\n```\n"
     )
+
+
+def source_page(
+    code: str, name: str, severity: str, summary: str, doc: str, example: tuple[str, str] | None
+) -> str:
+    """Markdown for a rule about source; `example` is a file that it flags and one that it leaves alone."""
+    text = f"# {code} {name}\n\n{summary[0].upper()}{summary[1:]}\n\nSeverity: **{severity}**\n\n{doc}\n"
+    if example is None:
+        return text
+    flagged, clean = (part.strip("\n") for part in example)
+    return (
+        f"{text}\n## Example\n\nFlagged:\n\n```python\n{flagged}\n```\n\n"
+        f"Clean:\n\n```python\n{clean}\n```\n"
+    )

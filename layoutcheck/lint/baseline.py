@@ -1,0 +1,65 @@
+"""A baseline: the findings an old repository has already, so that only new ones fail.
+
+A finding is known by its file, its code and the text of its line, not by the line's number, and as often as it
+was counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from layoutcheck.errors import InputError
+from layoutcheck.lint.finding import LintFinding
+
+VERSION = 1
+Key = tuple[str, str, str]  # path, code, digest of the line
+LineOf = Callable[[LintFinding], str]
+
+
+def key(finding: LintFinding, line_of: LineOf) -> Key:
+    """What a finding is known by."""
+    line = " ".join(line_of(finding).split())
+    return finding.path, finding.code, hashlib.sha256(line.encode()).hexdigest()[:16]
+
+
+def write(file: Path, findings: Sequence[LintFinding], line_of: LineOf) -> None:
+    """Write the baseline of these findings. Raises InputError where it cannot be written."""
+    counted = Counter(key(finding, line_of) for finding in findings)
+    entries = [{"path": p, "code": c, "line": d, "count": n} for (p, c, d), n in sorted(counted.items())]
+    text = json.dumps({"layoutcheck_baseline": VERSION, "findings": entries}, indent=1) + "\n"
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write the baseline '{file}': {error.strerror}") from None
+
+
+def read(file: Path) -> Counter[Key]:
+    """What a baseline holds. Raises InputError where it cannot be used."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["layoutcheck_baseline"] != VERSION:
+            raise InputError(f"the baseline '{file}' is of another version", expected=f"version {VERSION}")
+        return Counter({(e["path"], e["code"], e["line"]): int(e["count"]) for e in data["findings"]})
+    except OSError as error:
+        raise InputError(
+            f"cannot read the baseline '{file}': {error.strerror}", expected="a file that --write-baseline wrote"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"'{file}' is no baseline", expected="a file that --write-baseline wrote") from None
+
+
+def new(findings: Sequence[LintFinding], known: Counter[Key], line_of: LineOf) -> list[LintFinding]:
+    """The findings that the baseline does not hold."""
+    left = Counter(known)
+    out = []
+    for finding in findings:
+        mine = key(finding, line_of)
+        if left[mine] > 0:
+            left[mine] -= 1
+        else:
+            out.append(finding)
+    return out

@@ -1,0 +1,86 @@
+"""What earlier runs found, by the text it was found in, the DSL's version and the tool's.
+
+One JSON file a kind ("source", "traces"). A cache that cannot be read or written is no cache: never an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_KEEP = 20_000  # entries; the oldest go first
+
+
+def digest(*parts: str | bytes) -> str:
+    """A key for these texts."""
+    made = hashlib.sha256()
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        made.update(len(raw).to_bytes(8, "little") + raw)
+    return made.hexdigest()[:32]
+
+
+@cache
+def tool_version() -> str:
+    """The tool itself: its files' names, sizes and times, so that a changed rule is heard at once."""
+    root = Path(__file__).parents[1]
+    parts = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(files):
+            with contextlib.suppress(OSError):
+                stat = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118 (twice as fast as Path)
+                parts.append(f"{name} {stat.st_size} {stat.st_mtime_ns}")
+    return digest("\n".join(parts))
+
+
+@cache
+def dsl_version() -> str | None:
+    """The installed DSL's version, without importing it; None where there is none."""
+    from importlib import metadata
+
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        return metadata.version("nvidia-cutlass-dsl")
+    return None
+
+
+class Cache:
+    """One kind's entries, read at once and written at once. `folder` None keeps nothing."""
+
+    def __init__(self, folder: Path | None, kind: str) -> None:
+        self._folder = folder
+        self._file = None if folder is None else folder / f"{kind}.json"
+        self._entries: dict[str, Any] = {}
+        self._changed = False
+        if self._file is not None:
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+                stored = json.loads(self._file.read_text(encoding="utf-8"))
+                if stored["tool"] == tool_version():
+                    self._entries = dict(stored["entries"])
+
+    def get(self, key: str) -> Any:
+        """What is stored under the key; None where nothing is."""
+        return self._entries.get(key)
+
+    def put(self, key: str, value: Any) -> None:
+        """Store a value that JSON can hold."""
+        if self._file is not None:
+            self._entries[key] = value
+            self._changed = True
+
+    def save(self) -> None:
+        """Write what changed."""
+        if not self._changed or self._file is None or self._folder is None:
+            return
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            (self._folder / ".gitignore").write_text("*\n", encoding="utf-8")
+            kept = dict(list(self._entries.items())[-_KEEP:])
+            temporary = self._file.with_suffix(f".{os.getpid()}")
+            temporary.write_text(json.dumps({"tool": tool_version(), "entries": kept}), encoding="utf-8")
+            temporary.replace(self._file)

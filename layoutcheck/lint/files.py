@@ -1,0 +1,122 @@
+"""Which files are linted, and their analyses: cached, and in parallel where there is enough to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutcheck.errors import InputError
+from layoutcheck.lint.analyse import Analysis, analyse, from_cache
+from layoutcheck.lint.cache import Cache, digest, tool_version
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.settings import Settings
+from layoutcheck.lint.source import MAX_BYTES
+
+_SKIP = frozenset(
+    (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox", ".eggs", "build", "dist",
+     ".mypy_cache", ".pytest_cache", ".ruff_cache", "site-packages")
+)  # fmt: skip
+_ENOUGH_BYTES = 3 << 20  # below this one process is done before a second has started
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A linted file: its path as shown, and what its text says."""
+
+    path: str
+    analysis: Analysis
+
+
+def collect(paths: Sequence[str], settings: Settings) -> list[str]:
+    """The Python files under these paths, sorted, as they will be shown. Raises InputError for a path that is not."""
+    found: dict[str, None] = {}
+    for given in paths:
+        path = Path(given)
+        if path.is_dir():
+            for each in _python(path):
+                if not settings.excluded(each):
+                    found[each] = None
+        elif path.is_file():
+            found[_shown(path)] = None  # named on the command line: linted, whatever its name and the settings
+        else:
+            raise InputError(f"no file or folder '{given[:200]}'", expected="Python files, or folders that hold them")
+    return sorted(found)
+
+
+def _python(folder: Path) -> Iterator[str]:
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _SKIP)
+        for name in names:
+            if name.endswith((".py", ".pyi")):
+                yield _shown(Path(at, name))
+
+
+def _shown(path: Path) -> str:
+    """The path relative to where the run started, where it lies below; with forward slashes."""
+    text = path.as_posix()
+    if path.is_absolute():
+        try:
+            text = path.relative_to(Path.cwd()).as_posix()
+        except ValueError:
+            return text
+    return text.removeprefix("./")
+
+
+def read(paths: Sequence[str], cache: Cache, workers: int, progress: Progress | None) -> list[File]:
+    """The analyses of these files, in order."""
+    done: dict[str, Analysis] = {}
+    todo: list[tuple[str, str, bytes]] = []
+    version = tool_version()
+    for path in paths:
+        try:
+            size = Path(path).stat().st_size
+            raw = Path(path).read_bytes() if size <= MAX_BYTES else b"cute" + b" " * (MAX_BYTES + 1)
+        except OSError as error:
+            finding = LintFinding("LC910", "unknown", path, 1, 1, f"cannot be read: {error.strerror}")
+            done[path] = Analysis((finding,))
+            continue
+        key = digest(version, raw)
+        stored = cache.get(key)
+        if stored is not None:
+            done[path] = from_cache(stored, path)
+        else:
+            todo.append((path, key, raw))
+    fresh = _all(todo, workers, progress, len(paths))
+    for (path, key, _), analysis in zip(todo, fresh, strict=True):
+        done[path] = analysis
+        cache.put(key, analysis.to_dict())
+    return [File(path, done[path]) for path in paths]
+
+
+def _one(task: tuple[str, str, bytes]) -> Analysis:
+    path, _, raw = task
+    return analyse(raw, path)
+
+
+def _all(
+    todo: Sequence[tuple[str, str, bytes]], workers: int, progress: Progress | None, total: int
+) -> Iterator[Analysis]:
+    heavy = sum(len(raw) for _, _, raw in todo)
+    skipped = total - len(todo)
+    if workers < 2 or heavy < _ENOUGH_BYTES:
+        for number, task in enumerate(todo, 1):
+            if progress:
+                progress("read", skipped + number, total)
+            yield _one(task)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(workers) as pool:
+        try:
+            chunk = max(1, min(16, len(todo) // (4 * workers)))
+            for number, analysis in enumerate(pool.map(_one, todo, chunksize=chunk), 1):
+                if progress:
+                    progress("read", skipped + number, total)
+                yield analysis
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,0 +1,54 @@
+"""`LintFinding`: something to say about a place in a file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+# Worst first: the order of a verdict.
+SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change that repairs a finding: the keyword `keyword` of the call at the finding's place gets `value`.
+
+    `keyword` may also be a position ("0", "1"); `value` is Python source.
+    """
+
+    keyword: str
+    value: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """`path` is as shown to the user, relative to where the run started; lines and columns count from 1."""
+
+    code: str
+    severity: str
+    path: str
+    line: int
+    column: int
+    title: str
+    message: str = ""
+    end_line: int = 0
+    end_column: int = 0
+    evidence: dict[str, Any] = field(default_factory=dict)
+    edit: Edit | None = None
+    origin: str = "source"  # "source", or the case whose trace found it
+
+    @property
+    def order(self) -> tuple[str, int, int, str, str]:
+        """Findings are listed in this order, whatever order they were found in."""
+        return (self.path, self.line, self.column, self.code, self.title)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON and for the cache."""
+        return asdict(self)
+
+
+def from_dict(stored: dict[str, Any]) -> LintFinding:
+    """The finding that `to_dict` stored."""
+    edit = stored.get("edit")
+    return LintFinding(**{**stored, "edit": None if edit is None else Edit(**edit)})

@@ -1,0 +1,89 @@
+"""`SourceRule`: a rule about source text. Its module's docstring is its page, as for the rules about copies."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from layoutcheck.lint.finding import Edit, LintFinding
+from layoutcheck.lint.source import Module
+from layoutcheck.pages import source_page
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place in the source that a rule speaks of, and what it says."""
+
+    node: ast.expr
+    title: str
+    message: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+    edit: Edit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Two small files: one that the rule flags, one that it leaves alone."""
+
+    flagged: str
+    clean: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRule:
+    """`find` yields the rule's hits in a module; None for a rule that speaks of files or cases as a whole.
+
+    `needs` are calls, by the last part of their name, without one of which the rule has nothing to look at.
+    """
+
+    code: str
+    name: str
+    severity: str
+    summary: str
+    doc: str
+    find: Callable[[Module], Iterator[Hit]] | None
+    example: Example | None
+    needs: frozenset[str] = frozenset()
+
+    def page(self) -> str:
+        """The rule's page, in Markdown."""
+        example = self.example
+        shown = None if example is None else (example.flagged, example.clean)
+        return source_page(self.code, self.name, self.severity, self.summary, self.doc, shown)
+
+    def findings(self, module: Module, path: str) -> Iterator[LintFinding]:
+        """This rule's findings in a module."""
+        if self.find is None or (self.needs and self.needs.isdisjoint(module.calls)):
+            return
+        for hit in self.find(module):
+            node = hit.node
+            yield LintFinding(
+                self.code,
+                self.severity,
+                path,
+                node.lineno,
+                node.col_offset + 1,
+                hit.title,
+                hit.message,
+                node.end_lineno or node.lineno,
+                (node.end_col_offset or node.col_offset) + 1,
+                hit.evidence,
+                hit.edit,
+            )
+
+
+def make_rule(
+    module_doc: str | None,
+    severity: str,
+    find: Callable[[Module], Iterator[Hit]] | None = None,
+    example: Example | None = None,
+    *,
+    needs: tuple[str, ...] = (),
+) -> SourceRule:
+    """The rule whose code, name, summary and documentation are in its module's docstring."""
+    heading, _, body = (module_doc or "").strip().partition("\n")
+    label, _, summary = heading.partition(": ")
+    code, _, name = label.partition(" ")
+    return SourceRule(code, name, severity, summary, body.strip(), find, example, frozenset(needs))

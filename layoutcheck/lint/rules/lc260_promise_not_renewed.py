@@ -1,0 +1,189 @@
+"""LC260 promise-not-renewed: a kernel built on an alignment promise takes pointers that nobody has checked.
+
+## What it means
+
+`assumed_align=16` becomes `align<16>` in the kernel's types, and the kernel uses 16-byte instructions. Two
+ways lead a caller's pointer past every check: a kernel compiled with an aligned example is called with a
+tensor that makes no such promise (`from_dlpack(x)`, the tensor itself, an address), or a `@cute.jit` function
+makes a pointer with `assumed_align=` of an integer that it was given. A contiguous slice of an odd row is 2 bytes
+off: the kernel faults, or TMA reads other data.
+
+## Why
+
+Measured on DSL 4.8.1: `from_dlpack(x, assumed_align=16)` and the host's `make_ptr(..., assumed_align=16)` raise for
+an address that breaks the promise, and a function compiled with `--enable-tvm-ffi` checks the tensors it is
+called with. A compiled function called with `from_dlpack(x)`, with a torch tensor, with a pointer that
+promises less, or (under tvm-ffi) with an address, is not checked; nor is `cute.make_ptr` inside a `@cute.jit`
+function. Reported as faults in flashinfer pull request 4466.
+
+## How to fix it
+
+Renew the promise at the call, `from_dlpack(x, assumed_align=16)`, which checks it; or guard the entry:
+`assert x.data_ptr() % 16 == 0`.
+
+## How to silence it
+
+It is a note and never fails a run. `# layoutcheck: ignore[LC260] reason`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.lint import resolve
+from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.source import Call, Module, Scope, names_in
+
+_MAKERS = frozenset(("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor"))
+_HOST = ("jit", "kernel")
+
+
+def find(module: Module) -> Iterator[Hit]:
+    """Calls of compiled kernels, and pointers made of integers."""
+    for call in module.all_calls("compile"):
+        if call.name.endswith("cute.compile") or call.name.endswith("compile.compile"):
+            yield from _calls_of(module, call)
+    for call in module.all_calls("make_ptr"):
+        yield from _made_of_integer(module, call)
+
+
+def _calls_of(module: Module, compiled: Call) -> Iterator[Hit]:
+    """Calls, in the same function, of what `cute.compile` returned."""
+    scope = compiled.scope
+    names = {name for name, bound in scope.values.items() if any(b and b.node is compiled.node for b in bound)}
+    if not names:
+        return
+    options = " ".join(each.value for each in ast.walk(compiled.node) if _is_text(each))  # type: ignore[attr-defined]
+    tvm = "tvm-ffi" in options
+    promised = [_promise(module, scope, argument) for argument in compiled.node.args[1:]]
+    for node in resolve.statements(scope):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names):
+            continue
+        for align, argument in zip(promised, node.args, strict=False):
+            if align is None or align[0] <= (_promise(module, scope, argument) or (0, ""))[0]:
+                continue
+            pointer = _unpromised(module, scope, argument, align[1], tvm)
+            if pointer and not _guarded(module, scope, pointer):
+                yield Hit(
+                    argument,
+                    f"compiled for {align[0]}-byte alignment, called with a pointer that nobody checks",
+                    f"The kernel was compiled with assumed_align={align[0]}; '{pointer}' comes from the caller and may be a "
+                    f"slice: assert {pointer}.data_ptr() % {align[0]} == 0, or promise it here too, which checks it.",
+                    {"assumed_align": align[0], "pointer": pointer},
+                )
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _promise(module: Module, scope: Scope, node: ast.expr) -> tuple[int, str] | None:
+    """The alignment that an argument promises, and which function made it; None where it is not written out."""
+    found, index = resolve.follow(scope, node)
+    while isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute):
+        if resolve.last(module, found) in _MAKERS:
+            break
+        found = found.func.value  # from_dlpack(...).mark_layout_dynamic()
+    if not isinstance(found, ast.Call) or index is not None:
+        return None
+    maker = resolve.last(module, found)
+    if maker not in _MAKERS:
+        return None
+    for keyword in found.keywords:
+        if keyword.arg == "assumed_align":
+            align = resolve.integer(scope, keyword.value)
+            return None if align is None else (align, maker)
+    return None
+
+
+def _unpromised(module: Module, scope: Scope, node: ast.expr, maker: str, tvm: bool) -> str | None:
+    """The parameter that an argument's address comes from, where no check lies between."""
+    if tvm and maker != "make_ptr":
+        return None
+    found, index = resolve.follow(scope, node)
+    if found is None or index is not None:
+        return None
+    if isinstance(found, ast.Call) and resolve.last(module, found) == "from_dlpack" and found.args:
+        if any(keyword.arg == "assumed_align" for keyword in found.keywords):
+            return None
+        found, index = resolve.follow(scope, found.args[0])
+    if isinstance(found, ast.Call) and resolve.last(module, found) == "data_ptr":
+        assert isinstance(found.func, ast.Attribute)
+        found, index = resolve.follow(scope, found.func.value)
+    return _callers(module, scope, found) if index is None else None
+
+
+def _callers(module: Module, scope: Scope, node: ast.expr | None) -> str | None:
+    """The name of a parameter that callers outside this file give."""
+    if not isinstance(node, ast.Name) or node.id not in scope.parameters or resolve.decorated(scope, *_HOST):
+        return None
+    return None if node.id in scope.values or module.callers(scope) else node.id
+
+
+def _made_of_integer(module: Module, call: Call) -> Iterator[Hit]:
+    """`cute.make_ptr(dtype, address, ..., assumed_align=N)` of a parameter, in a `@cute.jit` function."""
+    scope = call.scope
+    if not resolve.decorated(scope, *_HOST):
+        return
+    align = resolve.integer(scope, call.argument(None, "assumed_align"))
+    address, index = resolve.follow(scope, call.argument(1, "value"))
+    if align is None or index is not None or not isinstance(address, ast.Name) or address.id not in scope.parameters:
+        return
+    callers = module.callers(scope)
+    if _guarded(module, scope, address.id) or any(_asks_alignment(each.scope) for each in callers):
+        return
+    if _asks_alignment(module.scopes[0]) or any(_asks_alignment(each) for each in module.scopes):
+        return
+    yield Hit(
+        call.node,
+        f"nothing checks that '{address.id}' is a multiple of {align}",
+        f"assumed_align={align} is a promise about an integer that the caller gives; the kernel faults, or reads other "
+        f"data, where it is not kept. Check it on the host: assert address % {align} == 0.",
+        {"assumed_align": align, "pointer": address.id},
+    )
+
+
+def _guarded(module: Module, scope: Scope, name: str) -> bool:
+    """Whether the function asks for the remainder of an address, or hands the pointer to something that may."""
+    for test in resolve.conditions(scope):
+        if name in names_in(test) and _remainder(test):
+            return True
+    for node in resolve.statements(scope):
+        if isinstance(node, ast.Call) and "align" in resolve.last(module, node).lower() and name in names_in(node):
+            return True
+    return False
+
+
+def _asks_alignment(scope: Scope) -> bool:
+    return any(_remainder(test) for test in resolve.conditions(scope))
+
+
+def _remainder(test: ast.expr) -> bool:
+    return any(isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod | ast.BitAnd) for each in ast.walk(test))
+
+
+RULE = make_rule(
+    __doc__,
+    "note",
+    find,
+    Example(
+        flagged="""
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack, make_fake_tensor
+
+def scale(x, kernel, example):
+    compiled = cute.compile(kernel, from_dlpack(example, assumed_align=16))
+    compiled(from_dlpack(x))
+""",
+        clean="""
+from cutlass import cute
+from cutlass.cute.runtime import from_dlpack, make_fake_tensor
+
+def scale(x, kernel, example):
+    compiled = cute.compile(kernel, from_dlpack(example, assumed_align=16))
+    compiled(from_dlpack(x, assumed_align=16))
+""",
+    ),
+    needs=("compile", "make_ptr"),
+)

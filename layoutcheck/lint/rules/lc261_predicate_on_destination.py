@@ -1,0 +1,139 @@
+"""LC261 predicate-on-destination: the predicate of a `cp.async` does not keep it from writing.
+
+## What it means
+
+The predicate compares coordinates with the extent of the destination, as if a false entry skipped the copy. A
+`cp.async` whose predicate is false writes zeros: what it was to protect, beyond the end of the destination, is
+overwritten.
+
+## Why
+
+`cp.async` reads `src-size` bytes and fills up to `cp-size` with zeros (PTX ISA, cp.async). Measured on DSL
+4.8.1: `pred` of `CopyG2SOp` becomes `src-size` 0 or 16. Run on an H200: false copies write zeros (LC291).
+
+## How to fix it
+
+Predicate against the source's extent, and make the destination whole: round the tile up. To leave bytes
+alone, put the copy under an `if`.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC261] reason`, where the bytes beyond the end may be zeroed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.lint import resolve
+from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.source import Call, Module, Scope
+
+_SIZES = frozenset(("shape", "size", "cosize"))
+
+
+def find(module: Module) -> Iterator[Hit]:
+    """Copies of a `cp.async` atom whose predicate is compared with the destination's own extent."""
+    for call in module.all_calls("copy"):
+        pred, dst = call.argument(None, "pred"), call.argument(2, "dst")
+        if pred is None or dst is None or not call.node.args:
+            continue
+        op = resolve.op_of(module, call.scope, resolve.atom_of(module, call.scope, call.node.args[0]))
+        if op is None or resolve.last(module, op) != "CopyG2SOp":
+            continue
+        tensors = _destinations(module, call, dst)
+        limit = _compared(module, call.scope, pred, tensors)
+        if limit is not None:
+            yield Hit(
+                pred,
+                f"a false entry writes zeros to '{limit}', it does not skip the copy",
+                f"The predicate is compared with the extent of '{limit}', the destination of a cp.async. False entries "
+                "read nothing and write zeros, beyond the end as well. Compare with the source's extent and round the "
+                "destination up, or put the copy under an `if`.",
+                {"destination": limit},
+            )
+
+
+def _destinations(module: Module, call: Call, dst: ast.expr) -> frozenset[str]:
+    """The names of the tensor that the destination is a part of."""
+    names: set[str] = set()
+    node: ast.expr | None = dst
+    for _ in range(8):
+        found = resolve.root(node) if node is not None else None
+        if found is None or found.id in names:
+            break
+        names.add(found.id)
+        bound = call.scope.only(found.id)
+        node = None if bound is None else bound.node
+        if isinstance(node, ast.Call) and resolve.last(module, node).startswith("partition_") and node.args:
+            node = node.args[0]  # thr.partition_D(sA) is a part of sA
+    return frozenset(names)
+
+
+def _compared(module: Module, scope: Scope, pred: ast.expr, tensors: frozenset[str]) -> str | None:
+    """The destination whose extent the predicate's entries are compared with."""
+    target = resolve.root(pred)
+    entries = [pred] if target is None else _entries(scope, target.id)
+    for entry in entries:
+        for node in resolve.slice_back(scope, entry):
+            for each in ast.walk(node):
+                limit: ast.expr | None = None
+                if isinstance(each, ast.Call) and resolve.last(module, each) == "elem_less" and len(each.args) > 1:
+                    limit = each.args[1]
+                elif isinstance(each, ast.Compare) and isinstance(each.ops[0], ast.Lt | ast.LtE):
+                    limit = each.comparators[0]
+                name = None if limit is None else _extent_of(module, limit)
+                if name in tensors:
+                    return name
+    return None
+
+
+def _entries(scope: Scope, name: str) -> list[ast.expr]:
+    """What is stored in the entries of a predicate tensor: `pred[i] = ...`."""
+    found = [value.node for value in resolve.bindings(scope, name)]
+    for node in resolve.statements(scope):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            target = resolve.root(node.targets[0])
+            if target is not None and target.id == name:
+                found.append(node.value)
+    return found
+
+
+def _extent_of(module: Module, node: ast.expr) -> str | None:
+    """The tensor whose extent an expression is: `sA.shape[0]`, `cute.size(sA)`."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute) and each.attr == "shape":
+            found = resolve.root(each.value)
+            return None if found is None else found.id
+        if isinstance(each, ast.Call) and resolve.last(module, each) in _SIZES and each.args:
+            found = resolve.root(each.args[0])
+            return None if found is None else found.id
+    return None
+
+
+_SOURCE = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync
+
+@cute.kernel
+def load(gA: cute.Tensor, sA: cute.Tensor, tiled: cute.TiledCopy):
+    tidx, _, _ = cute.arch.thread_idx()
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.Float16, num_bits_per_copy=128)
+    thr = cute.make_tiled_copy_tv(atom, cute.make_layout(32), cute.make_layout(8)).get_slice(tidx)
+    tAgA, tAsA = thr.partition_S(gA), thr.partition_D(sA)
+    tAcA = thr.partition_S(cute.make_identity_tensor(gA.shape))
+    pred = cute.make_rmem_tensor(tAsA.shape[1], cutlass.Boolean)
+    for i in cutlass.range_constexpr(cute.size(pred)):
+        pred[i] = cute.elem_less(tAcA[0, i], LIMIT.shape)
+    cute.copy(atom, tAgA, tAsA, pred=pred)
+"""
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(flagged=_SOURCE.replace("LIMIT", "sA"), clean=_SOURCE.replace("LIMIT", "gA")),
+    needs=("copy",),
+)

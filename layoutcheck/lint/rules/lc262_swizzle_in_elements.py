@@ -1,0 +1,88 @@
+"""LC262 swizzle-in-elements: a pointer's swizzle counts bytes, and these numbers are elements'.
+
+## What it means
+
+`make_swizzle(3, 3, 3)` leaves 2^3 units alone. In a composed layout the unit is the element: 8 of bf16, 16
+bytes. On a shared-memory pointer (`swizzle=` of `allocate_tensor` or `get_tensor`, `recast_ptr`) it is the
+byte: 8 bytes, less than one 16-byte access, which the swizzle then tears apart.
+
+## Why
+
+Measured on DSL 4.8.1: a pointer's swizzle is applied to the byte address (`xor` of its bits in the PTX). With
+a base below 4 a 128-bit access is torn (LC205), a narrower one meets bank conflicts (LC306). The numbers of a
+conflict-free swizzle of 2-byte elements in a composed layout (base 3) are those of no pointer's.
+
+## How to fix it
+
+Add log2 of the element's bytes to the base: S<3,3,3> of 2-byte elements is S<3,4,3> of bytes.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC262] reason`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.lint import resolve
+from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.source import Call, Module
+
+# Where a pointer's swizzle is given: the function, the argument's position, its keyword.
+_SINKS = {"allocate_tensor": (3, "swizzle"), "get_tensor": (1, "swizzle"), "recast_ptr": (1, "swizzle_")}
+_DTYPE = {"allocate_tensor": (0, "element_type"), "get_tensor": (2, "dtype"), "recast_ptr": (2, "dtype")}
+_BYTES = {"BFloat16": 2, "Float16": 2, "Int16": 2, "Uint16": 2, "Float32": 4, "TFloat32": 4, "Int32": 4, "Float64": 8}
+
+
+def find(module: Module) -> Iterator[Hit]:
+    """Literal swizzles given to a pointer, whose base is right for elements and not for bytes."""
+    for name, (position, keyword) in _SINKS.items():
+        for call in module.all_calls(name):
+            made, index = resolve.follow(call.scope, call.argument(position, keyword))
+            if index is not None or not isinstance(made, ast.Call) or resolve.last(module, made) != "make_swizzle":
+                continue
+            numbers = [resolve.integer(call.scope, each) for each in made.args[:3]]
+            if len(numbers) < 3 or any(number is None for number in numbers):
+                continue
+            bits, base, shift = (number or 0 for number in numbers)
+            size = _element_bytes(module, call, name)
+            meant = base + size.bit_length() - 1
+            if bits < 1 or size < 2 or meant != 4:
+                continue  # only what is exactly one 16-byte vector of elements
+            yield Hit(
+                made,
+                f"S<{bits},{base},{shift}> on a pointer counts bytes; for {size}-byte elements it is S<{bits},{meant},{shift}>",
+                f"This swizzle leaves {1 << base} bytes together, {(1 << base) // size} elements; read as elements it leaves "
+                "one 16-byte vector. A 128-bit access is torn apart.",
+                {"bits": bits, "base": base, "shift": shift, "element_bytes": size, "in_bytes": [bits, meant, shift]},
+            )
+
+
+def _element_bytes(module: Module, call: Call, name: str) -> int:
+    """Bytes of the element, where the type is written out; 0 where it is not."""
+    position, keyword = _DTYPE[name]
+    dtype, _ = resolve.follow(call.scope, call.argument(position, keyword))
+    return 0 if dtype is None else _BYTES.get(resolve.last(module, dtype), 0)
+
+
+_SOURCE = """
+import cutlass
+from cutlass import cute
+
+@cute.kernel
+def stage(x: cute.Tensor):
+    smem = cutlass.memory.SmemAllocator()
+    layout = cute.make_layout((64, 64), stride=(64, 1))
+    tile = smem.allocate_tensor(cutlass.BFloat16, layout, 128, swizzle=cute.make_swizzle(3, BASE, 3))
+    cute.autovec_copy(x, tile)
+"""
+
+RULE = make_rule(
+    __doc__,
+    "slow",
+    find,
+    Example(flagged=_SOURCE.replace("BASE", "3"), clean=_SOURCE.replace("BASE", "4")),
+    needs=("make_swizzle",),
+)

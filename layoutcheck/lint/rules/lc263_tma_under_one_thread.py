@@ -1,0 +1,104 @@
+"""LC263 tma-under-one-thread: a TMA copy elects its own thread, and needs the whole warp for it.
+
+## What it means
+
+`cute.copy` of a TMA atom stands under `if tidx == 0:`, or inside `with cute.arch.elect_one():`. The copy
+contains an election of its own, which waits for all 32 lanes; one has come. The kernel hangs, or it works by
+luck.
+
+## Why
+
+`elect.sync` with a mask waits for every lane of the mask (PTX ISA, elect.sync). Seen in the PTX of DSL 4.8.1:
+`elect.sync _, -1` inside the branch that lane 0 alone takes, and twice, one inside the other, under
+`elect_one`. Non-tensor bulk copies (`CopyBulkG2SOp`) contain none and do need `elect_one`.
+
+## How to fix it
+
+Make the branch uniform in the warp: `if warp_idx == 0:` with
+`warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())`, and no `elect_one` around the copy.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC263] reason`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.lint import resolve
+from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.source import Call, Module, Scope
+
+
+def find(module: Module) -> Iterator[Hit]:
+    """TMA copies under a condition that one thread fulfils."""
+    for call in module.all_calls("copy"):
+        one = next((test.node for test in call.tests if test.holds and _one_thread(module, call.scope, test.node)), None)
+        if one is None or not _is_tma(module, call):
+            continue
+        condition = ast.unparse(one)[:60]
+        yield Hit(
+            call.node,
+            f"a TMA copy under '{condition}': its election waits for the whole warp",
+            "cute.copy of a TMA atom contains elect.sync for all 32 lanes. Run it in one whole warp (a condition on "
+            "warp_idx), without elect_one.",
+            {"condition": condition},
+        )
+
+
+def _is_tma(module: Module, call: Call) -> bool:
+    """Whether an operand is made by `tma_partition`, or the copy has a TMA's barrier."""
+    if call.argument(None, "tma_bar_ptr") is not None:
+        return True
+    for operand in call.node.args[1:3]:
+        name = resolve.root(operand)
+        bound = [] if name is None else resolve.bindings(call.scope, name.id)
+        if any(isinstance(b.node, ast.Call) and resolve.last(module, b.node) == "tma_partition" for b in bound):
+            return True
+    return False
+
+
+def _one_thread(module: Module, scope: Scope, test: ast.expr) -> bool:
+    """Whether a condition holds for one thread: `tidx == 0`, alone or in an `and`, or `elect_one()`."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(_one_thread(module, scope, part) for part in test.values)
+    if isinstance(test, ast.Call):
+        return resolve.last(module, test) == "elect_one"
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
+        return False
+    sides = (test.left, test.comparators[0])
+    return any(_thread_index(module, scope, side) for side in sides)
+
+
+def _thread_index(module: Module, scope: Scope, node: ast.expr) -> bool:
+    found, index = resolve.follow(scope, node)
+    if isinstance(found, ast.Subscript) and isinstance(found.slice, ast.Constant):
+        found, index = found.value, found.slice.value  # type: ignore[assignment]
+    if not isinstance(found, ast.Call):
+        return False
+    name = resolve.last(module, found)
+    return (name == "thread_idx" and index == 0) or (name == "lane_idx" and index is None)
+
+
+_SOURCE = """
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync
+
+@cute.kernel
+def load(atom: cute.CopyAtom, gA: cute.Tensor, sA: cute.Tensor, barrier: cute.Pointer):
+    tidx, _, _ = cute.arch.thread_idx()
+    warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    tAsA, tAgA = cpasync.tma_partition(atom, 0, cute.make_layout(1), sA, gA)
+    if CONDITION:
+        cute.copy(atom, tAgA, tAsA, tma_bar_ptr=barrier)
+"""
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(flagged=_SOURCE.replace("CONDITION", "tidx == 0"), clean=_SOURCE.replace("CONDITION", "warp_idx == 0")),
+    needs=("copy",),
+)

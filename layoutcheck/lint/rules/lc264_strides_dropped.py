@@ -1,0 +1,111 @@
+"""LC264 strides-dropped: a tensor is rebuilt from its pointer and its sizes, and its strides are forgotten.
+
+## What it means
+
+A host function takes a tensor, and makes another of `x.iterator` and a layout that is computed from sizes
+alone. A padded or sliced tensor is then read as if it were packed: other data, and no error.
+
+## Why
+
+`make_layout(shape)` without `stride` is packed, first mode fastest (the DSL's own documentation), whatever the tensor's
+strides are. It happened in CUTLASS's FMHA example (pull request 3453) and, outside CuTe, in vLLM (issue 55534).
+
+## How to fix it
+
+Take the strides along: `cute.make_layout(sizes, stride=...)` of `x.stride`, with `cute.assume(..., divby=)` where
+vectors need it; or check on the host that the tensor is packed, and silence the line.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC264] reason`, where the interface takes packed tensors only.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.lint import resolve
+from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.source import Call, Module
+
+_STRIDES = frozenset(("stride", "layout", "stride_order", "dim_order"))
+
+
+def find(module: Module) -> Iterator[Hit]:
+    """`make_tensor(x.iterator, make_layout(sizes))` of a parameter, in a function that launches a kernel."""
+    launching = {call.scope for call in module.all_calls("launch")}
+    for call in module.all_calls("make_tensor"):
+        scope = call.scope
+        if scope not in launching or not resolve.decorated(scope, "jit"):
+            continue
+        pointer, layout = call.argument(0, "iterator"), call.argument(1, "layout")
+        if not (isinstance(pointer, ast.Attribute) and pointer.attr == "iterator"):
+            continue
+        tensor = pointer.value
+        if not (isinstance(tensor, ast.Name) and tensor.id in scope.parameters and tensor.id not in scope.values):
+            continue
+        made, index = resolve.follow(scope, layout)
+        if index is not None or not isinstance(made, ast.Call) or resolve.last(module, made) not in _LAYOUTS:
+            continue
+        if _one_mode(made) or _strides_seen(module, call, made, tensor.id):
+            continue
+        yield Hit(
+            call.node,
+            f"the strides of '{tensor.id}' are dropped: it is read as packed",
+            f"{ast.unparse(made)[:80]} is computed from sizes; a padded or sliced '{tensor.id}' is read wrongly, "
+            f"without an error. Take them from {tensor.id}.stride.",
+            {"tensor": tensor.id},
+        )
+
+
+_LAYOUTS = frozenset(("make_layout", "make_ordered_layout"))
+
+
+def _one_mode(made: ast.Call) -> bool:
+    """Whether the layout is of one mode: a flat buffer has no strides to lose."""
+    shape = made.args[0] if made.args else None
+    if isinstance(shape, ast.Tuple):
+        return len(shape.elts) < 2
+    return isinstance(shape, ast.Constant | ast.BinOp) or (
+        isinstance(shape, ast.Call) and getattr(shape.func, "attr", "") in ("size", "cosize")
+    )
+
+
+def _strides_seen(module: Module, call: Call, made: ast.Call, tensor: str) -> bool:
+    """Whether the layout has strides: an argument of its own, or attributes of the tensor."""
+    if any(keyword.arg in (None, "stride") for keyword in made.keywords):
+        return True  # written by someone who had them
+    return any(
+        isinstance(each, ast.Attribute)
+        and each.attr in _STRIDES
+        and isinstance(each.value, ast.Name)
+        and each.value.id == tensor
+        for node in resolve.slice_back(call.scope, made)
+        for each in ast.walk(node)
+    )
+
+
+_SOURCE = """
+from cutlass import cute
+
+@cute.jit
+def host(x: cute.Tensor, rows: cute.Int32, columns: cute.Int32):
+    view = cute.make_tensor(x.iterator, cute.make_layout(LAYOUT))
+    kernel(view).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+@cute.kernel
+def kernel(x: cute.Tensor):
+    cute.printf("{}", x[0])
+"""
+
+RULE = make_rule(
+    __doc__,
+    "unknown",
+    find,
+    Example(
+        flagged=_SOURCE.replace("LAYOUT", "(rows, columns)"),
+        clean=_SOURCE.replace("LAYOUT", "(rows, columns), stride=x.stride"),
+    ),
+    needs=("make_tensor",),
+)

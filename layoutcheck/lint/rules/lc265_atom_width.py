@@ -1,0 +1,96 @@
+"""LC265 atom-width: `cp.async` has no copy of this width.
+
+## What it means
+
+`num_bits_per_copy` of a `CopyG2SOp` atom is a number that no `cp.async` instruction moves: it has 32, 64 and
+128 bits, and with `LoadCacheMode.GLOBAL` 128 only. The kernel does not compile.
+
+## Why
+
+PTX ISA, cp.async: `cp-size` is 4, 8 or 16 bytes for `.ca`, 16 for `.cg`. Compiled with DSL 4.8.1: the verifier
+refuses the copy at its first use (LC103).
+
+## How to fix it
+
+The unit is the bit: 16 bytes are `num_bits_per_copy=128`. For 4 or 8 bytes use `LoadCacheMode.ALWAYS`, which
+moves the same data through L1 (`layoutcheck lint --fix` does it). Two-byte elements one at a time need a
+`CopyUniversalOp` through registers.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC265] reason`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.lint import resolve
+from layoutcheck.lint.finding import Edit
+from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.source import Module
+
+# As machine.atoms.cp_async has them; the lint of one file does not load numpy for two tuples.
+_WIDTHS, _WIDTHS_GLOBAL = (32, 64, 128), (128,)
+
+
+def find(module: Module) -> Iterator[Hit]:
+    """`cp.async` atoms with a width that is written out and that no instruction has."""
+    for call in module.all_calls("make_copy_atom", "CopyAtom"):
+        op = resolve.op_of(module, call.scope, call.node)
+        if op is None or resolve.last(module, op) != "CopyG2SOp":
+            continue
+        given = call.argument(None, "num_bits_per_copy")
+        bits = resolve.integer(call.scope, given)
+        if given is None or bits is None:
+            continue
+        mode = _cache_mode(module, op)
+        widths = _WIDTHS_GLOBAL if mode == "GLOBAL" else _WIDTHS
+        if mode is None or bits in widths:
+            continue
+        edit = None
+        if mode == "GLOBAL" and bits in _WIDTHS and len(op.args) == 1 and _is_inline(call.node, op):
+            written = ast.unparse(op.args[0]).rpartition(".")[0]
+            if written:
+                edit = Edit("0.0", f"{written}.ALWAYS", f"{bits // 8} bytes go through L1: LoadCacheMode.ALWAYS")
+        through = " with LoadCacheMode.GLOBAL" if mode == "GLOBAL" else ""
+        yield Hit(
+            given,
+            f"cp.async has no copy of {bits} bits{through}",
+            f"It moves {', '.join(map(str, widths))} bits{through}." + (" The unit is the bit, not the byte." if bits <= 16 else ""),
+            {"bits": bits, "widths": list(widths), "cache": mode.lower()},
+            edit,
+        )
+
+
+def _is_inline(atom: ast.Call, op: ast.Call) -> bool:
+    return bool(atom.args) and atom.args[0] is op
+
+
+def _cache_mode(module: Module, op: ast.Call) -> str | None:
+    """The name of the cache mode; "ALWAYS" is the default; None where it is not written out."""
+    given = op.args[0] if op.args else next((k.value for k in op.keywords if k.arg == "cache_mode"), None)
+    if given is None:
+        return "ALWAYS" if not op.keywords else None
+    name = resolve.last(module, given)
+    return name if name in ("ALWAYS", "GLOBAL", "STREAMING", "LAST_USE", "NONE") else None
+
+
+_SOURCE = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync
+
+atom = cute.make_copy_atom(
+    cpasync.CopyG2SOp(cpasync.LoadCacheMode.MODE), cutlass.Float32, num_bits_per_copy=64
+)
+"""
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(flagged=_SOURCE.replace("MODE", "GLOBAL"), clean=_SOURCE.replace("MODE", "ALWAYS")),
+    needs=("make_copy_atom", "CopyAtom"),
+)

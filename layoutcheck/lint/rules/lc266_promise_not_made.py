@@ -1,0 +1,142 @@
+"""LC266 promise-not-made: a fact that the code has checked is not told to the compiler.
+
+## What it means
+
+The function asserts that an address or an extent is a multiple of N, and then hands the tensor to the DSL without
+`assumed_align=` or `divisibility=`. The compiler has to assume an element's alignment: 128-bit copies are
+refused, `autovec_copy` moves one element at a time.
+
+## Why
+
+Measured on DSL 4.8.1: without `assumed_align` the type is aligned to its element; `mark_compact_shape_dynamic`
+without `divisibility` gives `?`, with it `?{div=N}`, and only that proves the alignment of later rows.
+
+## How to fix it
+
+Say it: `from_dlpack(x, assumed_align=16)`, `mark_compact_shape_dynamic(mode=1, divisibility=8)`.
+`layoutcheck lint --fix` writes it, with the checked number.
+
+## How to silence it
+
+It is a note and never fails a run. `# layoutcheck: ignore[LC266] reason`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.lint import resolve
+from layoutcheck.lint.finding import Edit
+from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.source import Call, Module, Scope
+
+
+def find(module: Module) -> Iterator[Hit]:
+    """Calls after an `assert`, or an `if ...: raise`, that proves what they leave out."""
+    for call in module.all_calls("from_dlpack"):
+        if not call.node.args or call.argument(1, "assumed_align") is not None:
+            continue
+        tensor = call.node.args[0]
+        if isinstance(tensor, ast.Name) and not _starred(call.node):
+            number = _proved(call, f"{tensor.id}.data_ptr()")
+            if number:
+                yield _hit(call.node, "assumed_align", number, f"the address of '{tensor.id}'")
+    for call in module.all_calls("mark_compact_shape_dynamic"):
+        mode = resolve.integer(call.scope, call.argument(0, "mode"))
+        if mode is None or call.argument(2, "divisibility") is not None or _starred(call.node):
+            continue
+        name = _tensor_behind(module, call)
+        number = name and _proved(call, f"{name}.shape[{mode}]", f"{name}.size({mode})")
+        if number:
+            yield _hit(call.node, "divisibility", number, f"{name}.shape[{mode}]")
+
+
+def _hit(node: ast.Call, keyword: str, number: int, what: str) -> Hit:
+    edit = Edit(keyword, str(number), f"{keyword}={number}, which the code has checked")
+    return Hit(
+        node,
+        f"{what} is known to be a multiple of {number}; the compiler is not told",
+        f"Add {keyword}={number}.",
+        {keyword: number},
+        edit,
+    )
+
+
+def _starred(node: ast.Call) -> bool:
+    return any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args)
+
+
+def _tensor_behind(module: Module, call: Call) -> str | None:
+    """`x` of `from_dlpack(x).mark_...(...)`, or of a name bound to it."""
+    assert isinstance(call.node.func, ast.Attribute)
+    made, index = resolve.follow(call.scope, call.node.func.value)
+    if index is None and isinstance(made, ast.Call) and resolve.last(module, made) == "from_dlpack" and made.args:
+        return made.args[0].id if isinstance(made.args[0], ast.Name) else None
+    return None
+
+
+def _proved(call: Call, *asked: str) -> int:
+    """The N that every run up to the call has checked one of the expressions to be a multiple of; else 0."""
+    scope = call.scope
+    if isinstance(scope.node, ast.Module):
+        return 0
+    name = asked[0].partition(".")[0]
+    if len(scope.values.get(name, ())) > 1:
+        return 0
+    best = 0
+    for statement in scope.node.body:  # only what always runs: the function's own statements, before the call
+        if statement.lineno >= call.node.lineno:
+            break
+        for test, holds in _demands(statement):
+            best = max(best, _multiple(scope, test, holds, asked))
+    return best
+
+
+def _demands(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+    """Conditions that hold (True) or do not hold (False) after a statement."""
+    if isinstance(statement, ast.Assert):
+        parts = statement.test.values if _is_and(statement.test) else [statement.test]  # type: ignore[attr-defined]
+        for part in parts:
+            yield part, True
+    elif isinstance(statement, ast.If) and not statement.orelse and isinstance(statement.body[-1], ast.Raise):
+        yield statement.test, False
+
+
+def _is_and(test: ast.expr) -> bool:
+    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+
+
+def _multiple(scope: Scope, test: ast.expr, holds: bool, asked: tuple[str, ...]) -> int:
+    """N of `X % N == 0` that holds, or of `X % N`, `X % N != 0` that does not."""
+    remainder: ast.expr = test
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        zero = resolve.integer(scope, test.comparators[0]) == 0
+        if not zero or not isinstance(test.ops[0], ast.Eq if holds else ast.NotEq):
+            return 0
+        remainder = test.left
+    elif holds:
+        return 0
+    if not (isinstance(remainder, ast.BinOp) and isinstance(remainder.op, ast.Mod)):
+        return 0
+    if ast.unparse(remainder.left) not in asked:
+        return 0
+    number = resolve.integer(scope, remainder.right) or 0
+    return number if number > 1 and number & (number - 1) == 0 else 0
+
+
+_SOURCE = """
+from cutlass.cute.runtime import from_dlpack
+
+def view(x):
+    assert x.data_ptr() % 16 == 0
+    return from_dlpack(ARGUMENTS)
+"""
+
+RULE = make_rule(
+    __doc__,
+    "note",
+    find,
+    Example(flagged=_SOURCE.replace("ARGUMENTS", "x"), clean=_SOURCE.replace("ARGUMENTS", "x, assumed_align=16")),
+    needs=("from_dlpack", "mark_compact_shape_dynamic"),
+)

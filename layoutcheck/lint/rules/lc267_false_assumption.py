@@ -1,0 +1,87 @@
+"""LC267 false-assumption: `cute.assume` promises a divisor that the expression can never have.
+
+## What it means
+
+`cute.assume(row * 64 + 4, divby=8)`: whatever `row` is, the value leaves a remainder of 4. The compiler believes
+the promise and emits wide accesses at addresses that are never aligned.
+
+## Why
+
+`cute.assume` checks nothing (DSL 4.8.1: it puts `divby` into the type). The remainder follows from the constants
+in the expression. The same mistake with Triton's `multiple_of`: flash-linear-attention issue 142.
+
+## How to fix it
+
+Promise what holds, here `divby=4`; or move the offset out of the promise.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC267] reason`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from math import gcd
+
+from layoutcheck.lint import resolve
+from layoutcheck.lint.rule import Example, Hit, make_rule
+from layoutcheck.lint.source import Module, Scope
+
+_WRAPPERS = frozenset(("Int32", "Int64", "Uint32", "Uint64", "int", "assume"))
+
+
+def find(module: Module) -> Iterator[Hit]:
+    """Assumptions that contradict the constants of their own expression."""
+    for call in module.all_calls("assume"):
+        divisor = resolve.integer(call.scope, call.argument(1, "divby"))
+        value = call.argument(0, "src")
+        if divisor is None or value is None or divisor < 2:
+            continue
+        modulus, remainder = _residue(module, call.scope, value, 16)
+        common = gcd(modulus, divisor)
+        if remainder % common if common else remainder % divisor:
+            yield Hit(
+                call.node,
+                f"'{ast.unparse(value)[:60]}' is never a multiple of {divisor}",
+                f"It is {remainder % (common or divisor)} more than a multiple of {common or divisor}, whatever its variables are.",
+                {"divby": divisor, "modulus": modulus, "remainder": remainder},
+            )
+
+
+def _residue(module: Module, scope: Scope, node: ast.expr, depth: int) -> tuple[int, int]:
+    """(m, r): the value is r modulo m; m is 0 for a value that is known, 1 for one of which nothing is."""
+    found, index = resolve.follow(scope, node)
+    if found is None or index is not None or not depth:
+        return 1, 0
+    if isinstance(found, ast.Constant) and type(found.value) is int:
+        return 0, found.value
+    if isinstance(found, ast.Call) and found.args and resolve.last(module, found) in _WRAPPERS:
+        return _residue(module, scope, found.args[0], depth - 1)
+    if isinstance(found, ast.BinOp) and isinstance(found.op, ast.Add | ast.Sub | ast.Mult):
+        m, r = _residue(module, scope, found.left, depth - 1)
+        n, s = _residue(module, scope, found.right, depth - 1)
+        if max(m, n, abs(r), abs(s)) >= 1 << 62:
+            return 1, 0
+        if isinstance(found.op, ast.Mult):
+            return gcd(m * n, m * s, n * r), r * s
+        return gcd(m, n), r + s if isinstance(found.op, ast.Add) else r - s
+    return 1, 0
+
+
+_SOURCE = """
+from cutlass import cute
+
+@cute.jit
+def offset(row: cute.Int32):
+    return cute.assume(row * 64 + 4, divby=DIVISOR)
+"""
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(flagged=_SOURCE.replace("DIVISOR", "8"), clean=_SOURCE.replace("DIVISOR", "4")),
+    needs=("assume",),
+)

@@ -1,0 +1,164 @@
+"""`[tool.layoutcheck]` of pyproject.toml. Every key is known, and an unknown one is an error."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.errors import InputError
+
+TABLE = "tool.layoutcheck"
+_CODE = re.compile(r"(LC\d{0,3}|ALL)\Z")
+_ARCH = re.compile(r"sm_\d{2,3}[af]?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run does; the defaults are those of a project without a table.
+
+    `root` is where the table was found: paths and patterns are relative to it.
+    """
+
+    root: Path = Path()
+    paths: tuple[str, ...] = ()
+    select: tuple[str, ...] = ("ALL",)
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    exclude: tuple[str, ...] = ()
+    baseline: str | None = None
+    arch: str = "sm_90a"
+    timeout: int = 120
+    cache: str | None = ".layoutcheck_cache"
+    places: dict[str, str] = field(default_factory=dict, compare=False)
+
+    def selected(self, code: str, path: str) -> bool:
+        """Whether findings of this code are wanted in this file; the longest prefix decides."""
+        if _longest(code, self.select) <= _longest(code, self.ignore):
+            return False
+        inside = self.inside(path)
+        return not any(
+            _matches(inside, pattern) and _longest(code, codes) >= 0 for pattern, codes in self.per_file_ignores
+        )
+
+    def excluded(self, path: str) -> bool:
+        """Whether a file is left out."""
+        return any(_matches(self.inside(path), pattern) for pattern in self.exclude)
+
+    def inside(self, path: str) -> str:
+        """A path as the patterns see it: relative to the root."""
+        try:
+            return Path(path).resolve().relative_to(self.root.resolve()).as_posix()
+        except ValueError:
+            return Path(path).as_posix()
+
+
+def _longest(code: str, prefixes: tuple[str, ...]) -> int:
+    """The length of the longest prefix of the code; "ALL" counts 0, none -1."""
+    return max((0 if one == "ALL" else len(one) for one in prefixes if one == "ALL" or code.startswith(one)), default=-1)
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """A glob over the whole path or its last part; a folder's name stands for all that is in it."""
+    return (
+        fnmatch.fnmatch(path, pattern)
+        or fnmatch.fnmatch(path.rpartition("/")[2], pattern)
+        or path.startswith(pattern.rstrip("/") + "/")
+    )
+
+
+def find(start: Path) -> Settings:
+    """The settings of the nearest pyproject.toml that has the table, from `start` upwards."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            settings = read(file, required=False)
+            if settings is not None:
+                return settings
+    return Settings()
+
+
+def read(file: Path, *, required: bool = True) -> Settings | None:
+    """The settings in a file; None where it has no such table. Raises InputError for what cannot be used."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise InputError(f"cannot read '{file}': {reason}", expected="a pyproject.toml") from None
+    if TABLE not in text:  # not worth a parser
+        if required:
+            raise InputError(f"'{file}' has no table [{TABLE}]")
+        return None
+    table = _toml(text, file).get("tool", {}).get("layoutcheck")
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise InputError(f"{file}: {TABLE} is a table, [{TABLE}]")
+    return _settings(table, file)
+
+
+def _toml(text: str, file: Path) -> dict[str, Any]:
+    try:
+        import tomllib
+    except ImportError:  # Python 3.10
+        try:
+            import tomli as tomllib  # type: ignore[no-redef, import-not-found, unused-ignore]
+        except ImportError:
+            raise InputError(f"{file}: Python 3.10 needs the package 'tomli' to read it") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{file} is not TOML: {error}") from None
+
+
+def _settings(table: dict[str, Any], file: Path) -> Settings:
+    known = {each.name.replace("_", "-") for each in fields(Settings)} - {"root", "places"}
+    made: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            close = get_close_matches(key, sorted(known), n=1)
+            hint = f"'{close[0]}'" if close else f"one of {', '.join(sorted(known))}"
+            raise InputError(f"{file}: [{TABLE}] has no key '{key[:40]}'", expected=hint)
+        made[key.replace("-", "_")] = _value(key, value, f"{file}: [{TABLE}] {key}")
+    return Settings(root=file.parent, **made)
+
+
+def _value(key: str, value: Any, where: str) -> Any:
+    if key in ("select", "ignore"):
+        return codes(value, where)
+    if key in ("paths", "exclude"):
+        return _texts(value, where)
+    if key == "per-file-ignores":
+        if not isinstance(value, dict):
+            raise InputError(f"{where}: not a table", expected='{"pattern" = ["LC3"]}')
+        return tuple((pattern, codes(given, f"{where} '{pattern}'")) for pattern, given in value.items())
+    if key == "timeout":
+        if type(value) is not int or not 1 <= value <= 86400:
+            raise InputError(f"{where}: {value!r:.40}", expected="seconds for each case, 1 to 86400")
+        return value
+    if key == "cache" and value is False:
+        return None
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{where}: {value!r:.40}", expected="a string" + (" or false" if key == "cache" else ""))
+    if key == "arch" and not _ARCH.match(value):
+        raise InputError(f"{where}: '{value[:40]}'", expected="sm_80, sm_90a, ...")
+    return value
+
+
+def _texts(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+        raise InputError(f"{where}: {value!r:.40}", expected="a list of strings")
+    return tuple(value)
+
+
+def codes(value: Any, where: str) -> tuple[str, ...]:
+    """Codes or their beginnings: "LC301", "LC3", "ALL". Raises InputError for anything else."""
+    given = tuple(each.strip().upper() for each in _texts(value, where))
+    for each in given:
+        if not _CODE.match(each):
+            raise InputError(f"{where}: no code begins with '{each[:40]}'", expected="LC301, LC3, LC or ALL")
+    return given

@@ -1,0 +1,298 @@
+"""A Python file, parsed once and indexed: its functions, their assignments, and the calls that rules ask for.
+
+Nothing is imported or run. A file that cannot be read or parsed raises `Unreadable`, which says why.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+MAX_BYTES = 8 << 20
+"""Larger files are data, not kernels; the parser would take minutes and gigabytes for them."""
+
+# Calls that some rule asks for, by the last part of their name. The others are not indexed.
+CALLS = frozenset(
+    "copy autovec_copy basic_copy basic_copy_if copy_atom_call make_copy_atom CopyAtom make_tiled_copy "
+    "make_tiled_copy_tv make_tiled_copy_A make_tiled_copy_B make_tiled_copy_C make_tensor make_ptr from_dlpack "
+    "make_swizzle allocate_tensor get_tensor recast_ptr assume compile launch composition elem_less "
+    "mark_compact_shape_dynamic make_tiled_tma_atom make_tiled_tma_atom_A make_tiled_tma_atom_B".split()
+)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Unreadable(Exception):
+    """Why a file cannot be linted, and where in it."""
+
+    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(reason)
+        self.reason, self.line, self.column = reason, line, column
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a name is bound to: `index` None for the whole expression, else an element of it, by position."""
+
+    node: ast.expr
+    index: int | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """A function's body, or the module's: `values` are every name's bindings, in the order of the text.
+
+    A name bound by anything but a plain assignment (a loop, a `with`, an augmented assignment) has None.
+    """
+
+    node: Function | ast.Module
+    parent: Scope | None
+    values: dict[str, list[Value | None]] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
+    nested: list[Scope] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The function's name; empty for the module."""
+        return "" if isinstance(self.node, ast.Module) else self.node.name
+
+    def only(self, name: str) -> Value | None:
+        """The binding of a name that is bound once in this scope, or in the nearest one that binds it."""
+        bound = self.values.get(name)
+        if bound is not None:
+            return bound[0] if len(bound) == 1 else None
+        if name in self.parameters or self.parent is None:
+            return None
+        return self.parent.only(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition that a statement runs under, or what a `with` around it enters; `holds` is False in an `else`."""
+
+    node: ast.expr
+    holds: bool
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Call:
+    """A call, the scope it is made in, and the `if`s and `with`s around it, outermost first."""
+
+    node: ast.Call
+    name: str  # in full, with imports resolved: "cutlass.cute.copy"
+    scope: Scope
+    tests: tuple[Test, ...]
+
+    def argument(self, position: int | None, keyword: str = "") -> ast.expr | None:
+        """The argument at a position or with a keyword; None where it is not given, or hidden by a `*`."""
+        for given in self.node.keywords:
+            if keyword and given.arg == keyword:
+                return given.value
+        head = self.node.args[: (position or 0) + 1]
+        if position is None or len(head) <= position or any(isinstance(a, ast.Starred) for a in head):
+            return None
+        return head[position]
+
+
+class Module:
+    """A parsed file. `calls[name]` are its calls by the last part of their name, in the order of the text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tree = _parse(text)
+        self.aliases: dict[str, str] = {}
+        self.calls: dict[str, list[Call]] = {}
+        self.scopes: list[Scope] = [Scope(self.tree, None)]
+        self._index()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the file."""
+        return self.text.splitlines()
+
+    def all_calls(self, *names: str) -> Iterator[Call]:
+        """The calls of these names that are CuTe's, or may be (a star import hides where a name comes from)."""
+        for name in names:
+            yield from self.calls.get(name, ())
+
+    def dotted(self, node: ast.expr) -> str:
+        """A name in full: `cute.copy` is "cutlass.cute.copy" after `import cutlass.cute as cute`; else ""."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ""
+        parts.append(self.aliases.get(node.id, node.id))
+        return ".".join(reversed(parts))
+
+    def callers(self, scope: Scope) -> list[Call]:
+        """The calls in this file of a function, by its plain name or as a method of `self`."""
+        name = scope.name
+        return [call for call in self._by_function.get(name, ()) if name]
+
+    @cached_property
+    def _by_function(self) -> dict[str, list[Call]]:
+        names = {scope.name for scope in self.scopes}
+        found: dict[str, list[Call]] = {}
+        for node, scope in walk(self):
+            if isinstance(node, ast.Call):
+                func = node.func
+                name = func.id if isinstance(func, ast.Name) else ""
+                if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+                    name = func.attr if func.value.id == "self" else ""
+                if name in names:
+                    found.setdefault(name, []).append(Call(node, name, scope, ()))
+        return found
+
+    def _index(self) -> None:
+        """One pass with an explicit stack: source may nest deeper than Python's own."""
+        Entry = tuple[ast.AST, Scope, tuple[Test, ...]]  # noqa: N806
+        stack: list[Entry] = [(self.tree, self.scopes[0], ())]
+        pop, extend, fields = stack.pop, stack.extend, ast.iter_fields
+        while stack:
+            node, scope, tests = pop()
+            kind = node.__class__
+            if kind in _LEAVES:
+                continue
+            if kind is ast.Call:
+                self._call(node, scope, tests)  # type: ignore[arg-type]
+            elif kind in _FUNCTIONS:
+                assert isinstance(node, Function)
+                scope.values.setdefault(node.name, []).append(None)
+                extend((each, scope, tests) for each in reversed(node.decorator_list))
+                inner = Scope(node, scope, parameters=tuple(_parameters(node)))
+                scope.nested.append(inner)
+                self.scopes.append(inner)
+                extend((each, inner, ()) for each in reversed(node.body))
+                continue
+            elif kind is ast.If:
+                assert isinstance(node, ast.If)
+                extend((each, scope, (*tests, Test(node.test, False))) for each in reversed(node.orelse))
+                extend((each, scope, (*tests, Test(node.test, True))) for each in reversed(node.body))
+                stack.append((node.test, scope, tests))
+                continue
+            elif kind is ast.With:
+                assert isinstance(node, ast.With)
+                entered = tuple(Test(item.context_expr, True) for item in node.items)
+                extend((each, scope, (*tests, *entered)) for each in reversed(node.body))
+                extend((each, scope, tests) for each in reversed(node.items))
+                continue
+            elif kind in _BINDERS:
+                self._bind(node, scope)
+            children: list[Entry] = []
+            for _, value in fields(node):
+                if value.__class__ is list:
+                    children += [(each, scope, tests) for each in value if isinstance(each, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    children.append((value, scope, tests))
+            children.reverse()
+            extend(children)
+
+    def _call(self, node: ast.Call, scope: Scope, tests: tuple[Test, ...]) -> None:
+        func = node.func
+        last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        if isinstance(func, ast.Name):
+            last = self.aliases.get(last, last).rpartition(".")[2]
+        if last in CALLS:
+            self.calls.setdefault(last, []).append(Call(node, self.dotted(func), scope, tests))
+
+    def _bind(self, node: ast.AST, scope: Scope) -> None:
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                if each.asname:
+                    self.aliases[each.asname] = each.name
+        elif isinstance(node, ast.ImportFrom):
+            for each in node.names:
+                self.aliases[each.asname or each.name] = f"{node.module or ''}.{each.name}"
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                _assign(scope, target, node.value)
+        elif isinstance(node, ast.AnnAssign):
+            if node.value is not None:
+                _assign(scope, node.target, node.value)
+        elif isinstance(node, ast.NamedExpr):
+            _assign(scope, node.target, node.value)
+        elif isinstance(node, ast.AugAssign | ast.For):
+            _assign(scope, node.target, None)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            _assign(scope, node.optional_vars, None)
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LEAVES = frozenset((ast.Constant, ast.Name, ast.Load, ast.Store, ast.Pass, ast.Break, ast.Continue))
+_BINDERS = frozenset(
+    (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For, ast.withitem)
+)
+
+
+def decode(raw: bytes) -> str:
+    """The text of a file. Raises Unreadable for what is no UTF-8 text, or too long."""
+    if len(raw) > MAX_BYTES:
+        raise Unreadable(f"{len(raw) >> 20} MiB long; files of more than {MAX_BYTES >> 20} MiB are not read")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        raise Unreadable(f"not UTF-8: byte 0x{raw[error.start]:02x}", line, column) from None
+
+
+def walk(module: Module) -> Iterator[tuple[ast.AST, Scope]]:
+    """Every node with its scope."""
+    for scope in module.scopes:
+        stack: list[ast.AST] = [scope.node]
+        while stack:
+            node = stack.pop()
+            yield node, scope
+            stack += [
+                child
+                for child in ast.iter_child_nodes(node)
+                if not isinstance(child, _FUNCTIONS) and not (child in getattr(node, "decorator_list", ()))
+            ]
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that an expression reads."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _parse(text: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a bad escape in a user's string is not ours to report
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise Unreadable(f"does not parse: {error.msg}", error.lineno or 1, error.offset or 1) from None
+    except ValueError as error:
+        raise Unreadable(f"does not parse: {error}") from None
+    except (RecursionError, MemoryError):
+        raise Unreadable("nested too deep for Python's parser") from None
+
+
+def _parameters(node: Function) -> Iterator[str]:
+    given = node.args
+    for each in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+        yield each.arg
+
+
+def _assign(scope: Scope, target: ast.expr, value: ast.expr | None) -> None:
+    if isinstance(target, ast.Name):
+        scope.values.setdefault(target.id, []).append(None if value is None else Value(value))
+    elif isinstance(target, ast.Tuple | ast.List):
+        spread = value.elts if isinstance(value, ast.Tuple | ast.List) else None
+        if spread is not None and len(spread) == len(target.elts):
+            for inner, element in zip(target.elts, spread, strict=True):
+                _assign(scope, inner, element)
+            return
+        for index, inner in enumerate(target.elts):
+            if isinstance(inner, ast.Name):
+                bound = None if value is None else Value(value, index)
+                scope.values.setdefault(inner.id, []).append(bound)
+            else:
+                _assign(scope, inner, None)
+    elif isinstance(target, ast.Starred):
+        _assign(scope, target.value, None)

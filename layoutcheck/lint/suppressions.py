@@ -1,0 +1,61 @@
+"""`# layoutcheck: ignore[LC301] reason`, on the line of the finding, on its last line, or alone on the line before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from layoutcheck.lint.finding import LintFinding
+
+_MARK = "layoutcheck:"
+_COMMENT = re.compile(r"#\s*layoutcheck:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)")
+_CODE = re.compile(r"LC\d{1,3}\Z")
+
+
+class Suppressions:
+    """The comments of one file: line -> codes that are silent there."""
+
+    def __init__(self, text: str) -> None:
+        self.codes: dict[int, frozenset[str]] = {}
+        self.unusable: list[tuple[int, int, str]] = []  # line, column, what is wrong
+        if _MARK not in text:
+            return
+        for number, line in enumerate(text.splitlines(), 1):
+            found = _COMMENT.search(line) if _MARK in line else None
+            if found is None or _in_string(line, found.start()):
+                continue
+            codes = frozenset(code.strip().upper() for code in (found[1] or "").split(",") if code.strip())
+            wrong = sorted(code for code in codes if not _CODE.match(code))
+            if not codes or wrong:
+                what = f"'{wrong[0][:40]}' is no code" if wrong else "it names no code"
+                self.unusable.append((number, found.start() + 1, what))
+                continue
+            at = number + 1 if line[: found.start()].strip() == "" else number
+            self.codes[at] = self.codes.get(at, frozenset()) | codes
+            self.codes[number] = self.codes.get(number, frozenset()) | codes
+
+    def silences(self, finding: LintFinding) -> bool:
+        """Whether a comment speaks of this finding."""
+        if not self.codes:
+            return False
+        lines = (finding.line, finding.end_line or finding.line)
+        return any(finding.code.startswith(code) for line in lines for code in self.codes.get(line, ()))
+
+    def complaints(self, path: str) -> Iterator[LintFinding]:
+        """LC914 for every comment that silences nothing."""
+        for line, column, what in self.unusable:
+            yield LintFinding(
+                "LC914",
+                "unknown",
+                path,
+                line,
+                column,
+                f"this comment silences nothing: {what}",
+                "Write # layoutcheck: ignore[LC301] and why.",
+            )
+
+
+def _in_string(line: str, at: int) -> bool:
+    """Whether the place is inside a one-line string: an odd number of one kind of quotes before it."""
+    before = line[:at]
+    return before.count('"') % 2 == 1 or before.count("'") % 2 == 1
