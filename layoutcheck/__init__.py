@@ -1,7 +1,7 @@
 """layoutcheck: is this CuTe copy legal, correct and fast, why not, and how to repair it.
 
 Everything public is imported when it is first used, so that `import layoutcheck` costs next to nothing:
-`check`, `check_copy`, `check_error`, `Report`, `Finding`, `Fix`, `Copy`, `Memref`, `InputError`, and
+`check`, `check_copy`, `check_error`, `Report`, `Finding`, `Fix`, `Copy`, `Memref`, `InputError`, `case`, and
 every name of `layoutcheck.algebra` (`Layout`, `Swizzle`, `composition`, `complement`, ...).
 """
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from layoutcheck.copies.copy import Copy as Copy
     from layoutcheck.copies.memref import Memref as Memref
     from layoutcheck.errors import InputError as InputError
+    from layoutcheck.registry import case as case
     from layoutcheck.rules.finding import Finding as Finding
 
 _HOMES = {
@@ -33,6 +34,7 @@ _HOMES = {
     "Copy": "layoutcheck.copies.copy",
     "Memref": "layoutcheck.copies.memref",
     "InputError": "layoutcheck.errors",
+    "case": "layoutcheck.registry",
     "shared_wavefronts": "layoutcheck.machine.banks",
     "global_sectors": "layoutcheck.machine.sectors",
     "best_swizzle": "layoutcheck.machine.best_swizzle",

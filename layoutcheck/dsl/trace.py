@@ -69,6 +69,7 @@ def trace_callable(
     timeout_s: float | None = None,
     output: IO[Any] | int | None = subprocess.DEVNULL,
     network: bool = False,
+    progress: Progress | None = None,
     cwd: str | None = None,
 ) -> Trace:
     """Import the file `path`, call its function `name` and trace what is built, without launching anything.
@@ -81,7 +82,7 @@ def trace_callable(
     command = [sys.executable, "-m", "layoutcheck.dsl.tracing", path, name]
     return _run(
         command, launch=False, arch=arch, timeout_s=timeout_s, output=output, network=network,
-        progress=None, cwd=cwd,
+        progress=progress, cwd=cwd,
     )  # fmt: skip
 
 

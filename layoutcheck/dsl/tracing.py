@@ -12,8 +12,8 @@ from typing import Any
 
 
 def main(path: str, name: str) -> None:
-    """Call `name` of the file at `path`; what the file imports beside itself is found."""
-    sys.path[0:1] = [str(Path(path).resolve().parent)]
+    """Call `name` of the file at `path`; what it imports is found beside it and in the working folder."""
+    sys.path[0:1] = [str(Path(path).resolve().parent), str(Path.cwd())]
     sys.argv[:] = [path]
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     assert spec is not None and spec.loader is not None

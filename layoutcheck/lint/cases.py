@@ -1,0 +1,246 @@
+"""Registered cases: found in the text, traced in child processes, and held against what they expect.
+
+`@layoutcheck.case(...)` is read from the source; the functions run only in `trace`, one child process each,
+without network and for a limited time. A case that raises, hangs or kills its process costs itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.settings import Settings
+from layoutcheck.lint.source import Module, Unreadable, decode
+from layoutcheck.sources.traced import Trace, from_lines, to_lines
+
+VERDICTS = ("legal", "slow", "unknown", "wrong", "rejected")  # mild to bad
+_SKIP = (".", "__pycache__", "venv", "node_modules")
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A registered function, for one architecture. `problem` says why it cannot be called, where it cannot."""
+
+    path: str
+    function: str
+    line: int
+    name: str
+    arch: str
+    expect: tuple[str, ...] = ()
+    problem: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A case and the trace of what it built."""
+
+    case: Case
+    trace: Trace
+    cached: bool = False
+
+
+def find(raw: bytes, path: str, arch: str) -> list[Case]:
+    """The cases that a file registers, by its text; `arch` is that of cases which name none."""
+    if b"layoutcheck" not in raw or b"case" not in raw:
+        return []
+    try:
+        module = Module(decode(raw))
+    except Unreadable:
+        return []  # reported where the file is linted
+    found: list[Case] = []
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for decorator in node.decorator_list:
+                target = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if module.dotted(target) in ("layoutcheck.case", "layoutcheck.registry.case"):
+                    found += _cases(node, decorator, path, arch)
+    return found
+
+
+def _cases(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr, path: str, arch: str
+) -> Iterator[Case]:
+    given: dict[str, Any] = {}
+    problem = ""
+    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        try:
+            given[keyword.arg or "**"] = ast.literal_eval(keyword.value)
+        except ValueError:
+            problem = f"'{keyword.arg}' is not a literal; it is read from the text"
+    arguments = node.args
+    needed = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    if needed or isinstance(node, ast.AsyncFunctionDef):
+        problem = "a case is a plain function without parameters"
+    expect, archs, name = (_texts(given.get(key)) for key in ("expect", "arch", "name"))
+    for text in expect:
+        if text not in VERDICTS and not (text.startswith("LC") and text[2:].isdigit()):
+            problem = f"'{text[:40]}' is neither a verdict nor a code"
+    for unit in archs or (arch,):
+        title = (name or (node.name,))[0]
+        shown = f"{title}[{unit}]" if len(archs) > 1 else title
+        yield Case(path, node.name, node.lineno, shown, unit, expect, problem)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
+
+
+def trace(
+    cases: Sequence[Case],
+    settings: Settings,
+    cache: Cache,
+    *,
+    workers: int = 0,
+    progress: Progress | None = None,
+) -> list[Run]:
+    """Call every case in a child process, several at a time, and trace what it builds.
+
+    Raises InputError where kernels cannot be traced at all. An interrupt ends the children first.
+    """
+    from layoutcheck.dsl.trace import trace_callable
+
+    project = _project(settings.root)
+    stop = threading.Event()
+
+    def halt(*_: object) -> None:
+        if stop.is_set():
+            raise InterruptedError  # leaves trace_callable by the way that ends its children
+
+    def one(case: Case) -> Run:
+        key = digest(tool_version(), dsl_version() or "", project, case.path, case.function, case.arch)
+        stored = cache.get(key)
+        if stored is not None:
+            return Run(case, from_lines(stored), cached=True)
+        traced = trace_callable(
+            str(Path(case.path).resolve()),
+            case.function,
+            arch=case.arch,
+            timeout_s=settings.timeout,
+            progress=halt,
+            cwd=str(settings.root.resolve()),
+        )
+        if not traced.failures:  # a failure may be the machine's, and is asked again
+            cache.put(key, list(to_lines(traced)))
+        return Run(case, traced)
+
+    callable_ = [case for case in cases if not case.problem]
+    runs: dict[Case, Run] = {}
+    with ThreadPoolExecutor(max(1, workers or min(len(callable_) or 1, os.cpu_count() or 1))) as pool:
+        waiting = {pool.submit(one, case): case for case in callable_}
+        try:
+            for number, future in enumerate(as_completed(waiting), 1):
+                run = future.result()
+                runs[run.case] = run
+                if progress:
+                    progress("trace", number, len(callable_))
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return [runs[case] for case in cases if case in runs]
+
+
+def _project(root: Path) -> str:
+    """A digest of all Python source below the root: what a case builds may depend on any of it."""
+    parts: list[str | bytes] = []
+    for at, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith(_SKIP))
+        for name in sorted(names):
+            if name.endswith(".py"):
+                path = Path(at, name)
+                try:
+                    parts += [str(path.relative_to(root)), path.read_bytes()]
+                except OSError:
+                    continue
+    return digest(*parts)
+
+
+def shown(path: str) -> str:
+    """A path as findings show it: relative to where the run started, where it lies below."""
+    try:
+        return Path(path).resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path
+
+
+def failures(run: Run) -> Iterator[LintFinding]:
+    """LC911 for everything that kept the case's kernels from being seen."""
+    for one in run.trace.failures:
+        where = one.where
+        message = " ".join(one.message.split())
+        kind = {"timeout": "ran too long", "killed": "died"}.get(one.kind, one.kind)
+        at = f" at {shown(where.file)}:{where.line}" if where is not None else ""
+        yield LintFinding(
+            "LC911",
+            "unknown",
+            run.case.path,
+            run.case.line,
+            1,
+            f"case '{run.case}' {kind}{at}: {message[:200]}",
+            "Copies that it would have built after that were not seen.",
+            origin=run.case.name,
+        )
+
+
+def unusable(case: Case) -> LintFinding:
+    """LC915 for a case that cannot be called."""
+    return LintFinding(
+        "LC915", "unknown", case.path, case.line, 1, f"case '{case}' cannot be called: {case.problem}",
+        origin=case.name,
+    )  # fmt: skip
+
+
+def unexpected(run: Run, verdict: str, codes: frozenset[str]) -> LintFinding | None:
+    """LC913 where the trace contradicts what the case expects."""
+    case = run.case
+    wanted = {text for text in case.expect if text in VERDICTS}
+    missing = sorted(text for text in case.expect if text not in VERDICTS and text not in codes)
+    if (not wanted or verdict in wanted) and not missing:
+        return None
+    got = f"is {verdict}" + (f" ({', '.join(sorted(codes))})" if codes else "")
+    asked = " or ".join(sorted(wanted) or missing)
+    return LintFinding(
+        "LC913",
+        "wrong",
+        case.path,
+        case.line,
+        1,
+        f"case '{case}' is expected to be {asked} and {got}",
+        "Either the kernel changed, or the expectation is wrong.",
+        evidence={"expect": list(case.expect), "verdict": verdict, "codes": sorted(codes)},
+        origin=case.name,
+    )
+
+
+def meant(case: Case, finding: LintFinding) -> bool:
+    """Whether a finding is one that the case expects, or milder than the verdict it expects."""
+    if finding.code in case.expect:
+        return True
+    worst = max((VERDICTS.index(text) for text in case.expect if text in VERDICTS), default=-1)
+    return finding.severity in VERDICTS and VERDICTS.index(finding.severity) <= worst
+
+
+def require_dsl() -> str | None:
+    """Why cases cannot be traced here; None where they can."""
+    if dsl_version() is None:
+        return "nvidia-cutlass-dsl is not installed (pip install 'layoutcheck[dsl]')"
+    if not hasattr(os, "fork"):
+        return "kernels are traced on Linux only"
+    return None
+
+

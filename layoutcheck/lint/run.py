@@ -1,0 +1,236 @@
+"""`lint(paths)`: files read, registered cases traced, findings filtered, everything counted."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from layoutcheck.lint import baseline, cases, files
+from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.settings import Settings
+from layoutcheck.lint.suppressions import Suppressions
+
+Progress = Callable[[str, int, int], None]
+_FAILING = frozenset(("rejected", "wrong"))
+_FAILING_STRICT = _FAILING | {"slow", "unknown"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a run looked at. `unknown` are reasons with the number of copies, `never` sites no case reached."""
+
+    files: int = 0
+    relevant: int = 0
+    lines: int = 0
+    sites: int = 0
+    traced: int = 0
+    written_out: int = 0
+    copies: int = 0
+    checked: int = 0
+    cases: int = 0
+    silenced: int = 0
+    known: int = 0
+    as_meant: int = 0
+    unknown: dict[str, int] = field(default_factory=dict)
+    never: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Findings in the order of files and lines; `notes` say what was not done, and why."""
+
+    findings: tuple[LintFinding, ...]
+    counts: Counts
+    notes: tuple[str, ...] = ()
+
+    def status(self, strict: bool = False) -> int:
+        """The exit status: 1 where something is `rejected` or `wrong` (strict: `slow` or `unknown`), else 0."""
+        failing = _FAILING_STRICT if strict else _FAILING
+        if strict and self.counts.unknown:
+            return 1
+        return int(any(finding.severity in failing for finding in self.findings))
+
+
+def lint(
+    paths: Sequence[str],
+    settings: Settings,
+    *,
+    static: bool = False,
+    workers: int = 0,
+    baseline_file: Path | None = None,
+    write_baseline: Path | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Lint files and folders. `static` True reads only, and runs nothing.
+
+    Raises InputError for a path, a setting or a baseline that cannot be used.
+    """
+    known = baseline.read(baseline_file) if baseline_file is not None else Counter[baseline.Key]()
+    workers = workers or os.cpu_count() or 1
+    folder = None if settings.cache is None else settings.root / settings.cache
+    store = Cache(folder, "source")
+    listed = files.collect(paths, settings)
+    read = files.read(listed, store, workers, progress)
+    store.save()
+    found = [finding for file in read for finding in file.analysis.findings]
+    runs, notes = _trace(listed, settings, static, workers, folder, progress)
+    reached: dict[tuple[str, int], str] = {}
+    counts = {"silenced": sum(file.analysis.silenced for file in read)}
+    unknown: dict[str, int] = {}
+    texts = _Texts()
+    if runs is not None:
+        from layoutcheck.lint.traced import judge  # loads the model, which reading does not need
+
+        judged = judge(runs.traced)
+        reached, unknown = judged.reached, dict(judged.unknown.most_common())
+        loud = [f for f in judged.findings + runs.unusable if not texts.suppressions(f.path).silences(f)]
+        counts["silenced"] += len(judged.findings) + len(runs.unusable) - len(loud)
+        found += _unless_written_out(loud, found)
+        counts.update(copies=judged.copies, checked=judged.checked, as_meant=judged.as_meant)
+        counts["cases"] = len(runs.traced)
+    wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
+    traced, written, never = _coverage(read, reached, runs is not None)
+    if runs is not None:
+        wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
+    wanted.sort(key=lambda finding: finding.order)
+    if write_baseline is not None:
+        baseline.write(write_baseline, wanted, texts.line)
+    new = baseline.new(wanted, known, texts.line) if known else wanted
+    return Result(
+        tuple(new),
+        Counts(
+            files=len(read),
+            relevant=sum(file.analysis.relevant for file in read),
+            lines=sum(file.analysis.lines for file in read),
+            sites=sum(len(file.analysis.sites) for file in read),
+            traced=traced,
+            written_out=written,
+            known=len(wanted) - len(new),
+            unknown=unknown,
+            never=never,
+            **counts,
+        ),
+        tuple(notes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    traced: list[cases.Run]
+    unusable: list[LintFinding]
+
+
+def _trace(
+    listed: Sequence[str],
+    settings: Settings,
+    static: bool,
+    workers: int,
+    folder: Path | None,
+    progress: Progress | None,
+) -> tuple[_Runs | None, list[str]]:
+    """The traces of the registered cases; None, and a note, where there are none to trace or no way to."""
+    found: list[cases.Case] = []
+    for path in listed:
+        try:
+            found += cases.find(Path(path).read_bytes(), path, settings.arch)
+        except OSError:
+            continue
+    if not found:
+        return None, []
+    what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"
+    mine = [case for case in found if _registered(case.path, settings)]
+    if static:
+        return None, [f"{what} not traced: --static runs nothing"]
+    if not mine:
+        return None, [f"{what} not traced: no file of theirs is under [tool.layoutcheck] paths"]
+    reason = cases.require_dsl()
+    if reason is not None:
+        return None, [f"{what} not traced: {reason}"]
+    notes = [] if len(mine) == len(found) else [f"{len(found) - len(mine)} of {what} not under [tool.layoutcheck] paths"]
+    store = Cache(folder, "traces")
+    try:
+        traced = cases.trace(mine, settings, store, workers=workers, progress=progress)
+    finally:
+        store.save()
+    notes += dict.fromkeys(note for run in traced for note in run.trace.notes)
+    return _Runs(traced, [cases.unusable(case) for case in mine if case.problem]), notes
+
+
+def _registered(path: str, settings: Settings) -> bool:
+    inside = settings.inside(path)
+    wanted = [each.removeprefix("./").rstrip("/") for each in settings.paths]
+    return any(each in ("", ".") or inside == each or inside.startswith(each + "/") for each in wanted)
+
+
+class _Texts:
+    """The lines of files that findings are in."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._silent: dict[str, Suppressions] = {}
+
+    def text(self, path: str) -> str:
+        if path not in self._texts:
+            try:
+                self._texts[path] = Path(path).read_bytes().decode("utf-8", "replace")
+            except OSError:
+                self._texts[path] = ""
+        return self._texts[path]
+
+    def suppressions(self, path: str) -> Suppressions:
+        """The comments of a file that silence findings."""
+        if path not in self._silent:
+            self._silent[path] = Suppressions(self.text(path))
+        return self._silent[path]
+
+    def line(self, finding: LintFinding) -> str:
+        """The line of a finding."""
+        lines = self.text(finding.path).splitlines()
+        return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
+
+
+def _unless_written_out(traced: list[LintFinding], source: list[LintFinding]) -> list[LintFinding]:
+    """Traced findings that the text alone did not show already, at the same place with the same code."""
+    seen = {(finding.path, finding.line, finding.code) for finding in source}
+    return [finding for finding in traced if (finding.path, finding.line, finding.code) not in seen]
+
+
+def _coverage(
+    read: Sequence[files.File], reached: dict[tuple[str, int], str], traced: bool
+) -> tuple[int, int, dict[str, tuple[int, ...]]]:
+    """Sites that a trace reached, sites judged from the text, and lines of those that nothing looked at."""
+    hit = written = 0
+    never: dict[str, tuple[int, ...]] = {}
+    for file in read:
+        missing = []
+        for site in file.analysis.sites:
+            seen = traced and any((file.path, line) in reached for line in range(site.line, site.end_line + 1))
+            hit += seen
+            written += site.verdict is not None
+            if not seen and site.verdict is None:
+                missing.append(site.line)
+        if missing:
+            never[file.path] = tuple(missing)
+    return hit, written, never
+
+
+def _never_traced(never: dict[str, tuple[int, ...]]) -> list[LintFinding]:
+    """LC912, one a file."""
+    return [
+        LintFinding(
+            "LC912",
+            "note",
+            path,
+            lines[0],
+            1,
+            f"no case reached {len(lines)} copy site{'s' if len(lines) > 1 else ''}: "
+            f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:12]))}{', ...' if len(lines) > 12 else ''}",
+            "Register a case that builds this kernel with the options that lead there.",
+            evidence={"lines": list(lines)},
+        )
+        for path, lines in never.items()
+    ]

@@ -1,0 +1,141 @@
+"""Traced copies as findings: each different copy of each place is judged once, by `check`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from layoutcheck.check import Report, check
+from layoutcheck.fixes import propose
+from layoutcheck.lint.analyse import of_report
+from layoutcheck.lint.cases import VERDICTS, Run, failures, meant, shown, unexpected
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.sources.traced import Frame, TracedCopy, distinct
+
+_REPORTED = ("rejected", "wrong", "slow")
+
+
+@dataclass(slots=True)
+class Judged:
+    """What a run's traces said: findings, the places that were reached, and why copies stayed unknown."""
+
+    findings: list[LintFinding] = field(default_factory=list)
+    reached: dict[tuple[str, int], str] = field(default_factory=dict)  # file and line -> worst verdict there
+    copies: int = 0
+    checked: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+    as_meant: int = 0
+
+
+def judge(runs: Iterable[Run]) -> Judged:
+    """Check every copy of every case, and hold each case against what it expects."""
+    out = Judged()
+    reports: dict[Any, Report | None] = {}
+    for run in runs:
+        verdict, codes = "legal", set[str]()
+        for entry in distinct(run.trace):
+            one = entry.first
+            report = _report(one, reports)
+            out.copies += entry.count
+            path = shown(one.where.file)
+            here = _refusal(one, report) or (report.verdict if report is not None else "unknown")
+            place = (path, one.where.line)
+            out.reached[place] = _worse(out.reached.get(place, "legal"), here)
+            if here == "unknown":
+                out.unknown[_why(one, report)] += entry.count
+            else:
+                out.checked += entry.count
+                verdict = _worse(verdict, here)
+            for finding in _findings(one, report, path, run):
+                if finding.severity in _REPORTED:
+                    codes.add(finding.code)
+                    if meant(run.case, finding):
+                        out.as_meant += 1
+                    else:
+                        out.findings.append(finding)
+        broken = list(failures(run))
+        if broken and "rejected" in run.case.expect and verdict != "rejected":
+            verdict = "rejected" if any(one.kind == "raised" for one in run.trace.failures) else verdict
+            broken = [] if verdict == "rejected" else broken
+        out.findings += broken
+        surprise = None if broken else unexpected(run, verdict, frozenset(codes))
+        if surprise is not None:
+            out.findings.append(surprise)
+    out.findings = _once(out.findings)
+    return out
+
+
+def _report(one: TracedCopy, known: dict[Any, Report | None]) -> Report | None:
+    if one.copy is None:
+        return None
+    if one.copy not in known:
+        report = check(one.copy)
+        fixes, obstacle = propose(report) if report.verdict not in ("legal", "unknown") else ((), None)
+        known[one.copy] = replace(report, fixes=fixes, obstacle=obstacle)
+    return known[one.copy]
+
+
+def _refusal(one: TracedCopy, report: Report | None) -> str | None:
+    """The compiler is the judge of what it refuses: "rejected", or "unknown" where only our model refuses."""
+    if one.refused is not None:
+        return "rejected"
+    return "unknown" if report is not None and report.verdict == "rejected" else None
+
+
+def _findings(one: TracedCopy, report: Report | None, path: str, run: Run) -> list[LintFinding]:
+    line, column, origin = one.where.line, one.where.column, run.case.name
+    through = _callers(one.stack)
+    found: list[LintFinding] = []
+    if report is not None and not (report.verdict == "rejected" and one.refused is None):
+        found = [
+            of_report(finding, report, path, line, column, origin=origin)
+            for finding in report.findings
+            if finding.severity in _REPORTED
+        ]
+    if one.refused is not None and not any(finding.severity == "rejected" for finding in found):
+        found.append(
+            LintFinding("LC100", "rejected", path, line, max(1, column), f"the compiler refuses it: {one.refused}",
+                        origin=origin)
+        )  # fmt: skip
+    return [
+        replace(finding, message=" ".join((finding.message, through)).strip(),
+                evidence={**finding.evidence, "kernel": one.kernel, "arch": one.arch})
+        for finding in found
+    ]  # fmt: skip
+
+
+def _callers(stack: tuple[Frame, ...]) -> str:
+    places = [f"{shown(frame.file)}:{frame.line}" for frame in stack[:4]]
+    return f"Called from {', '.join(places)}." if places else ""
+
+
+def _why(one: TracedCopy, report: Report | None) -> str:
+    """Why a copy is unknown, in a few words."""
+    if one.copy is None:
+        return one.missing or "its types cannot be read"
+    if report is not None and report.verdict == "rejected":
+        return "our model refuses it, the compiler does not (please report it)"
+    for finding in report.findings if report is not None else ():
+        if finding.severity == "unknown":
+            return f"{finding.code} {finding.title}"
+    return one.missing or "not enough is static"
+
+
+def _worse(a: str, b: str) -> str:
+    return max(a, b, key=VERDICTS.index)
+
+
+def _once(findings: list[LintFinding]) -> list[LintFinding]:
+    """One finding a place, code and title, however many cases show it; the evidence names them."""
+    found: dict[Any, LintFinding] = {}
+    cases: dict[Any, list[str]] = {}
+    for finding in findings:
+        key = (finding.path, finding.line, finding.column, finding.code, finding.title)
+        found.setdefault(key, finding)
+        cases.setdefault(key, []).append(finding.origin)
+    return [
+        replace(finding, evidence={**finding.evidence, "cases": list(dict.fromkeys(cases[key]))})
+        for key, finding in found.items()
+    ]
