@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     import typer
@@ -45,7 +45,10 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
         if not word.startswith("-") or word == "-":
             if not free:
                 return None
-            given[free.pop(0)] = word
+            if get_origin(options[free[0]][0]) is list:
+                given.setdefault(free[0], []).append(word)
+            else:
+                given[free.pop(0)] = word
             continue
         flag, equals, text = word.partition("=")
         name = flags.get(flag)

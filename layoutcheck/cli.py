@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, TextIO
 
-from layoutcheck import arguments
+import layoutcheck.arguments as arguments  # `from layoutcheck import` would load the algebra, and numpy
 from layoutcheck.arguments import Command, Option
 from layoutcheck.errors import InputError
 
@@ -31,7 +31,7 @@ _MAX_PASTE_BYTES = 1 << 26
 
 _HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair it."
 
-Format = Annotated[str, Option("text or json", "--format")]
+Format = Annotated[str, Option("text, json, github or sarif", "--format")]
 Output = Annotated[Path | None, Option("write the report to this file")]
 Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
 Compiler = Annotated[bool, Option("ask the installed DSL as well", "--compiler")]
@@ -139,6 +139,43 @@ def confirm(
     return found.status
 
 
+def lint(
+    paths: Annotated[list[str], Option("Python files, or folders that hold them", positional=True)],
+    select: Annotated[str | None, Option("codes to report, such as LC1,LC301; ALL")] = None,
+    ignore: Annotated[str | None, Option("codes not to report")] = None,
+    fix: Annotated[bool, Option("repair what can be repaired safely, in the files", "--fix")] = False,
+    static: Annotated[bool, Option("read only: registered cases are not run", "--static")] = False,
+    strict: Strict = False,
+    format_: Annotated[str, Option("text, json, github or sarif", "--format")] = "text",
+    output: Output = None,
+    statistics: Annotated[bool, Option("count the codes instead", "--statistics")] = False,
+    baseline: Annotated[Path | None, Option("findings in this file are old, and not reported")] = None,
+    write_baseline: Annotated[Path | None, Option("write all findings as a baseline, and succeed")] = None,
+    config: Annotated[Path | None, Option("a pyproject.toml; the default is the nearest")] = None,
+    no_cache: Annotated[bool, Option("look at everything again", "--no-cache")] = False,
+    workers: Annotated[int, Option("processes; 0 is one a processor")] = 0,
+) -> int:
+    """Find copies that are rejected, wrong or slow in Python source, which is read and never imported.
+
+    Cases that the project registers (`@layoutcheck.case`, under [tool.layoutcheck] paths) are run in child
+    processes, without network, to see their copies; --static leaves that out.
+    """
+    from layoutcheck.linting import linted
+    from layoutcheck.reports.lint import renderer
+    from layoutcheck.reports.lint import statistics as counted
+
+    render = counted if statistics else renderer(format_)
+    result, repaired = linted(
+        paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
+        write_baseline=write_baseline, cache=not no_cache, workers=workers,
+    )  # fmt: skip
+    for line in repaired:
+        sys.stderr.write(f"fixed {line}\n")
+    sink = _Sink(None, output)
+    sink.put(render(result, sink.style))
+    return 0 if write_baseline is not None else result.status(strict)
+
+
 def rule(code: Annotated[str | None, Option("a rule's code, such as LC201", positional=True)] = None) -> int:
     """Print a rule's page; without a code, the list of rules."""
     from layoutcheck.rulebook import rule as find
@@ -169,6 +206,7 @@ def banks(
 _COMMANDS: dict[str, Command] = {
     "explain": explain,
     "check": check,
+    "lint": lint,
     "confirm": confirm,
     "banks": banks,
     "rule": rule,
@@ -236,10 +274,10 @@ def main() -> None:
 class _Sink:
     """Where outcomes are written, and in which format."""
 
-    def __init__(self, format_: str, output: Path | None, everything: bool = False) -> None:
+    def __init__(self, format_: str | None, output: Path | None, everything: bool = False) -> None:
         from layoutcheck.reports import renderer
 
-        self._render = renderer(format_)
+        self._render = None if format_ is None else renderer(format_)
         self._path = output
         self.style = replace(_style(sys.stdout, plain=output is not None), everything=everything)
         if output is not None:
@@ -250,6 +288,7 @@ class _Sink:
 
     def write(self, outcomes: Sequence[Outcome]) -> None:
         """Render and write the outcomes."""
+        assert self._render is not None
         self.put(self._render(outcomes, self.style))
 
     def put(self, text: str) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.confirm import Progress, confirm
+from layoutcheck.gpu.confirm import confirm
+from layoutcheck.progress import bar
 from layoutcheck.reports import reproducer
 from layoutcheck.reports.confirmation import Confirmed
 from layoutcheck.reports.outcome import Failure
@@ -29,7 +28,7 @@ def confirmed(source: str, workers: int = 4, folder: Path = Path()) -> Confirmed
     if not 1 <= workers <= 64:
         raise InputError(f"{workers} workers", expected="1 to 64")
     named, failures = read(source)
-    with _bar() as progress:
+    with bar(("trace", "compile", "run")) as progress:
         try:
             found, machine = confirm(named, workers=workers, progress=progress) if named else ([], {})
         except DslUnavailable as error:
@@ -83,22 +82,3 @@ def _record(number: int, line: str) -> tuple[str, Copy] | Failure:
     except InputError as error:
         return Failure(f"line {number}", error)
     return record.subject or f"line {number}", record.copy
-
-
-@contextlib.contextmanager
-def _bar() -> Iterator[Progress | None]:
-    """A progress bar on stderr, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        tasks = {stage: shown.add_task(stage, total=None) for stage in ("compile", "run")}
-
-        def progress(stage: str, done: int, total: int) -> None:
-            shown.update(tasks[stage], completed=done, total=total)
-
-        yield progress

@@ -22,6 +22,5 @@ def source_page(
         return text
     flagged, clean = (part.strip("\n") for part in example)
     return (
-        f"{text}\n## Example\n\nFlagged:\n\n```python\n{flagged}\n```\n\n"
-        f"Clean:\n\n```python\n{clean}\n```\n"
+        f"{text}\n## Example\n\nFlagged:\n\n```python\n{flagged}\n```\n\nClean:\n\n```python\n{clean}\n```\n"
     )

@@ -1,21 +1,25 @@
-"""All rules by their codes: those about copies and those about numbers, which do not know each other."""
+"""All rules by their codes: about copies, about source text, and about numbers."""
 
 from __future__ import annotations
 
 from layoutcheck import rules as copies
 from layoutcheck.errors import InputError
+from layoutcheck.lint import rules as source
+from layoutcheck.lint.rule import SourceRule
 from layoutcheck.numerics import rules as numerics
 from layoutcheck.numerics.rules import Rule as NumericsRule
 from layoutcheck.rules.rule import Rule
 
+AnyRule = Rule | SourceRule | NumericsRule
 
-def rules() -> dict[str, Rule | NumericsRule]:
+
+def rules() -> dict[str, AnyRule]:
     """Every rule by its code, in the order of the codes."""
-    every: dict[str, Rule | NumericsRule] = {**copies.rules(), **numerics.rules()}
+    every: dict[str, AnyRule] = {**copies.rules(), **source.rules(), **numerics.rules()}
     return dict(sorted(every.items()))
 
 
-def rule(code: str) -> Rule | NumericsRule:
+def rule(code: str) -> AnyRule:
     """The rule of that code (any case); raises InputError for an unknown one."""
     every = rules()
     try:

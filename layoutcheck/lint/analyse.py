@@ -14,7 +14,7 @@ from layoutcheck.lint.suppressions import Suppressions
 
 UNREADABLE = "LC910"
 _WORDS = (b"cute", b"cutlass")
-# The rules' codes that `literal` copies report are those of `layoutcheck.rules`; notes about promises are not news.
+# Of copies that are written out; a note about a promise is not news there.
 _LITERAL_SEVERITIES = ("rejected", "wrong", "slow")
 
 
@@ -92,35 +92,44 @@ def _literal(module: Module, path: str) -> tuple[list[LintFinding], dict[tuple[i
     verdicts: dict[tuple[int, int], str] = {}
     for call, report in judge(module):
         node = call.node
-        verdicts[node.lineno, node.col_offset + 1] = report.verdict
-        for finding in report.findings:
-            if finding.severity in _LITERAL_SEVERITIES:
-                found.append(of_report(finding, report, path, node.lineno, node.col_offset + 1, node))
+        line, last = node.lineno, node.end_lineno or node.lineno
+        at = (line, module.column(line, node.col_offset))
+        end = (last, module.column(last, node.end_col_offset or 0))
+        verdicts[at] = report.verdict
+        found += [
+            of_report(finding, report, path, at, end)
+            for finding in report.findings
+            if finding.severity in _LITERAL_SEVERITIES
+        ]
     return found, verdicts
 
 
 def of_report(
-    finding: Any, report: Any, path: str, line: int, column: int, node: Any = None, origin: str = "source"
+    finding: Any,
+    report: Any,
+    path: str,
+    at: tuple[int, int],
+    end: tuple[int, int] | None = None,
+    origin: str = "source",
 ) -> LintFinding:
-    """A finding about a copy (`rules.Finding`), at its place in the source."""
+    """A finding about a copy (`rules.Finding`), at its line and column in the source."""
     fix = report.fixes[0] if report.fixes else None
     message = finding.message + (f" Fix: {fix.strategy} ({fix.title})." if fix is not None else "")
     evidence = {**finding.evidence, "verdict": report.verdict}
     if report.assumptions:
         evidence["assumptions"] = list(report.assumptions)
+    line, column = at[0], max(1, at[1])
+    last = end or (line, column)
     return LintFinding(
         finding.code,
         finding.severity,
         path,
         line,
-        max(1, column),
+        column,
         finding.title,
         message,
-        (node.end_lineno or line) if node is not None else line,
-        (node.end_col_offset or 0) + 1 if node is not None else max(1, column),
+        *last,
         evidence,
         None,
         origin,
     )
-
-

@@ -1,7 +1,7 @@
 """A baseline: the findings an old repository has already, so that only new ones fail.
 
-A finding is known by its file, its code and the text of its line, not by the line's number, and as often as it
-was counted.
+A finding is known by its file, its code and the text of its line, not by the line's number, and as often as
+it was counted.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def read(file: Path) -> Counter[Key]:
         return Counter({(e["path"], e["code"], e["line"]): int(e["count"]) for e in data["findings"]})
     except OSError as error:
         raise InputError(
-            f"cannot read the baseline '{file}': {error.strerror}", expected="a file that --write-baseline wrote"
+            f"cannot read the baseline '{file}': {error.strerror}",
+            expected="a file that --write-baseline wrote",
         ) from None
     except (ValueError, KeyError, TypeError):
         raise InputError(f"'{file}' is no baseline", expected="a file that --write-baseline wrote") from None

@@ -32,7 +32,7 @@ class File:
 
 
 def collect(paths: Sequence[str], settings: Settings) -> list[str]:
-    """The Python files under these paths, sorted, as they will be shown. Raises InputError for a path that is not."""
+    """The Python files under these paths, sorted, as they will be shown. Raises InputError for no path."""
     found: dict[str, None] = {}
     for given in paths:
         path = Path(given)
@@ -41,9 +41,13 @@ def collect(paths: Sequence[str], settings: Settings) -> list[str]:
                 if not settings.excluded(each):
                     found[each] = None
         elif path.is_file():
-            found[_shown(path)] = None  # named on the command line: linted, whatever its name and the settings
+            found[_shown(path)] = (
+                None  # named on the command line: linted, whatever its name and the settings
+            )
         else:
-            raise InputError(f"no file or folder '{given[:200]}'", expected="Python files, or folders that hold them")
+            raise InputError(
+                f"no file or folder '{given[:200]}'", expected="Python files, or folders that hold them"
+            )
     return sorted(found)
 
 

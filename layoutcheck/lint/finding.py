@@ -11,9 +11,9 @@ SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change that repairs a finding: the keyword `keyword` of the call at the finding's place gets `value`.
+    """A change that repairs a finding: the call at its place gets `keyword=value`.
 
-    `keyword` may also be a position ("0", "1"); `value` is Python source.
+    Without a keyword the expression at its place becomes `value`, which is Python source.
     """
 
     keyword: str

@@ -100,7 +100,7 @@ def is_cute(module: Module, call: Call) -> bool:
 
 
 def compositions(module: Module) -> Iterator[tuple[Call, str, str, str]]:
-    """Every `composition(A, B)` of literals that the DSL answers wrongly: the call, A, B and the DSL's answer."""
+    """Every `composition(A, B)` of literals that the DSL answers wrongly: the call, A, B, its answer."""
     for call in module.all_calls("composition"):
         reader = _Reader(module)
         try:
@@ -309,7 +309,9 @@ class _Reader:
     def _read_make_ordered_layout(self, call: Call) -> Any:
         from layoutcheck.algebra import make_ordered_layout
 
-        shape, order = (self.value(call.scope, call.argument(i, key)) for i, key in ((0, "shape"), (1, "order")))
+        shape, order = (
+            self.value(call.scope, call.argument(i, key)) for i, key in ((0, "shape"), (1, "order"))
+        )
         return make_ordered_layout(shape, order)
 
     def _read_composition(self, call: Call) -> Any:
@@ -386,7 +388,7 @@ class _Reader:
         width = None if bits is None else self.value(call.scope, bits)
         return Atom(name, dtype, width, cache)
 
-    _read_CopyAtom = _read_make_copy_atom
+    _read_CopyAtom = _read_make_copy_atom  # noqa: N815
 
     def _read_make_tiled_copy_tv(self, call: Call) -> Tiled:
         atom = self.value(call.scope, call.argument(0))
@@ -417,7 +419,7 @@ class _Reader:
         return self._partition(call, "dst")
 
     def _block(self, scope: Scope) -> dict[str, int]:
-        """The threads launched, where the file has one launch of the copy's kernel and they are written out."""
+        """The threads launched, where all launches in the file have as many, written out."""
         sizes = set()
         for call in self.module.all_calls("launch"):
             block = call.argument(None, "block")
@@ -445,7 +447,9 @@ def _memref(tensor: Tensor, dtype: str | None) -> str:
     if element is None:
         raise Unknown("an element type that is not written out")
     swizzle = f", {pointer.swizzle}" if pointer.swizzle else ""
-    return f'!cute.memref<{element}, {pointer.space}, align<{pointer.align_bytes}>{swizzle}, "{tensor.layout}">'
+    return (
+        f'!cute.memref<{element}, {pointer.space}, align<{pointer.align_bytes}>{swizzle}, "{tensor.layout}">'
+    )
 
 
 def _atom(atom: Atom) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from layoutcheck.lint.source import Module, Scope, Value, names_in
 
 _STEPS = 32  # bindings followed: more is no kernel but a puzzle
 
-_TILED = frozenset("make_tiled_copy make_tiled_copy_tv make_tiled_copy_A make_tiled_copy_B make_tiled_copy_C".split())
+_TILED = frozenset(
+    ["make_tiled_copy", "make_tiled_copy_tv", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C"]
+)
 _ATOMS = frozenset(("make_copy_atom", "CopyAtom"))
 
 

@@ -1,4 +1,4 @@
-"""`SourceRule`: a rule about source text. Its module's docstring is its page, as for the rules about copies."""
+"""`SourceRule`: a rule about source text; its module's docstring is its page, as with rules about copies."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SourceRule:
         return source_page(self.code, self.name, self.severity, self.summary, self.doc, shown)
 
     def findings(self, module: Module, path: str) -> Iterator[LintFinding]:
-        """This rule's findings in a module."""
+        """What the rule finds in a module."""
         if self.find is None or (self.needs and self.needs.isdisjoint(module.calls)):
             return
         for hit in self.find(module):
@@ -64,11 +64,11 @@ class SourceRule:
                 self.severity,
                 path,
                 node.lineno,
-                node.col_offset + 1,
+                module.column(node.lineno, node.col_offset),
                 hit.title,
                 hit.message,
                 node.end_lineno or node.lineno,
-                (node.end_col_offset or node.col_offset) + 1,
+                module.column(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset),
                 hit.evidence,
                 hit.edit,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ _FAILING_STRICT = _FAILING | {"slow", "unknown"}
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a run looked at. `unknown` are reasons with the number of copies, `never` sites no case reached."""
+    """What a run looked at. `unknown` are reasons with numbers of copies, `never` sites no case reached."""
 
     files: int = 0
     relevant: int = 0
@@ -48,7 +49,7 @@ class Result:
     notes: tuple[str, ...] = ()
 
     def status(self, strict: bool = False) -> int:
-        """The exit status: 1 where something is `rejected` or `wrong` (strict: `slow` or `unknown`), else 0."""
+        """1 where something is `rejected` or `wrong` (strict: or `slow` or `unknown`), else 0."""
         failing = _FAILING_STRICT if strict else _FAILING
         if strict and self.counts.unknown:
             return 1
@@ -92,6 +93,9 @@ def lint(
         found += _unless_written_out(loud, found)
         counts.update(copies=judged.copies, checked=judged.checked, as_meant=judged.as_meant)
         counts["cases"] = len(runs.traced)
+        if judged.undecided:
+            names = ", ".join(judged.undecided)
+            notes.append(f"expected to be slow, which the traced types do not show: {names}")
     wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
     traced, written, never = _coverage(read, reached, runs is not None)
     if runs is not None:
@@ -135,10 +139,8 @@ def _trace(
     """The traces of the registered cases; None, and a note, where there are none to trace or no way to."""
     found: list[cases.Case] = []
     for path in listed:
-        try:
+        with contextlib.suppress(OSError):
             found += cases.find(Path(path).read_bytes(), path, settings.arch)
-        except OSError:
-            continue
     if not found:
         return None, []
     what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"
@@ -150,7 +152,11 @@ def _trace(
     reason = cases.require_dsl()
     if reason is not None:
         return None, [f"{what} not traced: {reason}"]
-    notes = [] if len(mine) == len(found) else [f"{len(found) - len(mine)} of {what} not under [tool.layoutcheck] paths"]
+    notes = (
+        []
+        if len(mine) == len(found)
+        else [f"{len(found) - len(mine)} of {what} not under [tool.layoutcheck] paths"]
+    )
     store = Cache(folder, "traces")
     try:
         traced = cases.trace(mine, settings, store, workers=workers, progress=progress)
@@ -208,7 +214,9 @@ def _coverage(
     for file in read:
         missing = []
         for site in file.analysis.sites:
-            seen = traced and any((file.path, line) in reached for line in range(site.line, site.end_line + 1))
+            seen = traced and any(
+                (file.path, line) in reached for line in range(site.line, site.end_line + 1)
+            )
             hit += seen
             written += site.verdict is not None
             if not seen and site.verdict is None:
@@ -220,17 +228,12 @@ def _coverage(
 
 def _never_traced(never: dict[str, tuple[int, ...]]) -> list[LintFinding]:
     """LC912, one a file."""
-    return [
-        LintFinding(
-            "LC912",
-            "note",
-            path,
-            lines[0],
-            1,
-            f"no case reached {len(lines)} copy site{'s' if len(lines) > 1 else ''}: "
-            f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:12]))}{', ...' if len(lines) > 12 else ''}",
-            "Register a case that builds this kernel with the options that lead there.",
-            evidence={"lines": list(lines)},
-        )
-        for path, lines in never.items()
-    ]
+    found = []
+    for path, lines in never.items():
+        shown = ", ".join(map(str, lines[:12])) + (", ..." if len(lines) > 12 else "")
+        what = f"{len(lines)} copy sites: lines" if len(lines) > 1 else "1 copy site: line"
+        advice = "Register a case that builds this kernel with the options that lead there."
+        title = f"no case reached {what} {shown}"
+        evidence = {"lines": list(lines)}
+        found.append(LintFinding("LC912", "note", path, lines[0], 1, title, advice, evidence=evidence))
+    return found

@@ -41,7 +41,8 @@ class Settings:
             return False
         inside = self.inside(path)
         return not any(
-            _matches(inside, pattern) and _longest(code, codes) >= 0 for pattern, codes in self.per_file_ignores
+            _matches(inside, pattern) and _longest(code, codes) >= 0
+            for pattern, codes in self.per_file_ignores
         )
 
     def excluded(self, path: str) -> bool:
@@ -58,7 +59,10 @@ class Settings:
 
 def _longest(code: str, prefixes: tuple[str, ...]) -> int:
     """The length of the longest prefix of the code; "ALL" counts 0, none -1."""
-    return max((0 if one == "ALL" else len(one) for one in prefixes if one == "ALL" or code.startswith(one)), default=-1)
+    return max(
+        (0 if one == "ALL" else len(one) for one in prefixes if one == "ALL" or code.startswith(one)),
+        default=-1,
+    )
 
 
 def _matches(path: str, pattern: str) -> bool:
@@ -143,7 +147,9 @@ def _value(key: str, value: Any, where: str) -> Any:
     if key == "cache" and value is False:
         return None
     if not isinstance(value, str) or not value:
-        raise InputError(f"{where}: {value!r:.40}", expected="a string" + (" or false" if key == "cache" else ""))
+        raise InputError(
+            f"{where}: {value!r:.40}", expected="a string" + (" or false" if key == "cache" else "")
+        )
     if key == "arch" and not _ARCH.match(value):
         raise InputError(f"{where}: '{value[:40]}'", expected="sm_80, sm_90a, ...")
     return value

@@ -33,6 +33,6 @@ def sites(module: Module, verdicts: dict[tuple[int, int], str]) -> list[Site]:
         for call in module.all_calls(name):
             if is_cute(module, call):
                 node = call.node
-                at = (node.lineno, node.col_offset + 1)
+                at = (node.lineno, module.column(node.lineno, node.col_offset))
                 found.append(Site(at[0], node.end_lineno or at[0], at[1], f"cute.{name}", verdicts.get(at)))
     return sorted(found, key=lambda site: (site.line, site.column))

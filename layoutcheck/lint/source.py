@@ -6,6 +6,7 @@ Nothing is imported or run. A file that cannot be read or parsed raises `Unreada
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,11 +17,11 @@ MAX_BYTES = 8 << 20
 
 # Calls that some rule asks for, by the last part of their name. The others are not indexed.
 CALLS = frozenset(
-    "copy autovec_copy basic_copy basic_copy_if copy_atom_call make_copy_atom CopyAtom make_tiled_copy "
-    "make_tiled_copy_tv make_tiled_copy_A make_tiled_copy_B make_tiled_copy_C make_tensor make_ptr from_dlpack "
-    "make_swizzle allocate_tensor get_tensor recast_ptr assume compile launch composition elem_less "
-    "mark_compact_shape_dynamic make_tiled_tma_atom make_tiled_tma_atom_A make_tiled_tma_atom_B".split()
-)
+    ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call", "make_copy_atom",
+     "CopyAtom", "make_tensor", "make_rmem_tensor", "make_ptr", "from_dlpack", "make_swizzle",
+     "allocate_tensor", "get_tensor", "recast_ptr", "assume", "compile", "launch", "composition",
+     "mark_compact_shape_dynamic",)
+)  # fmt: skip
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -71,7 +72,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A condition that a statement runs under, or what a `with` around it enters; `holds` is False in an `else`."""
+    """What code runs under: an `if`'s condition (`holds` is False in an `else`), what a `with` enters."""
 
     node: ast.expr
     holds: bool
@@ -110,11 +111,16 @@ class Module:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines of the file."""
-        return self.text.splitlines()
+        """The lines of the file, as Python's parser counts them."""
+        return re.split(r"\r\n|\r|\n", self.text)
+
+    def column(self, line: int, offset: int) -> int:
+        """The column, from 1 and in characters, of a byte offset as Python's syntax trees have it."""
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        return offset + 1 if text.isascii() else len(text.encode()[:offset].decode("utf-8", "replace")) + 1
 
     def all_calls(self, *names: str) -> Iterator[Call]:
-        """The calls of these names that are CuTe's, or may be (a star import hides where a name comes from)."""
+        """The calls of these names."""
         for name in names:
             yield from self.calls.get(name, ())
 
@@ -225,7 +231,16 @@ class Module:
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LEAVES = frozenset((ast.Constant, ast.Name, ast.Load, ast.Store, ast.Pass, ast.Break, ast.Continue))
 _BINDERS = frozenset(
-    (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For, ast.withitem)
+    (
+        ast.Import,
+        ast.ImportFrom,
+        ast.Assign,
+        ast.AnnAssign,
+        ast.NamedExpr,
+        ast.AugAssign,
+        ast.For,
+        ast.withitem,
+    )
 )
 
 
@@ -251,7 +266,7 @@ def walk(module: Module) -> Iterator[tuple[ast.AST, Scope]]:
             stack += [
                 child
                 for child in ast.iter_child_nodes(node)
-                if not isinstance(child, _FUNCTIONS) and not (child in getattr(node, "decorator_list", ()))
+                if not isinstance(child, _FUNCTIONS) and child not in getattr(node, "decorator_list", ())
             ]
 
 

@@ -1,4 +1,4 @@
-"""`# layoutcheck: ignore[LC301] reason`, on the line of the finding, on its last line, or alone on the line before."""
+"""`# layoutcheck: ignore[LC301] reason`, on the finding's first or last line, or alone on the line before."""
 
 from __future__ import annotations
 

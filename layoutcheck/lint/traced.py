@@ -10,7 +10,7 @@ from typing import Any
 from layoutcheck.check import Report, check
 from layoutcheck.fixes import propose
 from layoutcheck.lint.analyse import of_report
-from layoutcheck.lint.cases import VERDICTS, Run, failures, meant, shown, unexpected
+from layoutcheck.lint.cases import VERDICTS, Run, failures, meant, shown, undecided, unexpected
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.sources.traced import Frame, TracedCopy, distinct
 
@@ -27,6 +27,7 @@ class Judged:
     checked: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     as_meant: int = 0
+    undecided: list[str] = field(default_factory=list)  # cases whose expected costs the types do not show
 
 
 def judge(runs: Iterable[Run]) -> Judged:
@@ -60,6 +61,8 @@ def judge(runs: Iterable[Run]) -> Judged:
             verdict = "rejected" if any(one.kind == "raised" for one in run.trace.failures) else verdict
             broken = [] if verdict == "rejected" else broken
         out.findings += broken
+        if undecided(run, verdict):
+            out.undecided.append(run.case.name)
         surprise = None if broken else unexpected(run, verdict, frozenset(codes))
         if surprise is not None:
             out.findings.append(surprise)
@@ -90,15 +93,13 @@ def _findings(one: TracedCopy, report: Report | None, path: str, run: Run) -> li
     found: list[LintFinding] = []
     if report is not None and not (report.verdict == "rejected" and one.refused is None):
         found = [
-            of_report(finding, report, path, line, column, origin=origin)
+            of_report(finding, report, path, (line, column), origin=origin)
             for finding in report.findings
             if finding.severity in _REPORTED
         ]
     if one.refused is not None and not any(finding.severity == "rejected" for finding in found):
-        found.append(
-            LintFinding("LC100", "rejected", path, line, max(1, column), f"the compiler refuses it: {one.refused}",
-                        origin=origin)
-        )  # fmt: skip
+        title = f"the compiler refuses it: {one.refused}"
+        found.append(LintFinding("LC100", "rejected", path, line, max(1, column), title, origin=origin))
     return [
         replace(finding, message=" ".join((finding.message, through)).strip(),
                 evidence={**finding.evidence, "kernel": one.kernel, "arch": one.arch})

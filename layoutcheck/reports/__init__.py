@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from layoutcheck.errors import InputError
-from layoutcheck.reports.outcome import Outcome
-from layoutcheck.reports.style import Style
 
-Renderer = Callable[[Sequence[Outcome], Style], str]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from layoutcheck.reports.outcome import Outcome
+    from layoutcheck.reports.style import Style
+
+Renderer: TypeAlias = "Callable[[Sequence[Outcome], Style], str]"
 
 # A format is a module with `render(outcomes, style) -> str`.
-FORMATS = {"text": "layoutcheck.reports.text", "json": "layoutcheck.reports.json"}
-PLANNED = ("sarif", "github", "html", "svg")
+FORMATS = {
+    "text": "layoutcheck.reports.text",
+    "json": "layoutcheck.reports.json",
+    "github": "layoutcheck.reports.github",
+    "sarif": "layoutcheck.reports.sarif",
+}
+PLANNED = ("html", "svg")
 
 
 def renderer(name: str) -> Renderer:

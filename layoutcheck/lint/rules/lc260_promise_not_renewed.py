@@ -51,7 +51,9 @@ def find(module: Module) -> Iterator[Hit]:
 def _calls_of(module: Module, compiled: Call) -> Iterator[Hit]:
     """Calls, in the same function, of what `cute.compile` returned."""
     scope = compiled.scope
-    names = {name for name, bound in scope.values.items() if any(b and b.node is compiled.node for b in bound)}
+    names = {
+        name for name, bound in scope.values.items() if any(b and b.node is compiled.node for b in bound)
+    }
     if not names:
         return
     options = " ".join(each.value for each in ast.walk(compiled.node) if _is_text(each))  # type: ignore[attr-defined]
@@ -128,7 +130,12 @@ def _made_of_integer(module: Module, call: Call) -> Iterator[Hit]:
         return
     align = resolve.integer(scope, call.argument(None, "assumed_align"))
     address, index = resolve.follow(scope, call.argument(1, "value"))
-    if align is None or index is not None or not isinstance(address, ast.Name) or address.id not in scope.parameters:
+    if (
+        align is None
+        or index is not None
+        or not isinstance(address, ast.Name)
+        or address.id not in scope.parameters
+    ):
         return
     callers = module.callers(scope)
     if _guarded(module, scope, address.id) or any(_asks_alignment(each.scope) for each in callers):
@@ -150,7 +157,11 @@ def _guarded(module: Module, scope: Scope, name: str) -> bool:
         if name in names_in(test) and _remainder(test):
             return True
     for node in resolve.statements(scope):
-        if isinstance(node, ast.Call) and "align" in resolve.last(module, node).lower() and name in names_in(node):
+        if (
+            isinstance(node, ast.Call)
+            and "align" in resolve.last(module, node).lower()
+            and name in names_in(node)
+        ):
             return True
     return False
 
@@ -160,7 +171,9 @@ def _asks_alignment(scope: Scope) -> bool:
 
 
 def _remainder(test: ast.expr) -> bool:
-    return any(isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod | ast.BitAnd) for each in ast.walk(test))
+    return any(
+        isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod | ast.BitAnd) for each in ast.walk(test)
+    )
 
 
 RULE = make_rule(

@@ -79,7 +79,11 @@ def _compared(module: Module, scope: Scope, pred: ast.expr, tensors: frozenset[s
         for node in resolve.slice_back(scope, entry):
             for each in ast.walk(node):
                 limit: ast.expr | None = None
-                if isinstance(each, ast.Call) and resolve.last(module, each) == "elem_less" and len(each.args) > 1:
+                if (
+                    isinstance(each, ast.Call)
+                    and resolve.last(module, each) == "elem_less"
+                    and len(each.args) > 1
+                ):
                     limit = each.args[1]
                 elif isinstance(each, ast.Compare) and isinstance(each.ops[0], ast.Lt | ast.LtE):
                     limit = each.comparators[0]

@@ -33,7 +33,16 @@ from layoutcheck.lint.source import Call, Module
 # Where a pointer's swizzle is given: the function, the argument's position, its keyword.
 _SINKS = {"allocate_tensor": (3, "swizzle"), "get_tensor": (1, "swizzle"), "recast_ptr": (1, "swizzle_")}
 _DTYPE = {"allocate_tensor": (0, "element_type"), "get_tensor": (2, "dtype"), "recast_ptr": (2, "dtype")}
-_BYTES = {"BFloat16": 2, "Float16": 2, "Int16": 2, "Uint16": 2, "Float32": 4, "TFloat32": 4, "Int32": 4, "Float64": 8}
+_BYTES = {
+    "BFloat16": 2,
+    "Float16": 2,
+    "Int16": 2,
+    "Uint16": 2,
+    "Float32": 4,
+    "TFloat32": 4,
+    "Int32": 4,
+    "Float64": 8,
+}
 
 
 def find(module: Module) -> Iterator[Hit]:
@@ -41,7 +50,11 @@ def find(module: Module) -> Iterator[Hit]:
     for name, (position, keyword) in _SINKS.items():
         for call in module.all_calls(name):
             made, index = resolve.follow(call.scope, call.argument(position, keyword))
-            if index is not None or not isinstance(made, ast.Call) or resolve.last(module, made) != "make_swizzle":
+            if (
+                index is not None
+                or not isinstance(made, ast.Call)
+                or resolve.last(module, made) != "make_swizzle"
+            ):
                 continue
             numbers = [resolve.integer(call.scope, each) for each in made.args[:3]]
             if len(numbers) < 3 or any(number is None for number in numbers):
@@ -56,7 +69,13 @@ def find(module: Module) -> Iterator[Hit]:
                 f"S<{bits},{base},{shift}> on a pointer counts bytes; for {size}-byte elements it is S<{bits},{meant},{shift}>",
                 f"This swizzle leaves {1 << base} bytes together, {(1 << base) // size} elements; read as elements it leaves "
                 "one 16-byte vector. A 128-bit access is torn apart.",
-                {"bits": bits, "base": base, "shift": shift, "element_bytes": size, "in_bytes": [bits, meant, shift]},
+                {
+                    "bits": bits,
+                    "base": base,
+                    "shift": shift,
+                    "element_bytes": size,
+                    "in_bytes": [bits, meant, shift],
+                },
             )
 
 

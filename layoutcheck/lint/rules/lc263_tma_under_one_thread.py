@@ -35,7 +35,10 @@ from layoutcheck.lint.source import Call, Module, Scope
 def find(module: Module) -> Iterator[Hit]:
     """TMA copies under a condition that one thread fulfils."""
     for call in module.all_calls("copy"):
-        one = next((test.node for test in call.tests if test.holds and _one_thread(module, call.scope, test.node)), None)
+        one = next(
+            (test.node for test in call.tests if test.holds and _one_thread(module, call.scope, test.node)),
+            None,
+        )
         if one is None or not _is_tma(module, call):
             continue
         condition = ast.unparse(one)[:60]
@@ -55,7 +58,9 @@ def _is_tma(module: Module, call: Call) -> bool:
     for operand in call.node.args[1:3]:
         name = resolve.root(operand)
         bound = [] if name is None else resolve.bindings(call.scope, name.id)
-        if any(isinstance(b.node, ast.Call) and resolve.last(module, b.node) == "tma_partition" for b in bound):
+        if any(
+            isinstance(b.node, ast.Call) and resolve.last(module, b.node) == "tma_partition" for b in bound
+        ):
             return True
     return False
 
@@ -75,7 +80,8 @@ def _one_thread(module: Module, scope: Scope, test: ast.expr) -> bool:
 def _thread_index(module: Module, scope: Scope, node: ast.expr) -> bool:
     found, index = resolve.follow(scope, node)
     if isinstance(found, ast.Subscript) and isinstance(found.slice, ast.Constant):
-        found, index = found.value, found.slice.value  # type: ignore[assignment]
+        index = 0 if found.slice.value == 0 else None
+        found = found.value
     if not isinstance(found, ast.Call):
         return False
     name = resolve.last(module, found)
@@ -99,6 +105,8 @@ RULE = make_rule(
     __doc__,
     "wrong",
     find,
-    Example(flagged=_SOURCE.replace("CONDITION", "tidx == 0"), clean=_SOURCE.replace("CONDITION", "warp_idx == 0")),
+    Example(
+        flagged=_SOURCE.replace("CONDITION", "tidx == 0"), clean=_SOURCE.replace("CONDITION", "warp_idx == 0")
+    ),
     needs=("copy",),
 )

@@ -43,7 +43,9 @@ def find(module: Module) -> Iterator[Hit]:
         if not (isinstance(pointer, ast.Attribute) and pointer.attr == "iterator"):
             continue
         tensor = pointer.value
-        if not (isinstance(tensor, ast.Name) and tensor.id in scope.parameters and tensor.id not in scope.values):
+        if not (
+            isinstance(tensor, ast.Name) and tensor.id in scope.parameters and tensor.id not in scope.values
+        ):
             continue
         made, index = resolve.follow(scope, layout)
         if index is not None or not isinstance(made, ast.Call) or resolve.last(module, made) not in _LAYOUTS:

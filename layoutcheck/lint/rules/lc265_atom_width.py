@@ -13,7 +13,8 @@ refuses the copy at its first use (LC103).
 ## How to fix it
 
 The unit is the bit: 16 bytes are `num_bits_per_copy=128`. For 4 or 8 bytes use `LoadCacheMode.ALWAYS`, which
-moves the same data through L1 (`layoutcheck lint --fix` does it). Two-byte elements one at a time need a
+moves the same data through L1 (`layoutcheck lint --fix` does it; other widths it changes only where every
+copy of the atom is written out and `check` finds it legal). Two-byte elements one at a time need a
 `CopyUniversalOp` through registers.
 
 ## How to silence it
@@ -49,23 +50,21 @@ def find(module: Module) -> Iterator[Hit]:
         widths = _WIDTHS_GLOBAL if mode == "GLOBAL" else _WIDTHS
         if mode is None or bits in widths:
             continue
-        edit = None
-        if mode == "GLOBAL" and bits in _WIDTHS and len(op.args) == 1 and _is_inline(call.node, op):
-            written = ast.unparse(op.args[0]).rpartition(".")[0]
-            if written:
-                edit = Edit("0.0", f"{written}.ALWAYS", f"{bits // 8} bytes go through L1: LoadCacheMode.ALWAYS")
+        place, edit = given, None
+        if mode == "GLOBAL" and bits in _WIDTHS:
+            written = op.args[0] if op.args else op.keywords[0].value
+            if isinstance(written, ast.Attribute):
+                always = f"{ast.unparse(written.value)}.ALWAYS"
+                place, edit = written, Edit("", always, f"{bits // 8} bytes go through L1: {always}")
         through = " with LoadCacheMode.GLOBAL" if mode == "GLOBAL" else ""
         yield Hit(
-            given,
+            place,
             f"cp.async has no copy of {bits} bits{through}",
-            f"It moves {', '.join(map(str, widths))} bits{through}." + (" The unit is the bit, not the byte." if bits <= 16 else ""),
+            f"It moves {', '.join(map(str, widths))} bits{through}."
+            + (" The unit is the bit, not the byte." if bits <= 16 else ""),
             {"bits": bits, "widths": list(widths), "cache": mode.lower()},
             edit,
         )
-
-
-def _is_inline(atom: ast.Call, op: ast.Call) -> bool:
-    return bool(atom.args) and atom.args[0] is op
 
 
 def _cache_mode(module: Module, op: ast.Call) -> str | None:

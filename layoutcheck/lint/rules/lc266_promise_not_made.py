@@ -47,7 +47,7 @@ def find(module: Module) -> Iterator[Hit]:
         if mode is None or call.argument(2, "divisibility") is not None or _starred(call.node):
             continue
         name = _tensor_behind(module, call)
-        number = name and _proved(call, f"{name}.shape[{mode}]", f"{name}.size({mode})")
+        number = _proved(call, f"{name}.shape[{mode}]", f"{name}.size({mode})") if name else 0
         if number:
             yield _hit(call.node, "divisibility", number, f"{name}.shape[{mode}]")
 
@@ -64,14 +64,21 @@ def _hit(node: ast.Call, keyword: str, number: int, what: str) -> Hit:
 
 
 def _starred(node: ast.Call) -> bool:
-    return any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args)
+    return any(keyword.arg is None for keyword in node.keywords) or any(
+        isinstance(a, ast.Starred) for a in node.args
+    )
 
 
 def _tensor_behind(module: Module, call: Call) -> str | None:
     """`x` of `from_dlpack(x).mark_...(...)`, or of a name bound to it."""
     assert isinstance(call.node.func, ast.Attribute)
     made, index = resolve.follow(call.scope, call.node.func.value)
-    if index is None and isinstance(made, ast.Call) and resolve.last(module, made) == "from_dlpack" and made.args:
+    if (
+        index is None
+        and isinstance(made, ast.Call)
+        and resolve.last(module, made) == "from_dlpack"
+        and made.args
+    ):
         return made.args[0].id if isinstance(made.args[0], ast.Name) else None
     return None
 
@@ -137,6 +144,8 @@ RULE = make_rule(
     __doc__,
     "note",
     find,
-    Example(flagged=_SOURCE.replace("ARGUMENTS", "x"), clean=_SOURCE.replace("ARGUMENTS", "x, assumed_align=16")),
+    Example(
+        flagged=_SOURCE.replace("ARGUMENTS", "x"), clean=_SOURCE.replace("ARGUMENTS", "x, assumed_align=16")
+    ),
     needs=("from_dlpack", "mark_compact_shape_dynamic"),
 )

@@ -1,0 +1,146 @@
+"""`layoutcheck lint --fix`: what can be repaired without asking, written into the files, formatting kept.
+
+An edit stays only if reading the changed text again shows the finding gone, nothing new in its place, and
+every copy that is written out legal. libcst makes the edits: comments and line breaks stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layoutcheck.errors import InputError
+from layoutcheck.lint import files
+from layoutcheck.lint.analyse import Analysis, analyse
+from layoutcheck.lint.finding import Edit, LintFinding
+from layoutcheck.lint.settings import Settings
+
+if TYPE_CHECKING:
+    import libcst
+
+WIDTHS = (128, 64, 32)
+_WIDTH = "LC265"
+_FIXABLE = frozenset(("LC265", "LC266"))
+_ROUNDS = 1000
+
+
+def repair(paths: Sequence[str], settings: Settings) -> list[str]:
+    """Repair the files; one line for each repair. Raises InputError where libcst is not installed."""
+    try:
+        import libcst  # noqa: F401
+    except ImportError:
+        raise InputError("--fix needs libcst", expected="pip install 'layoutcheck[fix]'") from None
+    done = []
+    for path in files.collect(paths, settings):
+        try:
+            raw = Path(path).read_bytes()
+        except OSError:
+            continue
+        if b"cute" in raw:
+            done += _file(path, raw, settings)
+    return done
+
+
+def _file(path: str, raw: bytes, settings: Settings) -> list[str]:
+    done: list[str] = []
+    given = set[tuple[str, int, int]]()
+    for _ in range(_ROUNDS):
+        analysis = analyse(raw, path)
+        todo = [
+            finding
+            for finding in analysis.findings
+            if finding.code in _FIXABLE
+            and settings.selected(finding.code, path)
+            and (finding.code, finding.line, finding.column) not in given
+        ]
+        if not todo:
+            break
+        finding = todo[0]
+        given.add((finding.code, finding.line, finding.column))
+        for edit in _edits(finding):
+            changed = _applied(raw, finding, edit)
+            if changed is not None and _better(analysis, analyse(changed, path), finding):
+                raw = changed
+                done.append(f"{path}:{finding.line}: {finding.code} {edit.title}")
+                break
+    if done:
+        try:
+            Path(path).write_bytes(raw)
+        except OSError as error:
+            raise InputError(f"cannot write '{path}': {error.strerror}") from None
+    return done
+
+
+def _edits(finding: LintFinding) -> Iterator[Edit]:
+    """The finding's own edit; for a width without one, those that `check` may prove on copies written out."""
+    if finding.edit is not None:
+        yield finding.edit
+    elif finding.code == _WIDTH:
+        for bits in finding.evidence["widths"][::-1]:
+            yield Edit("", str(bits), f"num_bits_per_copy={bits}, which makes every copy of it legal")
+
+
+def _better(before: Analysis, after: Analysis, finding: LintFinding) -> bool:
+    """Whether the finding is gone and nothing came in its place."""
+    old, new = (Counter((f.code, f.title) for f in each.findings) for each in (before, after))
+    if new[finding.code, finding.title] >= old[finding.code, finding.title] or new - old:
+        return False
+    if finding.edit is not None:
+        return True
+    verdicts = [site.verdict for site in after.sites if site.verdict is not None]
+    return bool(verdicts) and all(verdict in ("legal", "slow") for verdict in verdicts)
+
+
+def _applied(raw: bytes, finding: LintFinding, edit: Edit) -> bytes | None:
+    """The text with the edit; None where its place is not found."""
+    import libcst
+    from libcst.metadata import MetadataWrapper, PositionProvider
+
+    try:
+        module = libcst.parse_module(raw)
+    except libcst.ParserSyntaxError:
+        return None
+    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+    positions = wrapper.resolve(PositionProvider)
+    for node, place in positions.items():
+        start, end = place.start, place.end
+        if (start.line, start.column + 1, end.line, end.column + 1) == (
+            finding.line,
+            finding.column,
+            finding.end_line,
+            finding.end_column,
+        ) and isinstance(node, libcst.BaseExpression):
+            changed = _changed(node, edit)
+            if changed is not None:
+                return module.deep_replace(node, changed).bytes  # type: ignore[union-attr]
+    return None
+
+
+def _changed(node: libcst.BaseExpression, edit: Edit) -> libcst.BaseExpression | None:
+    import libcst
+
+    value = libcst.parse_expression(edit.value)
+    if not edit.keyword:
+        return value
+    if not isinstance(node, libcst.Call):
+        return None
+    plain = libcst.AssignEqual(libcst.SimpleWhitespace(""), libcst.SimpleWhitespace(""))
+    added = libcst.Arg(value, keyword=libcst.Name(edit.keyword), equal=plain)
+    arguments = list(node.args)
+    if not arguments:
+        return node.with_changes(args=[added])
+    last = arguments[-1]
+    comma = last.comma
+    if isinstance(comma, libcst.Comma):  # a trailing comma: the new argument gets one as well
+        inner = arguments[-2].comma if len(arguments) > 1 else libcst.Comma(node.whitespace_before_args)
+        arguments = [*arguments[:-1], last.with_changes(comma=inner), added.with_changes(comma=comma)]
+    else:
+        arguments = [
+            *arguments[:-1],
+            last.with_changes(comma=libcst.Comma(whitespace_after=libcst.SimpleWhitespace(" ")),
+                              whitespace_after_arg=libcst.SimpleWhitespace("")),
+            added.with_changes(whitespace_after_arg=last.whitespace_after_arg),
+        ]  # fmt: skip
+    return node.with_changes(args=arguments)

@@ -1,0 +1,72 @@
+"""`layoutcheck lint`: options in, one run, one report out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from layoutcheck.errors import InputError
+from layoutcheck.lint import settings as reading
+from layoutcheck.lint.run import Result, lint
+from layoutcheck.lint.settings import Settings
+from layoutcheck.progress import bar
+
+
+def settings_for(
+    paths: Sequence[str], config: Path | None, select: str | None, ignore: str | None
+) -> Settings:
+    """The project's settings with those of the command line: a code that is given there wins."""
+    if config is not None:
+        settings = reading.read(config) or Settings()
+    else:
+        first = Path(paths[0]) if paths else Path()
+        settings = reading.find(first if first.is_dir() else first.parent)
+    if select is not None:
+        settings = replace(settings, select=_codes(select, "--select"))
+    if ignore is not None:
+        settings = replace(settings, ignore=settings.ignore + _codes(ignore, "--ignore"))
+    return settings
+
+
+def linted(
+    paths: Sequence[str],
+    *,
+    config: Path | None = None,
+    select: str | None = None,
+    ignore: str | None = None,
+    static: bool = False,
+    fix: bool = False,
+    baseline: Path | None = None,
+    write_baseline: Path | None = None,
+    cache: bool = True,
+    workers: int = 0,
+) -> tuple[Result, list[str]]:
+    """The result of a run, and what was repaired in the files first. Raises InputError for unusable input."""
+    if not 0 <= workers <= 256:
+        raise InputError(f"{workers} workers", expected="1 to 256, or 0 for one a processor")
+    settings = settings_for(paths, config, select, ignore)
+    if not cache:
+        settings = replace(settings, cache=None)
+    if baseline is None and settings.baseline is not None and write_baseline is None:
+        baseline = settings.root / settings.baseline
+    repaired: list[str] = []
+    if fix:
+        from layoutcheck.lint.fixing import repair
+
+        repaired = repair(paths, settings)
+    with bar(("read", "trace")) as progress:
+        result = lint(
+            paths,
+            settings,
+            static=static,
+            workers=workers,
+            baseline_file=baseline,
+            write_baseline=write_baseline,
+            progress=progress,
+        )
+    return result, repaired
+
+
+def _codes(text: str, option: str) -> tuple[str, ...]:
+    return reading.codes([each for each in text.split(",") if each.strip()], option)

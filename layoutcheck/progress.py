@@ -1,0 +1,30 @@
+"""A progress bar with counts, on stderr and only where that is a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+# What is being done, how much of it is done, of how many.
+Progress = Callable[[str, int, int], None]
+
+
+@contextlib.contextmanager
+def bar(stages: Sequence[str]) -> Iterator[Progress | None]:
+    """Something to report progress to, with a bar for each stage that has begun; None where nobody looks."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as shown:
+        tasks = {stage: shown.add_task(stage, total=None, visible=False) for stage in stages}
+
+        def progress(stage: str, done: int, total: int) -> None:
+            shown.update(tasks[stage], completed=done, total=total, visible=True)
+
+        yield progress

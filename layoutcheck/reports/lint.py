@@ -1,0 +1,146 @@
+"""What `layoutcheck lint` found: for eyes, as ruff prints it; or as one JSON object; or as annotations."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+
+from layoutcheck.errors import InputError
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.run import Counts, Result
+from layoutcheck.reports.style import VERDICT_COLOUR, Style
+
+_NEVER_SHOWN = 5  # files
+
+
+def renderer(name: str) -> Callable[[Result, Style], str]:
+    """The renderer of a format; raises InputError for one that there is not."""
+    if name == "text":
+        return text
+    if name == "json":
+        return as_json
+    if name == "github":
+        return github
+    if name == "sarif":
+        return sarif
+    raise InputError(f"lint has no format '{name[:40]}'", expected="text, json, github or sarif")
+
+
+def github(result: Result, style: Style) -> str:
+    """Workflow commands."""
+    from layoutcheck.reports.github import render_located
+    from layoutcheck.reports.located import of_lint
+
+    return render_located(of_lint(result.findings), style)
+
+
+def sarif(result: Result, style: Style) -> str:
+    """A SARIF log."""
+    from layoutcheck.reports.located import of_lint
+    from layoutcheck.reports.sarif import render_located
+
+    return render_located(of_lint(result.findings), style)
+
+
+def as_json(result: Result, style: Style) -> str:
+    """One object: findings, counts and notes."""
+    from layoutcheck.check import SCHEMA_VERSION  # with the model, which reading does not need
+
+    made = {
+        "schema_version": SCHEMA_VERSION,
+        "findings": [finding.to_dict() for finding in result.findings],
+        "counts": {
+            **asdict(result.counts),
+            "never": {p: list(lines) for p, lines in result.counts.never.items()},
+        },
+        "notes": list(result.notes),
+    }
+    return json.dumps(made, ensure_ascii=style.ascii) + "\n"
+
+
+def text(result: Result, style: Style) -> str:
+    """Findings, one or a few lines each; then what was looked at and what was not."""
+    lines = [line for finding in result.findings for line in _finding(finding, style)]
+    if lines:
+        lines.append("")
+    lines += _summary(result, style)
+    return "\n".join(lines) + "\n"
+
+
+def _finding(finding: LintFinding, style: Style) -> list[str]:
+    place = f"{style(finding.path, 'bold')}:{finding.line}:{finding.column}:"
+    colour = VERDICT_COLOUR.get(finding.severity, "blue")
+    head = f"{place} {style(f'{finding.severity}[{finding.code}]', 'bold', colour)} {finding.title}"
+    lines = [head]
+    if finding.message:
+        lines += [style(line, "dim") for line in style.wrap(finding.message, "    ")]
+    return lines
+
+
+def _summary(result: Result, style: Style) -> list[str]:
+    counts = result.counts
+    lines = [
+        f"{_many(counts.files, 'file')} ({counts.relevant} with CuTe, {counts.lines:,} lines), "
+        f"{_many(counts.sites, 'copy site')}: {_sites(counts)}."
+    ]
+    if counts.cases:
+        lines.append(
+            f"{_many(counts.cases, 'case')} traced: {counts.copies} copies, {counts.checked} checked"
+            + (f", {counts.as_meant} findings as expected" if counts.as_meant else "")
+            + "."
+        )
+    lines += [f"unknown: {_copies(number)}: {why}" for why, number in counts.unknown.items()]
+    lines += _never(counts)
+    lines += [f"note: {note}" for note in result.notes]
+    left = [f"{counts.silenced} silenced by comments"] * bool(counts.silenced)
+    left += [f"{counts.known} in the baseline"] * bool(counts.known)
+    tail = f" ({', '.join(left)})" if left else ""
+    severities = Counter(finding.severity for finding in result.findings)
+    found = ", ".join(f"{number} {severity}" for severity, number in severities.most_common())
+    lines.append(
+        style(f"{_many(len(result.findings), 'finding')}{f': {found}' if found else ''}{tail}.", "bold")
+    )
+    return lines
+
+
+def _sites(counts: Counts) -> str:
+    never = sum(len(lines) for lines in counts.never.values())
+    parts = [f"{counts.traced} traced"] * bool(counts.cases)
+    parts += [f"{counts.written_out} judged from the text"] * bool(counts.written_out)
+    parts.append(f"{never} never traced")
+    return ", ".join(parts)
+
+
+def _never(counts: Counts) -> list[str]:
+    """Where the sites are that nothing looked at, where cases were traced; else it is all of them."""
+    if not counts.cases:
+        return []
+    lines = [
+        f"never traced: {path}:{','.join(map(str, at))}"
+        for path, at in list(counts.never.items())[:_NEVER_SHOWN]
+    ]
+    rest = len(counts.never) - _NEVER_SHOWN
+    return (
+        [*lines, f"never traced: {_many(rest, 'more file')} (--format json lists them)"]
+        if rest > 0
+        else lines
+    )
+
+
+def statistics(result: Result, style: Style) -> str:
+    """How often each code was found."""
+    counted = Counter((finding.code, finding.severity) for finding in result.findings)
+    rows = sorted(counted.items(), key=lambda row: (-row[1], row[0]))
+    return (
+        "".join(f"{number:6}  {code}  {severity}\n" for (code, severity), number in rows) or "nothing found\n"
+    )
+
+
+def _copies(number: int) -> str:
+    return "1 copy" if number == 1 else f"{number} copies"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number:,} {what}s"

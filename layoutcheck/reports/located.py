@@ -1,0 +1,60 @@
+"""A finding with its place in a file, the one form that annotations (SARIF, GitHub) are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutcheck.check import Report
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.reports.outcome import Failure, Outcome
+
+LEVELS = {"rejected": "error", "wrong": "error", "unknown": "warning", "slow": "warning", "note": "note"}
+"""What a severity is called where there are three."""
+
+_PLACE = re.compile(r"(?P<path>[^\n:]+\.py)[:\"]+(?P<line>\d+)(?::(?P<column>\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """`path` is empty and `line` 0 where a finding has no place; `subject` then says what it is about."""
+
+    code: str
+    severity: str
+    title: str
+    message: str
+    path: str = ""
+    line: int = 0
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+    subject: str = ""
+
+
+def of_lint(findings: Sequence[LintFinding]) -> list[Located]:
+    """The lint's findings."""
+    return [
+        Located(f.code, f.severity, f.title, f.message, f.path, f.line, f.column, f.end_line, f.end_column)
+        for f in findings
+    ]
+
+
+def of_outcomes(outcomes: Sequence[Outcome]) -> list[Located]:
+    """The findings of reports, at the place that their subject names, if any; unusable input is one too."""
+    found = []
+    for outcome in outcomes:
+        if isinstance(outcome, Failure):
+            found.append(
+                Located(
+                    "LC910", "unknown", outcome.error.message, str(outcome.error), subject=outcome.subject
+                )
+            )
+            continue
+        subject = (outcome.subject if isinstance(outcome, Report) else outcome.diagnostic.location) or ""
+        place = _PLACE.search(subject)
+        at = (place["path"].strip(), int(place["line"]), int(place["column"] or 1)) if place else ("", 0, 0)
+        found += [
+            Located(f.code, f.severity, f.title, f.message, *at, subject=subject) for f in outcome.findings
+        ]
+    return found

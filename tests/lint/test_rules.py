@@ -1,0 +1,96 @@
+"""Every rule about source: flagged where it should be, silent on the corrected twin, documented, quick."""
+
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.lint.analyse import analyse
+from layoutcheck.lint.rules import rules
+from layoutcheck.lint.source import Module
+
+SOURCES = Path(__file__).parent / "sources"
+WITH_EXAMPLE = [rule for rule in rules().values() if rule.example is not None]
+
+
+def codes(text):
+    return [(finding.line, finding.code) for finding in analyse(text.encode(), "x.py").findings]
+
+
+@pytest.mark.parametrize("rule", WITH_EXAMPLE, ids=lambda rule: rule.code)
+def test_flags_its_example_and_not_the_twin(rule):
+    assert {code for _, code in codes(rule.example.flagged)} == {rule.code}
+    assert codes(rule.example.clean) == []
+
+
+@pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.code)
+def test_a_page_says_it_all(rule):
+    page = rule.page()
+    sections = ["## What it means", "## Why", "## How to fix it", "## How to silence it"]
+    assert [page.index(section) for section in sections] == sorted(page.index(s) for s in sections)
+    assert rule.severity in ("rejected", "wrong", "unknown", "slow", "note")
+
+
+def test_codes_are_those_of_the_lint():
+    assert all("LC260" <= code <= "LC279" or "LC910" <= code <= "LC919" for code in rules())
+
+
+def marked(path):
+    """What a file says of itself: `# LC102` at the end of a line, the code that is found there."""
+    lines = enumerate(path.read_text().splitlines(), 1)
+    return sorted(
+        (number, code) for number, line in lines if "  # LC" in line for code in line.split("  # ")[1].split()
+    )
+
+
+@pytest.mark.parametrize("path", sorted(SOURCES.glob("*.py")), ids=lambda path: path.stem)
+def test_a_known_mistake_is_found_at_its_line(path):
+    """Each file is a mistake somebody reported; `*_fixed.py` is the same without it."""
+    found = sorted(codes(path.read_text()))
+    assert found == marked(path)
+    assert (found == []) == path.stem.endswith("_fixed")
+
+
+def test_every_mistake_has_a_twin():
+    names = {path.stem for path in SOURCES.glob("*.py")}
+    assert {name for name in names if not name.endswith("_fixed")} == {
+        name.removesuffix("_fixed") for name in names if name.endswith("_fixed")
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d = {}\ne = d.copy()\n# cute",
+        "import copy\ncopy.copy([1], 2, pred=3)  # cute",
+        "from cutlass import cute\ncute.copy()\ncute.copy(*a)\ncute.copy(*a, **b)\ncute.make_tensor()",
+        "from cutlass import cute\ncute.assume()\ncute.assume(x, 0)\ncute.assume(x, divby=-4)",
+        "from cutlass import cute\nx = x\ncute.assume(x, divby=8)",
+        "from cutlass import cute\na = b\nb = a\ncute.copy(a, b, a)\ncute.composition(a, b)",
+        "from cutlass import cute\ncute.make_copy_atom()\ncute.CopyAtom(CopyG2SOp(*x), t, num_bits_per_copy=7)",
+        "from cutlass import cute\nf(x=(yield), *y)\ncute.make_swizzle(1, 2)\n",
+        "from cutlass.cute import *\nmake_tensor(x.iterator, make_layout((1, 2)))\ncompile(f)(x)",
+        "from cutlass import cute\ncute.composition(cute.make_layout((0, -1)), cute.make_layout(10**30))",
+    ],
+)
+def test_odd_source_is_no_finding(text):
+    assert codes(text) == []
+
+
+def test_columns_count_characters():
+    text = "from cutlass import cute\nname = 'äöü'; cute.assume(4, divby=8)\n"
+    (finding,) = analyse(text.encode(), "x.py").findings
+    assert (finding.line, finding.column) == (2, 15)
+
+
+def test_names_are_followed_through_imports_and_scopes():
+    text = """
+from cutlass.cute import assume as promise
+OFFSET = 4
+def f(row):
+    def g():
+        return promise(row * 8 + OFFSET, divby=8)
+    return g
+"""
+    assert codes(text) == [(6, "LC267")]
+    module = Module(text)
+    assert [call.name for call in module.all_calls("assume")] == ["cutlass.cute.assume"]

@@ -1,0 +1,302 @@
+"""A whole run: files, settings, comments, baselines, caches, formats, exit codes, hostile input."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.cli import run
+from layoutcheck.errors import InputError
+from layoutcheck.lint import settings
+from layoutcheck.lint.run import lint
+
+ROOT = Path(__file__).parents[2]
+# LC267, which is wrong, and LC266, a note.
+FALSE = "from cutlass import cute\n\n\ndef f(row):\n    return cute.assume(row * 8 + 4, divby=8)\n"
+NOTE = """
+from cutlass.cute.runtime import from_dlpack
+
+
+def f(x):
+    assert x.data_ptr() % 16 == 0
+    return from_dlpack(x)
+"""
+
+
+@pytest.fixture
+def repo(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text(FALSE)
+    return tmp_path
+
+
+def table(folder, text):
+    (folder / "pyproject.toml").write_text(f"[tool.layoutcheck]\n{text}\n")
+
+
+def out(capsys, *words):
+    status = run(["lint", *words])
+    return status, capsys.readouterr().out
+
+
+def test_says_where_and_what(repo, capsys):
+    status, text = out(capsys, ".")
+    assert status == 1
+    assert text.startswith("a.py:5:12: wrong[LC267] 'row * 8 + 4' is never a multiple of 8\n")
+    assert "1 file (1 with CuTe, 5 lines), 0 copy sites" in text
+    assert text.endswith("1 finding: 1 wrong.\n")
+
+
+def test_a_note_fails_nothing(repo, capsys):
+    (repo / "a.py").write_text(NOTE)
+    status, text = out(capsys, "--strict", "a.py")
+    assert status == 0 and "note[LC266]" in text
+
+
+def test_order_does_not_depend_on_workers_or_on_what_was_asked_first(repo):
+    for name in ("c", "b"):
+        (repo / f"{name}.py").write_text(FALSE + "# x" * (1 << 20))
+    found = [
+        lint(paths, settings.Settings(), workers=workers)
+        for paths in (["."], ["c.py", "a.py", "b.py"])
+        for workers in (1, 3)
+    ]
+    assert [[f.path for f in result.findings] for result in found] == [["a.py", "b.py", "c.py"]] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('ignore = ["LC267"]', 0),
+        ('select = ["LC1", "LC3"]', 0),
+        ('select = ["LC2"]\nignore = ["LC26"]', 0),
+        ('select = ["LC267"]\nignore = ["LC2"]', 1),
+        ('ignore = ["ALL"]\nselect = ["LC267"]', 1),
+        ('exclude = ["a.py"]', 0),
+        ('exclude = ["b*"]', 1),
+        ('per-file-ignores = { "*.py" = ["LC2"] }', 0),
+        ('per-file-ignores = { "sub/" = ["LC2"] }', 1),
+    ],
+)
+def test_settings(repo, capsys, text, count):
+    table(repo, text)
+    status, shown = out(capsys, "--format", "json", ".")
+    assert len(json.loads(shown)["findings"]) == count
+    assert status == count
+
+
+def test_the_command_line_wins(repo, capsys):
+    table(repo, 'ignore = ["LC267"]')
+    assert out(capsys, ".")[0] == 0
+    table(repo, 'select = ["LC1"]')
+    assert out(capsys, ".", "--select", "LC267,LC1")[0] == 1
+    assert out(capsys, ".", "--select", "ALL", "--ignore", "LC2")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('selct = ["LC1"]', "no key 'selct'; expected 'select'"),
+        ('select = "LC1"', "a list of strings"),
+        ('select = ["E501"]', "no code begins with 'E501'"),
+        ("timeout = 0", "seconds for each case"),
+        ("timeout = true", "seconds for each case"),
+        ('arch = "hopper"', "sm_80"),
+        ("cache = true", "a string or false"),
+        ('per-file-ignores = ["x"]', '{"pattern" = ["LC3"]}'),
+        ('root = "x"', "no key 'root'"),
+        ("paths = [", "is not TOML"),
+    ],
+)
+def test_unusable_settings_are_one_clear_error(repo, capsys, text, said):
+    table(repo, text)
+    assert run(["lint", "."]) == 2
+    error = capsys.readouterr().err
+    assert said in error and "pyproject.toml" in error and "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere"], "no file or folder 'nowhere'"),
+        ([".", "--format", "html"], "text, json, github or sarif"),
+        ([".", "--select", "X1"], "no code begins with 'X1'"),
+        ([".", "--baseline", "none.json"], "cannot read the baseline"),
+        ([".", "--baseline", "a.py"], "is no baseline"),
+        ([".", "--config", "none.toml"], "cannot read"),
+        ([".", "--config", "a.py"], "no table"),
+        ([".", "--workers", "-1"], "workers"),
+        ([], "paths"),
+    ],
+)
+def test_unusable_options_are_one_clear_error(repo, capsys, words, said):
+    assert run(["lint", *words]) == 2
+    error = capsys.readouterr().err
+    assert said in error and "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("line", "silent"),
+    [
+        ("    return cute.assume(row * 8 + 4, divby=8)  # layoutcheck: ignore[LC267] rows are padded", True),
+        (
+            "    # layoutcheck: ignore[LC267, LC301] padded\n    return cute.assume(row * 8 + 4, divby=8)",
+            True,
+        ),
+        ("    return cute.assume(  # layoutcheck: ignore[LC2]\n        row * 8 + 4, divby=8)", True),
+        ("    return cute.assume(row * 8 + 4, divby=8)  # layoutcheck: ignore[LC301]", False),
+        ("    # layoutcheck: ignore[LC267]\n\n    return cute.assume(row * 8 + 4, divby=8)", False),
+        ("    return cute.assume(row * 8 + 4, divby=8), '# layoutcheck: ignore[LC267]'", False),
+    ],
+)
+def test_comments(repo, capsys, line, silent):
+    (repo / "a.py").write_text(f"from cutlass import cute\n\n\ndef f(row):\n{line}\n")
+    status, text = out(capsys, ".")
+    assert status == (not silent)
+    assert ("1 silenced by comments" in text) == silent
+
+
+@pytest.mark.parametrize("comment", ["ignore", "ignore[]", "ignore[E501]", "ignore[LC1234]"])
+def test_a_comment_that_silences_nothing_is_said(repo, capsys, comment):
+    (repo / "a.py").write_text(FALSE.replace("divby=8)", f"divby=8)  # layoutcheck: {comment}"))
+    status, text = out(capsys, ".")
+    assert status == 1 and "unknown[LC914]" in text and "wrong[LC267]" in text
+
+
+def test_a_baseline_knows_lines_not_numbers(repo, capsys):
+    assert out(capsys, ".", "--write-baseline", "base.json")[0] == 0
+    assert out(capsys, ".", "--baseline", "base.json")[0] == 0
+    (repo / "a.py").write_text("# moved\n\n" + FALSE)
+    status, text = out(capsys, ".", "--baseline", "base.json")
+    assert status == 0 and "1 in the baseline" in text
+    (repo / "a.py").write_text(FALSE + FALSE.replace("8 + 4", "8 + 2"))
+    status, text = out(capsys, ".", "--baseline", "base.json")
+    assert status == 1 and "8 + 2" in text and "8 + 4" not in text
+    (repo / "a.py").write_text(FALSE + FALSE)  # the same line twice is one more than there was
+    assert out(capsys, ".", "--baseline", "base.json")[0] == 1
+    table(repo, 'baseline = "base.json"')
+    (repo / "a.py").write_text(FALSE)
+    assert out(capsys, ".")[0] == 0
+
+
+def test_the_cache_answers_as_reading_does(repo, capsys):
+    fresh = out(capsys, ".")
+    store = repo / ".layoutcheck_cache" / "source.json"
+    assert store.is_file() and (store.parent / ".gitignore").read_text() == "*\n"
+    assert out(capsys, ".") == fresh
+    entries = json.loads(store.read_text())
+    (entry,) = entries["entries"].values()
+    entry["findings"][0]["title"] = "from the cache"
+    store.write_text(json.dumps(entries))
+    assert "from the cache" in out(capsys, ".")[1]
+    assert out(capsys, ".", "--no-cache") == fresh
+    (repo / "a.py").write_text(FALSE + "\n")
+    assert "from the cache" not in out(capsys, ".")[1]
+    store.write_text("[broken")
+    assert out(capsys, ".")[0] == 1
+    entries["tool"] = "another"
+    store.write_text(json.dumps(entries))
+    assert "from the cache" not in out(capsys, ".")[1]
+
+
+def test_statistics(repo, capsys):
+    (repo / "b.py").write_text(FALSE)
+    (repo / "c.py").write_text(NOTE)
+    assert out(capsys, ".", "--statistics") == (1, "     2  LC267  wrong\n     1  LC266  note\n")
+
+
+def test_github(repo, capsys):
+    _, text = out(capsys, ".", "--format", "github")
+    assert text.startswith(
+        "::error file=a.py,line=5,col=12,endLine=5,endColumn=45,title=LC267 wrong::'row * 8 + 4' is never"
+    )
+    assert "%0A" in text and text.count("\n") == 1
+
+
+HOSTILE = {
+    "broken.py": b"import cutlass\ndef f(:\n",
+    "latin.py": b"# cute\nname = '\xe9'\n",
+    "null.py": b"import cutlass\x00\n",
+    "huge.py": b"import cutlass\n" + b"x = 1\n" * (10 << 20 >> 3) + b"#" * (4 << 20),
+    "deep.py": b"import cutlass\nx = " + b"(" * 5000 + b")" * 5000,
+    "sum.py": b"import cutlass\nx = " + b"1+" * 100_000 + b"1\n",
+    "attributes.py": b"import cutlass\nx = a" + b".b" * 50_000 + b"\n",
+    "cycle.py": b"from cutlass import cute\na = b + 1\nb = a + 1\ncute.assume(a, divby=a)\ncute.copy(a, b)\n",
+    "doubling.py": b"from cutlass import cute\nx0 = 3\n"
+    + b"".join(b"x%d = x%d * x%d\n" % (i + 1, i, i) for i in range(400))
+    + b"cute.assume(x400, divby=8)\n",
+    "bomb.py": b"from cutlass import cute\nx0 = (1, 1)\n"
+    + b"".join(b"x%d = (x%d, x%d)\n" % (i + 1, i, i) for i in range(60))
+    + b"t = cute.make_tensor(p.iterator, cute.make_layout(x60))\ncute.autovec_copy(t, t)\n"
+    + b"cute.composition(cute.make_layout(x60), cute.make_layout(x60))\n",
+    "mark.py": b"import cutlass, pathlib\npathlib.Path('executed').write_text('')\n",
+    "empty.py": b"",
+    "directory.py/inner.py": b"import cutlass\n",
+}
+
+
+def test_hostile_files_harm_nothing(repo, capsys):
+    for name, raw in HOSTILE.items():
+        path = repo / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(raw)
+    (repo / "loop").symlink_to(repo, target_is_directory=True)
+    (repo / "gone.py").symlink_to(repo / "nowhere")
+    began = time.monotonic()
+    status, text = out(capsys, ".", "--format", "json")
+    assert time.monotonic() - began < 20
+    found = json.loads(text)["findings"]
+    unread = {f["path"]: f["title"] for f in found if f["code"] == "LC910"}
+    assert set(unread) >= {"broken.py", "latin.py", "null.py", "huge.py", "gone.py"}
+    assert set(unread) <= {
+        "broken.py",
+        "latin.py",
+        "null.py",
+        "huge.py",
+        "gone.py",
+        "deep.py",
+        "sum.py",
+        "attributes.py",
+    }
+    assert "does not parse" in unread["broken.py"] and "not UTF-8: byte 0xe9" in unread["latin.py"]
+    latin = next(f for f in found if f["path"] == "latin.py")
+    assert (latin["line"], latin["column"]) == (2, 9)
+    assert [f["code"] for f in found if f["path"] == "a.py"] == ["LC267"]
+    assert status == 1
+    assert not (repo / "executed").exists()
+
+
+def test_reading_is_not_importing(repo):
+    """Neither the linted module nor numpy nor the DSL: only Python's own parser is at work."""
+    (repo / "mark.py").write_text("import cutlass, pathlib\npathlib.Path('executed').write_text('')\n")
+    code = (
+        "import sys; from layoutcheck.cli import run; run(['lint', '.', '--no-cache']);"
+        "sys.exit(any(m in sys.modules for m in ('mark', 'numpy', 'cutlass', 'typer', 'rich', 'libcst')))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=repo, env=env, capture_output=True).returncode == 0
+    )
+    assert not (repo / "executed").exists()
+
+
+def test_settings_are_found_upwards(repo, capsys):
+    table(repo, 'ignore = ["LC267"]')
+    (repo / "deep" / "er").mkdir(parents=True)
+    (repo / "deep" / "er" / "b.py").write_text(FALSE)
+    assert settings.find(repo / "deep" / "er").root == repo
+    assert out(capsys, "deep/er/b.py")[0] == 0
+    (repo / "deep" / "pyproject.toml").write_text("[project]\nname = 'x'\n")  # has no table: looked past
+    assert out(capsys, "deep/er/b.py")[0] == 0
+
+
+def test_python_3_10_reads_settings_with_tomli(repo, monkeypatch):
+    table(repo, 'ignore = ["LC267"]')
+    monkeypatch.setitem(sys.modules, "tomllib", None)
+    monkeypatch.setitem(sys.modules, "tomli", None)
+    with pytest.raises(InputError, match="tomli"):
+        settings.find(repo)
