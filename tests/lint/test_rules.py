@@ -66,7 +66,7 @@ def test_every_mistake_has_a_twin():
         "from cutlass import cute\ncute.assume()\ncute.assume(x, 0)\ncute.assume(x, divby=-4)",
         "from cutlass import cute\nx = x\ncute.assume(x, divby=8)",
         "from cutlass import cute\na = b\nb = a\ncute.copy(a, b, a)\ncute.composition(a, b)",
-        "from cutlass import cute\ncute.make_copy_atom()\ncute.CopyAtom(CopyG2SOp(*x), t, num_bits_per_copy=7)",
+        "from cutlass import cute\ncute.make_copy_atom()\ncute.CopyAtom(CopyG2SOp(*x), num_bits_per_copy=7)",
         "from cutlass import cute\nf(x=(yield), *y)\ncute.make_swizzle(1, 2)\n",
         "from cutlass.cute import *\nmake_tensor(x.iterator, make_layout((1, 2)))\ncompile(f)(x)",
         "from cutlass import cute\ncute.composition(cute.make_layout((0, -1)), cute.make_layout(10**30))",

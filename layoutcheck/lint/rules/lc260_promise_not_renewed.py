@@ -185,6 +185,7 @@ RULE = make_rule(
 from cutlass import cute
 from cutlass.cute.runtime import from_dlpack, make_fake_tensor
 
+
 def scale(x, kernel, example):
     compiled = cute.compile(kernel, from_dlpack(example, assumed_align=16))
     compiled(from_dlpack(x))
@@ -192,6 +193,7 @@ def scale(x, kernel, example):
         clean="""
 from cutlass import cute
 from cutlass.cute.runtime import from_dlpack, make_fake_tensor
+
 
 def scale(x, kernel, example):
     compiled = cute.compile(kernel, from_dlpack(example, assumed_align=16))

@@ -121,6 +121,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import cpasync
 
+
 @cute.kernel
 def load(gA: cute.Tensor, sA: cute.Tensor, tiled: cute.TiledCopy):
     tidx, _, _ = cute.arch.thread_idx()

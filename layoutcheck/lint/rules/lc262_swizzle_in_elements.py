@@ -90,6 +90,7 @@ _SOURCE = """
 import cutlass
 from cutlass import cute
 
+
 @cute.kernel
 def stage(x: cute.Tensor):
     smem = cutlass.memory.SmemAllocator()

@@ -92,6 +92,7 @@ _SOURCE = """
 from cutlass import cute
 from cutlass.cute.nvgpu import cpasync
 
+
 @cute.kernel
 def load(atom: cute.CopyAtom, gA: cute.Tensor, sA: cute.Tensor, barrier: cute.Pointer):
     tidx, _, _ = cute.arch.thread_idx()

@@ -91,10 +91,12 @@ def _strides_seen(module: Module, call: Call, made: ast.Call, tensor: str) -> bo
 _SOURCE = """
 from cutlass import cute
 
+
 @cute.jit
 def host(x: cute.Tensor, rows: cute.Int32, columns: cute.Int32):
     view = cute.make_tensor(x.iterator, cute.make_layout(LAYOUT))
     kernel(view).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
 
 @cute.kernel
 def kernel(x: cute.Tensor):

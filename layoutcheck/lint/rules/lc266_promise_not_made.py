@@ -135,6 +135,7 @@ def _multiple(scope: Scope, test: ast.expr, holds: bool, asked: tuple[str, ...])
 _SOURCE = """
 from cutlass.cute.runtime import from_dlpack
 
+
 def view(x):
     assert x.data_ptr() % 16 == 0
     return from_dlpack(ARGUMENTS)

@@ -73,6 +73,7 @@ def _residue(module: Module, scope: Scope, node: ast.expr, depth: int) -> tuple[
 _SOURCE = """
 from cutlass import cute
 
+
 @cute.jit
 def offset(row: cute.Int32):
     return cute.assume(row * 64 + 4, divby=DIVISOR)

@@ -44,6 +44,7 @@ def find(module: Module) -> Iterator[Hit]:
 _SOURCE = """
 from cutlass import cute
 
+
 @cute.jit
 def host():
     whole = cute.make_layout((4, 6, 8), stride=(2, 3, 5))
