@@ -12,6 +12,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from layoutcheck import display
+
 if TYPE_CHECKING:
     from layoutcheck.algebra import *  # noqa: F403
     from layoutcheck.api import check as check
@@ -43,6 +45,9 @@ _HOMES = {
     "matrix_access": "layoutcheck.machine.tiles",
     "vector_access": "layoutcheck.machine.tiles",
 }
+
+
+display.drawn_by(lambda value: importlib.import_module("layoutcheck.reports.notebook").show(value))
 
 
 class _Package(ModuleType):

@@ -8,6 +8,7 @@ from typing import Any
 from layoutcheck.copies.as_dict import copy_to_dict
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
+from layoutcheck.display import Page
 from layoutcheck.rules import rules
 from layoutcheck.rules.drawing import drawing
 from layoutcheck.rules.effects import occurred
@@ -50,7 +51,7 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Page):
     """The three answers about a copy, and the fixes proposed for it.
 
     `verdict` is "legal", "slow", "wrong", "rejected" or "unknown"; `inference` and `execution` are the JSON

@@ -31,7 +31,7 @@ _MAX_PASTE_BYTES = 1 << 26
 
 _HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair it."
 
-Format = Annotated[str, Option("text, json, github or sarif", "--format")]
+Format = Annotated[str, Option("text, json, github, sarif, html or svg", "--format")]
 Output = Annotated[Path | None, Option("write the report to this file")]
 Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
 Compiler = Annotated[bool, Option("ask the installed DSL as well", "--compiler")]
@@ -105,6 +105,8 @@ def check(
     """
     from layoutcheck.sources.records import read_lines
 
+    if format_ in ("html", "svg"):
+        raise InputError(f"check writes a report a line, which {format_} has not", expected="json or text")
     sink = _Sink(format_, output)
     status = 0
     with _open(jsonl) as file:
@@ -187,6 +189,35 @@ def rule(code: Annotated[str | None, Option("a rule's code, such as LC201", posi
     return 0
 
 
+def draw(
+    target: Annotated[str | None, Option("a layout, or a printed tiled copy", positional=True)] = None,
+    thr: Annotated[str | None, Option("thread layout: colours a layout by thread")] = None,
+    val: Annotated[str | None, Option("value layout")] = None,
+    case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
+    format_: Annotated[str | None, Option("svg, or text for a terminal", "--format")] = None,
+    output: Annotated[Path | None, Option("write the pictures to this file")] = None,
+) -> int:
+    """Draw a layout, a tiled copy, or the copies of a named case: in the terminal, or as SVG (--output)."""
+    from layoutcheck.reports.draw import blocks, drawn, drawn_outcomes, outcome_blocks
+    from layoutcheck.reports.pictures.svg import document
+
+    if format_ not in (None, "svg", "text"):
+        raise InputError(f"draw has no format '{format_[:40]}'", expected="svg or text")
+    if (target is None) == (case is None):
+        raise InputError("what is to be drawn?", expected="a layout, a tiled copy, or --case NAME")
+    if case is not None and (thr or val):
+        raise InputError("a case has its own thread and value layouts", expected="--case NAME alone")
+    as_text = format_ == "text" or (format_ is None and output is None and sys.stdout.isatty())
+    outcomes = _case(case) if case is not None else []
+    style = _style(sys.stdout, plain=output is not None)
+    if as_text:
+        text = blocks(target, thr, val, style) if target is not None else outcome_blocks(outcomes, style)
+    else:
+        text = document(drawn(target, thr, val) if target is not None else drawn_outcomes(outcomes)) + "\n"
+    _Sink("text", output).put(text)
+    return 0
+
+
 def banks(
     layout: Annotated[str, Option("the tile's layout, such as '(64,64):(64,1)'", positional=True)],
     access: Annotated[str, Option("'ldmatrix.x4; cp.async 128 (16,8):(8,1) (1,8)'")],
@@ -208,6 +239,7 @@ _COMMANDS: dict[str, Command] = {
     "check": check,
     "lint": lint,
     "confirm": confirm,
+    "draw": draw,
     "banks": banks,
     "rule": rule,
 }

@@ -83,7 +83,7 @@ def coverage(tiled: TiledCopy) -> Coverage:
     """How the threads and values of `tiled` cover its tile. Raises TooLarge beyond `MAX_PAIRS`."""
     shape = tile_shape(tiled)
     tile = math.prod(shape)
-    named = _named(tiled, tile)
+    named = _named(tiled)
     threads, values = named.shape
     flat = named.reshape(-1)
     inside = (flat >= 0) & (flat < tile)
@@ -133,7 +133,7 @@ def outside(tiled: TiledCopy, memref: Memref) -> Outside | None:
     shape = tile_shape(tiled)
     if len(shape) > len(modes):
         raise InputError(f"{memref.layout} has fewer modes than the tiler")
-    named = _named(tiled, math.prod(shape))
+    named = _named(tiled)
     by_mode = []  # [coordinate in the tile, tile]: whether inside
     at = named.reshape(-1)
     coords = []
@@ -164,9 +164,13 @@ def outside(tiled: TiledCopy, memref: Memref) -> Outside | None:
     return Outside(count, total, ((pair // named.shape[1], pair % named.shape[1]), tuple(rest), coord))
 
 
-def _named(tiled: TiledCopy, tile: int) -> IntArray:
-    """The index into the tile of every [thread, value]."""
-    thread, values = tile_indices(tiled, "dst" if isinstance(tiled.atom, LdMatrix) else "src")
+def tile_elements(tiled: TiledCopy, side: str) -> IntArray:
+    """The index into the tile of every [thread, value] of a side, as `partition` deals them out.
+
+    Raises TooLarge beyond `MAX_PAIRS`.
+    """
+    tile = math.prod(tile_shape(tiled))
+    thread, values = tile_indices(tiled, side)
     pairs = math.prod(inttuple.flatten((thread.shape, *(v.shape for v in values))))
     if max(pairs, tile) > MAX_PAIRS:
         raise TooLarge(
@@ -175,6 +179,11 @@ def _named(tiled: TiledCopy, tile: int) -> IntArray:
     one, more = image(values[0]), image(values[1])
     value: IntArray = (more[:, None] + one[None, :]).reshape(-1)
     return image(thread)[:, None] + value[None, :]
+
+
+def _named(tiled: TiledCopy) -> IntArray:
+    """The index into the tile of every [thread, value] that is data."""
+    return tile_elements(tiled, "dst" if isinstance(tiled.atom, LdMatrix) else "src")
 
 
 def _inside(mode: Layout, step: Layout, reach: int) -> npt.NDArray[np.bool_]:

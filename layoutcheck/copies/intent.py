@@ -73,6 +73,17 @@ def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
             sides.append(addresses(memref, base, offsets(memref.layout)[:n, None], unit))
         unmatched = abs(size(tiling.src.layout) - size(tiling.dst.layout))
         return Intent(sides[0], sides[1], unit, None, unmatched, whole=True)
+    return thread_intent(copy, src_base, dst_base)
+
+
+def thread_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
+    """The intent thread by thread, also of a tiling whose intent is that of the whole tiles.
+
+    Element i of thread t is element i of its views. Raises what `intent` raises.
+    """
+    if isinstance(copy.atom, (LdMatrix, StMatrix)):
+        return _matrix_intent(copy, copy.atom, src_base, dst_base)
+    unit = unit_bits(copy)
     threads = [thread_offsets(copy, side) for side in ("src", "dst")]
     elements = min(size(copy.src.layout), size(copy.dst.layout))
     limit(elements * threads[0].size * max(1, copy.src.dtype.bits // 8))

@@ -27,6 +27,7 @@ from layoutcheck.algebra.product import raked_product
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies import alignment
 from layoutcheck.copies.memref import Memref
+from layoutcheck.display import Picture
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom
 from layoutcheck.machine.atoms.traits import traits
@@ -52,7 +53,7 @@ class PartitionRefused(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class TiledCopy:
+class TiledCopy(Picture):
     """`layout_tv`: (thread, value) -> index into the tile; `tiler`: one layout a mode of the tensor."""
 
     atom: Atom

@@ -139,6 +139,39 @@ def wavefronts(addresses: IntArray, width_bits: int, op: str = LOAD) -> Wavefron
     return out
 
 
+# Per phase and bank: the words wanted there, each with the lanes that want it, in the order of the lanes.
+Served = list[list[list[tuple[int, tuple[int, ...]]]]]
+
+
+def served(addresses: IntArray, width_bits: int, op: str = LOAD) -> Served:
+    """Which words each bank serves in each phase that has an active lane, and to which lanes.
+
+    A phase takes as many wavefronts as its longest bank has words, so that the sum over the phases is
+    `wavefronts`. `addresses` is int64[32] of one warp access, `OFF` for an inactive lane. Raises InputError
+    for `cp.async.cg`, which knows no banks, and for a width or op that does not exist.
+    """
+    _known_op(op, width_bits)
+    if op == CP_ASYNC_CG:
+        raise InputError("cp.async.cg goes past the banks")
+    lanes = LANES_PER_PHASE[width_bits]
+    if op == LOAD and bool(_joins(addresses[None], width_bits)[0]):
+        lanes *= 2
+    out: Served = []
+    for first in range(0, WARP, lanes):
+        found: list[dict[tuple[int, int], list[int]]] = [{} for _ in range(BANKS)]
+        rows = _words(addresses[None, first : first + lanes], width_bits).reshape(lanes, -1)
+        for lane, words in enumerate(rows.tolist()):
+            for word in words:
+                if word >= 0:
+                    turn = lane if op == CP_ASYNC else 0  # rule 4: nobody shares
+                    mine = found[word % BANKS].setdefault((word, turn), [])
+                    if not mine or mine[-1] != first + lane:
+                        mine.append(first + lane)
+        if any(found):
+            out.append([[(word, tuple(by)) for (word, _), by in bank.items()] for bank in found])
+    return out
+
+
 def _by_phase(addresses: IntArray, width_bits: int, op: str, lanes: int) -> Wavefronts:
     rows = addresses.reshape(-1, lanes)
     ways = _per_bank(_words(rows, width_bits), op).max(axis=1).reshape(len(addresses), WARP // lanes)

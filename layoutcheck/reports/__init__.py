@@ -21,8 +21,9 @@ FORMATS = {
     "json": "layoutcheck.reports.json",
     "github": "layoutcheck.reports.github",
     "sarif": "layoutcheck.reports.sarif",
+    "html": "layoutcheck.reports.html",
+    "svg": "layoutcheck.reports.svg",
 }
-PLANNED = ("html", "svg")
 
 
 def renderer(name: str) -> Renderer:
@@ -30,5 +31,4 @@ def renderer(name: str) -> Renderer:
     if name in FORMATS:
         render: Renderer = importlib.import_module(FORMATS[name]).render
         return render
-    message = f"format '{name[:40]}' is not available{' in this version' if name in PLANNED else ''}"
-    raise InputError(message, expected=" or ".join(FORMATS))
+    raise InputError(f"format '{name[:40]}' is not available", expected=" or ".join(FORMATS))

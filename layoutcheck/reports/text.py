@@ -66,8 +66,7 @@ def _message(message: Message, style: Style) -> list[str]:
 
 def _report(report: Report, style: Style) -> list[str]:
     main = report.findings[0] if report.findings and report.findings[0].severity != "note" else None
-    reason = _GOOD.get(report.verdict, report.compiler.message or "see below")
-    lines = _headline(report.verdict, main, reason, style)
+    lines = _headline(report.verdict, main, headline(report), style)
     if report.subject:
         lines += [style(line, "blue") for line in style.wrap(report.subject, "      ", "  --> ")]
     lines += ["", *_copy(report.copy, main, style)]
@@ -172,14 +171,24 @@ def _also(finding: Finding, style: Style) -> list[str]:
 
 def _answers(report: Report, style: Style) -> list[str]:
     """Compiler, machine, cost: a line each."""
-    lines = style.wrap(_said(report.compiler), " " * 12, "  compiler  ")
+    lines = []
+    for name, said in answers(report):
+        lines += style.wrap(said, " " * 12, f"  {name:<9} ")
+    return [style(line[:12], "bold") + line[12:] for line in lines]
+
+
+def answers(report: Report) -> list[tuple[str, str]]:
+    """What the compiler, the machine and the cost model say, each in a sentence."""
+    out = [("compiler", _said(report.compiler))]
     if report.asked is not None:
         same = report.asked.message and report.asked.message == report.compiler.message
-        said = "says the same, asked itself" if same else _said(report.asked)
-        lines += style.wrap(said, " " * 12, "  DSL       ")
-    lines += style.wrap(_machine(report), " " * 12, "  machine   ")
-    lines += style.wrap(_cost(report), " " * 12, "  cost      ")
-    return [style(line[:12], "bold") + line[12:] for line in lines]
+        out.append(("DSL", "says the same, asked itself" if same else _said(report.asked)))
+    return [*out, ("machine", _machine(report)), ("cost", _cost(report))]
+
+
+def headline(report: Report) -> str:
+    """What is said of a copy in which nothing is found."""
+    return _GOOD.get(report.verdict, report.compiler.message or "see below")
 
 
 def _said(prediction: Prediction) -> str:

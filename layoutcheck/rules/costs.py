@@ -15,6 +15,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.cost import CopyCost, SideCost, cost
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tiled import partition
 from layoutcheck.copies.witness import DST_REGION, SRC_REGION, is_static
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import BulkCopy, CpAsync, LdMatrix, StMatrix
@@ -93,6 +94,33 @@ def suggestion(facts: Facts, side: SideCost) -> SwizzleResult | None:
     except InputError:
         return None
     return found if found.wavefronts < side.wavefronts else None
+
+
+def bank_side(facts: Facts) -> SideCost | None:
+    """The side whose banks are worth looking at: the one that conflicts, else the first that has any."""
+    found = copy_cost(facts)
+    shared = [
+        side for side in (found.sides if found else ()) if side.space == "smem" and side.rule != CP_ASYNC_CG
+    ]
+    return conflicted(facts) or (shared[0] if shared else None)
+
+
+def repaired_side(facts: Facts, side: SideCost) -> tuple[str, SideCost] | None:
+    """What `suggestion` proposes for a side, in words, and that side of the copy with it."""
+    better = suggestion(facts, side)
+    tiling = facts.copy.tiling
+    if better is None or tiling is None:
+        return None
+    old = tiling.side(side.side)
+    new = replace(old, swizzle=better.swizzle, layout=better.layout)
+    view = partition(tiling.tiled, side.side, replace(old, layout=better.layout)).view
+    copy = facts.copy.with_side(side.side, replace(view, swizzle=better.swizzle))
+    found = _cost(replace(copy, tiling=tiling.with_side(side.side, new)))
+    after = next((s for s in found.sides if s.side == side.side), None) if found else None
+    if after is None:
+        return None
+    what = str(better.swizzle) if better.swizzle else f"a pitch padded by {better.padding} elements"
+    return what if better.swizzle or better.padding else "no swizzle", after
 
 
 def matrix_or_tile(facts: Facts) -> bool:

@@ -14,7 +14,7 @@ import layoutcheck as lc
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.errors import InputError
-from layoutcheck.reports import FORMATS, PLANNED, renderer
+from layoutcheck.reports import FORMATS, renderer
 from layoutcheck.reports.drawing import differs, draw
 from layoutcheck.reports.json import schema, to_dict
 from layoutcheck.reports.outcome import Failure, Message, exit_status
@@ -155,9 +155,6 @@ def test_exit_status(reports: dict[str, lc.Report]) -> None:
 def test_formats() -> None:
     for name in FORMATS:
         assert callable(renderer(name))
-    for name in PLANNED:
-        with pytest.raises(InputError, match="not available in this version"):
-            renderer(name)
     with pytest.raises(InputError, match="'yaml' is not available; expected text or json"):
         renderer("yaml")
 

@@ -1,0 +1,197 @@
+"""The pictures in a terminal: blocks of colour with the thread, value or offset in each.
+
+What does not fit the width is not squeezed: a line says so, and that the SVG has it. Without colour the
+letters alone tell the threads apart.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.copies.coverage import tile_elements
+from layoutcheck.copies.tiled import TiledCopy, tile_shape
+from layoutcheck.reports.pictures.bank_map import waves
+from layoutcheck.reports.pictures.grid import Cells
+from layoutcheck.reports.pictures.memory import Map, memory_map
+from layoutcheck.reports.pictures.panel import cells_of
+from layoutcheck.reports.pictures.scene import SIDES, scene, vector
+from layoutcheck.reports.pictures.strip import windows
+from layoutcheck.reports.pictures.tile import tile_map
+from layoutcheck.reports.pictures.tv import NAMES
+from layoutcheck.reports.style import Style
+from layoutcheck.rules.costs import bank_side, repaired_side
+from layoutcheck.rules.facts import Facts
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_HUES = ("#8fc7ee", "#f5c067", "#7fd1b4", "#f3e87a", "#e6a5c8", "#b9c0c9", "#f0a074", "#a7b3f0")
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_MOST_ROWS = 32
+_ELSEWHERE = "draw it with --output FILE.svg"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a cell, and whose colour it has (None: nobody's)."""
+
+    label: str
+    hue: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A grid of cells under a heading; `left` labels its rows; `short` are labels of one letter."""
+
+    heading: str
+    left: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    total: int
+    short: bool = False
+
+
+def render(blocks: Sequence[Block], style: Style) -> str:
+    """The blocks as text for a terminal `style.width` columns wide."""
+    from rich.console import Console
+
+    sink = io.StringIO()
+    console = Console(
+        file=sink,
+        width=style.width,
+        force_terminal=style.colour,
+        color_system="truecolor" if style.colour else None,
+        no_color=not style.colour,
+        highlight=False,
+    )
+    for block in blocks:
+        console.print(block.heading, style="bold", markup=False, soft_wrap=False)
+        for line in _lines(block, style.width):
+            console.print(line, soft_wrap=True)
+        console.print()
+    return sink.getvalue()
+
+
+def _lines(block: Block, width: int) -> Iterator[Text]:
+    from rich.text import Text
+
+    margin = max((len(label) for label in block.left), default=0) + 1
+    widest = max((len(cell.label) for row in block.cells for cell in row), default=1)
+    columns = max((len(row) for row in block.cells), default=0)
+    each = widest + 1
+    if margin + columns * each > width:
+        each = 1
+    if margin + columns > width:
+        yield Text(f"  {columns} cells a row do not fit {width} columns: {_ELSEWHERE}")
+        return
+    for label, row in zip(block.left, block.cells, strict=True):
+        line = Text(label.rjust(margin - 1) + " ")
+        for cell in row:
+            shown = cell.label
+            if each == 1:
+                shown = "." if cell.hue is None else _LETTERS[cell.hue % len(_LETTERS)]
+            style = f"black on {_HUES[cell.hue % len(_HUES)]}" if cell.hue is not None else "dim"
+            line.append(shown.rjust(max(1, each - 1)) + " " * (each > 1), style=style)
+        yield line
+    if block.total > len(block.cells):
+        yield Text(f"  {block.total - len(block.cells)} more rows: {_ELSEWHERE}")
+
+
+def layout_blocks(layout: Layout | ComposedLayout, tiled: TiledCopy | None = None) -> list[Block]:
+    """A layout: every coordinate's offset, coloured by offset, or by the thread of `tiled`."""
+    cells = Cells(layout, tiled)
+    rows = range(min(cells.rows, _MOST_ROWS))
+    columns = range(min(cells.columns, 1 + 1024))
+    grid = tuple(
+        tuple(Cell(cells.said(row, column), cells.hue(row, column)) for column in columns) for row in rows
+    )
+    left = tuple(map(str, rows))
+    out = [Block(str(layout)[:200], left, grid, cells.rows)]
+    if tiled is not None:
+        threads = tuple(
+            tuple(Cell("." if (t := cells.hue(row, column)) is None else str(t), t) for column in columns)
+            for row in rows
+        )
+        out.append(Block("its threads", left, threads, cells.rows))
+    return out
+
+
+def tile_blocks(tiled: TiledCopy) -> list[Block]:
+    """A tiled copy: the thread of every element of the tile."""
+    sides = {side: tile_elements(tiled, side) for side in SIDES}
+    same = bool((sides["src"].shape == sides["dst"].shape) and (sides["src"] == sides["dst"]).all())
+    return [
+        _map_block(
+            tile_map(tile_shape(tiled), named, side), f"{'both sides' if same else NAMES[side]}: threads"
+        )
+        for side, named in sides.items()
+        if side == "src" or not same
+    ]
+
+
+def copy_blocks(facts: Facts) -> list[Block]:
+    """The pictures of a copy that a terminal can show: one instruction, both sides, the banks."""
+    run = scene(facts)
+    if run is None:
+        return []
+    looked_at = vector(run)
+    out = []
+    verb = "moves" if run.reached else "would move"
+    units = max(int((looked_at.moved[side] >= 0).sum()) for side in SIDES)
+    span = max(1, min(units, 32))
+    left: list[str] = []
+    rows: list[tuple[Cell, ...]] = []
+    for side in SIDES:
+        for kind, values in (("asked", looked_at.asked[side]), (verb, looked_at.moved[side])):
+            for start, cells in windows(run, side, values, span)[0]:
+                left.append(f"{side} {kind} {start:+}")
+                found = (cells.get(unit) for unit in range(span))
+                rows.append(tuple(Cell("." if v is None else str(v), v) for v in found))
+    heading = f"thread {looked_at.thread}, instruction {looked_at.instruction}, byte by byte"
+    out.append(Block(heading, tuple(left), tuple(rows), len(rows)))
+    kind, words = ("moved", f"that {verb}") if run.difference.clean else ("asked", "whose view names")
+    for side in SIDES:
+        heading = f"{NAMES[side]}: the thread {words} each element"
+        out.append(_map_block(memory_map(run, side, kind), heading))
+    bank = bank_side(facts)
+    if bank is not None:
+        better = repaired_side(facts, bank)
+        for name, shown in (("as it is", bank), *([better] if better else [])):
+            found_waves = waves(shown, bank.worst)
+            out.append(
+                Block(
+                    f"banks of the {NAMES[bank.side]}, {name}: lanes, {len(found_waves)} wavefronts",
+                    tuple(f"phase {wave.phase}.{wave.wavefront}" for wave in found_waves[:_MOST_ROWS]),
+                    tuple(
+                        tuple(
+                            Cell("." if lane < 0 else str(lane), None if lane < 0 else lane)
+                            for lane in wave.lane
+                        )
+                        for wave in found_waves[:_MOST_ROWS]
+                    ),
+                    len(found_waves),
+                )
+            )
+    return out
+
+
+def _map_block(map_: Map, heading: str) -> Block:
+    runs = map_.runs
+    row, column, run = cells_of(map_, runs[:, 2], runs[:, 3], runs[:, 4])
+    thread: dict[tuple[int, int], int] = {}
+    for r, c, i in zip(row.tolist(), column.tolist(), run.tolist(), strict=True):
+        if r < _MOST_ROWS:
+            thread[r, c] = int(runs[i, 0])
+    rows = range(min(map_.rows, _MOST_ROWS))
+    cells = tuple(
+        tuple(
+            Cell("." if (t := thread.get((r, c))) is None else str(t), t)
+            for c in range(min(map_.columns, 1 + 1024))
+        )
+        for r in rows
+    )
+    return Block(heading, tuple(map_.label(r) for r in rows), cells, map_.rows)

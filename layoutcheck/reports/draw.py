@@ -1,0 +1,84 @@
+"""`layoutcheck draw`: pictures of a layout, a tiled copy or a named case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import parse_any_layout, parse_layout
+from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.check import Report
+from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import UniversalCopy
+from layoutcheck.machine.dtypes import dtype
+from layoutcheck.reports.blocks import copy_blocks, layout_blocks, render, tile_blocks
+from layoutcheck.reports.outcome import Outcome
+from layoutcheck.reports.pictures import copy_pictures
+from layoutcheck.reports.pictures.grid import grid_picture
+from layoutcheck.reports.pictures.svg import Picture
+from layoutcheck.reports.pictures.tile import tile_picture
+from layoutcheck.reports.style import Style
+from layoutcheck.rules.facts import Facts
+from layoutcheck.sources.types import parse_tiled_copy
+
+
+def drawn(target: str, thr: str | None = None, val: str | None = None) -> list[Picture]:
+    """The pictures of a layout or a printed tiled copy; a layout coloured by thread with `thr` and `val`.
+
+    Raises InputError for unusable text and for what cannot be drawn.
+    """
+    what, tiled = _target(target, thr, val)
+    return [tile_picture(what)] if isinstance(what, TiledCopy) else [grid_picture(what, tiled)]
+
+
+def blocks(target: str, thr: str | None, val: str | None, style: Style) -> str:
+    """The same for a terminal."""
+    what, tiled = _target(target, thr, val)
+    made = tile_blocks(what) if isinstance(what, TiledCopy) else layout_blocks(what, tiled)
+    return render(made, style)
+
+
+def _target(
+    target: str, thr: str | None, val: str | None
+) -> tuple[Layout | ComposedLayout | TiledCopy, TiledCopy | None]:
+    if (thr is None) != (val is None):
+        raise InputError("thread and value layouts come together", expected="both --thr and --val")
+    if target.lstrip().startswith("!cute.tiled_copy"):
+        if thr is not None:
+            raise InputError(
+                "a tiled copy has thread and value layouts of its own", expected="one or the other"
+            )
+        return parse_tiled_copy(target), None
+    return parse_any_layout(target), None if thr is None or val is None else by_threads(thr, val)
+
+
+def by_threads(thr: str, val: str) -> TiledCopy:
+    """The tiled copy of these layouts, one element an instruction."""
+    return make_tiled_copy_tv(UniversalCopy(dtype("i8"), 8), parse_layout(thr), parse_layout(val))
+
+
+def outcome_blocks(outcomes: Sequence[Outcome], style: Style) -> str:
+    """The pictures of all copies, for a terminal. Raises InputError where none of them can be drawn."""
+    made = [block for facts in _facts(outcomes) for block in copy_blocks(facts)]
+    if not made:
+        drawn_outcomes(outcomes)  # says why
+    return render(made, style)
+
+
+def _facts(outcomes: Sequence[Outcome]) -> list[Facts]:
+    return [Facts(outcome.copy) for outcome in outcomes if isinstance(outcome, Report)]
+
+
+def drawn_outcomes(outcomes: Sequence[Outcome]) -> list[Picture]:
+    """The pictures of all copies. Raises InputError where none of them can be drawn."""
+    found: list[Picture] = []
+    why = "nothing here can be drawn"
+    for facts in _facts(outcomes):
+        pictures = copy_pictures(facts)
+        if not pictures and facts.obstacle is not None:
+            why = f"nothing here can be drawn: {facts.obstacle.message}"
+        found += pictures
+    if not found:
+        raise InputError(why, expected="a copy between tensors whose layouts are known")
+    return found

@@ -1,0 +1,242 @@
+"""The report page: one HTML file that needs nothing else, with pictures that answer to pointer and keys.
+
+Everything is in the markup; `page.js` only connects it (a thread shows its instructions and addresses, a byte
+shows who writes it), so the page says the same without scripts, printed, or in a notebook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.check import Fix, Report
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.reports.names import atom_name
+from layoutcheck.reports.outcome import Failure, Message, Outcome
+from layoutcheck.reports.pictures import copy_pictures
+from layoutcheck.reports.pictures.svg import Picture, element, escape, stylesheet
+from layoutcheck.reports.pointing import mode_spans
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.text import answers, headline
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+
+_LONGEST_FACT = 200
+
+
+def render(outcomes: Sequence[Outcome], style: Style) -> str:
+    """The page of these outcomes."""
+    body = [_article(outcome) for outcome in outcomes]
+    name = "layoutcheck"
+    if outcomes and isinstance(outcomes[0], Report):
+        name = f"{outcomes[0].verdict}: {outcomes[0].subject or headline(outcomes[0])}"
+    return "".join(
+        (
+            '<!doctype html>\n<html lang="en" class="lc-root"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            element("title", escape(name)),
+            f"<style>{stylesheet()}{_file('page.css')}</style></head><body>",
+            '<header class="bar"><strong>layoutcheck</strong><span class="hint">Point at a cell, or focus a '
+            "picture and use the arrow keys: who moves it, from where to where. Enter keeps it, "
+            "Escape lets go."
+            '</span><button type="button" id="theme" aria-label="switch between light and dark">light / dark'
+            "</button></header><main>",
+            *body,
+            '</main><aside id="inspector" aria-live="polite" hidden></aside>',
+            f"<script>{_file('page.js')}</script></body></html>\n",
+        )
+    )
+
+
+def fragment(report: Report) -> str:
+    """The report for a page that is not ours, such as a notebook: no script, its own styles."""
+    return element(
+        "div",
+        element("style", stylesheet() + _file("page.css")),
+        _report(report),
+        class_="lc-root lc-fragment",
+    )
+
+
+def _file(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _article(outcome: Outcome) -> str:
+    if isinstance(outcome, Report):
+        return _report(outcome)
+    if isinstance(outcome, Message):
+        return _message(outcome)
+    assert isinstance(outcome, Failure)
+    return element(
+        "article", element("h1", "error"), element("pre", escape(f"{outcome.subject}: {outcome.error}"))
+    )
+
+
+def _message(message: Message) -> str:
+    main = message.findings[0] if message.findings else None
+    return element(
+        "article",
+        _heading(message.verdict, main, "the compiler refuses this copy", message.diagnostic.location),
+        element("pre", escape(message.diagnostic.message)),
+        element("p", escape(main.message)) if main else "",
+        element("p", element("strong", "To know more: "), escape(message.missing)),
+    )
+
+
+def _report(report: Report) -> str:
+    main = report.findings[0] if report.findings and report.findings[0].severity != "note" else None
+    others = [finding for finding in report.findings if finding is not main]
+    pictures = copy_pictures(Facts(report.copy))
+    return element(
+        "article",
+        _heading(report.verdict, main, headline(report), report.subject),
+        element("section", _copy(report, main), _why(main), class_="top"),
+        _pictures(pictures[:1]),
+        _fixes(report),
+        _pictures(pictures[1:]),
+        _others(others),
+        _answers(report),
+        class_="report",
+        data_verdict=report.verdict,
+    )
+
+
+def _heading(verdict: str, main: Finding | None, otherwise: str, subject: str | None) -> str:
+    code = element("code", escape(main.code), class_="code") if main else ""
+    return element(
+        "header",
+        element("h1", element("span", verdict, class_=f"badge {verdict}"), code,
+                element("span", escape(main.title if main else otherwise))),
+        element("p", escape(subject), class_="subject") if subject else "",
+    )  # fmt: skip
+
+
+def _why(main: Finding | None) -> str:
+    if main is None:
+        return ""
+    facts = [
+        element(
+            "tr",
+            element("th", escape(key.replace("_", " ")), scope="row"),
+            element("td", escape(_plain(value))),
+        )
+        for key, value in main.evidence.items()
+        if value not in (None, "", (), []) and len(str(value)) <= _LONGEST_FACT
+    ]
+    table = element("table", *facts, class_="facts") if facts else ""
+    shown = element("details", element("summary", "the numbers"), table) if table else ""
+    return element("div", element("p", escape(main.message), class_="message"), shown, class_="why")
+
+
+def _plain(value: Any) -> str:
+    return "(" + ", ".join(map(_plain, value)) + ")" if isinstance(value, (list, tuple)) else str(value)
+
+
+def _copy(report: Report, main: Finding | None) -> str:
+    """The copy as it was understood, the mode that the finding is about marked."""
+    copy = report.copy
+    name = atom_name(copy.atom) if copy.atom is not None else f"cute.{copy.op}"
+    rows = [_row("instruction", escape(name)), _row("for", escape(copy.arch))]
+    where = main.where if main else Where()
+    if copy.tiling is not None:
+        threads = copy.tiling.block_threads
+        rows += [
+            _row("source tile", _operand(copy.tiling.src, None)),
+            _row("destination tile", _operand(copy.tiling.dst, None)),
+            _row("thread, value", escape(copy.tiling.tiled.layout_tv)),
+        ]
+        rows += [_row("launched", f"{threads} threads")] if threads is not None else []
+    whose = "a thread's " if copy.tiling is not None else ""
+    for side, word in (("src", "source"), ("dst", "destination")):
+        rows.append(
+            _row(f"{whose}{word}", _operand(copy.side(side), where if where.operand == side else None))
+        )
+    if copy.pred is not None:
+        rows.append(_row("predicate", _operand(copy.pred, where if where.operand == "pred" else None)))
+    rows += [_row("assumed", escape("; ".join(report.assumptions)))] if report.assumptions else []
+    return element("table", *rows, class_="copy")
+
+
+def _row(name: str, value: str) -> str:
+    return element("tr", element("th", escape(name), scope="row"), element("td", value))
+
+
+def _operand(memref: Memref, where: Where | None) -> str:
+    if isinstance(memref, OtherOperand):
+        return escape(memref.text)
+    swizzle = f" {memref.swizzle}" if memref.swizzle is not None else ""
+    shown = str(memref.layout)
+    spans = mode_spans(memref.layout, where.mode) if where is not None and where.mode is not None else []
+    parts, at = [], 0
+    for start, end in sorted(spans):
+        parts += [escape(shown[at:start]), element("mark", escape(shown[start:end]))]
+        at = end
+    parts.append(escape(shown[at:]))
+    facts = escape(f"{memref.dtype} {memref.space} align {memref.proved_align_bytes}{swizzle}")
+    return element("code", *parts) + " " + element("span", facts, class_="quiet")
+
+
+def _pictures(pictures: list[Picture]) -> str:
+    figures = [
+        element(
+            "figure",
+            element(
+                "figcaption", element("h2", escape(picture.title)), element("p", escape(picture.caption))
+            ),
+            picture.svg(alone=False),
+            class_="picture",
+        )
+        for picture in pictures
+    ]
+    return element("section", *figures, class_="pictures") if figures else ""
+
+
+def _fixes(report: Report) -> str:
+    if not report.fixes:
+        return (
+            element("section", element("h2", "No fix"), element("p", escape(report.obstacle)))
+            if report.obstacle
+            else ""
+        )
+    found = [_fix(number, fix) for number, fix in enumerate(report.fixes, start=1)]
+    return element("section", element("h2", "Fixes, best first"), *found, class_="fixes")
+
+
+def _fix(number: int, fix: Fix) -> str:
+    count = fix.predicted.get("instructions_per_thread")
+    cost = f", {count} instruction{'s' * (count != 1)} a thread" if count else ""
+    by = f"confirmed by {' and '.join(fix.confirmed_by)}" if fix.confirmed_by else ""
+    said = fix.title + (f"; {fix.note}" if fix.note else "")
+    return element(
+        "details",
+        element("summary", element("strong", f"{number}. {escape(fix.strategy)}"), " ",
+                element("span", escape(fix.verdict), class_=f"badge small {escape(fix.verdict)}"),
+                element("span", escape(cost), class_="quiet")),
+        element("p", escape(said)),
+        element("p", escape(by), class_="quiet") if by else "",
+        element("div", element("button", "copy", type="button", class_="copy-code"),
+                element("pre", element("code", escape(fix.code.strip(chr(10))))), class_="codebox"),
+        class_="fix",
+        open="" if number == 1 else None,
+    )  # fmt: skip
+
+
+def _others(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return ""
+    shown = [
+        element("details", element("summary", element("code", escape(finding.code), class_="code"), " ",
+                                   escape(finding.title), " ",
+                                   element("span", escape(finding.severity), class_="quiet")),
+                element("p", escape(finding.message)))
+        for finding in findings
+    ]  # fmt: skip
+    return element("section", element("h2", "Also found"), *shown, class_="others")
+
+
+def _answers(report: Report) -> str:
+    rows = [_row(name, escape(said)) for name, said in answers(report)]
+    return element("section", element("h2", "The three answers"), element("table", *rows, class_="copy"))

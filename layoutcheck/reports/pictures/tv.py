@@ -1,0 +1,186 @@
+"""Source and destination side by side, in memory order: the same thread in the same colour on both sides.
+
+A row is a row of memory (of registers: a thread). Where the tile is large the whole is drawn small, and the
+part around the instruction that the report is about is drawn again with every thread and value named.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.reports.pictures import svg
+from layoutcheck.reports.pictures.memory import Map, axes, memory_map
+from layoutcheck.reports.pictures.panel import (
+    CELL_HIGH,
+    CELL_WIDE,
+    SMALLEST,
+    boxes,
+    detail,
+    focus,
+    label_rows,
+    outline,
+    panel,
+    places,
+    window,
+)
+from layoutcheck.reports.pictures.scene import SIDES, Scene, Vector
+from layoutcheck.reports.pictures.svg import WIDTH, Picture
+
+_GUTTER, _HEAD, _BETWEEN = 52.0, 36.0, 26.0
+_HIGHEST = 400.0
+_BIGGEST = 22.0
+NAMES = {"src": "source", "dst": "destination"}
+
+
+def tv_pictures(scene: Scene, vector: Vector) -> list[Picture]:
+    """Who moves what; where the machine does something else, first who is asked to move what."""
+    moved = _picture(scene, vector, "moved")
+    return [moved] if scene.difference.clean else [_picture(scene, vector, "asked"), moved]
+
+
+def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
+    """Both sides of a run, and the vector in them."""
+    maps = {side: memory_map(scene, side, kind) for side in SIDES}
+    x = {"src": _GUTTER, "dst": WIDTH / 2 + _GUTTER}
+    body: list[str] = []
+    y = 0.0
+    small = any(_needs_detail(map_) for map_ in maps.values())
+    if small:
+        room = WIDTH - 2 * _GUTTER - _BETWEEN
+        scale = min(
+            room / (maps["src"].columns + maps["dst"].columns),
+            _HIGHEST / max(map_.rows for map_ in maps.values()),
+            _BIGGEST,
+        )
+        most = max(map_.columns for map_ in maps.values())
+        scale = max(scale, min(SMALLEST, room / 2 / most))
+        at = {"src": _GUTTER, "dst": 2 * _GUTTER + _BETWEEN + maps["src"].columns * scale}
+        at["dst"] = max(at["dst"], min(x["dst"], WIDTH - maps["dst"].columns * scale))
+        deepest = 0.0
+        for side in SIDES:
+            body.append(_overview(scene, maps[side], vector, scale, at[side]))
+            deepest = max(deepest, maps[side].rows * scale)
+        y = _HEAD + deepest + 28
+    deepest = 0.0
+    for side in SIDES:
+        body.append(_detail(scene, maps[side], vector, x[side], y, small))
+        rows = window(maps[side], focus(maps[side], scene, vector))[2]
+        deepest = max(deepest, rows * CELL_HIGH)
+    y += _HEAD + deepest + 18
+    body.append(_legend(scene, vector, y))
+    cells = f"Every cell is {_cell_words(maps['src'], scene)}; a colour is a thread, the same on both sides."
+    verb = "moves" if scene.reached else "would move if the compiler accepted it"
+    if kind == "asked":
+        heading, inside = (
+            "What the layouts ask: whose view names which element",
+            "thread and value of its view",
+        )
+    else:
+        heading, inside = f"What the machine {verb}", "thread, instruction.value"
+    if scene.difference.clean:
+        heading = "Who moves what, in memory order"
+    return Picture(
+        f"tv-{kind}",
+        heading,
+        f"{cells} In a cell: {inside}; +n: named by n more threads or instructions; \u2205: asked for, and "
+        f"touched by nobody. Outlined: instruction {vector.instruction} of thread {vector.thread}.",
+        y + 12,
+        "".join(body),
+        {"thread": vector.thread, "instruction": vector.instruction, "reached": int(scene.reached)},
+    )
+
+
+def _needs_detail(map_: Map) -> bool:
+    part = window(map_, (0, 0))
+    return (part[2], part[3]) != (map_.rows, map_.columns)
+
+
+def _cell_words(map_: Map, scene: Scene) -> str:
+    bits = map_.cell * scene.unit_bits
+    element = scene.memref(map_.side).dtype
+    return f"one element ({element})" if bits == element.bits else f"{bits} bits"
+
+
+def _overview(scene: Scene, map_: Map, vector: Vector, scale: float, x: float) -> str:
+    """The whole side, small, with its offsets at the edge and the detail's window in it."""
+    y = _HEAD
+    out = [svg.text(x, 11, NAMES[map_.side], "lc-p"), _what(scene, map_, x, 24)]
+    out += label_rows(map_, range(map_.rows), scale, x, y)
+    data = {
+        "space": scene.copy.side(map_.side).space,
+        "origin": scene.origin(map_.side),
+        "unit-bits": scene.unit_bits,
+    }
+    out.append(panel(map_, scale, x, y, f"memory of the {NAMES[map_.side]}", **data))
+    out += _outlines(scene, map_, vector, scale, x, y)
+    row, column, rows, columns = window(map_, focus(map_, scene, vector))
+    out.append(
+        svg.element("rect", x=x + column * scale - 1, y=y + row * scale - 1, width=columns * scale + 2,
+                    height=rows * scale + 2, class_="lc-window", data_side=map_.side)
+    )  # fmt: skip
+    return "".join(out)
+
+
+def _what(scene: Scene, map_: Map, x: float, y: float) -> str:
+    memref = scene.memref(map_.side)
+    swizzle = f" {memref.swizzle}" if memref.swizzle is not None else ""
+    shown = f"{memref.space} {memref.dtype}{swizzle} {memref.layout}"
+    return svg.text(x, y, shown if len(shown) <= 62 else shown[:59] + "...", "lc-u lc-s")
+
+
+def _outlines(scene: Scene, map_: Map, vector: Vector, scale: float, x: float, y: float) -> list[str]:
+    right = " lc-right" if vector.right else ""
+    return [
+        outline(map_, scene, vector.moved[map_.side], scale, x, y, f"lc-moved{right}"),
+        "" if right else outline(map_, scene, vector.asked[map_.side], scale, x, y, "lc-asked"),
+    ]
+
+
+def _detail(scene: Scene, map_: Map, vector: Vector, x: float, y: float, zoomed: bool) -> str:
+    part = window(map_, focus(map_, scene, vector))
+    lines = axes(scene.memref(map_.side), map_)
+    heading = f"{NAMES[map_.side]}, {'enlarged' if zoomed else 'all of it'}"
+    out = [svg.text(x, y + 11, heading, "lc-p")]
+    if not zoomed:
+        out.append(_what(scene, map_, x + 130, y + 11))
+    if lines[0] or lines[1]:
+        said = "   ".join(
+            f"{name} {arrow}" for name, arrow in zip(reversed(lines), "\u2192\u2193", strict=True) if name
+        )
+        out.append(svg.text(x - 46, y + _HEAD - 16, said if not zoomed else "", "lc-s lc-u"))
+        if zoomed:
+            out.append(svg.text(x + 175, y + 11, said, "lc-s lc-u"))
+    top = y + _HEAD
+    out.append(detail(map_, part, x, top))
+    marks = _detail_outlines(scene, map_, vector, part, x, top)
+    out.append(svg.element("g", *marks, class_="lc-marks", data_side=map_.side))
+    return "".join(out)
+
+
+def _detail_outlines(
+    scene: Scene, map_: Map, vector: Vector, part: tuple[int, int, int, int], x: float, y: float
+) -> list[str]:
+    row, column, rows, columns = part
+    right = " lc-right" if vector.right else ""
+    out = []
+    for addresses, class_ in ((vector.moved, f"lc-moved{right}"), (vector.asked, "lc-asked")):
+        if class_ == "lc-asked" and right:
+            continue
+        here = [
+            (r - row, c - column)
+            for r, c in places(map_, scene, addresses[map_.side])
+            if row <= r < row + rows and column <= c < column + columns
+        ]
+        out.append(boxes(here, CELL_WIDE, CELL_HIGH, x - 0.5, y - 0.5, class_))
+    return out
+
+
+def _legend(scene: Scene, vector: Vector, y: float) -> str:
+    if vector.right:
+        return svg.element(
+            "rect", x=_GUTTER, y=y - 9, width=18, height=10, class_="lc-moved lc-right"
+        ) + svg.text(_GUTTER + 26, y, "moved, exactly where the layouts ask", "lc-s")
+    verb = "moves" if scene.reached else "would move"
+    out = [svg.element("rect", x=_GUTTER, y=y - 9, width=18, height=10, class_="lc-moved")]
+    out.append(svg.text(_GUTTER + 26, y, f"what the instruction {verb}", "lc-s"))
+    out.append(svg.element("rect", x=_GUTTER + 230, y=y - 9, width=18, height=10, class_="lc-asked"))
+    out.append(svg.text(_GUTTER + 256, y, "where the layouts ask for those values", "lc-s"))
+    return "".join(out)

@@ -1,0 +1,396 @@
+"""Pictures say what intent, execution and the bank model say: read back out of the SVG and compared."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import layoutcheck as lc
+from layoutcheck.algebra.notation import parse_any_layout, parse_layout
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.coverage import coverage
+from layoutcheck.copies.execution import execution
+from layoutcheck.copies.intent import PRIVATE, intent, thread_intent
+from layoutcheck.copies.tiled import make_tiled_copy_tv
+from layoutcheck.errors import InputError
+from layoutcheck.machine import banks
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, UniversalCopy
+from layoutcheck.machine.dtypes import dtype
+from layoutcheck.reports.draw import drawn
+from layoutcheck.reports.pictures import copy_pictures, svg
+from layoutcheck.reports.pictures.grid import grid_picture
+from layoutcheck.reports.pictures.runs import decode, encode
+from layoutcheck.reports.pictures.scene import Scene, scene
+from layoutcheck.reports.pictures.svg import Picture
+from layoutcheck.reports.pictures.tile import tile_picture
+from layoutcheck.rules.facts import Facts
+from layoutcheck.sources.cases import case, case_names
+from layoutcheck.sources.request import build
+from tests.reports.picture_data import cells, of_class, parsed, runs
+
+CONFLICT: dict[str, Any] = {
+    "src": "(64,64):(64,1)", "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+    "atom": "cp.async", "bits": 128, "dtype": "bf16", "thr": "(64,2):(1,64)", "val": "(1,8)",
+}  # fmt: skip
+SIDES = ("src", "dst")
+# Elements of different width on the two sides have no addresses to pair.
+NOTHING_TO_DRAW = {"issue-2440"}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    facts: Facts
+    scene: Scene
+    pictures: dict[str, Picture]
+
+
+@cache
+def of_case(name: str) -> list[Drawn]:
+    return [_drawn(build(**request)[0]) for request in case(name).copies]
+
+
+def _drawn(copy: Copy) -> Drawn:
+    facts = Facts(copy)
+    run = scene(facts)
+    assert run is not None
+    return Drawn(facts, run, {picture.name: picture for picture in copy_pictures(facts)})
+
+
+CASES = [name for name in case_names() if name not in NOTHING_TO_DRAW]
+
+
+def moves(run: Scene, kind: str) -> dict[str, Any]:
+    """The addresses of intent or execution, asked anew: side -> [instruction or element, thread, unit]."""
+    at = (run.src_base, run.dst_base)
+    found = execution(run.copy, *at) if kind == "moved" else thread_intent(run.copy, *at)
+    return {"src": found.src, "dst": found.dst}
+
+
+def placed(run: Scene, side: str, address: int) -> tuple[int, int]:
+    """(owner, offset) of an absolute address."""
+    address -= run.origin(side)
+    apart = PRIVATE * 8 // run.unit_bits
+    return divmod(address, apart) if run.private(side) else (0, address)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("kind", ["moved", "asked"])
+def test_who_moves_what_is_what_execution_and_intent_say(name: str, kind: str) -> None:
+    for each in of_case(name):
+        picture = each.pictures.get(f"tv-{kind}")
+        assert (picture is None) == (kind == "asked" and each.scene.difference.clean)
+        if picture is None:
+            continue
+        root = parsed(picture)
+        asked_anew = intent(each.scene.copy, each.scene.src_base, each.scene.dst_base)
+        for side, at in moves(each.scene, kind).items():
+            named = {"src": asked_anew.src, "dst": asked_anew.dst}[side]
+            named_at = {placed(each.scene, side, a) for a in named.reshape(-1).tolist() if a >= 0}
+            by: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
+            count, threads, units = at.shape
+            for i in range(count):
+                for thread in range(threads):
+                    for unit in range(units):
+                        if at[i, thread, unit] >= 0:
+                            by[placed(each.scene, side, int(at[i, thread, unit]))].append((thread, i, unit))
+            _panel_says(root, side, by, named_at)
+            _detail_says(root, side, by, named_at, kind)
+
+
+def _panel_says(root: Any, side: str, by: dict[Any, Any], named: set[tuple[int, int]]) -> None:
+    for panel in of_class(root, "lc-panel"):
+        if panel.get("data-side") != side:
+            continue
+        private = panel.get("data-private") == "1"
+        if any(node.get("data-block") for node in panel.iter()):
+            _blocks_say(panel, by)
+            continue
+        said: dict[tuple[int, int], set[int]] = defaultdict(set)
+        for thread, mine in runs(panel).items():
+            for _, offset, units in mine:
+                for unit in range(units):
+                    said[thread if private else 0, offset + unit].add(thread)
+        assert said == {at: {thread for thread, _, _ in who} for at, who in by.items()}
+        asked = next(path for path in panel.iter() if path.get("data-asked") is not None)
+        ground = decode(asked.get("data-asked"))
+        assert {(owner, at + k) for owner, at, units in ground for k in range(units)} == named
+
+
+def _blocks_say(panel: Any, by: dict[Any, Any]) -> None:
+    """A panel too large for cells: how many cells of each block are touched, and by which threads."""
+    pitch, cell, first = (int(panel.get(f"data-{key}")) for key in ("pitch", "cell", "first"))
+    private = panel.get("data-private") == "1"
+    row_of = {start: row for row, (_, start, _) in enumerate(decode(panel.get("data-starts")))}
+    each = next(int(node.get("data-each")) for node in panel.iter() if node.get("data-each"))
+    touched: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    threads: dict[str, set[int]] = defaultdict(set)
+    for (owner, offset), who in by.items():
+        row = row_of[owner if private else offset // pitch * pitch]
+        column = ((offset if private else offset % pitch) - first) // cell
+        touched[f"{row // each} {column // each}"].add((row, column))
+        threads[f"{row // each} {column // each}"] |= {thread for thread, _, _ in who}
+    said = {node.get("data-block"): node for node in panel.iter() if node.get("data-block")}
+    assert said.keys() == touched.keys()
+    for key, node in said.items():
+        assert int(node.get("data-cells")) == len(touched[key])
+        assert node.get("data-threads") == f"{min(threads[key])}-{max(threads[key])}"
+
+
+def _detail_says(root: Any, side: str, by: dict[Any, Any], named: set[tuple[int, int]], kind: str) -> None:
+    (detail,) = (found for found in of_class(root, "lc-detail") if found.get("data-side") == side)
+    seen = 0
+    for owner, offset, asked, who in cells(detail):
+        seen += bool(who)
+        assert asked == ((owner, offset) in named)
+        expected = by.get((owner, offset), [])
+        if kind == "moved":
+            assert {(t, i) for t, i, _ in who} == {(t, i) for t, i, _ in expected}
+        else:
+            assert {(t, first + v) for t, first, v in who} == {(t, i) for t, i, _ in expected}
+    assert seen
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_strip_is_one_instruction_and_what_the_layouts_ask_of_it(name: str) -> None:
+    for each in of_case(name):
+        run, picture = each.scene, each.pictures["strip"]
+        root = parsed(picture)
+        thread, instruction = int(picture.data["thread"]), int(picture.data["instruction"])
+        said: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for rect in root.iter():
+            if rect.get("data-value") is not None:
+                key = (rect.get("data-side"), rect.get("data-kind"))
+                said[key][int(rect.get("data-value"))].append(int(rect.get("data-offset")))
+        pairs = set()
+        for side_moves in [moves(run, "asked")]:
+            flat = [side_moves[side].reshape(-1).tolist() for side in SIDES]
+            pairs = {
+                tuple(placed(run, side, a)[1] for side, a in zip(SIDES, pair, strict=True))
+                for pair in zip(*flat, strict=True)
+            }
+        for value, from_at in said["src", "asked"].items():
+            for pair in zip(from_at, said["dst", "asked"][value], strict=False):
+                assert pair in pairs
+        for side, at in moves(run, "moved").items():
+            offsets = [placed(run, side, a)[1] for a in at[instruction, thread].tolist() if a >= 0]
+            drawn_at = [
+                offset for value in sorted(said[side, "moved"]) for offset in said[side, "moved"][value]
+            ]
+            assert set(drawn_at) <= set(offsets)
+            assert (
+                drawn_at == offsets
+                or len(set(offsets)) > len(drawn_at)
+                or sorted(drawn_at) == sorted(offsets)
+            )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_coverage_is_memory_after_the_copy(name: str) -> None:
+    for each in of_case(name):
+        run = each.scene
+        anew = intent(run.copy, run.src_base, run.dst_base)
+        asked = zip(anew.dst.reshape(-1).tolist(), anew.src.reshape(-1).tolist(), strict=True)
+        want = {to: source for to, source in asked if source >= 0}
+        got: dict[int, list[int]] = defaultdict(list)
+        moved = moves(run, "moved")
+        for to, source in zip(
+            moved["dst"].reshape(-1).tolist(), moved["src"].reshape(-1).tolist(), strict=True
+        ):
+            got[to].append(source)
+        expected: dict[str, set[int]] = defaultdict(set)
+        for to, source in want.items():
+            kind = "never" if to not in got else "other" if got[to][-1] != source else "twice"
+            expected["once" if kind == "twice" and len(got[to]) == 1 else kind].add(to)
+        expected["outside"] = got.keys() - want.keys()
+        picture = each.pictures.get("coverage")
+        if picture is None:
+            assert not any(expected[kind] for kind in ("never", "twice", "other", "outside"))
+            continue
+        said: dict[str, set[tuple[int, int]]] = defaultdict(set)
+        for path in parsed(picture).iter():
+            if path.get("data-runs") is not None:
+                for owner, offset, units in decode(path.get("data-runs")):
+                    said[path.get("data-kind")] |= {(owner, offset + k) for k in range(units)}
+        for kind in ("once", "never", "twice", "other", "outside"):
+            assert said[kind] == {placed(run, "dst", at) for at in expected[kind]}, kind
+            assert int(picture.data[kind]) == len(expected[kind])
+
+
+def test_the_bank_map_shows_the_worst_instruction_before_and_after() -> None:
+    each = _drawn(build(**CONFLICT)[0])
+    root = parsed(each.pictures["banks"])
+    before, after = of_class(root, "lc-banks")
+    assert (before.get("data-wavefronts"), after.get("data-wavefronts")) == ("512", "64")
+    assert after.get("data-map") == "with S<3,4,3>"
+    at = execution(each.scene.copy, 0, 0).dst_accesses[0].addresses[0, :32]
+    for map_, addresses in ((before, at), (after, lc.Swizzle(3, 4, 3)(at))):
+        lowest = int(map_.get("data-lowest")) // 4 - int(addresses.min()) // 4
+        said = set()
+        rows: dict[int, set[int]] = defaultdict(set)
+        for rect in map_.iter():
+            if rect.get("data-lane") is not None:
+                phase, wavefront, bank, lane, word = (
+                    int(rect.get(f"data-{key}")) for key in ("phase", "wavefront", "bank", "lane", "word")
+                )
+                assert word % 32 == bank
+                rows[phase].add(wavefront)
+                said.add((phase, lane, word - lowest))
+        assert said == {
+            (lane // 8, lane, int(a) // 4 + k) for lane, a in enumerate(addresses) for k in range(4)
+        }
+        ways = {phase: len(found) for phase, found in rows.items()}
+        counted = lc.shared_wavefronts([int(a) for a in addresses], 128, op=banks.CP_ASYNC)
+        assert sum(ways.values()) == counted.wavefronts and max(ways.values()) == counted.ways
+
+
+@given(st.data())
+def test_the_words_that_banks_serve_add_up_to_the_wavefronts(data: st.DataObject) -> None:
+    op = data.draw(st.sampled_from([banks.LOAD, banks.STORE, banks.MATRIX, banks.CP_ASYNC]))
+    width = 128 if op == banks.MATRIX else data.draw(st.sampled_from([8, 16, 32, 64, 128]))
+    lane = st.one_of(st.just(-1), st.integers(0, 40).map(lambda k: k * width // 8))
+    at = np.array(data.draw(st.lists(lane, min_size=32, max_size=32)), np.int64)
+    found = banks.served(at, width, op)
+    counted = banks.wavefronts(at[None], width, op)
+    assert sum(max(map(len, phase)) for phase in found) == counted.wavefronts[0]
+    assert len(found) == counted.phases[0]
+
+
+@given(st.lists(st.tuples(st.integers(-3, 5), st.integers(-200, 200), st.integers(1, 9)), max_size=20))
+def test_runs_survive_being_written(found: list[tuple[int, int, int]]) -> None:
+    assert decode(encode(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("thr", "val"),
+    [("(16,16):(16,1)", "(8,1)"), ("(4,8):(8,1)", "(2,4):(4,1)"), ("(32,8):(8,1)", "(4,16):(16,1)")],
+)
+def test_a_tile_shows_every_thread_and_value(thr: str, val: str) -> None:
+    tiled = make_tiled_copy_tv(UniversalCopy(dtype("bf16"), 16), parse_layout(thr), parse_layout(val))
+    root = parsed(tile_picture(tiled))
+    rows = int(tile_picture(tiled).data["tile"].split()[0])
+    pitch = None
+    said = {}
+    for panel in of_class(root, "lc-panel"):
+        pitch = int(panel.get("data-pitch"))
+        for thread, mine in runs(panel).items():
+            for value, at, count in mine:
+                said.update({(thread, value + k): at + k for k in range(count)})
+    if pitch is None:
+        (detail,) = of_class(root, "lc-detail")
+        pitch = int(tile_picture(tiled).data["tile"].split()[1]) + 1
+        said = {(t, first + v): at for _, at, _, who in cells(detail) for t, first, v in who}
+    threads, values = (
+        mode.shape if isinstance(mode.shape, int) else lc.size(mode) for mode in tiled.layout_tv.modes
+    )
+    expected = {}
+    for thread in range(threads):
+        for value in range(values):
+            column, row = divmod(tiled.layout_tv((thread, value)), rows)
+            expected[thread, value] = row * pitch + column
+    assert said == expected
+    assert coverage(tiled).bijective
+
+
+def test_a_tile_whose_sides_differ_is_drawn_twice() -> None:
+    text = (
+        '!cute.tiled_copy<!cute_nvgpu.atom.ldsm<val_type = f16, mode = <"(8,8)">, sz_pattern = u16, '
+        "num_matrices = 4, n>, "
+        'layout_copy_tv = <"((4,8,2,2),((2,2,2),(1,1))):((64,1,16,0),((32,8,256),(0,0)))">, '
+        'tiler_mn = <"[32:1;16:1]">>'
+    )
+    (picture,) = drawn(text)
+    details = list(of_class(parsed(picture), "lc-detail"))
+    assert [detail.get("data-side") for detail in details] == ["src", "dst"]
+
+
+@pytest.mark.parametrize(
+    "text", ["(8,8):(8,1)", "16:2", "S<2,1,2> o 0 o (8,8):(8,1)", "((2,4),(2,4),2):((1,2),(8,32),999)",
+             "(4,4):(1@0,1@1)",
+             "(4,3):(-3,?)"]
+)  # fmt: skip
+def test_a_grid_has_the_offset_of_every_coordinate(text: str) -> None:
+    layout: Any = parse_any_layout(text)
+    root = parsed(grid_picture(layout))
+    said = {node.get("data-crd"): node.get("data-offset") for node in root.iter() if node.get("data-crd")}
+    outer = getattr(layout, "outer", layout)
+    assert len(said) == lc.size(outer)
+    for crd, offset in said.items():
+        index = [int(c) for c in crd.split()]
+        rows = lc.size(outer[0])
+        plain = index[0] if len(index) == 1 else index[0] + rows * index[1]
+        at = layout(lc.idx2crd(plain, outer.shape))
+        shown = str(at).replace(" ", "") if isinstance(at, tuple) else str(at)
+        assert offset == shown
+
+
+def test_a_grid_coloured_by_thread() -> None:
+    (picture,) = drawn("(16,16):(16,1)", "(4,4):(4,1)", "(2,4):(4,1)")
+    tv = make_tiled_copy_tv(
+        CpAsync(dtype("i8"), 32), parse_layout("(4,4):(4,1)"), parse_layout("(2,4):(4,1)")
+    ).layout_tv
+    owner = {tv((t, v)): (t, v) for t in range(16) for v in range(8)}
+    for node in parsed(picture).iter():
+        if node.get("data-thread") is not None:
+            row, column = map(int, node.get("data-crd").split())
+            assert owner[row % 8 + 8 * (column % 16)] == (
+                int(node.get("data-thread")),
+                int(node.get("data-value")),
+            )
+    assert sum(node.get("data-thread") is not None for node in parsed(picture).iter()) == 256
+
+
+def test_large_things_stay_small() -> None:
+    for text in ("(8192,8192):(1,8192)", "((2,4),(4,8192),3):((1,2),(8,32),99999999)", "1073741824:1"):
+        (picture,) = drawn(text)
+        assert len(picture.svg()) < 300_000
+        corner = [node for node in parsed(picture).iter() if node.get("data-cells")]
+        assert corner and all(int(node.get("data-cells")) > 1 for node in corner)
+    tile = build("(256,1024):(1024,1)", "(256,1024):(1024,1)", "universal", bits=8, dtype="i8",
+                 thr="(1,256):(256,1)", val="(8,1)", dst_space="smem")[0]  # fmt: skip
+    pictures = copy_pictures(Facts(tile))
+    assert pictures and sum(len(picture.svg()) for picture in pictures) < 1_500_000
+    blocks = list(of_class(parsed(pictures[1]), "lc-panel"))
+    run = scene(Facts(tile))
+    assert run is not None
+    for panel in blocks:
+        counted = [int(node.get("data-cells")) for node in panel.iter() if node.get("data-block")]
+        assert sum(counted) == moves(run, "moved")[panel.get("data-side")].size
+
+
+def test_hostile_text_is_text() -> None:
+    made = svg.element("g", svg.text(0, 0, "<script>\x00&\"'"), data_name='"><script>')
+    assert "<script>" not in made and "\x00" not in made
+    assert svg.escape("\x1b[31m") == "\ufffd[31m"
+
+
+def test_what_cannot_be_drawn_says_why() -> None:
+    for words, why in (
+        (("(?,8):(8,1)",), "run-time"),
+        (("(8,8):(8,1)", "(4,4):(4,1)", None), "both"),
+        (("(8",), "expected"),
+        (("8:1", "(4,4):(4,1)", "(2,4):(4,1)"), "modes"),
+    ):
+        with pytest.raises(InputError, match=why):
+            drawn(*words)
+
+
+def test_a_notebook_draws() -> None:
+    layout = lc.Layout((4, 8), (8, 1))
+    assert layout._repr_svg_().startswith("<svg")
+    assert parse_layout("(?,8):(8,1)")._repr_svg_() is None
+    assert (
+        make_tiled_copy_tv(UniversalCopy(dtype("f32"), 32), layout, lc.Layout(2))
+        ._repr_svg_()
+        .startswith("<svg")
+    )
+    report = lc.check("(8):(1)", "(8):(64)", "cp.async", dtype="bf16", bits=128)
+    page = report._repr_html_()
+    assert page.startswith("<div") and "<script" not in page and "<svg" in page
+    assert LdMatrix is not None
