@@ -35,7 +35,7 @@ def check(
     val: Any = None,
     dtype: Any = None,
     bits: int | None = None,
-    arch: str = "sm_90a",
+    arch: str | None = None,
     src_space: str | None = None,
     dst_space: str | None = None,
     src_align: int | None = None,
@@ -59,6 +59,7 @@ def check(
       in bytes of a bare layout; `swizzle`: its pointer's swizzle (of bytes), where it is in shared memory
     - `block`: threads launched (of a bulk copy: that issue it)
     - `expect_bytes`: what the barrier of a bulk copy or `st.async` is told to expect
+    - `arch`: the target, such as "sm_100a"; None is sm_90a, or the first that has the atom
     - `op`: "copy", "autovec_copy", "basic_copy", "basic_copy_if" or "copy_atom_call"
     - `evict_priority`: whether `autovec_copy` is given an `l1c_evict_priority`
 

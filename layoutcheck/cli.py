@@ -47,7 +47,9 @@ def explain(
     val: Annotated[str | None, Option("value layout")] = None,
     tiled: Annotated[str | None, Option("a printed tiled copy: SRC and DST are whole tiles")] = None,
     pred: Annotated[str | None, Option("predicate tensor")] = None,
-    arch: Annotated[str, Option("sm_80, sm_90a, ...")] = "sm_90a",
+    arch: Annotated[
+        str | None, Option("sm_80, sm_90a, ... (default sm_90a, or the first with the atom)")
+    ] = None,
     src_space: Annotated[str | None, Option("gmem, smem or rmem, if SRC is a bare layout")] = None,
     dst_space: Annotated[str | None, Option("gmem, smem or rmem, if DST is a bare layout")] = None,
     src_align: Annotated[int | None, Option("alignment in bytes, if SRC is a bare layout")] = None,
@@ -74,7 +76,7 @@ def explain(
             "nothing to explain", expected="SRC and DST, --case NAME, or '-' for compiler output"
         )
     elif dst is None:
-        outcomes = _pasted(_read(src), arch)
+        outcomes = _pasted(_read(src), arch or "sm_90a")
     else:
         from layoutcheck.api import check
 

@@ -366,3 +366,104 @@ HOLES: dict[str, tuple[Copy, Copy, str]] = {
         "a negative constant offset from a swizzled pointer loses its sign: the store lands 2^29 bytes away",
     ),
 }  # fmt: skip
+
+
+def _tmem(
+    layout: str, registers: str, atom: str, name: str = "f32", align: int = 16, store: bool = False
+) -> dict[str, str]:
+    view = f'!cute.memref<{name}, tmem, align<{align}>, "{layout}">'
+    fragment = f'!cute.memref<{name}, rmem, align<32>, "{registers}">'
+    src, dst = (fragment, view) if store else (view, fragment)
+    return {"src": src, "dst": dst, "atom": atom, "dtype": name, "arch": "sm_100a"}
+
+
+def _s2t(view: str, name: str = "f8E8M0FNU", atom: str = "tcgen05.cp.32x128b.warpx4") -> dict[str, str]:
+    src = '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "((1,1),4):((0,0),32)">'
+    dst = f'!cute.memref<{name}, tmem, align<16>, "{view}">'
+    return {"src": src, "dst": dst, "atom": atom, "dtype": name, "arch": "sm_100a"}
+
+
+_PACKED = "tcgen05.ld.32x32b.x4.pack16b"
+_LD32 = _tmem("(((32,32),1),1):(((1,65536),0),0)", "((32,1),1):((1,0),0)", "tcgen05.ld.32x32b.x32")
+
+# Tensor memory, compiler-verified only: `TENSOR_MEMORY[name]` is `(broken, fixed, code, why)`, as lc.check
+# takes them.
+TENSOR_MEMORY: dict[str, tuple[dict[str, str], dict[str, str], str, str]] = {
+    "h30-repeat": (
+        _tmem("(((32,32),1),1):(((1,65536),0),0)", "((8,1),1):((1,0),0)", "tcgen05.ld.32x32b.x32"),
+        _LD32,
+        "LC252",
+        "the repetition comes from the fragment: an atom of x32 loads 8 of 32 columns",
+    ),
+    "h30-stride": (
+        _tmem("(((32,32),1),1):(((2,65536),0),0)", "((32,1),1):((1,0),0)", "tcgen05.ld.32x32b.x32"),
+        _LD32,
+        "LC251",
+        "strides of tensor memory are not looked at: 32 adjacent columns are loaded",
+    ),
+    "atom-type": (
+        _tmem(
+            "(((8,32),1),1):(((1,131072),0),0)", "((8,1),1):((1,0),0)",
+            "!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x4>", "bf16",
+        ),
+        _tmem(
+            "(((8,32),1),1):(((1,131072),0),0)", "((8,1),1):((1,0),0)",
+            "!cute_nvgpu.atom.tmem_load<bf16, 32 DP, 32 bit, x4>", "bf16",
+        ),
+        "LC252",
+        "registers are counted in the atom's type: x8 instead of x4, past the fragment's end",
+    ),
+    "register-stride": (
+        _tmem("(((4,32),1),1):(((1,65536),0),0)", "((4,1),1):((2,0),0)", "tcgen05.st.32x32b.x4", store=True),
+        _tmem("(((4,32),1),1):(((1,65536),0),0)", "((4,1),1):((1,0),0)", "tcgen05.st.32x32b.x4", store=True),
+        "LC252",
+        "registers are adjacent, whatever the fragment's stride",
+    ),
+    "warp-lanes": (
+        _tmem(
+            "(((8,32),1),2):(((1,65536),0),2097152)",
+            "((8,1),2):((1,0),8)",
+            "tcgen05.st.32x32b.x8",
+            store=True,
+        ),
+        _tmem("(((8,32),1),2):(((1,65536),0),8)", "((8,1),2):((1,0),8)", "tcgen05.st.32x32b.x8", store=True),
+        "LC250",
+        "the second instruction writes the lanes of the next warp",
+    ),
+    "half-column": (
+        _tmem("(((8,32),1),2):(((1,131072),0),9)", "((8,1),2):((1,0),8)", "tcgen05.ld.32x32b.x4", "bf16"),
+        _tmem("(((8,32),1),2):(((1,131072),0),8)", "((8,1),2):((1,0),8)", "tcgen05.ld.32x32b.x4", "bf16"),
+        "LC254",
+        "9 bf16 elements are 4 and a half columns: the half becomes lane 32768",
+    ),
+    "odd-column": (
+        _tmem("(((8,16),1),2):(((1,65536),0),9)", "((4,1),2):((1,0),4)", "tcgen05.ld.16x256b.x1"),
+        _tmem("(((8,16),1),2):(((1,65536),0),8)", "((4,1),2):((1,0),4)", "tcgen05.ld.16x256b.x1"),
+        "LC254",
+        "16x256b wants an even column; only the base is checked",
+    ),
+    "columns": (
+        _tmem("(((64,32),1),9):(((1,65536),0),64)", "((64,1),9):((1,0),64)", "tcgen05.ld.32x32b.x64"),
+        _tmem("(((64,32),1),8):(((1,65536),0),64)", "((64,1),8):((1,0),64)", "tcgen05.ld.32x32b.x64"),
+        "LC253",
+        "nine times 64 columns are more than 512",
+    ),
+    "pack": (
+        _tmem("(((8,32),1),1):(((1,131072),0),0)", "((8,1),1):((1,0),0)", _PACKED, "f16"),
+        _tmem("(((8,32),1),1):(((2,131072),0),0)", "((8,1),1):((1,0),0)", _PACKED, "f16"),
+        "LC255",
+        "packing takes the lower half of each column; these elements lie two to a column",
+    ),
+    "s2t-replicas": (
+        _s2t("(((32,16),1),4):(((262144,1),0),16)"),
+        _s2t("(((32,16,4),1),4):(((262144,1,8388608),0),16)"),
+        "LC256",
+        "warpx4 writes the lanes of all four warps, the view names those of one",
+    ),
+    "s2t-overlap": (
+        _s2t("(((32,16,4),1),4):(((262144,1,8388608),0),4)"),
+        _s2t("(((32,16,4),1),4):(((262144,1,8388608),0),16)"),
+        "LC256",
+        "each instruction writes 4 columns and the next begins one further on",
+    ),
+}  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.descriptor import DescriptorView
 from layoutcheck.copies.execution.moves import Access, Execution
 from layoutcheck.copies.intent import (
     NOTHING,
@@ -26,7 +27,7 @@ from layoutcheck.copies.intent import (
 )
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import IntArray, offsets
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmemLoad, TmemStore
 
 KINDS = (
     "misaligned_src",
@@ -107,10 +108,10 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
     """What differs, for the static `copy` (the witness) that both were made of, at the same bases."""
     grain = _grain(intent, execution)
     found = _Found(intent, execution, grain)
-    for access in execution.src_accesses:
-        found.misaligned("misaligned_src", access)
-    for access in execution.dst_accesses:
-        found.misaligned("misaligned_dst", access)
+    for side, accesses in (("src", execution.src_accesses), ("dst", execution.dst_accesses)):
+        for access in accesses:
+            if access.space != "tmem":  # whose addresses count columns
+                found.misaligned(f"misaligned_{side}", access)
     if intent.unmatched:
         found.add("unmatched", intent.unmatched, Offender())
     if execution.never:
@@ -178,7 +179,9 @@ def _footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> I
     if copy.tiling and memref.space != "rmem":
         memref = copy.tiling.src if side == "src" else copy.tiling.dst
         return np.sort(addresses(memref, base, offsets(memref.layout), unit), axis=None)
-    if isinstance(copy.atom, (LdMatrix, StMatrix)):
+    if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)) and memref.space != "rmem":
+        return _named(intent, copy, side, base, unit)
+    if isinstance(copy.atom, (LdMatrix, StMatrix, TmemLoad, TmemStore)):
         threads = lane_offsets(copy, side).reshape(-1)
     else:
         threads = thread_offsets(copy, side)
@@ -186,6 +189,15 @@ def _footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> I
     if original is not None and unit == 8:
         return np.sort(swizzled(memref, original + base, unit), axis=None)
     return np.sort(addresses(memref, base, offsets(memref.layout)[:, None] + threads, unit), axis=None)
+
+
+def _named(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
+    """What a view of tensor memory or a descriptor names: all threads together, once."""
+    asked = intent.src if side == "src" else intent.dst
+    memref = copy.side(side)
+    if isinstance(memref, DescriptorView):
+        return np.sort(asked, axis=None)
+    return np.union1d(asked, addresses(memref, base, offsets(memref.layout), unit))
 
 
 def _is_in(values: IntArray, ordered: IntArray) -> npt.NDArray[np.bool_]:

@@ -33,7 +33,7 @@ from layoutcheck.copies.offsets import (
     v_mode,
 )
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import BulkCopy, LdMatrix, StMatrix
+from layoutcheck.machine.atoms import BulkCopy, LdMatrix, S2TCopy, StMatrix, TmemLoad, TmemStore
 from layoutcheck.machine.atoms.traits import traits
 
 NOTHING = -1
@@ -64,6 +64,12 @@ def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
     """
     if isinstance(copy.atom, (LdMatrix, StMatrix)):
         return _matrix_intent(copy, copy.atom, src_base, dst_base)
+    if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)):
+        from layoutcheck.copies.tmem import s2t_intent, tmem_intent
+
+        if isinstance(copy.atom, S2TCopy):
+            return s2t_intent(copy, copy.atom, dst_base)
+        return tmem_intent(copy, copy.atom, src_base, dst_base)
     unit = unit_bits(copy)
     tiling = copy.tiling
     if tiling and "rmem" not in (tiling.src.space, tiling.dst.space):

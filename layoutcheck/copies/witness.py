@@ -7,7 +7,8 @@ Witnesses are hostile on purpose: every dynamic stride is an *odd* multiple of i
 access which needs more alignment than was promised faults), and the strides grow so fast that distinct
 coordinates do not meet by accident. A second witness has the smallest such strides, near those of a
 compact tensor. Base addresses are hostile too: as aligned as `align<>` says and no more, and, where a
-pointer swizzle leaves the choice, with all the bits set that it XORs onto others.
+pointer swizzle leaves the choice, with all the bits set that it XORs onto others. Tensor memory is addressed
+by lane and column; its base is column 0 of a lane.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ def _base(memref: Memref, region: int, kind: str) -> int:
     align = memref.proved_align_bytes
     grid = max(_COMFORT, 2 * align) if not align & (align - 1) else 2 * align
     comfortable = region // grid * grid + grid
-    if kind == "comfortable" or memref.space == "rmem":
+    if kind == "comfortable" or memref.space in ("rmem", "tmem"):
         return comfortable
     swizzle = memref.swizzle
     odd = align

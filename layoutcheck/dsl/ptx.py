@@ -9,9 +9,11 @@ which destination bit, and in which accesses, for whatever register shuffling th
     trace.accesses       every executed memory instruction: name, direction, width, byte address
     trace.memory         final contents: (space, byte address) -> 8 bits, each 0, 1 or a name
 
-One thread runs. Register n of an `ldmatrix` at address a holds the names ("matrix", 32 * (4a + n) + bit);
-`stmatrix` stores nothing but records the registers it was given. `cp.async` is executed at once. Kernel
-parameters are given as bytes.
+One thread runs. Register n of a `tcgen05.ld` at tensor-memory address a holds ("tmem", 32 * (256a + n) +
+bit); tcgen05.st and cp store nothing and are recorded, as every access of tensor memory is, with the
+address in its columns and the immediate or descriptor operand. Register n of an `ldmatrix` at address a
+holds the names ("matrix", 32 * (4a + n) + bit); `stmatrix` stores nothing but records the registers it
+was given. `cp.async` is executed at once. Kernel parameters are given as bytes.
 """
 
 from __future__ import annotations
@@ -47,6 +49,16 @@ class Access:
     multiple_bytes: int = 0  # what the address must be a multiple of; 0: of the width
 
 
+@dataclass(frozen=True, slots=True)
+class TensorMemoryAccess:
+    """A tcgen05.ld, st or cp: its 32-bit address, the half split or the descriptor, the registers stored."""
+
+    name: str
+    address: int
+    extra: int | None = None
+    stored: tuple[Bits, ...] = ()
+
+
 @dataclass(slots=True)
 class Trace:
     """What a thread did: its accesses in program order, the final memory, the registers given to stmatrix."""
@@ -55,6 +67,7 @@ class Trace:
     memory: dict[tuple[str, int], Bits] = field(default_factory=dict)
     matrix_stores: list[tuple[int, tuple[Bits, ...]]] = field(default_factory=list)
     arrived_bytes: int = 0  # counted at mbarriers by bulk copies and st.async
+    tensor_memory: list[TensorMemoryAccess] = field(default_factory=list)
 
 
 def memory_instructions(ptx: str) -> list[str]:
@@ -150,6 +163,11 @@ class _Machine:
             self.registers[operands[0]] = self.value(operands[1])
         elif words[0] in ("ldmatrix", "stmatrix"):
             self.matrix(name, operands)
+        elif words[0] == "tcgen05":
+            self.tensor_memory(name, operands)
+        elif name == "elect.sync":  # the thread that runs is the one elected
+            register, predicate = operands[0].split("|")
+            self.registers[register], self.registers[predicate] = _bits(0, 32), (1,)
         else:
             self.compute(words, operands)
 
@@ -233,6 +251,23 @@ class _Machine:
         for n, register in enumerate(registers):
             self.registers[register] = tuple(("matrix", 32 * (4 * address + n) + i) for i in range(32))
 
+    def tensor_memory(self, name: str, operands: list[str]) -> None:
+        """ld: registers, [address], split; st: [address], split, registers; cp: [address], descriptor."""
+        load = name.startswith("tcgen05.ld")
+        found = _ADDRESS.fullmatch(next(operand for operand in operands if operand.startswith("[")))
+        if found is None:
+            raise InputError(f"not an address: {operands}")
+        address = (self.number(found[1]) + (int(found[2], 0) if found[2] else 0)) % (1 << 32)
+        vector = next((operand for operand in operands if operand.startswith("{")), None)
+        registers = _vector(vector) if vector is not None else []
+        others = [o for o in operands if not o.startswith(("[", "{"))]
+        extra = self.number(others[0]) if others else None
+        stored = () if load else tuple(_fit(self.value(register), 32) for register in registers)
+        self.trace.tensor_memory.append(TensorMemoryAccess(name, address, extra, stored))
+        if load:
+            for n, register in enumerate(registers):
+                self.registers[register] = tuple(("tmem", 32 * (256 * address + n) + i) for i in range(32))
+
     # Registers.
 
     def value(self, operand: str) -> Bits:
@@ -259,6 +294,12 @@ class _Machine:
         if kind in _BITWISE:
             values = [_fit(self.value(s), width) for s in sources]
             self.registers[target] = _BITWISE[kind](values, [self.value(s) for s in sources])
+            return
+        if kind == "shf":  # of a double word, by at most 31 bits
+            low, high, by = (self.number(source) % (1 << 32) for source in sources)
+            both = high << 32 | low
+            shifted = both << by % 32 >> 32 if words[1] == "l" else both >> by % 32
+            self.registers[target] = _bits(shifted, 32)
             return
         if kind not in _ARITHMETIC:
             raise InputError(f"unknown PTX instruction '{'.'.join(words)}'")

@@ -10,7 +10,17 @@ import re
 from dataclasses import dataclass
 
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import Atom, BulkCopy, CpAsync, DsmemStore, LdMatrix, StMatrix
+from layoutcheck.machine.atoms import (
+    Atom,
+    BulkCopy,
+    CpAsync,
+    DsmemStore,
+    LdMatrix,
+    S2TCopy,
+    StMatrix,
+    TmemLoad,
+    TmemStore,
+)
 
 BANKS = 32  # shared memory: banks, and
 BANK_BYTES = 4  # successive 32-bit words in successive banks [CPG]
@@ -74,31 +84,73 @@ def parse_arch(name: str) -> Arch:
     return Arch(number, found[3].lower())
 
 
-def first_arch(atom: Atom) -> Arch:
-    """The first architecture that has the instruction of `atom`.
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Where an instruction exists: from `first` on, in `families` only (major numbers; empty: in all).
 
-    cp.async: sm_80. ldmatrix: sm_75; its .m16n16 and .m8n16 (8-, 6- and 4-bit) shapes: sm_100a.
-    stmatrix: sm_90; its .m16n8.b8 shape: sm_100a. cp.async.bulk and st.async: sm_90, .cp_mask sm_100. Plain
-    loads and stores: everywhere. [PTX]
+    With a suffix in `first` only under architecture- or family-specific targets, `a` or `f`.
+    """
+
+    first: Arch
+    families: tuple[int, ...] = ()
+
+
+EVERYWHERE = Needs(Arch(70))
+BLACKWELL_FORMS = Needs(Arch(100, "a"))  # every later architecture, as sm_100a, sm_103f, sm_120a, ...
+TENSOR_MEMORY = Needs(Arch(100, "a"), (10, 11))  # not the sm_120 family
+
+# The architectures of a page or a message, in order.
+TARGETS = (
+    "sm_80",
+    "sm_89",
+    "sm_90",
+    "sm_90a",
+    "sm_100",
+    "sm_100a",
+    "sm_103a",
+    "sm_110a",
+    "sm_120",
+    "sm_120a",
+)
+
+
+def needs(atom: Atom) -> Needs:
+    """Where the instruction of `atom` exists.
+
+    cp.async: sm_80. ldmatrix: sm_75; its .m16n16 and .m8n16 (8-, 6- and 4-bit) shapes: sm_100a. stmatrix:
+    sm_90; its .m16n8.b8 shape: sm_100a. cp.async.bulk and st.async: sm_90, .cp_mask sm_100. tcgen05:
+    sm_100a, sm_103a, sm_110a and their `f` targets, not sm_120. Plain loads and stores: everywhere. [PTX];
+    ptxas 13.0 agrees on every target (docs/evidence/arch.json).
     """
     if isinstance(atom, CpAsync):
-        return Arch(80)
+        return Needs(Arch(80))
     if isinstance(atom, BulkCopy):
-        return Arch(100) if atom.byte_mask else Arch(90)
+        return Needs(Arch(100) if atom.byte_mask else Arch(90))
     if isinstance(atom, DsmemStore):
-        return Arch(90)
+        return Needs(Arch(90))
     if isinstance(atom, LdMatrix):
-        return Arch(75) if atom.mode == (8, 8) else Arch(100, "a")
+        return Needs(Arch(75)) if atom.mode == (8, 8) else BLACKWELL_FORMS
     if isinstance(atom, StMatrix):
-        return Arch(90) if atom.mode == (8, 8) else Arch(100, "a")
-    return Arch(70)
+        return Needs(Arch(90)) if atom.mode == (8, 8) else BLACKWELL_FORMS
+    if isinstance(atom, (TmemLoad, TmemStore, S2TCopy)):
+        return TENSOR_MEMORY
+    return EVERYWHERE
+
+
+def first_arch(atom: Atom) -> Arch:
+    """The first architecture that has the instruction of `atom`."""
+    return needs(atom).first
 
 
 def has_atom(arch: Arch, atom: Atom) -> bool:
-    """Whether `arch` has the instruction of `atom`.
+    """Whether `arch` has the instruction of `atom`."""
+    return has(arch, needs(atom))
 
-    The sm_100a forms exist on every later architecture too, but only under an architecture- or
-    family-specific target (suffix a or f) [PTX].
-    """
-    first = first_arch(atom)
-    return arch.number >= first.number and (not first.suffix or bool(arch.suffix))
+
+def has(arch: Arch, need: Needs) -> bool:
+    """Whether `arch` has what needs this."""
+    return (
+        arch.number >= need.first.number
+        and (not need.first.suffix or bool(arch.suffix))
+        and (not need.families or arch.number // 10 in need.families)
+    )

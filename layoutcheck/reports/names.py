@@ -10,9 +10,14 @@ from layoutcheck.machine.atoms import (
     LdMatrix,
     OtherAtom,
     RegisterCopy,
+    S2TCopy,
     StMatrix,
+    TmemLoad,
+    TmemStore,
     UniversalCopy,
 )
+from layoutcheck.machine.atoms.s2t import instruction
+from layoutcheck.machine.atoms.tmem import shape_name
 
 
 def atom_name(atom: Atom) -> str:
@@ -35,6 +40,13 @@ def atom_name(atom: Atom) -> str:
         return f"bulk {atom.kind} {_width(atom.width_bits, atom.dtype.bits, atom.dtype.name)}{what}"
     if isinstance(atom, DsmemStore):
         return f"st.async {_width(atom.width_bits, atom.dtype.bits, atom.dtype.name)}"
+    if isinstance(atom, (TmemLoad, TmemStore)):
+        name, packing = (
+            ("tcgen05.ld", ".pack::16b") if isinstance(atom, TmemLoad) else ("tcgen05.st", ".unpack::16b")
+        )
+        return f"{name}.{shape_name(atom)}.x{atom.repeat}{packing if atom.packed else ''} ({atom.dtype})"
+    if isinstance(atom, S2TCopy):
+        return f"{instruction(atom)} ({atom.dtype})"
     assert isinstance(atom, OtherAtom)
     return atom.name
 

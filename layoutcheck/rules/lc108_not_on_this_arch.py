@@ -2,13 +2,15 @@
 
 ## What it means
 
-`cp.async` needs sm_80, `ldmatrix` sm_75, `stmatrix` sm_90; the 8- and 4-bit forms of `ldmatrix` and
-`stmatrix` need Blackwell.
+`cp.async` needs sm_80, `ldmatrix` sm_75, `stmatrix` sm_90, bulk and tensor (TMA) copies sm_90. The 8-, 6- and 4-bit
+forms of `ldmatrix` and `stmatrix` need a Blackwell target with a suffix: sm_100a, sm_103a, sm_110a, sm_120a or
+their `f` targets. `tcgen05` exists in the sm_100 and sm_110 families, not in sm_120, and under suffixed targets only.
 
 ## Why
 
-PTX ISA, "Target ISA Notes" of each instruction; the notes in `layoutcheck/machine/arch.py` give the
-section.
+PTX ISA, "Target ISA Notes" of each instruction; ptxas 13.0 asked for each instruction and target says the same
+(`docs/evidence/arch.json`). The DSL asks of some operations when they are made ("expects arch to be one of ...") and
+of others nowhere, so that ptxas is the first to object.
 
 ## How to fix it
 
@@ -23,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
+from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, has_atom, needs, parse_arch
 from layoutcheck.machine.atoms import OtherAtom
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding, Where
@@ -38,15 +40,26 @@ def find(facts: Facts) -> Iterator[Finding]:
     arch = parse_arch(facts.copy.arch)
     if has_atom(arch, atom):
         return
-    first = first_arch(atom)
+    need = needs(atom)
+    where = [name for name in TARGETS if has(parse_arch(name), need)]
     yield Finding(
         RULE.code,
         RULE.severity,
         f"{arch} does not have this instruction",
-        f"{atom} begins with {first}.",
+        f"{atom} begins with {need.first}; of the usual targets {', '.join(where)} have it."
+        + (
+            " A target without a suffix has no architecture-specific instructions."
+            if _bare(arch, need)
+            else ""
+        ),
         Where("atom"),
-        {"arch": str(arch), "first_arch": str(first)},
+        {"arch": str(arch), "first_arch": str(need.first), "targets": where},
     )
+
+
+def _bare(arch: Arch, need: Needs) -> bool:
+    """Whether a suffix is all that is missing."""
+    return not arch.suffix and has(Arch(arch.number, "a"), need)
 
 
 _SRC = '!cute.memref<bf16, rmem, align<32>, "((8,1),1):((1,0),0)">'

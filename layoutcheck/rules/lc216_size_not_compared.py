@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmemLoad, TmemStore
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
@@ -34,7 +34,9 @@ EXPLAINS = ("unmatched", "outside_pred", "missing", "outside_src", "outside_dst"
 
 def find(facts: Facts) -> Iterator[Finding]:
     """Elements without a partner, predicate entries past the end."""
-    if facts.effect is None or isinstance(facts.copy.atom, (LdMatrix, StMatrix)):
+    if facts.effect is None or isinstance(
+        facts.copy.atom, (LdMatrix, StMatrix, TmemLoad, TmemStore, S2TCopy)
+    ):
         return
     if facts.effect["unmatched"]:
         src, dst = facts.copy.src.layout, facts.copy.dst.layout

@@ -56,7 +56,7 @@ RULE = make_rule(
         flagged={
             "src": '!cute.memref<f32, tmem, align<16>, "(32):(1)">',
             "dst": '!cute.memref<f32, rmem, align<32>, "(32):(1)">',
-            "atom": "!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x32>",
+            "atom": "!cute_nvgpu.atom.sm107_tmem_load_sp_compress<f32, 32 DP, 32 bit, x32>",
         },
         clean={
             "src": '!cute.memref<f32, gmem, align<16>, "(4):(1)">',

@@ -22,13 +22,28 @@ from layoutcheck.machine.atoms import (
     LdMatrix,
     OtherAtom,
     RegisterCopy,
+    S2TCopy,
     StMatrix,
+    TmemLoad,
+    TmemStore,
     UniversalCopy,
 )
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.types import Defaults, parse_atom, parse_memref, parse_tiled_copy
 
-ATOMS = (UniversalCopy, CpAsync, RegisterCopy, LdMatrix, StMatrix, BulkCopy, DsmemStore, OtherAtom)
+ATOMS = (
+    UniversalCopy,
+    CpAsync,
+    RegisterCopy,
+    LdMatrix,
+    StMatrix,
+    BulkCopy,
+    DsmemStore,
+    TmemLoad,
+    TmemStore,
+    S2TCopy,
+    OtherAtom,
+)
 _MOST_ALIGN_BYTES = 16  # of an array's address: what the widest instruction needs, and what users promise
 
 

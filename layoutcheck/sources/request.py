@@ -17,7 +17,18 @@ from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import Atom, BulkCopy, CpAsync, DsmemStore, LdMatrix, RegisterCopy, StMatrix
+from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
+from layoutcheck.machine.atoms import (
+    Atom,
+    BulkCopy,
+    CpAsync,
+    DsmemStore,
+    LdMatrix,
+    RegisterCopy,
+    StMatrix,
+    TmemLoad,
+    TmemStore,
+)
 from layoutcheck.machine.atoms.bulk import SPACES as BULK_SPACES
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
@@ -35,6 +46,7 @@ _FUNCTIONS = {
     "basic_copy": "basic_copy",
 }
 _REGISTER_SPACES = {"g": "gmem", "s": "smem", "r": "rmem"}
+DEFAULT_ARCH = "sm_90a"
 _ARCH = re.compile(r"sm_(\d{2,3})([af]?)\Z")
 
 
@@ -49,7 +61,7 @@ def build(
     val: Any = None,
     dtype: Any = None,
     bits: int | None = None,
-    arch: str = "sm_90a",
+    arch: str | None = None,
     src_space: str | None = None,
     dst_space: str | None = None,
     src_align: int | None = None,
@@ -61,7 +73,7 @@ def build(
     expect_bytes: int | None = None,
 ) -> tuple[Copy, tuple[str, ...]]:
     """The copy and the assumptions made. Every argument as in `layoutcheck.check`; raises InputError."""
-    if _ARCH.match(arch) is None:
+    if arch is not None and _ARCH.match(arch) is None:
         raise InputError(
             f"unknown architecture '{arch[:40]}'", text=arch, end=len(arch), expected="sm_80, sm_90a, ..."
         )
@@ -79,6 +91,7 @@ def build(
     assumed: list[str] = []
     element = _element(dtype, atom, (src, dst))
     moved, whole, op = _atom(atom, tiled, element, bits, op, assumed)
+    arch = arch or _default_arch(moved, assumed)
     spaces = _spaces(moved, src_space, dst_space)
     pointer = _swizzle(swizzle)
     source = _operand("src", src, element, spaces[0], src_space, src_align, pointer, assumed)
@@ -165,6 +178,15 @@ def _atom(
     return found, None, op
 
 
+def _default_arch(atom: Atom | None, assumed: list[str]) -> str:
+    """sm_90a, or the first architecture that has the atom."""
+    if atom is None or has_atom(parse_arch(DEFAULT_ARCH), atom):
+        return DEFAULT_ARCH
+    first = str(first_arch(atom))
+    assumed.append(f"no architecture given: taken as {first}, the first that has the atom")
+    return first
+
+
 def _spaces(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str, str]:
     """The memory spaces of operands that do not state theirs: as given, else those the atom moves between."""
     for space in (src, dst):
@@ -186,6 +208,8 @@ def _spaces(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str, s
         default = ("smem", "rmem")
     elif isinstance(atom, StMatrix):
         default = ("rmem", "smem")
+    elif isinstance(atom, (TmemLoad, TmemStore)):
+        default = ("tmem", "rmem") if isinstance(atom, TmemLoad) else ("rmem", "tmem")
     elif atom is None or not isinstance(atom, CpAsync):
         default = (src or ("gmem" if dst != "gmem" else "smem"), dst or ("smem" if src != "smem" else "rmem"))
     return src or default[0], dst or default[1]

@@ -31,6 +31,7 @@ from layoutcheck.algebra.notation import (
 )
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.alignment import recast as recast_tensor
+from layoutcheck.copies.descriptor import descriptor_view
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import OtherOperand, other_operand
 from layoutcheck.copies.tiled import TiledCopy
@@ -141,6 +142,8 @@ def _read_mlir(scan: Scanner) -> Memref:
         )
     if name[0] == "!cute.ptr":
         raise InputError("a pointer without a layout", text=scan.text, start=start, expected=OPERAND)
+    if name[0] == "!cute_nvgpu.smem_desc_view":
+        return _read_descriptors(inner)
     if name[0] != "!cute.memref" or inner.peek("!"):  # a memref of pointers is no tensor that we model
         return other_operand(name[0].lstrip("!"), whole)
     element = read_dtype(inner)
@@ -153,6 +156,17 @@ def _read_mlir(scan: Scanner) -> Memref:
     if isinstance(layout, ComposedLayout) or _has_basis(layout):
         return other_operand("cute.memref", whole)
     return _memref(scan, start, element, space or "generic", layout, align, swizzle)
+
+
+def _read_descriptors(inner: Scanner) -> Memref:
+    """The inside of `!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "LAYOUT">`."""
+    inner.expect("!cute_nvgpu.smem_desc", "'!cute_nvgpu.smem_desc'")
+    inner.expect(",")
+    inner.expect('"', "a layout in quotes")
+    layout = read_layout(inner)
+    inner.expect('"')
+    inner.expect(">")
+    return descriptor_view(layout)
 
 
 def _pointer_facts(scan: Scanner, *, memref: bool = False) -> _Facts:

@@ -2,7 +2,16 @@ import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import Arch, first_arch, has_atom, parse_arch
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.atoms import (
+    CpAsync,
+    LdMatrix,
+    RegisterCopy,
+    S2TCopy,
+    StMatrix,
+    TmemLoad,
+    TmemStore,
+    UniversalCopy,
+)
 from layoutcheck.machine.dtypes import dtype
 
 BF16, I8 = dtype("bf16"), dtype("i8")
@@ -44,6 +53,13 @@ def test_shared_memory():
         (StMatrix(BF16, 4), ["sm_90", "sm_100"], ["sm_89"]),
         (StMatrix(I8, 4, True, (16, 8)), ["sm_110a"], ["sm_90a", "sm_100"]),
         (UniversalCopy(BF16, 128), ["sm_70"], []),
+        (
+            TmemLoad(dtype("f32"), 32, 32, 32),
+            ["sm_100a", "sm_103f", "sm_110a"],
+            ["sm_90a", "sm_100", "sm_120a"],
+        ),
+        (TmemStore(BF16, 16, 64, 2), ["sm_100f"], ["sm_103", "sm_121a"]),
+        (S2TCopy(I8, 32, 128, 1, "x4"), ["sm_100a"], ["sm_90a", "sm_120a"]),
         (RegisterCopy("g2r", BF16, 128), ["sm_70"], []),
     ],
 )

@@ -101,7 +101,6 @@ def test_forms_of_a_tensor(text: str, printed: str) -> None:
     [
         '!cute.coord_tensor<"(0,0)", "(8,8):(1@0,1@1)">',
         "tensor<(0,0) o (64,64):(1@0,1@1)>",
-        '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "(1,1):(0,0)">',
         '!cute.memref<bf16, smem, "S<3,4,3> o 0 o (8,8):(8,1)">',
         '!cute.memref<!cute.ptr<bf16, gmem>, smem, "(8):(1)">',
     ],

@@ -16,6 +16,7 @@ from layoutcheck.copies.compiler.loops import check_loop, class_name
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.shared import align_bits, sub_byte_abort
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.descriptor import DescriptorView
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import RegisterCopy
@@ -60,7 +61,12 @@ def through_copy(copy: Copy) -> Prediction | Copy:
 
 
 def _same_width(copy: Copy, message: str) -> Prediction | None:
-    """Nothing is converted, so widths agree (i1 counts as the byte it is stored in)."""
+    """Nothing is converted, so widths agree (i1 counts as the byte it is stored in).
+
+    Descriptors have none.
+    """
+    if isinstance(copy.src, DescriptorView) or isinstance(copy.dst, DescriptorView):
+        return None
     src, dst = stored(copy.src.dtype).bits, stored(copy.dst.dtype).bits
     if src != dst:
         return rejected("element_width", message, src_bits=src, dst_bits=dst)

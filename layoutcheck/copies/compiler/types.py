@@ -10,6 +10,7 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import text
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.shared import printed_pointer
+from layoutcheck.copies.compiler.tmem import s2t_type, tmem_type
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.atoms import (
@@ -20,7 +21,10 @@ from layoutcheck.machine.atoms import (
     LdMatrix,
     OtherAtom,
     RegisterCopy,
+    S2TCopy,
     StMatrix,
+    TmemLoad,
+    TmemStore,
     UniversalCopy,
 )
 from layoutcheck.machine.atoms.dsmem import WIDTHS_BITS
@@ -33,6 +37,10 @@ def check_type(atom: Atom) -> Prediction | None:
         return _universal(atom)
     if isinstance(atom, RegisterCopy):
         return _register(atom)
+    if isinstance(atom, (TmemLoad, TmemStore)):
+        return tmem_type(atom)
+    if isinstance(atom, S2TCopy):
+        return s2t_type(atom)
     if isinstance(atom, LdMatrix):
         if atom.num_matrices not in LDMATRIX_FORMS.get((atom.mode, atom.pattern, atom.transpose), ()):
             return rejected("atom_form", "LDSM is not supported with this config.", "atom")

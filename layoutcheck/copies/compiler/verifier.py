@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from layoutcheck.copies.compiler import bulk, cp_async, dsmem, matrix, register, universal
+from layoutcheck.copies.compiler import bulk, cp_async, dsmem, matrix, register, tmem, universal
 from layoutcheck.copies.compiler.operands import check_predicate, check_shapes
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.compiler.types import check_pointers, check_type, default_width
@@ -19,7 +19,10 @@ from layoutcheck.machine.atoms import (
     LdMatrix,
     OtherAtom,
     RegisterCopy,
+    S2TCopy,
     StMatrix,
+    TmemLoad,
+    TmemStore,
     UniversalCopy,
 )
 
@@ -35,6 +38,9 @@ CHECKS: dict[type, tuple[Callable[[Any, Copy], Prediction | None], ...]] = {
     StMatrix: matrix.CHECKS,
     BulkCopy: bulk.CHECKS,
     DsmemStore: dsmem.CHECKS,
+    TmemLoad: tmem.TMEM_CHECKS,
+    TmemStore: tmem.TMEM_CHECKS,
+    S2TCopy: tmem.S2T_CHECKS,
 }
 
 
@@ -60,6 +66,10 @@ def predict_verifier(copy: Copy) -> Prediction:
     stopped = check_shapes(copy) or check_predicate(atom, copy)
     if stopped:
         return stopped
+    if not isinstance(atom, S2TCopy):
+        stopped = tmem.memrefs(atom, copy)
+        if stopped:
+            return stopped
     for check in CHECKS[type(atom)]:
         stopped = check(atom, copy)
         if stopped:

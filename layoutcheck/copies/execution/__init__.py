@@ -28,6 +28,7 @@ from layoutcheck.copies.execution.matrix import execute_matrix
 from layoutcheck.copies.execution.moves import Access, Execution
 from layoutcheck.copies.execution.plan import Plan
 from layoutcheck.copies.execution.registers import plan_dsmem, plan_fixed, plan_universal
+from layoutcheck.copies.execution.tmem import execute_s2t, execute_tmem
 from layoutcheck.copies.intent import NOTHING, swizzled, thread_offsets, unit_bits
 from layoutcheck.copies.offsets import CompilerFails, limit, size
 from layoutcheck.errors import InputError
@@ -37,7 +38,10 @@ from layoutcheck.machine.atoms import (
     DsmemStore,
     LdMatrix,
     RegisterCopy,
+    S2TCopy,
     StMatrix,
+    TmemLoad,
+    TmemStore,
     UniversalCopy,
 )
 
@@ -63,6 +67,10 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
     threads = copy.tiling.block_threads if copy.tiling else None
     if isinstance(atom, (LdMatrix, StMatrix)):
         return execute_matrix(copy, witness, atom, src_base, dst_base, threads)
+    if isinstance(atom, (TmemLoad, TmemStore)):
+        return execute_tmem(witness, atom, src_base, dst_base, threads)
+    if isinstance(atom, S2TCopy):
+        return execute_s2t(witness, atom, dst_base)
     unit = unit_bits(copy)
     if copy.op in ("autovec_copy", "basic_copy"):
         plan = plan_autovec(copy, witness)

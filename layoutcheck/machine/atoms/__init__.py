@@ -14,10 +14,22 @@ from layoutcheck.machine.atoms.dsmem import DsmemStore
 from layoutcheck.machine.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.machine.atoms.other import OtherAtom
 from layoutcheck.machine.atoms.register import RegisterCopy
+from layoutcheck.machine.atoms.s2t import S2TCopy
+from layoutcheck.machine.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.machine.atoms.universal import UniversalCopy
 
 Atom: TypeAlias = (
-    "UniversalCopy | CpAsync | RegisterCopy | LdMatrix | StMatrix | BulkCopy | DsmemStore | OtherAtom"
+    UniversalCopy
+    | CpAsync
+    | RegisterCopy
+    | LdMatrix
+    | StMatrix
+    | BulkCopy
+    | DsmemStore
+    | TmemLoad
+    | TmemStore
+    | S2TCopy
+    | OtherAtom
 )
 
 __all__ = [
@@ -28,6 +40,9 @@ __all__ = [
     "LdMatrix",
     "OtherAtom",
     "RegisterCopy",
+    "S2TCopy",
     "StMatrix",
+    "TmemLoad",
+    "TmemStore",
     "UniversalCopy",
 ]

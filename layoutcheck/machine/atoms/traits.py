@@ -12,6 +12,9 @@ Where fewer than 32 rows exist (x1, x2) the remaining lanes' row addresses are i
 (PTX ISA, ldmatrix) and their thread mode has stride 0. Derived from the fragment figures of the PTX ISA
 (ldmatrix, stmatrix: .m8n8.b16, .m16n8.b8, .m16n16.b8) and identical to what DSL 4.8.1 prints for
 `layout_src_tv` and `layout_dst_tv` of an atom (tests/conformance/test_partition.py).
+
+The tensor-memory side of tcgen05.ld, st and cp belongs to nobody: all threads name the same rectangle, bits
+along a lane first, then the lanes. Packing 16-bit halves does not show in these layouts (DSL 4.8.1).
 """
 
 from __future__ import annotations
@@ -31,8 +34,13 @@ from layoutcheck.machine.atoms import (
     LdMatrix,
     OtherAtom,
     RegisterCopy,
+    S2TCopy,
     StMatrix,
+    TmemLoad,
+    TmemStore,
     UniversalCopy,
+    s2t,
+    tmem,
 )
 
 WARP = 32
@@ -85,6 +93,10 @@ def traits(atom: Atom) -> AtomTraits:
         return AtomTraits(1, line, line, line)
     if isinstance(atom, OtherAtom):
         raise InputError(f"the thread-value layouts of '{atom.name[:60]}' are not modelled")
+    if isinstance(atom, (TmemLoad, TmemStore)):
+        return _tmem(atom)
+    if isinstance(atom, S2TCopy):
+        return _s2t(atom)
     count = atom.num_matrices
     if isinstance(atom, LdMatrix):
         forms = LDMATRIX_FORMS.get((atom.mode, atom.pattern, atom.transpose), ())
@@ -98,6 +110,58 @@ def traits(atom: Atom) -> AtomTraits:
     if atom.mode == (16, 8):
         return AtomTraits(WARP, _paired_rows(count), fragment, fragment)
     return AtomTraits(WARP, _rows(16 * count if atom.mode == (16, 16) else 8 * count), fragment, fragment)
+
+
+def _tmem(atom: TmemLoad | TmemStore) -> AtomTraits:
+    """The rectangle is the reference of a TiledCopy; the fragments are those of the PTX ISA's figures."""
+    if not tmem.exists(atom):
+        raise InputError(f"{atom} does not exist", expected="a shape and a repetition that PTX has")
+    n = atom.repeat
+    row = 32 * n * max(1, atom.width_bits // 32)  # bits of one lane
+    lanes: Layout
+    values: list[tuple[int, int]]
+    if atom.lanes == 32:
+        lanes, values = Layout(WARP, row), [(row, 1)]
+    elif atom.width_bits == 32:
+        row *= 2
+        lanes, values = Layout((16, 2), (row, row // 2)), [(row // 2, 1)]
+    elif atom.width_bits == 64:
+        lanes, values = Layout((2, 2, 8), (8 * row, 32, row)), [(32, 1), (n, 64)]
+    else:
+        piece = atom.width_bits // 4
+        lanes, values = Layout((4, 8), (piece, row)), [(piece, 1), (2, 8 * row), (n, atom.width_bits)]
+    if n == 1 and len(values) > 1:
+        values.pop()
+    rectangle = Layout((WARP, row * atom.lanes), (0, 1))
+    fragment = _thread_values(lanes, values)
+    if isinstance(atom, TmemLoad):
+        return AtomTraits(WARP, rectangle, fragment, rectangle)
+    return AtomTraits(WARP, fragment, rectangle, rectangle)
+
+
+# (extent, stride) in bits of the shared-memory side of each form, as DSL 4.8.1 numbers them; 4x256b is 1024
+# bits there, 32 and 128 apart, which no partition makes sense of.
+_S2T_SOURCE: dict[tuple[int, int, str], list[tuple[int, int]]] = {
+    (128, 256, ""): [(32768, 1)],
+    (128, 128, ""): [(16384, 1)],
+    (4, 256, ""): [(4, 32), (256, 128)],
+    (32, 128, "x4"): [(32, 1), (128, 32), (4, 0)],
+    (64, 128, "lw_0213"): [(64, 1), (128, 64), (2, 0)],
+    (64, 128, "lw_0123"): [(32, 1), (128, 32), (2, 4096), (2, 0)],
+}
+
+
+def _s2t(atom: S2TCopy) -> AtomTraits:
+    if (atom.lanes, atom.width_bits, atom.broadcast) not in s2t.FORMS or atom.ctas not in (1, 2):
+        raise InputError(f"{atom} does not exist", expected="a form of tcgen05.cp")
+    threads = Layout(atom.ctas, 0)
+    source = _S2T_SOURCE[atom.lanes, atom.width_bits, atom.broadcast]
+    src = _thread_values(threads, source)
+    written = 1
+    for extent, _ in source:
+        written *= extent
+    dst = src if atom.lanes == 4 else _thread_values(threads, [(written, 1)])
+    return AtomTraits(atom.ctas, src, dst, dst)
 
 
 def _rows(addresses: int) -> Layout:
@@ -126,6 +190,10 @@ def _fragment(mode: tuple[int, int], transpose: bool, count: int) -> Layout:
         lanes, values, matrix = Layout((4, 8), (4 * _ROW, 8)), [(8, 1), (4, _ROW), (2, 64)], 2 * _MATRIX
     if count > 1:
         values = [*values, (count, matrix)]
+    return _thread_values(lanes, values)
+
+
+def _thread_values(lanes: Layout, values: list[tuple[int, int]]) -> Layout:
     if len(values) == 1:
         return Layout((lanes.shape, values[0][0]), (lanes.stride, values[0][1]))
     return Layout((lanes.shape, tuple(n for n, _ in values)), (lanes.stride, tuple(d for _, d in values)))

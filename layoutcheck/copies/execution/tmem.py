@@ -1,0 +1,147 @@
+"""tcgen05.ld, st and cp: what the emitted instructions do (PTX ISA; none of it was run on a Blackwell GPU).
+
+Measured on DSL 4.8.1, in PTX: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
+coordinate, at the address of V's first element. Of the view's strides nothing else is looked at. The number
+of repetitions comes from the size of the registers' V, in elements of the *atom's* type, rounded down to a
+power of two, and not from the atom; they are read and written as adjacent 32-bit words from V's first
+element, whatever its strides. The second piece of 16x32bx2 lies as many columns on as the *atom* has
+repetitions. An offset that is no whole column puts its remainder in the address's uppermost bits: another
+lane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution.moves import Access, Execution
+from layoutcheck.copies.intent import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, unit_bits
+from layoutcheck.copies.offsets import CompilerFails, IntArray, has_inner_rest, limit, size, v_mode
+from layoutcheck.copies.tmem import LANE_BYTES, label, rows_of
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import S2TCopy, TmemLoad, TmemStore
+from layoutcheck.machine.atoms.s2t import instruction
+from layoutcheck.machine.atoms.tmem import FORMS, TmemCopy, shape_name
+from layoutcheck.machine.atoms.traits import traits
+
+COLUMN_BYTES = 4
+
+
+def execute_tmem(copy: Copy, atom: TmemCopy, src_base: int, dst_base: int, threads: int | None) -> Execution:
+    """The moves of one or more warps. Raises CompilerFails for fragments that no repetition fits."""
+    load = isinstance(atom, TmemLoad)
+    unit = unit_bits(copy)
+    view, registers = (copy.src, copy.dst) if load else (copy.dst, copy.src)
+    view_base, register_base = (src_base, dst_base) if load else (dst_base, src_base)
+    side = ("src", "dst") if load else ("dst", "src")
+    _same_form(copy)
+    done = replace(atom, repeat=emitted_repeat(atom, atom_part(registers.layout)))
+    at = rectangle(done, split_columns=atom.repeat)  # lane, byte of its registers -> bytes from the address
+    iterations = matrix_iterations(copy)
+    of_view, of_registers = iterations if load else iterations[::-1]
+    lanes = lane_offsets(copy, side[1], threads)
+    warps = lane_offsets(copy, side[0], threads)[:, 0]
+    limit(of_view.size * lanes.size * at.shape[1])
+    bits = view.dtype.bits
+    address = tmem_address(of_view[:, None] + warps, bits)  # iteration, warp
+    in_view = address[:, :, None, None] + at + view_base
+    words = np.arange(at.shape[1], dtype=np.int64)
+    per_byte = 8 // bits if bits < 8 else 1
+    start = of_registers[:, None, None] + lanes
+    start = start // per_byte if bits < 8 else start * (bits // 8)
+    in_registers = start[:, :, :, None] + words + register_base
+    moves = [_per_thread(m, unit) for m in (in_view, in_registers)]
+    name = f"tcgen05.{'ld' if load else 'st'}.{shape_name(done)}.x{done.repeat}"
+    starts = np.repeat(address + view_base, 32, axis=1)
+    access = Access(name, "tmem", at.shape[1], starts)
+    if load:
+        return Execution(moves[0], moves[1], unit, src_accesses=(access,))
+    return Execution(moves[1], moves[0], unit, dst_accesses=(access,))
+
+
+def _same_form(copy: Copy) -> None:
+    src, dst = copy.src.layout, copy.dst.layout
+    if has_inner_rest(src) and not has_inner_rest(dst):
+        raise CompilerFails(f"V is (atom, rest) in the source {src}, not in {dst}: the compiler dies")
+    if has_inner_rest(dst) and not has_inner_rest(src) and size(v_mode(dst)[1]) > 1:
+        raise InputError(f"V is (atom, rest) in the destination {dst}, not in {src}: not modelled")
+
+
+def emitted_repeat(atom: TmemCopy, fragment: Layout) -> int:
+    """The .xN that DSL 4.8.1 emits for a fragment of a thread's elements, counted in the atom's type."""
+    per_repeat, most = FORMS[atom.lanes, atom.width_bits]
+    words = size(fragment) * atom.dtype.bits // 32
+    if per_repeat == 1:
+        words = max(1, words)
+    repeat = 1 << (words // per_repeat).bit_length() - 1 if words >= per_repeat else 0
+    if isinstance(atom, TmemStore) and size(fragment) * atom.dtype.bits != 32 * per_repeat * repeat:
+        raise CompilerFails(
+            f"tcgen05.st.{shape_name(atom)} stores {per_repeat} x 1, 2, 4, ... registers a thread: "
+            f"code generation fails on {size(fragment)} values of {atom.dtype}"
+        )
+    if not 1 <= repeat <= most:
+        raise CompilerFails(
+            f"tcgen05 {shape_name(atom)} takes {per_repeat} to {per_repeat * most} registers a thread; "
+            f"a fragment of {words} kills the compiler"
+        )
+    return repeat
+
+
+def rectangle(atom: TmemCopy, split_columns: int) -> IntArray:
+    """[lane of the warp, byte of its registers] -> bytes from the instruction's address."""
+    form = traits(atom)
+    fragment, whole = (form.dst, form.src) if isinstance(atom, TmemLoad) else (form.src, form.dst)
+    row_bits = size(whole[1]) // atom.lanes
+    bit = offsets_of_lanes(fragment, np.arange(0, size(fragment[1]), 8, dtype=np.int64))
+    lane, within = bit // row_bits, bit % row_bits // 8
+    if (atom.lanes, atom.width_bits) == (16, 32):
+        half = row_bits // 16
+        within = within % half + within // half * (split_columns * COLUMN_BYTES)
+    if atom.packed:  # 16 bits from each column
+        within = within // 2 * COLUMN_BYTES + within % 2
+    out: IntArray = lane * LANE_BYTES + within
+    return out
+
+
+def tmem_address(elements: IntArray, bits: int) -> IntArray:
+    """Bytes from the base, of an offset in elements, as the emitted address has it.
+
+    Of elements below 32 bits the offset is rotated right, as a 32-bit number, by the bits that count elements
+    within a column: what is no whole column ends up on top, and so does the sign of a negative offset.
+    """
+    if bits >= 32:
+        return elements * (bits // 8)
+    by = (32 // bits).bit_length() - 1
+    number = elements % (1 << 32)
+    out: IntArray = (number >> by | number << (32 - by) & 0xFFFFFFFF) * COLUMN_BYTES
+    return out
+
+
+def execute_s2t(copy: Copy, atom: S2TCopy, dst_base: int) -> Execution:
+    """One thread's tcgen05.cp: each writes its rows to the lanes of the shape, whatever V names."""
+    rows = rows_of(atom)
+    row_bytes = atom.width_bits // 8
+    lane = np.flatnonzero(rows >= 0)
+    byte = np.arange(row_bytes, dtype=np.int64)
+    relative = (lane[:, None] * LANE_BYTES + byte).reshape(-1)
+    _same_form(copy)
+    steps = tmem_address(matrix_iterations(copy)[1], copy.dst.dtype.bits)
+    limit(steps.size * relative.size)
+    source_row = np.repeat(rows[lane], row_bytes)
+    index = np.arange(steps.size, dtype=np.int64)[:, None]
+    src = label(index, source_row[None, :], np.tile(byte, lane.size)[None, :], atom)
+    dst = steps[:, None] + relative + dst_base
+    access = Access(instruction(atom), "tmem", relative.size, (steps + dst_base)[:, None])
+    shape = (steps.size, 1, relative.size)
+    return Execution(src.reshape(shape), dst.reshape(shape), 8, dst_accesses=(access,))
+
+
+def _per_thread(moves: IntArray, unit: int) -> IntArray:
+    """[iteration, warp, lane, byte] -> [iteration, thread, unit]."""
+    flat: IntArray = moves.reshape(moves.shape[0], -1, moves.shape[3])
+    if unit == 8:
+        return flat
+    return (flat[..., None] * 2 + np.arange(2, dtype=np.int64)).reshape(*flat.shape[:2], -1)

@@ -1,0 +1,66 @@
+"""`tcgen05.cp`: one thread starts a copy from shared to tensor memory, the source named by a descriptor.
+
+    shape      takes                     and writes (PTX ISA, tcgen05.cp) 128x256b   128 rows of 32 bytes
+    all lanes, 8 columns 128x128b   128 rows of 16 bytes      all lanes, 4 columns 4x256b     4 rows of 32
+    bytes 64x128b    64 rows of 16 bytes       4 columns, to two pairs of warps' lanes: `.warpx2::02_13` or
+    `::01_23` 32x128b    32 rows of 16 bytes       4 columns, to the lanes of all four warps: `.warpx4`
+
+Blackwell only (sm_100f and sm_110f families): stands on the compiler and the PTX ISA, not on a run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutcheck.machine.dtypes import DType
+
+BROADCASTS = ("", "lw_0213", "lw_0123", "x4")
+# (lanes, bits, broadcast) that the DSL's type takes (measured, 4.8.1); PTX ISA, tcgen05.cp, has the same six.
+FORMS = (
+    (128, 256, ""),
+    (128, 128, ""),
+    (4, 256, ""),
+    (64, 128, "lw_0213"),
+    (64, 128, "lw_0123"),
+    (32, 128, "x4"),
+)
+DESCRIPTOR_UNIT_BYTES = 16  # descriptors count addresses in 16 bytes (PTX ISA, shared memory descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class S2TCopy:
+    """`lanes` x `width_bits` is the PTX shape, `ctas` the `cta_group`, `broadcast` one of `BROADCASTS`."""
+
+    dtype: DType
+    lanes: int
+    width_bits: int
+    ctas: int = 1
+    broadcast: str = ""
+
+    def __str__(self) -> str:
+        broadcast = f", {self.broadcast}" if self.broadcast else ""
+        return (
+            f"!cute_nvgpu.atom.s2t_copy<{self.dtype}, {self.lanes} DP, {self.width_bits} bit, "
+            f"{self.ctas} cta{broadcast}>"
+        )
+
+
+def instruction(atom: S2TCopy) -> str:
+    """The PTX instruction without its operands, as DSL 4.8.1 emits it."""
+    multicast = {"": "", "x4": ".warpx4", "lw_0213": ".warpx2::02_13", "lw_0123": ".warpx2::01_23"}
+    return f"tcgen05.cp.cta_group::{atom.ctas}.{atom.lanes}x{atom.width_bits}b{multicast[atom.broadcast]}"
+
+
+def lane_groups(atom: S2TCopy) -> tuple[tuple[int, ...], ...]:
+    """For each of the copies that are written: the first lanes that its runs of 32 rows go to.
+
+    `.warpx4` writes its 32 rows to lanes 0, 32, 64 and 96 on; `.warpx2::02_13` rows 0-31 to lanes 0 and 64,
+    rows 32-63 to 32 and 96; `::01_23` rows 0-31 to 0 and 32, rows 32-63 to 64 and 96 (PTX ISA, tcgen05.cp).
+    """
+    if atom.broadcast == "x4":
+        return (0,), (32,), (64,), (96,)
+    if atom.broadcast == "lw_0213":
+        return (0, 32), (64, 96)
+    if atom.broadcast == "lw_0123":
+        return (0, 64), (32, 96)
+    return (tuple(range(0, atom.lanes, 32)),)

@@ -1,0 +1,69 @@
+"""LC121 tmem-alignment: the base in tensor memory is not known to be an even column.
+
+## What it means
+
+The shapes 16x64b, 16x128b and 16x256b, and every packing form, want a base that is a multiple of two columns, 8 bytes.
+A pointer with a smaller `align<>` is refused, wherever it points.
+
+## Why
+
+Measured on DSL 4.8.1: "require tmem memref aligned at 2 cols (8B) at least, but got tmem align 1 bytes". A base from
+`retrieve_tmem_ptr` is typed `align<16>` by default; tensors made by hand lose it.
+
+## How to fix it
+
+State the alignment where the pointer is made: `cute.make_ptr(dtype, address, AddressSpace.tmem, assumed_align=16)`.
+
+## How to silence it
+
+It cannot be: the kernel does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The verifier's own refusal."""
+    said = facts.prediction
+    if said.outcome != "rejected" or said.kind != "tmem_alignment":
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the base in tensor memory is not known to be an even column",
+        f"{said.message}.",
+        Where(said.operand),
+        {"compiler": said.message, **plain(said.evidence)},
+    )
+
+
+_SRC = '!cute.memref<f32, tmem, align<{}>, "(((32,16),1),1):(((1,65536),0),0)">'
+_DST = '!cute.memref<f32, rmem, align<32>, "((16,1),1):((1,0),0)">'
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": _SRC.format(1),
+            "dst": _DST,
+            "atom": "tcgen05.ld.16x256b.x4",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": _SRC.format(16),
+            "dst": _DST,
+            "atom": "tcgen05.ld.16x256b.x4",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+    ),
+)

@@ -1,0 +1,68 @@
+"""LC122 operand-kind: the atom takes another kind of operand: a descriptor where a tensor is given, or the reverse.
+
+## What it means
+
+`tcgen05.cp` reads shared memory through matrix descriptors, and wants its source as a view of them; every other atom
+wants a tensor in memory.
+
+## Why
+
+PTX ISA, tcgen05.cp: the source operand is `s-desc`. The verifier checks it (measured, DSL 4.8.1: "Expect srcView be a
+smemDescView", "src and dst need be CuteMemRefType").
+
+## How to fix it
+
+`tcgen05.get_s2t_smem_desc_tensor(atom, thr.partition_S(smem))` makes the descriptor view.
+
+## How to silence it
+
+It cannot be: the kernel does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The verifier's own refusal."""
+    said = facts.prediction
+    if said.outcome != "rejected" or said.kind != "operand_kind":
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the atom takes another kind of operand",
+        f"{said.message}.",
+        Where(said.operand),
+        {"compiler": said.message},
+    )
+
+
+_DST = '!cute.memref<f8E8M0FNU, tmem, align<16>, "(((32,16,4),1),1):(((262144,1,8388608),0),0)">'
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f8E8M0FNU, smem, align<128>, "(((32,16,4),1),1):(((16,1,0),0),0)">',
+            "dst": _DST,
+            "atom": "tcgen05.cp.32x128b.warpx4",
+            "dtype": "f8E8M0FNU",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "((((32,1,1),4),1),1):((((1,1,1),0),0),0)">',
+            "dst": _DST,
+            "atom": "tcgen05.cp.32x128b.warpx4",
+            "dtype": "f8E8M0FNU",
+            "arch": "sm_100a",
+        },
+    ),
+)

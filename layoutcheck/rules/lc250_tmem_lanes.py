@@ -1,0 +1,92 @@
+"""LC250 tmem-lanes: a warp is asked to reach lanes of tensor memory that it does not own.
+
+## What it means
+
+Tensor memory has 128 lanes, and warp w of a warpgroup reaches lanes `32 * (w % 4)` to `32 * (w % 4) + 31`
+only, with `tcgen05.ld` as with `tcgen05.st`. The copy steps past them. The compiler looks at no lane.
+
+## Why
+
+PTX ISA, tcgen05, Tensor Memory Access Restrictions. Nothing in DSL 4.8.1 checks it (measured: the verifier
+accepts any stride). Compiler-verified only: no Blackwell GPU ran it.
+
+## How to fix it
+
+Give each warp the lanes it owns: partition with `tcgen05.make_tmem_copy(atom, tensor)` and
+`get_slice(tid)`, all four warps of the warpgroup taking part. Data that must change lanes goes through
+shared memory.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.machine.atoms import S2TCopy
+from layoutcheck.machine.atoms.tmem import LANES, WARP_LANES
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tensor_memory import NOT_RUN, name_of, places, side_of, tmem_atom, warp_of
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The first instruction of the first warp that leaves its lanes."""
+    atom, found = tmem_atom(facts), places(facts)
+    if atom is None or isinstance(atom, S2TCopy) or found is None:
+        return
+    warps = np.arange(found.lane.shape[1]) // WARP_LANES % (LANES // WARP_LANES)
+    first = (warps * WARP_LANES)[None, :, None]
+    if facts.copy.tiling is None:
+        first = np.zeros_like(first)
+    strange = (found.lane < first) | (found.lane >= first + WARP_LANES)
+    strange &= (found.lane >= 0) & (
+        found.lane < LANES
+    )  # an address that is none at all is LC253's or LC254's
+    if not strange.any():
+        return
+    instruction, thread, _ = (int(i) for i in np.argwhere(strange)[0])
+    lane = int(found.lane[strange][0])
+    owned = int(first[0, thread, 0]) if facts.copy.tiling is not None else 0
+    verb = "read" if side_of(atom) == "src" else "write"
+    where = "" if facts.copy.tiling is not None else ", counted from the first lane of its view"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "a warp reaches tensor-memory lanes that it does not own",
+        f"{name_of(atom)}: instruction {instruction} of warp {warp_of(thread)} is asked to {verb} lane {lane}{where}; "
+        f"it owns {owned} to {owned + WARP_LANES - 1}. {NOT_RUN}",
+        Where(side_of(atom), None, thread, None, instruction),
+        {"warp": warp_of(thread), "lane": lane, "owned_first": owned, "owned_last": owned + WARP_LANES - 1},
+    )
+
+
+_SRC = '!cute.memref<f32, tmem, align<16>, "(((32,32),1),{}):(((1,65536),0),{})">'
+_DST = '!cute.memref<f32, rmem, align<32>, "((32,1),2):((1,0),32)">'
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": _SRC.format(2, 2097152),
+            "dst": _DST,
+            "atom": "tcgen05.ld.32x32b.x32",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": _SRC.format(2, 32),
+            "dst": _DST,
+            "atom": "tcgen05.ld.32x32b.x32",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+    ),
+)

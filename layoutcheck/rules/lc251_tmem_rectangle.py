@@ -1,0 +1,90 @@
+"""LC251 tmem-rectangle: the view of tensor memory is not the rectangle that the instruction moves.
+
+## What it means
+
+`tcgen05.ld` and `tcgen05.st` move a fixed rectangle of lanes and columns from one address, the one of V's
+first element. The strides of V are not looked at. Where V names other lanes or columns, another order, or
+another number of them, other data is moved.
+
+## Why
+
+PTX ISA, tcgen05.ld, Data Movement Shape: 32x32b.xN is 32 lanes x N columns, 16x64b.xN 16 lanes x 2N, 16x128b
+4N, 16x256b 8N. In a layout of 32-bit elements a column is stride 1 and a lane stride 65536 (of 16-bit elements
+1 and 131072). Measured on DSL 4.8.1: one instruction at the address of V's first element, whatever V is.
+Compiler-verified only: no Blackwell GPU ran it.
+
+## How to fix it
+
+Let `tcgen05.make_tmem_copy(atom, tensor)` partition the tensor, or write V as the report says.
+
+## How to silence it
+
+Only where the elements that are moved instead are the ones that are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import S2TCopy
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tensor_memory import (
+    EVERYTHING,
+    NOT_RUN,
+    fragment_trouble,
+    rectangle_text,
+    side_of,
+    steps,
+    tmem_atom,
+)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A difference that neither the fragment nor the address nor packing accounts for."""
+    atom = tmem_atom(facts)
+    if atom is None or isinstance(atom, S2TCopy) or atom.packed or not occurred(facts) & set(EVERYTHING):
+        return
+    at = steps(facts)
+    if fragment_trouble(facts, atom) or (at is not None and (at % 32).any()):
+        return
+    side = side_of(atom)
+    view = facts.view(side)
+    kind = next(kind for kind in EVERYTHING if kind in occurred(facts))
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the view of tensor memory is not what the instruction moves",
+        f"{rectangle_text(atom, view)}. V of {view.layout} names something else. "
+        f"{sentence(facts, kind)} {NOT_RUN}",
+        where(facts, kind, side, (0,)),
+        {"view": str(view.layout), **evidence(facts, *EVERYTHING)},
+    )
+
+
+_DST = '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">'
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((2,65536),0),0)">',
+            "dst": _DST,
+            "atom": "tcgen05.ld.32x32b.x32",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((1,65536),0),0)">',
+            "dst": _DST,
+            "atom": "tcgen05.ld.32x32b.x32",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+    ),
+    explains=EVERYTHING,
+)

@@ -1,0 +1,80 @@
+"""LC252 tmem-fragment: the registers are not those that the atom's repetition moves.
+
+## What it means
+
+The atom says `x32`, and what is emitted is the largest power of two that fits the registers' V. With fewer
+values less is moved than the view of tensor memory names, with more some are never filled. The values are
+moved as adjacent 32-bit registers: strides inside V do not count. Registers are counted in elements of the
+atom's type, so an `f32` atom on 16-bit tensors moves twice as many as there are.
+
+## Why
+
+Measured on DSL 4.8.1, in PTX: `tcgen05.ld.32x32b.x8` comes out of an atom of x32 and a fragment of 8. PTX ISA,
+tcgen05.ld: a fragment is a vector of adjacent 32-bit registers. Compiler-verified only: no Blackwell GPU ran it.
+
+## How to fix it
+
+Make the fragment with the partition's own shape (`cute.make_rmem_tensor(thr.partition_D(t).shape, dtype)`), or
+choose the repetition that fits it, and the atom's type as the tensors'.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import S2TCopy
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tensor_memory import EVERYTHING, NOT_RUN, fragment_trouble, tmem_atom
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Another number of values, another type, or values that are not adjacent."""
+    atom = tmem_atom(facts)
+    if atom is None or isinstance(atom, S2TCopy) or not occurred(facts) & set(EVERYTHING):
+        return
+    trouble = fragment_trouble(facts, atom)
+    if trouble is None:
+        return
+    kind = next(kind for kind in EVERYTHING if kind in occurred(facts))
+    registers = "src" if facts.copy.src.space == "rmem" else "dst"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the registers are not what the repetition moves",
+        f"{trouble}. {sentence(facts, kind)} {NOT_RUN}",
+        where(facts, kind, registers, (0,)),
+        evidence(facts, *EVERYTHING),
+    )
+
+
+_SRC = '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((1,65536),0),0)">'
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": _SRC,
+            "dst": '!cute.memref<f32, rmem, align<32>, "((8,1),1):((1,0),0)">',
+            "atom": "tcgen05.ld.32x32b.x32",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": _SRC,
+            "dst": '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">',
+            "atom": "tcgen05.ld.32x32b.x32",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+    ),
+    explains=EVERYTHING,
+)

@@ -1,0 +1,82 @@
+"""LC253 tmem-bounds: the copy leaves the 128 lanes and 512 columns of tensor memory.
+
+## What it means
+
+Counted from its own base, the view reaches column 512 or lane 128 or beyond: whatever the base is, that is no
+tensor memory. A stride that is too large by one element already changes the lane, since an address is
+lane * 65536 + column.
+
+## Why
+
+PTX ISA, tcgen05, Tensor Memory: 128 lanes x 512 columns of 32 bits a CTA; addresses hold the lane in bits 31-16
+and the column in bits 15-0. Nothing in DSL 4.8.1 checks it (measured). Compiler-verified only: no Blackwell GPU
+ran it.
+
+## How to fix it
+
+Columns of what was allocated (`tcgen05.alloc`: 32, 64, 128, 256 or 512), lanes 65536 columns apart.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.machine.atoms.tmem import COLUMNS, LANES
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tensor_memory import NOT_RUN, name_of, places, side_of, steps, tmem_atom
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The first instruction that leaves; run-time strides and addresses that are no whole column aside."""
+    atom, found, at = tmem_atom(facts), places(facts), steps(facts)
+    if atom is None or found is None or at is None or not facts.view(side_of(atom)).layout.is_static:
+        return
+    outside = (found.lane < 0) | (found.lane >= LANES) | (found.column >= COLUMNS)
+    outside[(at % 32 != 0)[: outside.shape[0]]] = False
+    if not outside.any():
+        return
+    instruction, thread, _ = (int(i) for i in np.argwhere(outside)[0])
+    lane, column = int(found.lane[outside][0]), int(found.column[outside][0])
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the copy leaves tensor memory",
+        f"{name_of(atom)}: instruction {instruction} reaches lane {lane}, column {column} from the base of its view; "
+        f"there are {LANES} lanes of {COLUMNS} columns. {NOT_RUN}",
+        Where(side_of(atom), None, thread, None, instruction),
+        {"lane": lane, "column": column},
+    )
+
+
+_DST = '!cute.memref<f32, rmem, align<32>, "((128,1),{}):((1,0),128)">'
+_SRC = '!cute.memref<f32, tmem, align<16>, "(((128,32),1),{}):(((1,65536),0),128)">'
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": _SRC.format(5),
+            "dst": _DST.format(5),
+            "atom": "tcgen05.ld.32x32b.x128",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": _SRC.format(4),
+            "dst": _DST.format(4),
+            "atom": "tcgen05.ld.32x32b.x128",
+            "dtype": "f32",
+            "arch": "sm_100a",
+        },
+    ),
+)

@@ -1,0 +1,100 @@
+"""LC254 tmem-column: an instruction begins in the middle of a column, or at an odd one.
+
+## What it means
+
+Tensor memory is addressed by columns of 32 bits. A step of one 16-bit element is half a column, and the half ends
+up in the uppermost bits of the address: lane 32768. The shapes 16x64b, 16x128b, 16x256b and the packing
+forms want an even column besides; the compiler demands it of the base, not of what the copy steps to.
+
+## Why
+
+Measured on DSL 4.8.1: an offset of 3 bf16 elements is emitted as address + 0x80000001. The verifier: "require tmem
+memref aligned at 2 cols (8B) at least", asked of the base pointer only. PTX ISA, Tensor Memory Addressing: bits
+31-16 are the lane. Compiler-verified only: no Blackwell GPU ran it.
+
+## How to fix it
+
+Strides of rest modes that are whole columns (32 bits over the element's width), even ones for the wide shapes.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.machine.atoms.tmem import COLUMN_BITS
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tensor_memory import (
+    EVERYTHING,
+    NOT_RUN,
+    name_of,
+    side_of,
+    steps,
+    tmem_atom,
+    wants_even_columns,
+)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The first instruction whose offset is no whole, or no even, column."""
+    atom, at = tmem_atom(facts), steps(facts)
+    if atom is None or at is None:
+        return
+    side = side_of(atom)
+    view = facts.view(side)
+    torn = at % COLUMN_BITS != 0
+    odd = at % (2 * COLUMN_BITS) != 0
+    if torn.any():
+        i = int(np.argmax(torn))
+        title = "an instruction begins in the middle of a column"
+        text = (
+            f"{int(at[i])} bits from the base: {int(at[i]) % COLUMN_BITS} bits into a column of {COLUMN_BITS}"
+        )
+    elif odd.any() and wants_even_columns(atom):
+        i = int(np.argmax(odd))
+        title = "an instruction begins at an odd column"
+        text = f"{int(at[i]) // COLUMN_BITS} columns from the base, and {name_of(atom)} wants an even column"
+    else:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        title,
+        f"Instruction {i} of {view.layout} lies {text}. {NOT_RUN}",
+        Where(side, None, 0, None, i),
+        {"offset_bits": int(at[i]), "instruction": i},
+    )
+
+
+_SRC = '!cute.memref<bf16, tmem, align<16>, "(((8,32),1),2):(((1,131072),0),{})">'
+_DST = '!cute.memref<bf16, rmem, align<32>, "((8,1),2):((1,0),8)">'
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": _SRC.format(9),
+            "dst": _DST,
+            "atom": "tcgen05.ld.32x32b.x4",
+            "dtype": "bf16",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": _SRC.format(8),
+            "dst": _DST,
+            "atom": "tcgen05.ld.32x32b.x4",
+            "dtype": "bf16",
+            "arch": "sm_100a",
+        },
+    ),
+    explains=EVERYTHING,
+)

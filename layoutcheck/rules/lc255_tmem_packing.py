@@ -1,0 +1,94 @@
+"""LC255 tmem-packing: a packing copy of tensor memory whose elements are not one to a column.
+
+## What it means
+
+`.pack::16b` puts the lower halves of two adjacent columns into one register; `.unpack::16b` is the way back. It is
+for 16-bit elements that lie one to a 32-bit column, stride 2 in a 16-bit layout, as accumulators of 16 bits do.
+On elements that already lie two to a column, or that are not 16 bits wide, it drops every other half.
+
+## Why
+
+PTX ISA, tcgen05.ld: "pack two 16-bit elements from adjacent columns into a single 32-bit element". The DSL shows
+the same thread-value layouts with and without packing and compares no stride (measured, 4.8.1).
+Compiler-verified only: no Blackwell GPU ran it.
+
+## How to fix it
+
+Leave packing out where two elements share a column; give V stride 2 where they do not.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import S2TCopy
+from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tensor_memory import (
+    EVERYTHING,
+    NOT_RUN,
+    fragment_trouble,
+    name_of,
+    rectangle_text,
+    side_of,
+    tmem_atom,
+)
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A difference of a packing copy that its fragment does not account for."""
+    atom = tmem_atom(facts)
+    if atom is None or isinstance(atom, S2TCopy) or not atom.packed:
+        return
+    if not occurred(facts) & set(EVERYTHING) or fragment_trouble(facts, atom):
+        return
+    side = side_of(atom)
+    view = facts.view(side)
+    kind = next(kind for kind in EVERYTHING if kind in occurred(facts))
+    word = "pack" if side == "src" else "unpack"
+    reason = (
+        f"{name_of(atom)}.{word}::16b moves the lower 16 bits of each column, {view.dtype} has {view.dtype.bits}"
+        if view.dtype.bits != 16
+        else f"{rectangle_text(atom, view)}, the lower 16 bits of each. V of {view.layout} names something else"
+    )
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "packing takes one 16-bit element from each column",
+        f"{reason}. {sentence(facts, kind)} {NOT_RUN}",
+        where(facts, kind, side, (0,)),
+        evidence(facts, *EVERYTHING),
+    )
+
+
+_SRC = '!cute.memref<f16, tmem, align<16>, "(((16,32),1),1):((({},131072),0),0)">'
+_DST = '!cute.memref<f16, rmem, align<32>, "((16,1),1):((1,0),0)">'
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": _SRC.format(1),
+            "dst": _DST,
+            "atom": "tcgen05.ld.32x32b.x8.pack16b",
+            "dtype": "f16",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": _SRC.format(2),
+            "dst": _DST,
+            "atom": "tcgen05.ld.32x32b.x8.pack16b",
+            "dtype": "f16",
+            "arch": "sm_100a",
+        },
+    ),
+    explains=EVERYTHING,
+)

@@ -1,0 +1,89 @@
+"""LC256 s2t-rows: tcgen05.cp writes other lanes or columns than the view names.
+
+## What it means
+
+`tcgen05.cp` writes whole rows to a fixed set of lanes: `32x128b.warpx4` its 32 rows of 16 bytes to the lanes of all four
+warps, `64x128b.warpx2` to two pairs of warps, `128x128b` and `128x256b` to all lanes. The address is that of V's first
+element; V's own lanes and columns are not looked at. Where V names fewer, more is overwritten than was meant; where
+it names others, they are not written.
+
+## Why
+
+PTX ISA, tcgen05.cp, and Data Movement Shape. Measured on DSL 4.8.1: one instruction at the address of V's first element,
+whatever V is; sizes of V's two sides are not compared. Compiler-verified only: no Blackwell GPU ran it.
+
+## How to fix it
+
+Let `tcgen05.make_s2t_copy(atom, tensor)` and `partition_D` make the view of tensor memory.
+
+## How to silence it
+
+No working kernel depends on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import S2TCopy
+from layoutcheck.rules.effects import evidence, occurred, where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tensor_memory import EVERYTHING, NOT_RUN, rectangle_text, steps, tmem_atom
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Any difference of tcgen05.cp at a whole column."""
+    atom, at = tmem_atom(facts), steps(facts)
+    if not isinstance(atom, S2TCopy) or at is None or (at % 32).any():
+        return
+    if facts.effect is None or not occurred(facts) & set(EVERYTHING):
+        return
+    kind = next(kind for kind in EVERYTHING if kind in occurred(facts))
+    counts = ", ".join(
+        f"{facts.effect[kind]} {text}"
+        for kind, text in (
+            ("outside_dst", "bytes are overwritten that the view does not name"),
+            ("missing", "bytes that it names are not written"),
+            ("unmatched", "elements of it lie outside what one instruction writes"),
+            ("wrong", "bytes get another row or byte than theirs"),
+            ("race", "bytes are written twice"),
+            ("overlap", "bytes are named twice"),
+        )
+        if facts.effect[kind]
+    )
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "tcgen05.cp writes other lanes or columns than the view names",
+        f"{rectangle_text(atom, facts.copy.dst)}. V of {facts.copy.dst.layout} names something else: {counts}. {NOT_RUN}",
+        where(facts, kind, "dst", (0,)),
+        evidence(facts, *EVERYTHING),
+    )
+
+
+_SRC = '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "((((32,1,1),4),1),4):((((1,1,1),0),0),32)">'
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": _SRC,
+            "dst": '!cute.memref<f8E8M0FNU, tmem, align<16>, "(((32,16),1),4):(((262144,1),0),16)">',
+            "atom": "tcgen05.cp.32x128b.warpx4",
+            "dtype": "f8E8M0FNU",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": _SRC,
+            "dst": '!cute.memref<f8E8M0FNU, tmem, align<16>, "(((32,16,4),1),4):(((262144,1,8388608),0),16)">',
+            "atom": "tcgen05.cp.32x128b.warpx4",
+            "dtype": "f8E8M0FNU",
+            "arch": "sm_100a",
+        },
+    ),
+    explains=EVERYTHING,
+)

@@ -1,0 +1,124 @@
+"""What the rules about tensor memory ask: where each instruction goes, in lanes and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutcheck.copies.execution.tmem import emitted_repeat
+from layoutcheck.copies.intent import atom_part, matrix_iterations
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import CompilerFails, IntArray, size
+from layoutcheck.copies.tmem import LANE_BYTES
+from layoutcheck.machine.atoms import S2TCopy, TmemLoad, TmemStore
+from layoutcheck.machine.atoms.tmem import COLUMN_BITS, WARP_LANES, TmemCopy, columns, registers, shape_name
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.vector import find_break
+
+# Every way a copy can differ from its layouts; the causes here explain all of them.
+EVERYTHING = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")
+
+NOT_RUN = "Compiler-verified only: no Blackwell GPU ran it."
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """`lane` and `column` of every byte that instruction i of thread t touches: [i, t, byte].
+
+    Relative to the base of the view (of the whole tile, with a tiling).
+    """
+
+    lane: IntArray
+    column: IntArray
+
+
+def tmem_atom(facts: Facts) -> TmemCopy | S2TCopy | None:
+    """The atom, if it is one of tensor memory's."""
+    atom = facts.copy.atom
+    return atom if isinstance(atom, (TmemLoad, TmemStore, S2TCopy)) else None
+
+
+def side_of(atom: TmemCopy | S2TCopy) -> str:
+    """The operand in tensor memory."""
+    return "src" if isinstance(atom, TmemLoad) else "dst"
+
+
+def name_of(atom: TmemCopy | S2TCopy) -> str:
+    """`tcgen05.ld.32x32b.x32`."""
+    if isinstance(atom, S2TCopy):
+        return f"tcgen05.cp.{atom.lanes}x{atom.width_bits}b"
+    return f"tcgen05.{'ld' if isinstance(atom, TmemLoad) else 'st'}.{shape_name(atom)}.x{atom.repeat}"
+
+
+def places(facts: Facts) -> Places | None:
+    """Where the run that was made went; None where none could be made."""
+    atom = tmem_atom(facts)
+    if atom is None or not facts.trials:
+        return None
+    trial = facts.trials[-1]
+    load = isinstance(atom, TmemLoad)
+    base = trial.src_base if load else trial.dst_base
+    moves = trial.execution.src if load else trial.execution.dst
+    relative = moves // (8 // trial.execution.unit_bits) - base
+    return Places(relative // LANE_BYTES, relative % LANE_BYTES * 8 // COLUMN_BITS)
+
+
+def steps(facts: Facts) -> IntArray | None:
+    """The offset in bits, from the base of the view, of every instruction of one warp."""
+    atom = tmem_atom(facts)
+    if atom is None or not facts.trials:
+        return None
+    witness = facts.trials[-1].witness
+    both = matrix_iterations(witness)
+    out: IntArray = both[side_of(atom) == "dst"] * witness.side(side_of(atom)).dtype.bits
+    return out
+
+
+def wants_even_columns(atom: TmemCopy | S2TCopy) -> bool:
+    """The shapes wider than 32 bits and the packing ones: the verifier's demand on the base (DSL 4.8.1)."""
+    return not isinstance(atom, S2TCopy) and (atom.width_bits > COLUMN_BITS or atom.packed)
+
+
+def fragment_trouble(facts: Facts, atom: TmemCopy) -> str | None:
+    """Why the registers' V is not what the atom's repetition moves, in one sentence; None where it is."""
+    side = "dst" if isinstance(atom, TmemLoad) else "src"
+    view = facts.view(side)
+    own = atom_part(view.layout)
+    values = registers(atom) * 32 // view.dtype.bits
+    if atom.dtype.bits != view.dtype.bits:
+        return (
+            f"The atom is made for {atom.dtype}, the tensors hold {view.dtype}: registers are counted in "
+            f"elements of {atom.dtype.bits} bits"
+        )
+    if size(own) != values:
+        try:
+            emitted = f"x{emitted_repeat(atom, own)} is emitted"
+        except CompilerFails:
+            emitted = "no repetition fits"
+        return (
+            f"V has {size(own)} values of a thread's registers, {name_of(atom)} moves {values}; "
+            f"the repetition comes from V: {emitted}"
+        )
+    broken = find_break(facts.copy, side, values)
+    if broken is not None:
+        return f"{broken.mode_text} of the registers {view.layout} has stride {broken.stride}; registers are adjacent"
+    return None
+
+
+def rectangle_text(atom: TmemCopy | S2TCopy, view: Memref) -> str:
+    """What the instruction moves, in lanes, columns and the strides that name it."""
+    lane = 65536 * COLUMN_BITS // view.dtype.bits
+    if isinstance(atom, S2TCopy):
+        return (
+            f"{name_of(atom)} writes rows of {atom.width_bits // 8} B, {atom.width_bits // COLUMN_BITS} columns, "
+            f"to lanes whose stride is {lane} elements of {view.dtype}"
+        )
+    step = 2 if atom.packed and view.dtype.bits == 16 else 1
+    return (
+        f"{name_of(atom)} takes {atom.lanes} lanes x {columns(atom)} columns: stride {step} along a lane, "
+        f"{lane} elements of {view.dtype} from lane to lane"
+    )
+
+
+def warp_of(thread: int) -> int:
+    """The warp of a thread."""
+    return thread // WARP_LANES

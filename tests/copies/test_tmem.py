@@ -1,0 +1,104 @@
+"""Tensor memory: sound copies are legal; each way of going wrong is named by its rule, its twin is legal."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import layoutcheck as lc
+from layoutcheck.check import check
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution.tmem import rectangle, tmem_address
+from layoutcheck.copies.tmem import LANE_BYTES, rows_of
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import S2TCopy, TmemLoad, tmem
+from layoutcheck.machine.atoms.s2t import FORMS
+from layoutcheck.machine.dtypes import dtype
+from tests.conformance.generate_tmem import sound_tmem
+from tests.holes import TENSOR_MEMORY
+
+F32 = dtype("f32")
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from(("f32", "bf16", "i8")))
+def test_what_make_tmem_copy_partitions_is_legal(rng: Random, name: str) -> None:
+    atom, view, registers = sound_tmem(rng, dtype(name))
+    src, dst = (view, registers) if isinstance(atom, TmemLoad) else (registers, view)
+    report = check(Copy(atom, src, dst, arch="sm_100a"))
+    if view.align_bytes == 1 and (atom.width_bits > 32 or atom.packed):
+        assert (report.verdict, report.findings[0].code) == ("rejected", "LC121")
+        return
+    assert report.verdict == "legal", report.findings
+
+
+@pytest.mark.parametrize("name", TENSOR_MEMORY)
+def test_holes(name: str) -> None:
+    broken, fixed, code, _ = TENSOR_MEMORY[name]
+    found = lc.check(**broken)
+    assert found.verdict == "wrong"
+    assert code in [finding.code for finding in found.findings], found.findings
+    twin = lc.check(**fixed)
+    assert twin.verdict == "legal", twin.findings
+
+
+def test_fragments_are_the_figures_of_the_ptx_isa() -> None:
+    """Register r of lane l, as the PTX ISA's figures for tcgen05.ld have it."""
+    formulas = {
+        (32, 32): lambda lane, r: (lane, r),
+        (16, 64): lambda lane, r: (lane // 4 + 8 * (lane % 2), lane // 2 % 2 + 2 * r),
+        (16, 128): lambda lane, r: (lane // 4 + 8 * (r % 2), lane % 4 + 4 * (r // 2)),
+        (16, 256): lambda lane, r: (lane // 4 + 8 * (r // 2 % 2), r % 2 + 2 * (lane % 4) + 8 * (r // 4)),
+        (16, 32): lambda lane, r: (lane % 16, r + 4 * (lane // 16)),
+    }
+    for (lanes, bits), formula in formulas.items():
+        atom = TmemLoad(F32, lanes, bits, 4)
+        at = rectangle(atom, split_columns=4)
+        for lane in range(32):
+            for r in range(tmem.registers(atom)):
+                row, column = formula(lane, r)
+                assert at[lane, 4 * r] == row * LANE_BYTES + 4 * column
+
+
+def test_packing_takes_the_lower_half_of_each_column() -> None:
+    at = rectangle(TmemLoad(dtype("bf16"), 32, 32, 2, True), split_columns=2)
+    assert at[0].tolist() == [0, 1, 4, 5, 8, 9, 12, 13]
+
+
+def test_a_fraction_of_a_column_ends_up_on_top() -> None:
+    import numpy as np
+
+    offsets = np.array([0, 2, 3, -2], dtype=np.int64)
+    assert (tmem_address(offsets, 16) // 4).tolist() == [0, 1, 0x80000001, 0x7FFFFFFF]
+    assert (tmem_address(offsets, 32) // 4).tolist() == [0, 2, 3, -2]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_lane_gets_a_row(form: tuple[int, int, str]) -> None:
+    atom = S2TCopy(F32, form[0], form[1], 1, form[2])
+    if form[0] == 4:
+        with pytest.raises(InputError):
+            rows_of(atom)
+        return
+    rows = rows_of(atom).tolist()
+    assert sorted(set(rows)) == list(range(form[0]))
+    assert len(rows) == 128
+
+
+def test_four_rows_are_not_guessed_at() -> None:
+    src = '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "((1,1),1):((0,0),0)">'
+    dst = '!cute.memref<f32, tmem, align<16>, "(((4,8),1),1):(((65536,1),0),0)">'
+    assert lc.check(src, dst, "tcgen05.cp.4x256b", dtype="f32").verdict == "unknown"
+
+
+def test_without_an_architecture_the_first_that_has_it() -> None:
+    report = lc.check(
+        '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((1,65536),0),0)">',
+        '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">',
+        "tcgen05.ld.32x32b.x32",
+        dtype="f32",
+    )
+    assert report.copy.arch == "sm_100a"
+    assert any("sm_100a" in line for line in report.assumptions)
