@@ -1,9 +1,10 @@
-"""Hardware counters of every transpose of kernels/ that runs: what the cost model's counts are held against.
+"""Times and hardware counters of every transpose of kernels/ that runs: what the cost model is held against.
 
-    python -m benchmarks.transpose_counters --out transpose_counters.json       needs ncu, a GPU, torch, the DSL
+    python -m benchmarks.transpose_counters --out transpose_counters.json       needs ncu, a GPU, torch, the
+    DSL
 
-Each variant runs once to warm up and once under Nsight Compute (`--clock-control none --cache-control none`), in the
-order of `kernels.transpose.VARIANTS`.
+Each variant is timed as in bench_transpose.py, then runs once to warm up and once under Nsight Compute, in
+the order of `kernels.transpose.VARIANTS`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 SIZE = 8192
+ROUNDS = 30
 
 COUNTERS = {
     "instructions": "smsp__inst_executed.sum",
@@ -118,15 +120,20 @@ def main() -> None:
     if given.child:
         child()
         return
-    from benchmarks.bench_transpose import environment
+    from benchmarks.bench_transpose import environment, time_variants
 
+    times = time_variants(SIZE, SIZE, ROUNDS)
     command, rows = profile()
     about = environment() | {"command": f"python -m benchmarks.transpose_counters --out {given.out.name}"}
-    text = json.dumps(
-        {"environment": about, "size": SIZE, "ncu": " ".join(command[:-4]), "variants": rows}, indent=1
-    )
-    given.out.write_text(text + "\n", encoding="utf-8")
-    for row in rows:
+    found = {
+        "environment": about,
+        "ncu": " ".join(command[:-3]),
+        "size": SIZE,
+        "times": times,
+        "variants": rows,
+    }
+    given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    for row in (*times, *rows):
         print(row)
 
 

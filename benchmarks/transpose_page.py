@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import combinations
 from pathlib import Path
 from typing import Any
+
+from benchmarks.transpose_accesses import BLOCKS
+from layoutcheck.machine.cost import CLOCK_GHZ, NOTHING, SMS, pipes
 
 Rows = list[dict[str, Any]]
 
@@ -27,6 +31,25 @@ VARIANTS = """
 One tile of 128 x 64 a thread block, as in the report (`fastest`, `exchange` and `registers` choose their
 own). *Result*: bit for bit against the input, random bit patterns, output poisoned and fenced. GB/s count
 bytes read plus written, at {m} x {n}, the plain copy in the same run {copy:.0f}.
+"""
+
+COSTS = """
+## Predicted and measured
+
+What the cost model of `explain` (`layoutcheck/machine/cost.py`) says of each variant, from the addresses of
+its copies (`benchmarks/transpose_accesses.py`), beside the time and the counters of an {device} ({date},
+`{command}`), {size} x {size}. The pipes are how long each would be busy alone, in microseconds; *data* is
+L1's data banks, through which global accesses go as well as shared ones. *Counted* is what Nsight Compute
+counted over what was predicted.
+"""
+
+COSTS_TAIL = """
+In the order predicted: {order}. Measured: {measured}. Two that lie within each other's 10th to 90th
+percentile are no order ({ties}). What the first version of the model left out, and these counters showed:
+lanes that write rows a multiple of 128 bytes apart conflict in L1 as they would in shared memory
+(`registers`, `staged`: 8 ways); short runs of memory cost more than their bytes (`tma`'s boxes are 128 bytes
+wide, `exchange` moves 256); and two pipes that are both busy do not overlap for free (`match_layout`). Still
+left out: `fp32_elementwise` evicts lines from L1 before they are used up, and takes longer than predicted.
 """
 
 PEERS = """
@@ -71,6 +94,7 @@ def main(path: Path) -> str:
         f"{where['device']}, driver {where['driver']}, {versions}; {where['date']}; `{where['command']}`.",
         f"All figures: [{path.name}](evidence/{path.name}). Written by `benchmarks/transpose_page.py`.",
         variants(run["variants"], run["variant_times"]),
+        costs(json.loads(path.with_name("transpose_counters.json").read_text())),
         PEERS,
         peers(run["peers"]),
         SWEEP,
@@ -106,6 +130,46 @@ def variants(found: dict[str, Any], times: Rows) -> str:
     table = grid(["variant", "verdict", "result", "GB/s", "why"], body)
     table = table.replace("| --- | ---: | ---: | ---: | ---: |", "| --- | --- | --- | ---: | --- |")
     return VARIANTS.format(m=times[0]["m"], n=times[0]["n"], copy=speed["copy"]["gb_per_s"]) + "\n" + table
+
+
+def costs(run: dict[str, Any]) -> str:
+    """The cost model beside the clock and the counters."""
+    size, where = run["size"], run["environment"]
+    times = {row["name"]: row for row in run["times"]}
+    counted = {row["name"]: row for row in run["variants"]}
+    blocks = {name: make() for name, make in BLOCKS.items()}
+    predicted = sorted(blocks, key=lambda name: blocks[name].microseconds(size))
+    body = []
+    for name in predicted:
+        block, row, seen = blocks[name], times[name], counted[name]
+        scale = block.blocks(size) / SMS / CLOCK_GHZ / 1000
+        busy = [f"{cycles * scale:.0f}" for cycles in pipes(block.counts).values()]
+        ours = block.blocks(size) * block.counts.wavefronts
+        theirs = seen["all_wavefronts"] + seen["cp_async_wavefronts"] * (name != "fp32_elementwise")
+        spread = f"{row['us']:.1f} ({row['us_p10']:.1f} to {row['us_p90']:.1f})"
+        time = block.microseconds(size)
+        body.append(
+            [f"`{name}`", *busy, f"{time:.1f}", spread, f"{time / row['us']:.2f}", f"{theirs / ours:.2f}"]
+        )
+    names = [*pipes(NOTHING), "predicted us", "measured us (p10 to p90)", "ratio", "wavefronts counted"]
+    measured = sorted(blocks, key=lambda name: times[name]["us"])
+    close = [
+        f"`{a}` and `{b}`"
+        for a, b in combinations(predicted, 2)
+        if times[a]["us"] > times[b]["us"] and not apart(times[b], times[a])
+    ]
+    head = COSTS.format(size=size, device=where["device"], date=where["date"][:10], command=where["command"])
+    tail = COSTS_TAIL.format(
+        order=", ".join(f"`{name}`" for name in predicted),
+        measured=", ".join(f"`{name}`" for name in measured),
+        ties=", ".join(close) or "here none are out of order",
+    )
+    return head + "\n" + grid(["variant", *names], body) + "\n" + tail
+
+
+def apart(fast: dict[str, Any], slow: dict[str, Any]) -> bool:
+    """Whether one is faster than the other beyond the spread of the samples."""
+    return bool(fast["us_p90"] < slow["us_p10"])
 
 
 def by_size(rows: Rows) -> dict[tuple[int, int], dict[str, dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from layoutcheck.copies.execution import Access, Execution
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.machine import banks
-from layoutcheck.machine.arch import WARP, parse_arch
+from layoutcheck.machine.arch import SECTOR_BYTES, WARP, parse_arch
 from layoutcheck.machine.banks import CP_ASYNC, CP_ASYNC_CG, LOAD, MATRIX, OFF, STORE
-from layoutcheck.machine.cost import Counts
+from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.machine.cp_async import bypass
 from layoutcheck.machine.sectors import sectors
 
@@ -24,7 +25,8 @@ class SideCost:
 
     `instructions` are warp instructions. Of shared memory: `wavefronts`, their `ideal_wavefronts`, the most
     `ways` of a phase and in which warp instruction (`worst`, a row of `addresses`). Of global memory:
-    `sectors`, `ideal_sectors`, `bytes_used` of the `32 * sectors` moved. The other pair is 0.
+    `sectors`, `ideal_sectors`, `bytes_used` of the `32 * sectors` moved, `distinct_sectors` of the whole copy
+    in `runs` without a gap, and `l1_wavefronts`, which its lines take in L1. What does not apply is 0.
     `addresses[instruction, lane]` are byte addresses; OFF where a lane is off.
     """
 
@@ -41,6 +43,9 @@ class SideCost:
     sectors: int = 0
     ideal_sectors: int = 0
     bytes_used: int = 0
+    distinct_sectors: int = 0
+    runs: int = 0
+    l1_wavefronts: int = 0
 
     @property
     def rule(self) -> str:
@@ -50,18 +55,22 @@ class SideCost:
 
 @dataclass(frozen=True, slots=True)
 class CopyCost:
-    """The sides that lie in memory, and the copy's totals."""
+    """The sides that lie in memory, the copy's warp instructions, and `beside` them what no side shows."""
 
     sides: tuple[SideCost, ...]
     instructions: int
+    beside: Counts = NOTHING
 
     @property
     def counts(self) -> Counts:
         """What `machine.cost.predicted_time` asks for."""
-        return Counts(
+        return self.beside + Counts(
             self.instructions,
-            sum(side.wavefronts for side in self.sides),
+            sum(side.wavefronts + side.l1_wavefronts for side in self.sides),
             sum(side.sectors for side in self.sides),
+            sum(side.distinct_sectors for side in self.sides),
+            sum(side.runs for side in self.sides if side.side == "src"),
+            sum(side.runs for side in self.sides if side.side == "dst"),
         )
 
 
@@ -73,13 +82,16 @@ def cost(execution: Execution, arch: str = "sm_90a", bypass_l1: bool = False) ->
     Raises InputError for an unknown architecture.
     """
     parse_arch(arch)
-    if execution.src_accesses and execution.src_accesses[0].op == "cp.async":
-        sides = _cp_async(execution.src_accesses[0], execution.dst_accesses[0], bypass_l1)
+    return accesses_cost(execution.src_accesses, execution.dst_accesses, bypass_l1)
+
+
+def accesses_cost(src: Sequence[Access], dst: Sequence[Access], bypass_l1: bool = False) -> CopyCost:
+    """The same for accesses that are known otherwise; those of a cp.async are one on each side."""
+    if src and src[0].op == "cp.async":
+        sides = _cp_async(src[0], dst[0], bypass_l1)
         return CopyCost(sides, sides[0].instructions)
     sides = tuple(
-        _side(name, access)
-        for name, accesses in (("src", execution.src_accesses), ("dst", execution.dst_accesses))
-        for access in accesses
+        _side(name, access) for name, accesses in (("src", src), ("dst", dst)) for access in accesses
     )
     return CopyCost(sides, sum(side.instructions for side in sides))
 
@@ -106,8 +118,12 @@ def _shared(side: SideCost, rule: str) -> SideCost:
 
 def _global(side: SideCost) -> SideCost:
     spent = sectors(side.addresses, side.width_bits)
+    touched = np.unique(side.addresses[side.addresses >= 0] // SECTOR_BYTES)
     return replace(
         side,
+        distinct_sectors=len(touched),
+        runs=int(np.count_nonzero(np.diff(touched) != 1)) + 1 if len(touched) else 0,
+        l1_wavefronts=int(banks.wavefronts(side.addresses, side.width_bits, _rule(side.op)).wavefronts.sum()),
         sectors=int(spent.sectors.sum()),
         ideal_sectors=int(spent.ideal.sum()),
         bytes_used=int(spent.bytes_used.sum()),
@@ -120,6 +136,8 @@ def _cp_async(src: Access, dst: Access, bypass_l1: bool) -> tuple[SideCost, ...]
     from_at, to_at = by_warp(src), by_warp(dst)
     bits = src.width_bytes * 8
     source = _global(SideCost("src", src.op, src.space, bits, len(from_at), from_at))
+    if past:
+        source = replace(source, l1_wavefronts=0)
     target = SideCost("dst", f"{dst.op}.{'cg' if past else 'ca'}", dst.space, bits, len(to_at), to_at)
     if not past:
         return source, _shared(target, CP_ASYNC)

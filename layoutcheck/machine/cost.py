@@ -1,45 +1,72 @@
-"""Predicted time of a copy from its counts: good for ranking two versions of one copy, not for planning.
+"""Predicted time of a copy from its counts: good for ranking versions of one copy, not for planning.
 
-The time is that of the busiest of four pipes, each counted in cycles of one SM, plus one trip:
+Five pipes of an SM work at the same time, each busy for some cycles:
 
-    issue     one warp instruction a cycle into the load/store unit
-    shared    one wavefront a cycle. Measured: 8 warps of ldmatrix.x4, stmatrix.x4, ld.shared or cp.async.ca
-              take 1.00 to 1.06 cycles a wavefront, from 8 wavefronts an instruction on (docs/banks.md)
-    fill      sectors from L2 at 77 bytes a cycle an SM. Measured: 8 warps of contiguous cp.async.cg, 512
-              bytes an instruction, each 6.6 cycles
-    memory    the SM's share of the memory bandwidth: 4.3 TB/s measured by a large copy (4.8 by the
-              datasheet), over 132 SMs at 1.98 GHz (the clock under load)
-    trip      33 cycles to shared memory, 42 to L1 (measured: one warp, one load at a time). A trip to L2 or
-              memory is longer and depends on the load; it is the same for both versions and left out
+    issue     1.9 cycles a warp memory instruction: four instructions a cycle, and with addresses and
+              predicates 2 to 8 are issued for each that touches memory
+    data      one wavefront a cycle through L1's data banks, which shared and global accesses share. A global
+              access has the bank conflicts of its address within L1 (`cp.async.cg` goes past it)
+    fill      sectors from L2 at 77 bytes a cycle
+    memory    the SM's share of the memory bandwidth, 4.3 TB/s over 132 SMs at 1.98 GHz. A sector that a copy
+              touches twice comes once. A run of adjacent sectors costs 21 bytes more than it has when it is
+              read, 9 when it is written
+    trip      33 cycles to shared memory, 42 to L1; one to L2 or memory is longer and left out
 
-Left out too: cache hits between blocks, occupancy, how many copies are in flight, barriers, address
-arithmetic, and what else uses the same pipes. The constants are an H200's; elsewhere only the counts hold.
+Other pipes fill the gaps of the busiest, but not all of them: the busy times add up as
+`(issue^p + data^p + fill^p + memory^p)^(1/p)` with p = 2.5.
+
+Where the numbers come from, all of them measured on an H200: a wavefront a cycle and the trips,
+docs/banks.md; `fill`, 8 warps of contiguous cp.async.cg, 512 bytes an instruction, 6.6 cycles each; the
+bandwidth, a large device copy; the rest, the transposes of docs/kernels.md: instructions and wavefronts
+counted, p to fit all ten of them (docs/evidence/transpose_counters.json), runs from `exchange` with tiles of
+64 and 128 elements (`sweep` of docs/evidence/transpose.json).
+
+Left out: cache hits between blocks and cache hints, occupancy, how many copies are in flight, barriers. The
+constants are an H200's; elsewhere only the counts hold.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 SMS = 132
 CLOCK_GHZ = 1.98
+ISSUE_CYCLES = 1.9
 FILL_BYTES_PER_CYCLE = 77.0
 MEMORY_GB_PER_S = 4300.0
+READ_RUN_BYTES = 21.0
+WRITE_RUN_BYTES = 9.0
 SHARED_TRIP_CYCLES = 33.0
 GLOBAL_TRIP_CYCLES = 42.0
+OVERLAP = 2.5
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What one thread block's copy asks of its SM: warp instructions, wavefronts, sectors (32 bytes)."""
+    """What one thread block's copy asks of its SM.
+
+    `instructions` are warp instructions, `wavefronts` those of L1's data banks (shared memory's and global
+    accesses' together), `sectors` of 32 bytes all that instructions ask for, `distinct_sectors` the different
+    ones, which lie in `read_runs` and `write_runs` without a gap. Counts add.
+    """
 
     instructions: int
     wavefronts: int
     sectors: int
+    distinct_sectors: int = 0
+    read_runs: int = 0
+    write_runs: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+NOTHING = Counts(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """Cycles of one SM, and the pipe that decides: "issue", "shared", "fill" or "memory"."""
+    """Cycles of one SM, and the pipe that is busiest: "issue", "data", "fill" or "memory"."""
 
     cycles: float
     bound: str
@@ -50,16 +77,27 @@ class Time:
         return self.cycles / CLOCK_GHZ
 
 
+def pipes(counts: Counts) -> dict[str, float]:
+    """The cycles that each pipe is busy."""
+    moved = counts.distinct_sectors * 32.0
+    moved += READ_RUN_BYTES * counts.read_runs + WRITE_RUN_BYTES * counts.write_runs
+    return {
+        "issue": ISSUE_CYCLES * counts.instructions,
+        "data": float(counts.wavefronts),
+        "fill": counts.sectors * 32 / FILL_BYTES_PER_CYCLE,
+        "memory": moved * SMS * CLOCK_GHZ / MEMORY_GB_PER_S,
+    }
+
+
+def busy_cycles(counts: Counts) -> float:
+    """The cycles between one block and the next, where enough of them are in flight."""
+    each = pipes(counts).values()
+    most = max(each)
+    return most and most * float(sum((one / most) ** OVERLAP for one in each)) ** (1 / OVERLAP)
+
+
 def predicted_time(counts: Counts) -> Time:
     """The time of one block's copy while every other SM does the same."""
-    moved = counts.sectors * 32
-    memory_bytes_per_cycle = MEMORY_GB_PER_S / SMS / CLOCK_GHZ
-    pipes = {
-        "issue": float(counts.instructions),
-        "shared": float(counts.wavefronts),
-        "fill": moved / FILL_BYTES_PER_CYCLE,
-        "memory": moved / memory_bytes_per_cycle,
-    }
-    bound = max(pipes, key=lambda pipe: pipes[pipe])
+    each = pipes(counts)
     trip = GLOBAL_TRIP_CYCLES if counts.sectors else SHARED_TRIP_CYCLES if counts.wavefronts else 0.0
-    return Time(pipes[bound] + trip, bound)
+    return Time(busy_cycles(counts) + trip, max(each, key=lambda pipe: each[pipe]))

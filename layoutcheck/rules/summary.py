@@ -8,7 +8,7 @@ from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import max_vector
 from layoutcheck.errors import InputError
-from layoutcheck.machine.cost import Counts, predicted_time
+from layoutcheck.machine.cost import predicted_time
 from layoutcheck.rules.costs import copy_cost
 from layoutcheck.rules.facts import Facts
 
@@ -57,15 +57,12 @@ def _traffic(facts: Facts) -> dict[str, Any]:
         return {}
     shared = [side for side in found.sides if side.ideal_wavefronts]
     memory = [side for side in found.sides if side.ideal_sectors]
-    counts = Counts(
-        found.instructions, sum(side.wavefronts for side in shared), sum(side.sectors for side in memory)
-    )
     return {
-        "smem_wavefronts": counts.wavefronts,
+        "smem_wavefronts": sum(side.wavefronts for side in shared),
         "ideal_smem_wavefronts": sum(side.ideal_wavefronts for side in shared),
-        "gmem_sectors": counts.sectors,
+        "gmem_sectors": sum(side.sectors for side in memory),
         "ideal_gmem_sectors": sum(side.ideal_sectors for side in memory),
-        "predicted_cycles": round(predicted_time(counts).cycles, 1),
+        "predicted_cycles": round(predicted_time(found.counts).cycles, 1),
     }
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.cost import CopyCost, by_warp, cost
+from layoutcheck.copies.cost import CopyCost, accesses_cost, by_warp, cost
 from layoutcheck.copies.execution import Access, execution
 from layoutcheck.copies.witness import DST_REGION, SRC_REGION
 from layoutcheck.errors import InputError
-from layoutcheck.machine.cost import Counts, predicted_time
+from layoutcheck.machine.cost import NOTHING, Counts, busy_cycles, predicted_time
 from layoutcheck.sources.request import build
 
 TILE = "(64,64):(64,1)"
@@ -30,7 +30,8 @@ def test_a_coalesced_cp_async_is_ideal() -> None:
     assert found.instructions == 4 * 4
     assert (source.sectors, source.ideal_sectors, source.bytes_used) == (256, 256, 8192)
     assert (target.wavefronts, target.ideal_wavefronts, target.ways) == (64, 64, 1)
-    assert found.counts == Counts(16, 64, 256)
+    assert found.counts == Counts(16, 64 + 64, 256, 256, 1, 0)
+    assert (source.distinct_sectors, source.runs, source.l1_wavefronts) == (256, 1, 64)
 
 
 def test_a_column_of_threads_conflicts_through_l1_and_scatters_past_it() -> None:
@@ -71,11 +72,33 @@ def test_an_unknown_architecture_is_refused() -> None:
         cost(execution(copy_of(TILE, TILE), SRC_REGION, DST_REGION), "sm_1")
 
 
+def test_rows_that_are_apart_are_runs_and_conflict_in_l1() -> None:
+    """8 lanes of 16 bytes, each in a row of its own 4 KiB on: 8 runs, and one bank group of L1."""
+    lanes = np.arange(32, dtype=np.int64)
+    rows = Access("ld.global", "gmem", 16, (lanes % 8 * 4096 + lanes // 8 * 16)[None])
+    side = accesses_cost([rows], []).sides[0]
+    assert (side.sectors, side.distinct_sectors, side.runs) == (16, 16, 8)
+    assert side.l1_wavefronts == 32
+    twice = accesses_cost([Access("ld.global", "gmem", 16, np.repeat(rows.addresses, 2, 0))], []).sides[0]
+    assert (twice.sectors, twice.distinct_sectors, twice.runs) == (32, 16, 8)
+
+
+def test_counts_add() -> None:
+    assert Counts(1, 2, 3, 4, 5, 6) + Counts(10, 20, 30, 40, 50, 60) == Counts(11, 22, 33, 44, 55, 66)
+    assert NOTHING + NOTHING == NOTHING
+
+
 def test_predicted_time_ranks_by_the_busiest_pipe() -> None:
     free, conflicted = predicted_time(Counts(16, 64, 0)), predicted_time(Counts(16, 512, 0))
-    assert (free.bound, conflicted.bound) == ("shared", "shared")
-    assert conflicted.cycles - free.cycles == 512 - 64
+    assert (free.bound, conflicted.bound) == ("data", "data")
+    assert conflicted.cycles - free.cycles == pytest.approx(512 - 64, rel=0.02)
     assert predicted_time(Counts(512, 64, 0)).bound == "issue"
-    assert predicted_time(Counts(16, 64, 1024)).bound == "memory"
-    assert predicted_time(Counts(0, 0, 0)).cycles == 0
+    assert predicted_time(Counts(16, 64, 1024, 1024)).bound == "memory"
+    assert predicted_time(NOTHING).cycles == 0
     assert predicted_time(Counts(0, 198, 0)).ns == pytest.approx((198 + 33) / 1.98)
+
+
+def test_pipes_overlap_but_not_for_free() -> None:
+    one, both = busy_cycles(Counts(0, 1000, 0)), busy_cycles(Counts(0, 1000, 0, 1000))
+    memory = busy_cycles(Counts(0, 0, 0, 1000))
+    assert max(one, memory) < both < one + memory
