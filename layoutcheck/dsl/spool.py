@@ -55,6 +55,10 @@ def begin() -> None:
         _end_with_parent()
     if not options.get("network", True):
         _no_network()
+    if not options.get("launch", True):
+        from layoutcheck.dsl.fake_cuda import install
+
+        install(options.get("arch"))
     _hear_of_the_end(folder)
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=not options.get("launch", True)))
     write(

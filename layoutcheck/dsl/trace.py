@@ -49,7 +49,8 @@ def trace_script(
     """Run `python path args` (or `python -m args` for path "-m") and return every copy of every kernel built.
 
     `launch` False builds no further than the trace, launches nothing, and where there is no GPU makes torch
-    and the DSL believe in one of `arch`. `timeout_s` ends the run. `output` takes the script's own output.
+    and the DSL believe in one of `arch`. `timeout_s` ends the run. `output` takes what the script
+    writes; None leaves it its own.
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
     if path != "-m" and not Path(cwd or ".", path).is_file():
@@ -125,7 +126,7 @@ def _run(
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=subprocess.STDOUT if output == subprocess.DEVNULL else None,
+            stderr=None if output is None else subprocess.STDOUT,
             env=environment(folder, launch=launch, arch=arch, network=network),
             cwd=cwd,
             start_new_session=True,  # so that all its processes can be ended together

@@ -1,0 +1,136 @@
+"""A pretended GPU, so that scripts which only want to compile get that far on a machine without one.
+
+Only for processes of a traced run that launch nothing. `torch` believes in one CUDA device, whose tensors lie
+in the machine's memory (`fake_torch`); the CUDA bindings answer that all went well; the DSL's `HardwareInfo`
+knows the device. What a script computes with that is worthless, which is why nothing of it is looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.dsl.imports import when_imported
+
+SMS = 132  # an H200's; scripts use it for the size of a persistent grid
+L2_BYTES = 50 << 20
+DRIVER_VERSION = 13000
+_SMEM_BYTES = {8: 166912, 9: 232448, 10: 232448, 11: 232448, 12: 101376}  # opt-in, a block, by major version
+_RETURNS = re.compile(r"Returns\n-+\n(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
+_ENTRY = re.compile(r"^\S", re.MULTILINE)
+_OBJECT = re.compile(r":\s*:py:obj:`~?\.?(\w+)`")
+
+
+def has_gpu() -> bool:
+    """Whether there is an NVIDIA device."""
+    return any(Path("/dev").glob("nvidia[0-9]*"))
+
+
+def install(arch: str | None) -> None:
+    """Pretend, as soon as the modules concerned are imported; nothing where there is a GPU."""
+    if has_gpu():
+        return
+    capability = capability_of(arch or "sm_90a")
+    when_imported("torch", lambda module: _torch(module, capability))
+    for name, prefix in (("driver", "cu"), ("runtime", "cuda")):
+        when_imported(
+            f"cuda.bindings.{name}", lambda module, prefix=prefix: _bindings(module, prefix, capability)
+        )
+    when_imported("cutlass.utils.hardware_info", _hardware_info)
+    when_imported("cutlass.base_dsl.utils.testing", _testing)
+    when_imported("cutlass.cute.testing", _testing)
+    when_imported("triton.testing", _testing)
+
+
+def capability_of(arch: str) -> tuple[int, int]:
+    """(9, 0) of "sm_90a"."""
+    found = re.search(r"(\d+)(\d)", arch)
+    return (int(found[1]), int(found[2])) if found else (9, 0)
+
+
+def _torch(module: Any, capability: tuple[int, int]) -> None:
+    from layoutcheck.dsl.fake_torch import pretend
+
+    pretend(module, capability, SMS)
+
+
+def _hardware_info(module: Any) -> None:
+    owner = module.HardwareInfo
+
+    def __init__(self: Any, device_id: int = 0) -> None:  # noqa: N807
+        self.device_id = device_id
+        self.device, self.context, self.driver_version = 0, None, DRIVER_VERSION
+
+    owner.__init__ = __init__
+    owner.get_max_active_clusters = lambda _self, cluster_size, *_args, **_named: SMS // max(1, cluster_size)
+    owner.get_l2_cache_size_in_bytes = lambda _self: L2_BYTES
+    owner.get_device_multiprocessor_count = lambda _self: SMS
+
+
+def _testing(module: Any) -> None:
+    """A benchmark that runs nothing takes a millisecond."""
+    for name in ("benchmark", "do_bench", "do_bench_cudagraph"):
+        if hasattr(module, name):
+            setattr(module, name, lambda *_args, **_named: 1.0)
+    if hasattr(module, "get_workspace_count"):
+        module.get_workspace_count = lambda *_args, **_named: 1
+
+
+def _bindings(module: Any, prefix: str, capability: tuple[int, int]) -> None:
+    """Every function of the bindings answers success and as many values as its documentation lists."""
+    result = module.CUresult.CUDA_SUCCESS if prefix == "cu" else module.cudaError_t.cudaSuccess
+    values = _attributes(module, prefix, capability)
+    counts = {f"{prefix}DeviceGetCount": 1, f"{prefix}GetDeviceCount": 1, f"{prefix}GetDevice": 0}
+    versions = dict.fromkeys(
+        (f"{prefix}DriverGetVersion", f"{prefix}RuntimeGetVersion", "cudaRuntimeGetVersion"), DRIVER_VERSION
+    )
+    for name in dir(module):
+        function = getattr(module, name)
+        if not re.match(rf"{prefix}[A-Z]", name) or isinstance(function, type) or not callable(function):
+            continue
+        setattr(
+            module, name, _answer(module, function.__doc__ or "", result, {**counts, **versions}.get(name))
+        )
+
+    def get_attribute(attribute: Any, *_args: Any) -> Any:
+        return result, values.get(getattr(attribute, "name", ""), 1)
+
+    setattr(module, f"{prefix}DeviceGetAttribute", get_attribute)
+    if hasattr(module, "cuGetErrorString"):
+        module.cuGetErrorString = lambda *_: (result, b"no error")
+
+
+def _answer(module: Any, doc: str, result: Any, value: Any) -> Callable[..., Any]:
+    found = _RETURNS.search(doc)
+    entries = [] if found is None else [e for e in found[1].split("\n") if _ENTRY.match(e)]
+
+    def made(entry: str) -> Any:
+        if value is not None:
+            return value
+        named = _OBJECT.search(entry)
+        with contextlib.suppress(Exception):
+            return getattr(module, named[1])() if named else 1
+        return None
+
+    return lambda *_args, **_named: (result, *(made(entry) for entry in entries[1:]))
+
+
+def _attributes(module: Any, prefix: str, capability: tuple[int, int]) -> dict[str, int]:
+    major, minor = capability
+    smem = _SMEM_BYTES.get(major, 232448)
+    return {
+        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": major,
+        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": minor,
+        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": SMS,
+        "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": smem,
+        "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": smem + 1024,
+        "CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE": L2_BYTES,
+        "cudaDevAttrComputeCapabilityMajor": major,
+        "cudaDevAttrComputeCapabilityMinor": minor,
+        "cudaDevAttrMultiProcessorCount": SMS,
+        "cudaDevAttrMaxSharedMemoryPerBlockOptin": smem,
+        "cudaDevAttrL2CacheSize": L2_BYTES,
+    }

@@ -1,0 +1,240 @@
+"""torch without a GPU, made to believe in one: see `fake_cuda`.
+
+A `TorchFunctionMode` sends every "cuda" to the CPU and lets tensors say that they are on the device. Work on
+big tensors that only a result needs (products, random numbers) is left out: a reference that is compared with
+what was never launched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from types import SimpleNamespace
+from typing import Any
+
+BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is really computed
+ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
+_PRODUCTS = {
+    "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm", "einsum", "linear", "tensordot",
+    "scaled_dot_product_attention", "softmax", "log_softmax", "_scaled_mm", "_grouped_mm", "_scaled_grouped_mm",
+    "cross_entropy", "conv2d", "conv3d", "rms_norm", "layer_norm", "logsumexp", "cumsum", "sort", "topk",
+}  # fmt: skip
+_FILLS = {"random_", "normal_", "uniform_", "bernoulli_", "exponential_"}
+_RANDOM = {"randn", "rand", "randint", "normal", "bernoulli", "rand_like", "randn_like", "randint_like"}
+_COMPARISONS = {"allclose", "equal", "isclose"}
+
+
+def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
+    """Make `torch` (just imported) believe in one CUDA device."""
+    _cuda(torch, capability, sms)
+    _mode(torch)
+    torch.testing.assert_close = lambda *_args, **_named: None
+    dlpack = torch.Tensor.__dlpack__
+
+    def __dlpack__(self: Any, *_args: Any, **_named: Any) -> Any:  # noqa: N807
+        with torch._C.DisableTorchFunction():
+            return on_device(dlpack(self.detach()))
+
+    torch.Tensor.__dlpack__ = __dlpack__
+    torch.Tensor.__dlpack_device__ = lambda _self: (2, 0)
+    torch.Tensor.data_ptr = _rounded(torch.Tensor.data_ptr)
+    with contextlib.suppress(AttributeError):  # tvm-ffi's shortcut past __dlpack__
+        del torch.Tensor.__dlpack_c_exchange_api__
+
+
+def on_device(capsule: Any) -> Any:
+    """A DLPack capsule whose tensor lies on CUDA device 0, at an aligned address that nobody may read.
+
+    `DLTensor` begins: void* data; DLDevice {int32 device_type (2 = CUDA), int32 device_id}; ... (DLPack 0.8;
+    https://dmlc.github.io/dlpack/latest/c_api.html). A versioned tensor has a header of 32 bytes before it.
+    """
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    found = name(capsule)
+    address = pointer(capsule, found) + (32 if found == b"dltensor_versioned" else 0)
+    data = ctypes.c_void_p.from_address(address)
+    data.value = _up(data.value or 0)
+    ctypes.c_int32.from_address(address + 8).value = 2
+    ctypes.c_int32.from_address(address + 12).value = 0
+    return capsule
+
+
+def _up(address: int) -> int:
+    return -(-address // ALIGN_BYTES) * ALIGN_BYTES
+
+
+def _rounded(function: Any) -> Any:
+    """`data_ptr` of a whole allocation is aligned; a view keeps its distance from it."""
+
+    def data_ptr(self: Any) -> int:
+        offset = self.storage_offset() * self.element_size()
+        return _up(function(self) - offset) + offset
+
+    return data_ptr
+
+
+def _mode(torch: Any) -> None:
+    from torch.overrides import TorchFunctionMode
+
+    def place(value: Any) -> Any:
+        if isinstance(value, torch.device) and value.type == "cuda":
+            return torch.device("cpu")
+        if isinstance(value, str) and value.split(":")[0] == "cuda":
+            return "cpu"
+        return value
+
+    def big(values: Any) -> bool:
+        return any(
+            isinstance(v, torch.Tensor) and v.numel() > BIG
+            or isinstance(v, (tuple, list)) and big(v)
+            for v in values
+        )  # fmt: skip
+
+    def to_meta(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value.to("meta")
+        return type(value)(map(to_meta, value)) if type(value) in (tuple, list) else value
+
+    def from_meta(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.is_meta:
+            return torch.empty_like(value, device="cpu")
+        return type(value)(map(from_meta, value)) if type(value) in (tuple, list) else value
+
+    class Pretended(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            named = {key: place(value) for key, value in (kwargs or {}).items()}
+            name = getattr(func, "__name__", "")
+            if func is is_cuda:
+                return True
+            if func is device_of:
+                return torch.device("cuda", 0)
+            if name == "cuda":
+                return args[0]
+            if name == "pin_memory" or name == "record_stream":
+                return args[0]
+            if name in _COMPARISONS and big(args):
+                return torch.ones((), dtype=torch.bool) if name == "isclose" else True
+            if name in _FILLS and big(args):
+                return args[0]
+            args = tuple(place(a) for a in args)
+            named.pop("pin_memory", None)
+            if name in _RANDOM and name in ("randn", "rand", "randint"):
+                size = named.get("size", args)
+                if _numel(size) > BIG:
+                    return torch.empty(*_shape(name, args, named), **_factory(named))
+            if name in _PRODUCTS and big((*args, *named.values())):
+                with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
+                    made = func(*map(to_meta, args), **{k: to_meta(v) for k, v in named.items()})
+                    return from_meta(made)
+            return func(*args, **named)
+
+    is_cuda, device_of = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
+    Pretended().__enter__()
+
+
+def _numel(size: Any) -> int:
+    count = 1
+    for one in size:
+        if isinstance(one, (tuple, list)):
+            return _numel(one)
+        if isinstance(one, int):
+            count *= one
+    return count
+
+
+def _shape(name: str, args: Any, named: Any) -> tuple[Any, ...]:
+    if "size" in named:
+        return (named["size"],)
+    if name == "randint":
+        return (next(a for a in args if isinstance(a, (tuple, list))),)
+    return tuple(args)
+
+
+def _factory(named: Any) -> dict[str, Any]:
+    return {key: named[key] for key in ("dtype", "device", "requires_grad", "layout") if key in named}
+
+
+class _Anything:
+    """An event, a stream, a graph or a context: whatever is asked of it does nothing."""
+
+    cuda_stream = 0
+    device_index = 0
+
+    def __init__(self, *_args: Any, **_named: Any) -> None:
+        pass
+
+    def __enter__(self) -> _Anything:
+        return self
+
+    def __exit__(self, *_args: Any) -> None:
+        pass
+
+    def __call__(self, function: Any = None, *_args: Any, **_named: Any) -> Any:
+        return function
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _nothing
+
+    def elapsed_time(self, *_args: Any) -> float:
+        """A millisecond."""
+        return 1.0
+
+    def query(self) -> bool:
+        """Done."""
+        return True
+
+
+def _nothing(*_args: Any, **_named: Any) -> None:
+    return None
+
+
+def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
+    cuda = torch.cuda
+    major, minor = capability
+    properties = SimpleNamespace(
+        name=f"pretended sm_{major}{minor}", major=major, minor=minor, multi_processor_count=sms,
+        total_memory=140 << 30, warp_size=32, max_threads_per_multi_processor=2048, L2_cache_size=50 << 20,
+        shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472,
+        regs_per_multiprocessor=65536, is_integrated=0, is_multi_gpu_board=0, gcnArchName="",
+    )  # fmt: skip
+    stream = _Anything()
+    answers: dict[str, Any] = {
+        "is_available": True, "device_count": 1, "current_device": 0, "is_initialized": True,
+        "get_device_capability": capability, "get_device_properties": properties,
+        "get_device_name": properties.name, "current_stream": stream, "default_stream": stream,
+        "is_current_stream_capturing": False, "is_bf16_supported": True, "mem_get_info": (130 << 30, 140 << 30),
+        "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0,
+        "get_arch_list": [f"sm_{major}{minor}"], "get_rng_state": torch.ByteTensor(16),
+    }  # fmt: skip
+    for name, value in answers.items():
+        setattr(cuda, name, lambda *_args, value=value, **_named: value)
+    for name in (
+        "init", "_lazy_init", "synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all",
+        "set_stream", "set_rng_state", "reset_peak_memory_stats", "ipc_collect", "cudart",
+    ):  # fmt: skip
+        setattr(cuda, name, _nothing)
+    for name in (
+        "Stream",
+        "Event",
+        "ExternalStream",
+        "CUDAGraph",
+        "graph",
+        "stream",
+        "device",
+        "StreamContext",
+    ):
+        setattr(cuda, name, _Anything)
+    for name in ("range_push", "range_pop", "mark", "range"):
+        setattr(cuda.nvtx, name, _Anything if name == "range" else _nothing)
+
+    class Generator(torch.Generator):  # type: ignore[misc,name-defined]
+        """A generator of random numbers on the CPU, whatever device was asked for."""
+
+        def __new__(cls, *_args: Any, **_named: Any) -> Any:
+            return super().__new__(cls, "cpu")
+
+    torch.Generator = Generator
