@@ -69,10 +69,17 @@ def _instantiate(copy: Copy, grow: bool) -> Copy:
     tiling = copy.tiling
     src = _static_memref(tiling.src, grow, 1)
     dst = _static_memref(tiling.dst, grow, 3)
+
+    def view(side: str, whole: Memref) -> Memref:
+        typed = copy.side(side)
+        if typed.space == "rmem" and typed.layout.is_static:  # a thread's own, whoever partitioned what
+            return typed
+        return _as_view(typed, partition(tiling.tiled, side, whole).view)
+
     return replace(
         copy,
-        src=_as_view(copy.src, partition(tiling.tiled, "src", src).view),
-        dst=_as_view(copy.dst, partition(tiling.tiled, "dst", dst).view),
+        src=view("src", src),
+        dst=view("dst", dst),
         pred=copy.pred and _static_memref(copy.pred, grow, 5),
         tiling=Tiling(tiling.tiled, src, dst, tiling.block_threads),
     )

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.compiler import predict
+from layoutcheck.copies.copy import Copy, Tiling
+from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
-from layoutcheck.sources.balanced import span_end
+from layoutcheck.sources.chains import NoOrigin, origin, whole
 from layoutcheck.sources.diagnostics import copies_from_error
+from layoutcheck.sources.mlir import Operation, parse
+from layoutcheck.sources.threads import workers
 from layoutcheck.sources.traced import Frame, TracedCopy
 
 NOWHERE = Frame("", 0)
 MAX_SOURCE_BYTES = 1 << 24
 
-_OPERATION = re.compile(r'"cute\.copy(?:_atom_call)?"\(')
+COPIES = ("cute.copy", "cute.copy_atom_call")
+COPY = '"cute.copy'  # what no module without a copy has in it
+SINGLE_THREAD: tuple[type, ...] = ()  # atoms that one thread issues for all
 _PLACE = re.compile(r'(?:"((?:[^"\\]|\\.)*)"\()?"((?:[^"\\]|\\.)+)":(\d+):(\d+)')
 _FUNCTION = re.compile(r"[\w.<>]+\Z")
 _OWN = re.compile(r"[\\/]nvidia_cutlass_dsl[\\/]|[\\/]layoutcheck[\\/]dsl[\\/]|^<|^-$")
@@ -24,22 +31,66 @@ _COPIES = re.compile(r"copy|\A(?:load|store|fill)\Z", re.IGNORECASE)
 
 
 def read_module(text: str, kernel: str, arch: str) -> list[TracedCopy]:
-    """The copies in the order of the text, repeats included."""
-    found = []
-    for line in text.splitlines():
-        match = _OPERATION.search(line)
-        if match is None:
-            continue
-        operation, location = _split(line, match)
-        frames = where_of(location) or [NOWHERE]
-        copy, problem = _copy(operation, arch)
-        found.append(
-            TracedCopy(
-                copy, operation, frames[0], tuple(frames[1:]), kernel, arch,
-                missing=problem, in_dsl=made_in_library(frames[0]),
-            )
-        )  # fmt: skip
-    return found
+    """The copies in the order of the text, repeats included. Raises InputError for text that is no module."""
+    if COPY not in text:
+        return []
+    return [_traced(op, text, kernel, arch) for op in parse(text).walk() if op.name in COPIES]
+
+
+def _traced(op: Operation, text: str, kernel: str, arch: str) -> TracedCopy:
+    types = ", ".join(value.type for value in op.operands)
+    names = ", ".join(value.name for value in op.operands)
+    operation = f'"{op.name}"({names}) : ({types}) -> ()'
+    frames = where_of(op.location_text) or [NOWHERE]
+    copy, problem = _copy(operation, arch)
+    picture, missing = "types", problem
+    if copy is not None:
+        copy, missing = with_threads(op, copy)
+        picture = "types" if missing else "threads"
+    return TracedCopy(
+        copy, operation, frames[0], tuple(frames[1:]), kernel, arch, picture, missing,
+        in_dsl=made_in_library(frames[0]),
+    )  # fmt: skip
+
+
+def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str]:
+    """The copy with the tiling that its operands were partitioned by; or as it is, and what is missing."""
+    sides = {"src": op.operands[1], "dst": op.operands[2]}
+    memory = {
+        side: value
+        for side, value in sides.items()
+        if not isinstance(copy.side(side), OtherOperand) and copy.side(side).space != "rmem"
+    }
+    others = [side for side in sides if isinstance(copy.side(side), OtherOperand)]
+    if others:
+        return copy, "" if isinstance(copy.atom, SINGLE_THREAD) else "an operand is no tensor in memory"
+    if not memory:
+        return copy, ""  # registers to registers: every thread has its own
+    try:
+        origins = {side: origin(value) for side, value in memory.items()}
+        first, *rest = origins.values()
+        if any(found.tiled != first.tiled for found in rest):
+            raise NoOrigin("its sides were partitioned by different tiled copies")
+        tensors = {side: whole(found, copy.side(side), side) for side, found in origins.items()}
+    except NoOrigin as reason:
+        return copy, str(reason)
+    told = [workers(op, found.index) for found in origins.values()]
+    for one in told:
+        if isinstance(one, str):
+            return copy, one
+    blocks = {one.block for one in told if not isinstance(one, str)}
+    tiling = Tiling(
+        first.tiled,
+        tensors["src"][0] if "src" in tensors else copy.src,
+        tensors["dst"][0] if "dst" in tensors else copy.dst,
+        blocks.pop() if len(blocks) == 1 else None,
+    )
+    full = replace(copy, tiling=tiling)
+    for side, (_, view) in tensors.items():
+        full = full.with_side(side, view)
+    if predict(full).outcome != predict(copy).outcome:
+        return copy, "the compiler judges its view otherwise than the swizzled tensor's"
+    return full, ""
 
 
 def where_of(location: str) -> list[Frame]:
@@ -55,16 +106,6 @@ def made_in_library(where: Frame) -> bool:
     """Whether the call that stands there, in the user's file, is one of no copy: library code makes it."""
     called = _calls(where.file).get((where.line, where.column - 1))
     return called is not None and not any(_COPIES.search(name) for name in called)
-
-
-def _split(line: str, match: re.Match[str]) -> tuple[str, str]:
-    """The operation with its types, and the text of its location."""
-    types = line.find(" : (", match.end())
-    try:
-        end = span_end(line, line.index("(", types)) if types >= 0 else len(line)
-    except InputError:
-        return line.strip(), ""
-    return line[match.start() : end] + " -> ()", line[end:]
 
 
 def _copy(operation: str, arch: str) -> tuple[Copy | None, str]:

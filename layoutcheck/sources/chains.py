@@ -1,0 +1,269 @@
+"""From a view that `cute.copy` is given back to the partition that made it, through printed IR.
+
+A thread's view is a slice, a regrouping, a loop's variable, ... of `thr.partition_S(tensor)`. `origin` follows
+it to there; `whole` says which part of the tensor the copy then moves, so that partitioning *that* gives the
+view again. The last step is checked and not believed: a view that the partition does not give has no origin.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from layoutcheck.algebra.composition import composition
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import make_layout
+from layoutcheck.algebra.simplify import coalesce
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import offsets, rest_modes, size, v_mode
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.tiled import TiledCopy, partition
+from layoutcheck.errors import InputError
+from layoutcheck.sources.mlir import Operation, Value, split
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy
+
+MAX_STEPS = 200
+MAX_ELEMENTS = 1 << 16  # of a view whose offsets are compared one by one
+
+_COMPOSED = re.compile(r'(!cute\.memref<[^"]*)"S<(\d+),(\d+),(\d+)> o 0 o ([^"]+)">\Z')
+_PARTITIONS = {"cute.tiled.copy.partition_S": "src", "cute.tiled.copy.partition_D": "dst"}
+_REGROUPED = frozenset(
+    ("cute.logical_divide", "cute.coalesce", "cute.filter_zeros", "cute.flatten", "cute.append_to_rank",
+     "cute.zipped_divide", "cute.prepend_to_rank")
+)  # fmt: skip
+_SAME_MODES = frozenset(("cute.get_iter", "cute.append_to_rank", "cute.get_layout"))
+
+_Label: TypeAlias = "int | tuple[_Label, ...]"  # which modes of the partition a mode of the view is made of
+
+
+class NoOrigin(Exception):
+    """Why a view cannot be led back to a partition; the reason in words is its argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A view is what is left of `tiled`'s `side` partition of `tensor` by thread `index`.
+
+    `kept` are the modes of the partition (V is 0) that the view still has; the others were fixed by a slice.
+    """
+
+    tiled: TiledCopy
+    side: str
+    tensor: Memref
+    index: Value = field(compare=False)
+    kept: tuple[int, ...] = ()
+
+
+def origin(value: Value) -> Origin:
+    """Where a view comes from. Raises NoOrigin."""
+    path: list[Operation] = []
+    for _ in range(MAX_STEPS):
+        made = value.definition
+        if made is None:
+            value = _before_loop(value)
+            continue
+        if made.name in _PARTITIONS:
+            return _partitioned(made, path)
+        if made.name == "scf.if":
+            return _either(made, value.index, path)
+        if made.name == "scf.for":
+            value = made.operands[3 + value.index]
+            continue
+        if made.name == "cute.make_view":
+            path.append(made)
+            value = made.operands[0]
+            continue
+        if made.name not in ("cute.get_iter", "cute.slice", "cute.group_modes") and made.name not in _REGROUPED:
+            raise NoOrigin(f"its view comes from {made.name}")
+        if made.name != "cute.get_iter":
+            path.append(made)
+        value = made.operands[0]
+    raise NoOrigin("its view has too long a history")
+
+
+def unswizzled(text: str) -> Memref | None:
+    """A tensor with a composed layout `S o 0 o L` as one of layout L under a pointer that swizzles bytes.
+
+    The swizzle is of offsets from the base. That is what the pointer's swizzle does of a base that is a
+    multiple of its period, which is taken for granted: another base moves all addresses alike.
+    None for any other tensor.
+    """
+    match = _COMPOSED.match(text)
+    if match is None:
+        return None
+    memref = parse_memref(f'{match[1]}"{match[5]}">')
+    bits, base, shift = (int(match[i]) for i in (2, 3, 4))
+    element_bytes = memref.dtype.bits // 8
+    if isinstance(memref, OtherOperand) or memref.swizzle or element_bytes & (element_bytes - 1):
+        return None
+    swizzle = Swizzle(bits, base + element_bytes.bit_length() - 1, shift)
+    align = max(memref.proved_align_bytes, swizzle.period)
+    return replace(memref, swizzle=swizzle, align_bytes=align) if element_bytes else None
+
+
+def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:
+    """The part of the tensor that all threads' views make up, and the view that its partition is.
+
+    Raises NoOrigin where that is another view. It is the same one but for a composed layout, which the DSL
+    swizzles thread by thread: then the view returned has the plain layout under the pointer's swizzle.
+
+    `side` is the operand that the view is. `partition_S` does for a destination where it hands out the same
+    as `partition_D`.
+    """
+    layout, tiler = found.tensor.layout, found.tiled.tiler
+    modes: list[Layout] = []
+    for i, mode in enumerate(layout.modes):
+        if i < len(tiler):
+            kept = i + 1 in found.kept or len(layout) == 1
+            modes.append(mode if kept else _first_tile(mode, tiler[i]))
+        elif i + 1 in found.kept:
+            modes.append(mode)
+    sliced = len(found.kept) < len(layout) + 1 and len(layout) > 1
+    tensor = replace(
+        found.tensor,
+        layout=make_layout(*modes),
+        align_bytes=view.align_bytes if sliced else found.tensor.align_bytes,
+    )
+    try:
+        made = partition(found.tiled, side, tensor)
+        if found.side != side and partition(found.tiled, found.side, tensor) != made:
+            raise NoOrigin(f"its {side} was partitioned as the {found.side} of its tiled copy")
+    except (InputError, AttributeError) as error:  # AttributeError: an atom without traits
+        reason = error.message if isinstance(error, InputError) else "its atom is not modelled"
+        raise NoOrigin(f"its partition cannot be repeated: {reason}") from None
+    alike = _alike if tensor.swizzle != view.swizzle else _same
+    if not alike(made.view.layout, view.layout):
+        raise NoOrigin(f"its view {view.layout} is not the partition {made.view.layout}")
+    if tensor.swizzle == view.swizzle:
+        return tensor, view
+    grouped = made.view.layout
+    if len(view.layout) == 2:  # cute.copy makes one mode of all that follow V
+        grouped = make_layout(v_mode(grouped), make_layout(*rest_modes(grouped).modes))
+    return tensor, replace(view, layout=grouped, swizzle=tensor.swizzle)
+
+
+def _first_tile(mode: Layout, tile: Layout) -> Layout:
+    try:
+        return composition(mode, tile, strict=False)
+    except InputError:
+        raise NoOrigin(f"a tile {tile} of mode {mode} is not static") from None
+
+
+def _alike(a: Layout, b: Layout) -> bool:
+    """Whether two views have as many elements a vector and in all: a swizzle makes strides differ by thread."""
+    return size(v_mode(a)) == size(v_mode(b)) and size(a) == size(b)
+
+
+def _same(a: Layout, b: Layout) -> bool:
+    """Whether two views step through the same elements: alike, or (static) the same set of offsets."""
+    if a.is_static and b.is_static:
+        if size(a) != size(b) or size(a) > MAX_ELEMENTS:
+            return False
+        return bool((np.sort(offsets(a).reshape(-1)) == np.sort(offsets(b).reshape(-1))).all())
+    return coalesce(v_mode(a)) == coalesce(v_mode(b)) and _rest(a) == _rest(b)
+
+
+def _rest(layout: Layout) -> Layout:
+    return coalesce(rest_modes(layout))
+
+
+def _before_loop(value: Value) -> Value:
+    """What a block's argument is before the loop begins."""
+    block = value.owner
+    if block is None or isinstance(block, Operation):
+        raise NoOrigin("its view has no definition")
+    around = block.parent.parent
+    if around.name == "scf.for" and value.index >= 1:
+        return around.operands[2 + value.index]
+    if around.name in ("cuda.kernel", "func.func", "gpu.func"):
+        raise NoOrigin("its view is an argument of the kernel, not partitioned there")
+    raise NoOrigin(f"its view is a variable of {around.name}")
+
+
+def _either(made: Operation, index: int, path: list[Operation]) -> Origin:
+    """The origin of what both branches of an `scf.if` yield, where it is the same."""
+    found: list[Origin] = []
+    for region in made.regions:
+        last = region.blocks[-1].operations[-1] if region.blocks and region.blocks[-1].operations else None
+        if last is None or index >= len(last.operands):
+            raise NoOrigin("its view comes from a branch that yields none")
+        inner = origin(last.operands[index])
+        found.append(inner)
+    first, *others = found
+    if any((o.tiled, o.side, o.tensor, o.kept) != (first.tiled, first.side, first.tensor, first.kept) for o in others):
+        raise NoOrigin("its view comes from branches that differ")
+    labels: list[_Label] | None = list(first.kept)
+    return replace(first, kept=_kept(labels, path))
+
+
+def _partitioned(made: Operation, path: list[Operation]) -> Origin:
+    try:
+        tiled = parse_tiled_copy(made.operands[0].type)
+        tensor = unswizzled(made.operands[1].type) or parse_memref(made.operands[1].type)
+        view = parse_memref(made.results[0].type)
+    except InputError as error:
+        raise NoOrigin(f"its partition cannot be read: {error.message}") from None
+    if isinstance(tensor, OtherOperand) or isinstance(view, OtherOperand):
+        raise NoOrigin("its tensor is not one in memory")
+    kept = _kept(list(range(len(view.layout))), path)
+    if 0 not in kept:
+        raise NoOrigin("its view is a slice of a thread's values")
+    return Origin(tiled, _PARTITIONS[made.name], tensor, made.operands[2], kept)
+
+
+def _kept(labels: list[_Label] | None, path: list[Operation]) -> tuple[int, ...]:
+    """The partition's modes that are left after the operations of `path`, the last of which came first."""
+    left = tuple(_leaves(labels or []))
+    for made in reversed(path):
+        if made.name == "cute.slice":
+            if labels is None:
+                raise NoOrigin("its view is sliced after it was regrouped")
+            labels = _sliced(labels, made.operands[1].type)
+            left = tuple(_leaves(labels))
+        elif labels is None:
+            continue
+        elif made.name == "cute.group_modes":
+            labels = _grouped(labels, made)
+        elif made.name != "cute.make_view" or len(labels) > _rank(made):
+            labels = None
+    return left
+
+
+def _sliced(labels: list[_Label], coord: str) -> list[_Label]:
+    """What a slice by `!cute.coord<"(_,?,0)">` leaves."""
+    text = coord[coord.find('"') + 1 : coord.rfind('"')].strip()
+    parts = split(text[1:-1]) if text.startswith("(") else [text]
+    kept: list[_Label] = []
+    for i, part in enumerate(parts):
+        if "_" in part and part != "_":
+            raise NoOrigin(f"its view is sliced inside a mode, by {text}")
+        if part == "_" and i < len(labels):
+            kept.append(labels[i])
+    return kept + labels[len(parts) :]
+
+
+def _grouped(labels: list[_Label], made: Operation) -> list[_Label]:
+    from layoutcheck.sources.mlir import integer
+
+    begin = integer(made.attributes.get("begin", "")) or 0
+    end = integer(made.attributes.get("end", ""))
+    end = len(labels) if end is None else end
+    return [*labels[:begin], tuple(labels[begin:end]), *labels[end:]]
+
+
+def _rank(made: Operation) -> int:
+    try:
+        return len(parse_memref(made.results[0].type).layout)
+    except InputError:
+        return 0
+
+
+def _leaves(labels: list[_Label] | tuple[_Label, ...]) -> list[int]:
+    found: list[int] = []
+    for label in labels:
+        found += _leaves(label) if isinstance(label, tuple) else [label]
+    return found
