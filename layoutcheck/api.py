@@ -87,7 +87,7 @@ def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | 
 def check_traced(traced: TracedCopy, *, fixes: bool = True) -> Report | None:
     """The report on a traced copy, at its place; None where its types cannot be read.
 
-    Where the compiler refused the operation, that is what the report says, whatever the model predicts.
+    What the compiler's verifier said of the operation counts, whatever the model predicts.
     `fixes` False saves the time that proposing them takes.
     """
     if traced.copy is None:
@@ -98,6 +98,9 @@ def check_traced(traced: TracedCopy, *, fixes: bool = True) -> Report | None:
         asked = Prediction("rejected", PREFIX.sub("", traced.refused, count=1))
         if facts.prediction.outcome != "rejected":
             facts.__dict__["prediction"] = asked
+    elif facts.prediction.outcome == "rejected":  # the verifier saw it, and let it pass
+        model = facts.prediction.message
+        asked = facts.__dict__["prediction"] = Prediction("accepted", evidence={"model": model})
     report = judge_facts(facts)
     proposed, obstacle = propose(report) if fixes else ((), None)
     return replace(report, fixes=proposed, obstacle=obstacle, asked=asked, subject=str(traced.where))

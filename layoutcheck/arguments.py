@@ -23,11 +23,15 @@ _WHOLE = re.compile(r"-?\d{1,18}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option and its help; `flag` where it is not the parameter's name, `positional` for an argument."""
+    """An option and its help; `flag` where it is not the parameter's name, `positional` for an argument.
+
+    With `rest` an argument takes all the words after those before it, options or not.
+    """
 
     help: str
     flag: str = ""
     positional: bool = False
+    rest: bool = False
 
     def name(self, parameter: str) -> str:
         """The option as typed: `--src-space` for the parameter `src_space`."""
@@ -49,6 +53,8 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
                 given.setdefault(free[0], []).append(word)
             else:
                 given[free.pop(0)] = word
+            if free and options[free[0]][1].rest:
+                given[free.pop(0)] = list(rest)
             continue
         flag, equals, text = word.partition("=")
         name = flags.get(flag)
@@ -79,7 +85,9 @@ def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
     )
     made.callback()(lambda: None)  # keeps a single command a command
     for name, command in commands.items():
-        made.command(name)(_for_typer(command))
+        rest = any(option.rest for _, option in _options(command).values())
+        settings = {"allow_interspersed_args": False, "ignore_unknown_options": True} if rest else {}
+        made.command(name, context_settings=settings)(_for_typer(command))
     return made
 
 

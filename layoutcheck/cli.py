@@ -180,6 +180,40 @@ def lint(
     return 0 if write_baseline is not None else result.status(strict)
 
 
+def trace(
+    script: Annotated[str, Option("a Python script; with -m, a module", positional=True)],
+    args: Annotated[list[str] | None, Option("the script's own", positional=True, rest=True)] = None,
+    module: Annotated[bool, Option("SCRIPT is a module, as in python -m", "-m")] = False,
+    no_launch: Annotated[bool, Option("trace only: no compile, no launch, no GPU", "--no-launch")] = False,
+    arch: Annotated[str | None, Option("compile for sm_80, sm_90a, ...")] = None,
+    timeout: Annotated[int | None, Option("end the script after so many seconds")] = None,
+    format_: Format = "text",
+    output: Output = None,
+    strict: Strict = False,
+    everything: Annotated[bool, Option("legal copies too, findings in full", "--all")] = False,
+) -> int:
+    """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
+
+    The script's output goes to standard error. Exit status 2: the script failed, and no copy is wrong.
+    """
+    from layoutcheck import tracing
+    from layoutcheck.reports.traced import render, render_json
+
+    if format_ not in ("text", "json"):
+        raise InputError(f"trace has no format '{format_[:40]}'", expected="text or json")
+    sink = _Sink("text", output, everything)
+    words = args or []
+    found = tracing.traced(
+        "-m" if module else script,
+        [script, *words] if module else words,
+        launch=not no_launch,
+        arch=arch,
+        timeout_s=timeout,
+    )
+    sink.put((render_json if format_ == "json" else render)(found, sink.style))
+    return tracing.status(found, strict)
+
+
 def rule(code: Annotated[str | None, Option("a rule's code, such as LC201", positional=True)] = None) -> int:
     """Print a rule's page; without a code, the list of rules."""
     from layoutcheck.rulebook import rule as find
@@ -242,6 +276,7 @@ _COMMANDS: dict[str, Command] = {
     "lint": lint,
     "confirm": confirm,
     "draw": draw,
+    "trace": trace,
     "banks": banks,
     "rule": rule,
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,7 @@ def install(arch: str | None) -> None:
     capability = capability_of(arch or "sm_90a")
     when_imported("torch", lambda module: _torch(module, capability))
     for name, prefix in (("driver", "cu"), ("runtime", "cuda")):
-        when_imported(
-            f"cuda.bindings.{name}", lambda module, prefix=prefix: _bindings(module, prefix, capability)
-        )
+        when_imported(f"cuda.bindings.{name}", partial(_bindings, prefix=prefix, capability=capability))
     when_imported("cutlass.utils.hardware_info", _hardware_info)
     when_imported("cutlass.base_dsl.utils.testing", _testing)
     when_imported("cutlass.cute.testing", _testing)

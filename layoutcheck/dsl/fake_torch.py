@@ -16,8 +16,8 @@ BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is re
 ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
 _PRODUCTS = {
     "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm", "einsum", "linear", "tensordot",
-    "scaled_dot_product_attention", "softmax", "log_softmax", "_scaled_mm", "_grouped_mm", "_scaled_grouped_mm",
-    "cross_entropy", "conv2d", "conv3d", "rms_norm", "layer_norm", "logsumexp", "cumsum", "sort", "topk",
+    "scaled_dot_product_attention", "softmax", "log_softmax", "_scaled_mm", "_grouped_mm",
+    "_scaled_grouped_mm", "cross_entropy", "conv2d", "conv3d", "rms_norm", "layer_norm", "logsumexp", "cumsum", "sort", "topk",
 }  # fmt: skip
 _FILLS = {"random_", "normal_", "uniform_", "bernoulli_", "exponential_"}
 _RANDOM = {"randn", "rand", "randint", "normal", "bernoulli", "rand_like", "randn_like", "randint_like"}
@@ -70,7 +70,7 @@ def _rounded(function: Any) -> Any:
 
     def data_ptr(self: Any) -> int:
         offset = self.storage_offset() * self.element_size()
-        return _up(function(self) - offset) + offset
+        return _up(int(function(self)) - offset) + int(offset)
 
     return data_ptr
 
@@ -87,8 +87,8 @@ def _mode(torch: Any) -> None:
 
     def big(values: Any) -> bool:
         return any(
-            isinstance(v, torch.Tensor) and v.numel() > BIG
-            or isinstance(v, (tuple, list)) and big(v)
+            (isinstance(v, torch.Tensor) and v.numel() > BIG)
+            or (isinstance(v, (tuple, list)) and big(v))
             for v in values
         )  # fmt: skip
 
@@ -206,7 +206,8 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
         "is_available": True, "device_count": 1, "current_device": 0, "is_initialized": True,
         "get_device_capability": capability, "get_device_properties": properties,
         "get_device_name": properties.name, "current_stream": stream, "default_stream": stream,
-        "is_current_stream_capturing": False, "is_bf16_supported": True, "mem_get_info": (130 << 30, 140 << 30),
+        "is_current_stream_capturing": False, "is_bf16_supported": True,
+        "mem_get_info": (130 << 30, 140 << 30),
         "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0,
         "get_arch_list": [f"sm_{major}{minor}"], "get_rng_state": torch.ByteTensor(16),
     }  # fmt: skip
@@ -231,7 +232,7 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
     for name in ("range_push", "range_pop", "mark", "range"):
         setattr(cuda.nvtx, name, _Anything if name == "range" else _nothing)
 
-    class Generator(torch.Generator):  # type: ignore[misc,name-defined]
+    class Generator(torch.Generator):  # type: ignore[misc]
         """A generator of random numbers on the CPU, whatever device was asked for."""
 
         def __new__(cls, *_args: Any, **_named: Any) -> Any:

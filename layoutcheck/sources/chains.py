@@ -1,7 +1,7 @@
 """From a view that `cute.copy` is given back to the partition that made it, through printed IR.
 
-A thread's view is a slice, a regrouping, a loop's variable, ... of `thr.partition_S(tensor)`. `origin` follows
-it to there; `whole` says which part of the tensor the copy then moves, so that partitioning *that* gives the
+A thread's view is a slice, a regrouping, a loop's variable, ... of `thr.partition_S(tensor)`. `origin`
+follows it to there; `whole` says which part of the tensor the copy then moves, so that partitioning *that* gives the
 view again. The last step is checked and not believed: a view that the partition does not give has no origin.
 """
 
@@ -77,7 +77,10 @@ def origin(value: Value) -> Origin:
             path.append(made)
             value = made.operands[0]
             continue
-        if made.name not in ("cute.get_iter", "cute.slice", "cute.group_modes") and made.name not in _REGROUPED:
+        if (
+            made.name not in ("cute.get_iter", "cute.slice", "cute.group_modes")
+            and made.name not in _REGROUPED
+        ):
             raise NoOrigin(f"its view comes from {made.name}")
         if made.name != "cute.get_iter":
             path.append(made)
@@ -148,13 +151,14 @@ def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:
 
 def _first_tile(mode: Layout, tile: Layout) -> Layout:
     try:
-        return composition(mode, tile, strict=False)
+        first: Layout = composition(mode, tile, strict=False)
     except InputError:
         raise NoOrigin(f"a tile {tile} of mode {mode} is not static") from None
+    return first
 
 
 def _alike(a: Layout, b: Layout) -> bool:
-    """Whether two views have as many elements a vector and in all: a swizzle makes strides differ by thread."""
+    """Whether two views have as many elements a vector, and in all; a swizzle's strides differ by thread."""
     return size(v_mode(a)) == size(v_mode(b)) and size(a) == size(b)
 
 
@@ -168,7 +172,8 @@ def _same(a: Layout, b: Layout) -> bool:
 
 
 def _rest(layout: Layout) -> Layout:
-    return coalesce(rest_modes(layout))
+    merged: Layout = coalesce(rest_modes(layout))
+    return merged
 
 
 def _before_loop(value: Value) -> Value:
@@ -194,7 +199,10 @@ def _either(made: Operation, index: int, path: list[Operation]) -> Origin:
         inner = origin(last.operands[index])
         found.append(inner)
     first, *others = found
-    if any((o.tiled, o.side, o.tensor, o.kept) != (first.tiled, first.side, first.tensor, first.kept) for o in others):
+    if any(
+        (o.tiled, o.side, o.tensor, o.kept) != (first.tiled, first.side, first.tensor, first.kept)
+        for o in others
+    ):
         raise NoOrigin("its view comes from branches that differ")
     labels: list[_Label] | None = list(first.kept)
     return replace(first, kept=_kept(labels, path))

@@ -20,8 +20,8 @@ WARP = 32
 
 _KERNELS = ("cuda.kernel", "gpu.func", "func.func")
 _PASSED_ON = frozenset(
-    ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "cute.make_coord", "cute.make_int_tuple",
-     "cute.get_leaves", "cute.get_scalars", "cute.to_int_tuple")
+    ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "cute.make_coord",
+     "cute.make_int_tuple", "cute.get_leaves", "cute.get_scalars", "cute.to_int_tuple")
 )  # fmt: skip
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "arith.addi": np.add,
@@ -50,7 +50,7 @@ _COMPARE: list[Callable[[Any, Any], Any]] = [
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """`block` threads launched as the tiled copy's threads 0, 1, ...; None where not exactly all of them are."""
+    """`block` threads work, as the tiled copy's threads 0, 1, ...; None where those are not all, or others."""
 
     block: int | None
 
@@ -143,7 +143,9 @@ class _Ids:
             compared: IntArray = _COMPARE[predicate](*given).astype(np.int64)
             return compared
         if made.name == "arith.select":
-            return np.where(*given)  # type: ignore[arg-type]
+            condition, yes, no = given
+            assert condition is not None and yes is not None and no is not None
+            return np.where(condition != 0, yes, no)
         return None
 
     def _shuffled(self, made: Operation, depth: int) -> IntArray | None:
@@ -154,7 +156,8 @@ class _Ids:
         if given is None or lane is None:
             return None
         linear = np.arange(self.count)
-        return given[np.minimum(linear // WARP * WARP + lane % WARP, self.count - 1)]
+        found: IntArray = given[np.minimum(linear // WARP * WARP + lane % WARP, self.count - 1)]
+        return found
 
     def active(self, op: Operation) -> tuple[Any, bool]:
         """The threads that reach `op`, as far as its branches are known, and whether all of them are."""

@@ -1,0 +1,136 @@
+"""A trace for eyes and for machines: what is wrong, place by place as `explain` says it, and the counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from layoutcheck.check import SCHEMA_VERSION, Report
+from layoutcheck.reports import text
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import Distinct, Frame, Trace
+
+SHOWN = ("rejected", "wrong", "slow")
+_MOST_CALLERS = 3
+_MOST_REASONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A trace, and the report on each of its different copies (None: its types cannot be read)."""
+
+    trace: Trace
+    reports: Sequence[tuple[Distinct, Report | None]]
+
+    def verdicts(self) -> Counter[str]:
+        """Copies by verdict."""
+        found: Counter[str] = Counter()
+        for one, report in self.reports:
+            found[report.verdict if report is not None else "unknown"] += one.count
+        return found
+
+
+def render(judged: Judged, style: Style) -> str:
+    """The findings by file and line, then the counts."""
+    blocks = []
+    for one, report in judged.reports:
+        if report is not None and (report.verdict in SHOWN or style.everything):
+            blocks.append(text.render([replace(report, subject=subject(one))], style))
+    return "\n".join([*blocks, "\n".join(_counts(judged, style)) + "\n"])
+
+
+def render_json(judged: Judged, style: Style) -> str:
+    """A line for each different copy, with its report, then one with the counts."""
+    lines: list[dict[str, Any]] = []
+    for one, report in judged.reports:
+        first = one.first
+        seen = {
+            "where": asdict(first.where),
+            "stack": [asdict(frame) for frame in first.stack],
+            "operation": first.operation,
+            "count": one.count,
+            "kernels": list(one.kernels),
+            "arch": first.arch,
+            "picture": first.picture,
+            "missing": first.missing,
+            "refused": first.refused,
+            "in_dsl": first.in_dsl,
+        }
+        given = None if report is None else report.to_dict()
+        lines.append({"schema_version": SCHEMA_VERSION, "trace": seen, "report": given})
+    lines.append({"schema_version": SCHEMA_VERSION, "summary": summary(judged)})
+    return "".join(json.dumps(line, ensure_ascii=style.ascii) + "\n" for line in lines)
+
+
+def summary(judged: Judged) -> dict[str, Any]:
+    """The numbers of a trace."""
+    trace = judged.trace
+    return {
+        "kernels": len(trace.kernels),
+        "builds": sum(kernel.built for kernel in trace.kernels),
+        "copies": len(trace.copies),
+        "places": len({one.where for one in trace.copies}),
+        "distinct": len(judged.reports),
+        "verdicts": dict(sorted(judged.verdicts().items())),
+        "all_threads": sum(one.picture == "threads" for one in trace.copies),
+        "in_dsl": sum(one.in_dsl for one in trace.copies),
+        "missing": dict(Counter(one.missing for one in trace.copies if one.missing).most_common()),
+        "failures": [asdict(failure) for failure in trace.failures],
+        "notes": list(trace.notes),
+        "versions": trace.versions,
+    }
+
+
+def subject(one: Distinct) -> str:
+    """Where it stands, how often, and who called it."""
+    first = one.first
+    facts = []
+    if one.count > 1:
+        facts.append(f"{one.count} alike")
+    if len(one.kernels) > 1:
+        facts.append(f"in {len(one.kernels)} kernels")
+    if first.in_dsl:
+        facts.append("by DSL library code called there")
+    callers = list(dict.fromkeys(f"{shown(f)}:{f.line}" for f in first.stack if _is_caller(f, first.where)))
+    if callers:
+        facts.append("called from " + ", ".join(callers[:_MOST_CALLERS]))
+    place = f"{shown(first.where)}:{first.where.line}" if first.where.file else "place unknown"
+    return f"{place}{f':{first.where.column}' if first.where.column else ''}" + (
+        f" ({'; '.join(facts)})" if facts else ""
+    )
+
+
+def shown(frame: Frame) -> str:
+    """The file, relative to the working directory where it lies in it."""
+    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - text, not a path: the file may be anywhere
+    return frame.file.removeprefix(here)
+
+
+def _is_caller(frame: Frame, where: Frame) -> bool:
+    """Whether a frame says more than where the copy stands; loop bodies repeat their function's."""
+    return (frame.file, frame.function.split(".")[0]) != (where.file, where.function.split(".")[0])
+
+
+def _counts(judged: Judged, style: Style) -> Iterator[str]:
+    found = summary(judged)
+    verdicts = ", ".join(f"{count} {name}" for name, count in found["verdicts"].items()) or "none"
+    kernels = f"{found['kernels']} kernel{'s' * (found['kernels'] != 1)}"
+    yield style(
+        f"{kernels}, {found['copies']} copies at {found['places']} places, "
+        f"{found['distinct']} distinct: {verdicts}",
+        "bold",
+    )
+    if found["copies"]:
+        yield f"  the addresses of all threads are known for {found['all_threads']} of {found['copies']}"
+    for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
+        yield from style.wrap(f"{count}: {reason}", "      ", "    ")
+    for failure in judged.trace.failures:
+        lines = failure.message.strip().splitlines() or [""]
+        place = f"{failure.where}: " if failure.where else ""
+        yield from style.wrap(f"{failure.kind}: {place}{lines[0]}", "    ", "  ")
+    for note in judged.trace.notes:
+        yield from style.wrap(note, "    ", "  ")

@@ -1,0 +1,83 @@
+"""`layoutcheck trace`: a script run with every compile observed, and every copy of it judged."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from layoutcheck.api import check_traced
+from layoutcheck.check import Report
+from layoutcheck.dsl.fake_cuda import has_gpu
+from layoutcheck.dsl.trace import Progress, trace_script
+from layoutcheck.errors import InputError
+from layoutcheck.reports.traced import SHOWN, Judged
+from layoutcheck.sources.traced import Trace, distinct
+
+
+def traced(
+    script: str,
+    args: Sequence[str] = (),
+    *,
+    launch: bool = True,
+    arch: str | None = None,
+    timeout_s: float | None = None,
+) -> Judged:
+    """Run the script, its output on standard error, and judge what it compiled. Raises InputError."""
+    with _shown() as progress:
+        found = trace_script(
+            script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress
+        )
+    unsupported = [failure for failure in found.failures if failure.kind == "unsupported"]
+    if unsupported:
+        raise InputError(unsupported[0].message)
+    if launch and not has_gpu() and not found.kernels:
+        note = "no kernel was compiled; there is no GPU here, and --no-launch does without"
+        found = replace(found, notes=(*found.notes, note))
+    return judge(found)
+
+
+def judge(trace: Trace) -> Judged:
+    """The report on each different copy; fixes for those that need one."""
+    known: dict[Any, Report | None] = {}
+    reports = []
+    for one in distinct(trace):
+        key = one.first.copy, one.first.refused
+        if key not in known:
+            report = check_traced(one.first, fixes=False)
+            if report is not None and report.verdict in SHOWN:
+                report = check_traced(one.first)
+            known[key] = report
+        found = known[key]
+        reports.append((one, None if found is None else replace(found, subject=str(one.first.where))))
+    return Judged(trace, reports)
+
+
+def status(judged: Judged, strict: bool) -> int:
+    """0 nothing wrong, 1 a copy `rejected` or `wrong` (strict: `slow`, `unknown` too), 2 the script failed."""
+    verdicts = judged.verdicts()
+    if verdicts["rejected"] or verdicts["wrong"] or (strict and (verdicts["slow"] or verdicts["unknown"])):
+        return 1
+    return 2 if judged.trace.failures else 0
+
+
+@contextlib.contextmanager
+def _shown() -> Iterator[Progress | None]:
+    """Counts on stderr while the script runs, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("tracing", total=None)
+
+        def progress(kernels: int, copies: int) -> None:
+            bar.update(task, description=f"tracing: {kernels} kernels, {copies} copies")
+
+        yield progress
