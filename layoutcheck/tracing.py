@@ -56,7 +56,7 @@ def judge(trace: Trace) -> Judged:
 
 
 def status(judged: Judged, strict: bool) -> int:
-    """0 nothing wrong, 1 a copy `rejected` or `wrong` (strict: `slow`, `unknown` too), 2 the script failed."""
+    """0 nothing wrong, 1 something `rejected` or `wrong` (strict: `slow`, `unknown`), 2 the script failed."""
     verdicts = judged.verdicts()
     if verdicts["rejected"] or verdicts["wrong"] or (strict and (verdicts["slow"] or verdicts["unknown"])):
         return 1

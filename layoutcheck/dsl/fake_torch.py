@@ -17,7 +17,8 @@ ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
 _PRODUCTS = {
     "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm", "einsum", "linear", "tensordot",
     "scaled_dot_product_attention", "softmax", "log_softmax", "_scaled_mm", "_grouped_mm",
-    "_scaled_grouped_mm", "cross_entropy", "conv2d", "conv3d", "rms_norm", "layer_norm", "logsumexp", "cumsum", "sort", "topk",
+    "_scaled_grouped_mm", "cross_entropy", "conv2d", "conv3d", "rms_norm", "layer_norm", "logsumexp",
+    "cumsum", "sort", "topk",
 }  # fmt: skip
 _FILLS = {"random_", "normal_", "uniform_", "bernoulli_", "exponential_"}
 _RANDOM = {"randn", "rand", "randint", "normal", "bernoulli", "rand_like", "randn_like", "randint_like"}

@@ -50,7 +50,7 @@ _COMPARE: list[Callable[[Any, Any], Any]] = [
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """`block` threads work, as the tiled copy's threads 0, 1, ...; None where those are not all, or others."""
+    """`block` threads work, as the tiled copy's 0, 1, ...; None where those launched are not just these."""
 
     block: int | None
 

@@ -1,0 +1,210 @@
+"""Whole repositories traced on a machine without a GPU: `python -m benchmarks.trace_repos cutlass=DIR ...`.
+
+    python -m benchmarks.trace_repos cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK kernels=.
+        [--output docs/evidence/trace.json] [--jobs 2] [--only TEXT] [--timeout 300]
+
+`cutlass` is a folder of scripts that are run as they are, without arguments; `quack` and `flash-attention` are
+checkouts (or installed wheels) whose kernels `benchmarks/trace_drivers` calls; `kernels` is this repository.
+Every copy that is `rejected` or `wrong` stands in the evidence with its place, beside what the compiler said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.reports.traced import Judged
+from layoutcheck.tracing import judge
+
+HERE = Path(__file__).parent
+ARCHES = {"ampere": "sm_80", "hopper": "sm_90a", "blackwell_geforce": "sm_120a", "blackwell": "sm_100a"}
+FOLDERS = {"blackwell": "sm_100a", "blackwell_geforce": "sm_120a"}
+REPORTED = ("rejected", "wrong", "slow")
+_NO_SCRIPT = re.compile(r"(^|/)(__init__|conftest|test_[^/]*|utils/|helpers/|notebooks/)")
+
+
+@dataclass
+class Job:
+    group: str
+    name: str
+    script: Path
+    args: list[str]
+    arch: str
+    root: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def jobs(name: str, root: Path) -> Iterator[Job]:
+    if name == "cutlass":
+        for script in sorted(root.rglob("*.py")):
+            inside = str(script.relative_to(root))
+            text = script.read_text(errors="replace")
+            if _NO_SCRIPT.search(inside) or "__main__" not in text:
+                continue
+            parts = inside.split("/")
+            arch = next((a for part in parts for key, a in ARCHES.items() if part == key), "sm_100a")
+            yield Job("/".join(parts[:2]), inside, script, [], arch, root)
+        return
+    if name == "kernels":
+        driver = HERE / "trace_drivers" / "kernels.py"
+        yield Job("kernels", "kernels", driver, [], "sm_90a", root)
+        return
+    driver = HERE / "trace_drivers" / f"{name.replace('-', '_')}.py"
+    for arch in ("sm_80", "sm_90a", "sm_100a", "sm_120a"):
+        for case in cases(driver):
+            yield Job(f"{name} {arch}", f"{case} {arch}", driver, [case], arch, root)
+
+
+def cases(driver: Path) -> list[str]:
+    return re.findall(r"^def (case_\w+)", driver.read_text(), re.MULTILINE)
+
+
+def run(job: Job, timeout_s: float) -> tuple[Judged, float]:
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as log:
+        found = trace_script(
+            str(job.script), job.args, launch=False, arch=job.arch, timeout_s=timeout_s, output=log,
+            cwd=str(job.script.parent),
+        )  # fmt: skip
+    return judge(found), time.perf_counter() - start
+
+
+def one_line(text: str) -> str:
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    return " ".join(plain.split())[:300]
+
+
+def family(operation: str) -> str:
+    atom = re.search(r"!cute_nvgpu\.atom\.(\w+)", operation)
+    return atom[1] if atom else "none"
+
+
+def place(file: str, line: int, root: Path) -> str:
+    with_root = Path(file)
+    return f"{with_root.relative_to(root) if with_root.is_relative_to(root) else with_root.name}:{line}"
+
+
+def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
+    groups: dict[str, dict[str, Any]] = {}
+    by_atom: dict[str, Counter[str]] = defaultdict(Counter)
+    missing: Counter[str] = Counter()
+    reported: dict[tuple[str, ...], dict[str, Any]] = {}
+    for job, judged, seconds in rows:
+        group = groups.setdefault(
+            job.group,
+            {"runs": 0, "traced": 0, "kernels": 0, "copies": 0, "all_threads": 0, "verdicts": Counter(),
+             "seconds": 0.0, "not_traced": {}},
+        )  # fmt: skip
+        trace = judged.trace
+        group["runs"] += 1
+        group["seconds"] = round(group["seconds"] + seconds, 1)
+        if trace.kernels:
+            group["traced"] += 1
+        else:
+            said = [one_line(f"{f.kind}: {f.message}") for f in trace.failures] or ["it builds no kernel"]
+            group["not_traced"][job.name] = said[0]
+        group["kernels"] += len(trace.kernels)
+        group["copies"] += len(trace.copies)
+        group["verdicts"].update(judged.verdicts())
+        for copy in trace.copies:
+            group["all_threads"] += copy.picture == "threads"
+            by_atom[family(copy.operation)][copy.picture] += 1
+            if copy.missing:
+                missing[re.sub(r"its view \S+ is not.*", "its view is not the partition", copy.missing)] += 1
+        for entry, report in judged.reports:
+            if report is None or report.verdict not in REPORTED:
+                continue
+            first = entry.first
+            codes = [f.code for f in report.findings if f.severity == report.verdict] or ["?"]
+            at = place(first.where.file, first.where.line, job.root)
+            row = reported.setdefault(
+                (at, report.verdict, codes[0], report.findings[0].title if report.findings else ""),
+                {"place": at, "verdict": report.verdict, "codes": codes,
+                 "title": report.findings[0].title if report.findings else "",
+                 "compiler": first.refused or "accepts it", "copies": 0, "runs": [],
+                 "operation": first.operation, "in_dsl": first.in_dsl},
+            )  # fmt: skip
+            row["copies"] += entry.count
+            row["runs"] = sorted({*row["runs"], job.name})
+    total = {
+        key: sum(group[key] for group in groups.values())
+        for key in ("runs", "traced", "kernels", "copies", "all_threads")
+    }
+    return {
+        "total": total,
+        "groups": groups,
+        "pictures": {atom: dict(found) for atom, found in sorted(by_atom.items())},
+        "missing": dict(missing.most_common()),
+        "reported": sorted(reported.values(), key=lambda r: (REPORTED.index(r["verdict"]), r["place"])),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("repositories", nargs="+", metavar="NAME=DIR")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--timeout", type=float, default=300)
+    given = parser.parse_args()
+    todo = []
+    for text in given.repositories:
+        name, _, folder = text.partition("=")
+        root = Path(folder or ".").resolve()
+        if name in ("quack", "flash-attention"):
+            os.environ["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+        todo += [job for job in jobs(name, root) if given.only in job.name or given.only in job.group]
+    rows: list[tuple[Job, Judged, float]] = []
+    with ThreadPoolExecutor(given.jobs) as pool:
+        for job, (judged, seconds) in zip(todo, pool.map(lambda j: run(j, given.timeout), todo), strict=True):
+            rows.append((job, judged, seconds))
+            bad = {k: v for k, v in judged.verdicts().items() if k in REPORTED}
+            said = [one_line(f"{f.kind}: {f.message}")[:120] for f in judged.trace.failures]
+            print(
+                f"{job.name[-60:]:60} {seconds:6.1f} s {len(judged.trace.kernels):3} kernels "
+                f"{len(judged.trace.copies):5} copies {bad or ''} {said or ''}",
+                flush=True,
+            )
+    found = gather(rows)
+    versions = next((judged.trace.versions for _, judged, _ in rows if judged.trace.versions), {})
+    evidence = {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        "command": "python -m benchmarks.trace_repos " + " ".join(
+            word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:]
+        ),
+        "versions": {**versions, "platform": platform.system()},
+        "gpu": "none",
+        **found,
+    }  # fmt: skip
+    text = json.dumps(evidence, indent=1) + "\n"
+    if given.output:
+        given.output.write_text(text)
+    for row in found["reported"]:
+        print(
+            row["verdict"],
+            row["codes"][0],
+            row["place"],
+            row["copies"],
+            row["title"][:90],
+            "|",
+            row["compiler"][:80],
+        )
+    print(found["total"], found["pictures"], json.dumps(found["missing"], indent=1))
+
+
+if __name__ == "__main__":
+    main()
