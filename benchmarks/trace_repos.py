@@ -3,8 +3,9 @@
     python -m benchmarks.trace_repos cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK kernels=.
         [--output docs/evidence/trace.json] [--jobs 2] [--only TEXT] [--timeout 300]
 
-`cutlass` is a folder of scripts that are run as they are, without arguments; `quack` and `flash-attention` are
-checkouts (or installed wheels) whose kernels `benchmarks/trace_drivers` calls; `kernels` is this repository.
+`cutlass` is a folder of scripts that are run as they are, without arguments; `quack` and `flash-attention`
+are checkouts (or installed wheels) whose kernels `benchmarks/trace_drivers` calls; `kernels` is this
+repository.
 Every copy that is `rejected` or `wrong` stands in the evidence with its place, beside what the compiler said.
 """
 

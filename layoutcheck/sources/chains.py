@@ -2,7 +2,8 @@
 
 A thread's view is a slice, a regrouping, a loop's variable, ... of `thr.partition_S(tensor)`. `origin`
 follows it to there; `whole` says which part of the tensor the copy then moves, so that partitioning *that*
-gives the view again. The last step is checked and not believed: a view that the partition does not give has no origin.
+gives the view again. The last step is checked and not believed: a view that the partition does not give has
+no origin.
 """
 
 from __future__ import annotations
