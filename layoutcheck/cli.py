@@ -121,7 +121,9 @@ def check(
 
 
 def confirm(
-    source: Annotated[str, Option("a named case, or a JSONL file of copies ('-' is stdin)", positional=True)],
+    source: Annotated[
+        str, Option("a named case, a JSONL file ('-' is stdin), or a kernel repo", positional=True)
+    ],
     format_: Format = "text",
     as_json: Annotated[bool, Option("the same as --format json", "--json")] = False,
     output: Output = None,
@@ -130,6 +132,8 @@ def confirm(
 ) -> int:
     """Compile copies with the DSL, run them on the GPU (else simulated), and compare bit for bit.
 
+    Of a kernel repo (a folder, or a Python file) the registered cases are run, in child processes, and every
+    copy that they build is confirmed.
     Exit status: 0 model, compiler and machine agree, 1 they do not, 2 unusable input or no DSL.
     """
     from layoutcheck.confirming import confirmed

@@ -1,4 +1,4 @@
-"""`layoutcheck confirm`: copies from a named case or a file, run, with progress and reproducers."""
+"""`layoutcheck confirm`: copies from a named case, a file or registered cases, run; with reproducers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import confirm
-from layoutcheck.progress import bar
+from layoutcheck.lint import cases as registered
+from layoutcheck.lint import files, settings
+from layoutcheck.lint.cache import Cache
+from layoutcheck.progress import Progress, bar
 from layoutcheck.reports import reproducer
 from layoutcheck.reports.confirmation import Confirmed
 from layoutcheck.reports.outcome import Failure
@@ -21,14 +24,19 @@ Named = list[tuple[str, Copy]]
 
 
 def confirmed(source: str, workers: int = 4, folder: Path = Path()) -> Confirmed:
-    """Confirm a named case, a JSONL file, or standard input ('-'); reproducers are written to `folder`.
+    """Confirm a named case, a JSONL file, standard input ('-'), or a path's registered cases.
 
+    Python under a path is run, in child processes, to see what it builds. Reproducers go to `folder`.
     Raises InputError for a source that cannot be used, and where the DSL cannot be asked.
     """
     if not 1 <= workers <= 64:
         raise InputError(f"{workers} workers", expected="1 to 64")
-    named, failures = read(source)
+    surprises: list[str] = []
     with bar(("trace", "compile", "run")) as progress:
+        if Path(source).is_dir() or source.endswith(".py"):
+            named, failures, surprises = _traced(source, progress)
+        else:
+            named, failures = read(source)
         try:
             found, machine = confirm(named, workers=workers, progress=progress) if named else ([], {})
         except DslUnavailable as error:
@@ -36,7 +44,50 @@ def confirmed(source: str, workers: int = 4, folder: Path = Path()) -> Confirmed
     scripts = {
         i: reproducer.write(folder, one.name, named[i][1]) for i, one in enumerate(found) if one.disagrees
     }
-    return Confirmed(found, machine, failures, scripts)
+    return Confirmed(found, machine, failures, scripts, surprises)
+
+
+def _traced(source: str, progress: Progress | None) -> tuple[Named, list[Failure], list[str]]:
+    """The copies of every registered case under a path, what could not be traced, and broken expectations."""
+    from layoutcheck.lint.traced import judge
+    from layoutcheck.sources.traced import distinct
+
+    path = Path(source)
+    project = settings.find(path if path.is_dir() else path.parent)
+    found = [
+        case
+        for file in files.collect([source], project)
+        for case in registered.find(Path(file).read_bytes(), file, project.arch)
+    ]
+    if not found:
+        raise InputError(
+            f"'{source[:200]}' registers no cases",
+            expected="functions with @layoutcheck.case (of a test suite: pytest --layoutcheck=confirm)",
+        )
+    reason = registered.require_dsl()
+    if reason is not None:
+        raise InputError(f"nothing can be confirmed: {reason}")
+    store = Cache(None if project.cache is None else project.root / project.cache, "traces")
+    try:
+        runs = registered.trace(found, project, store, progress=progress)
+    finally:
+        store.save()
+    named: Named = []
+    for run in runs:
+        for entry in distinct(run.trace):
+            one, place = entry.first, registered.shown(entry.first.where.file)
+            if one.copy is not None:
+                named.append((f"{run.case} {Path(place).name}:{one.where.line}", one.copy))
+    judged = judge(runs)
+    broken = [finding for finding in judged.findings if finding.code == "LC911"]
+    broken += [registered.unusable(case) for case in found if case.problem]
+    failures = [Failure(f"{finding.path}:{finding.line}", InputError(finding.title)) for finding in broken]
+    surprises = [
+        f"{finding.path}:{finding.line}: {finding.title}"
+        for finding in judged.findings
+        if finding.code == "LC913"
+    ]
+    return named, failures, surprises
 
 
 def read(source: str) -> tuple[Named, list[Failure]]:
@@ -50,11 +101,6 @@ def read(source: str) -> tuple[Named, list[Failure]]:
     if source == "-":
         return _records(list(read_lines(sys.stdin.buffer)))
     path = Path(source)
-    if path.is_dir() or path.suffix in (".py", ".ipynb"):
-        raise InputError(
-            f"'{source[:200]}' holds Python, not copies",
-            expected="a named case or a JSONL file (a test suite's kernels: pytest --layoutcheck=confirm)",
-        )
     try:
         with path.open("rb") as file:
             return _records(list(read_lines(file)))

@@ -95,7 +95,7 @@ def lint(
         counts["cases"] = len(runs.traced)
         if judged.undecided:
             names = ", ".join(judged.undecided)
-            notes.append(f"expected to be slow, which the traced types do not show: {names}")
+            notes.append(f"expected to be slow, which types alone do not show: {names}")
     wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
     traced, written, never = _coverage(read, reached, runs is not None)
     if runs is not None:

@@ -28,11 +28,13 @@ class Confirmed:
     machine: dict[str, Any]
     failures: Sequence[Failure] = ()
     reproducers: dict[int, Path] = field(default_factory=dict)  # by position in `found`
+    surprises: Sequence[str] = ()  # registered cases that are not what they are expected to be
 
     @property
     def status(self) -> int:
         """The exit status: 2 unusable input, 1 a disagreement, 0 neither."""
-        return 2 if self.failures else int(any(one.disagrees for one in self.found))
+        wrong = bool(self.surprises) or any(one.disagrees for one in self.found)
+        return 2 if self.failures else int(wrong)
 
 
 def render_json(run: Confirmed, style: Style) -> str:
@@ -56,6 +58,7 @@ def render(run: Confirmed, style: Style) -> str:
     blocks = [[line] for line in _failures(run, style)]
     if run.found:
         blocks += [_machine(run, style), _table(run, style), _summary(run, style)]
+    blocks += [[f"{style('not as expected', 'bold', 'red')}: {text}" for text in run.surprises]]
     blocks += [_alarm(i, one, run, style) for i, one in enumerate(run.found) if one.disagrees]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 

@@ -97,8 +97,8 @@ def test_a_reproducer_makes_its_copy_again(name: str, tmp_path: Path) -> None:
     [
         ("no-such-case", "no case or file 'no-such-case'; expected a file or one of"),
         ("nowhere.jsonl", "cannot read 'nowhere.jsonl'"),
-        (".", "'.' holds Python, not copies"),
-        ("kernel.py", "holds Python, not copies"),
+        (".", "'.' registers no cases"),
+        ("kernel.py", "no file or folder 'kernel.py'"),
     ],
 )
 def test_bad_sources_take_one_line(

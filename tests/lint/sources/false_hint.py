@@ -1,0 +1,9 @@
+"""A divisor promised that the expression cannot have (flash-linear-attention#142)."""
+
+import cutlass
+from cutlass import cute
+
+
+@cute.jit
+def row(base: cutlass.Int32, k: cutlass.Int32):
+    return cute.assume((base - 1) * 64 + k * 8 + 4, divby=8)  # LC267

@@ -1,0 +1,17 @@
+"""A TMA copy under `if tidx == 0`: its election waits for a warp (NVIDIA/cutlass#3189)."""
+
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync
+
+
+@cute.kernel
+def load(atom: cute.CopyAtom, tensor: cute.Tensor, tile: cute.Tensor, barrier: cute.Pointer):
+    tidx, _, _ = cute.arch.thread_idx()
+    dst, src = cpasync.tma_partition(atom, 0, cute.make_layout(1), tile, tensor)
+    if tidx == 0:
+        cute.copy(  # LC263
+            atom,
+            src,
+            dst,
+            tma_bar_ptr=barrier,
+        )

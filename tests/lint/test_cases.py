@@ -1,0 +1,256 @@
+"""Registered cases: found in the text, traced apart from each other, held against what they expect."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import layoutcheck
+from layoutcheck.cli import run
+from layoutcheck.lint import cases
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure
+
+ROOT = Path(__file__).parents[2]
+HEAD = "import layoutcheck\n"
+
+
+def found(text, arch="sm_90a"):
+    return cases.find((HEAD + text).encode(), "k.py", arch)
+
+
+def test_the_decorator_changes_nothing():
+    def build():
+        return 1
+
+    assert layoutcheck.case(build) is build
+    assert layoutcheck.case(arch="sm_80", expect=["LC101"], name="x")(build) is build
+
+
+def test_a_case_is_found_by_its_text():
+    (case,) = found(
+        '@layoutcheck.case(arch="sm_80", expect="rejected", name="b")\ndef broken():\n    1 / 0\n'
+    )
+    assert (case.function, case.name, case.arch, case.expect, case.line) == (
+        "broken",
+        "b",
+        "sm_80",
+        ("rejected",),
+        3,
+    )
+    assert case.problem == ""
+    (plain,) = found("@layoutcheck.case\ndef f(): ...\n", "sm_100a")
+    assert (plain.name, plain.arch, plain.expect) == ("f", "sm_100a", ())
+    both = found('@layoutcheck.case(arch=["sm_80", "sm_90a"])\ndef f(): ...\n')
+    assert [case.name for case in both] == ["f[sm_80]", "f[sm_90a]"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from layoutcheck import case\n@case()\ndef f(): ...\n",
+        "import layoutcheck as lc\n@lc.case\ndef f(): ...\n",
+    ],
+)
+def test_whatever_it_is_imported_as(text):
+    assert len(cases.find(text.encode(), "k.py", "sm_90a")) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def case(): ...\n@case\ndef f(): ...\n",
+        "class A:\n    @layoutcheck.case\n    def f(self): ...\n",
+        "x = (\n",
+    ],
+)
+def test_other_functions_are_none(text):
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("@layoutcheck.case(expect=V)\ndef f(): ...\n", "'expect' is not a literal"),
+        ('@layoutcheck.case(expect="bad")\ndef f(): ...\n', "neither a verdict nor a code"),
+        ("@layoutcheck.case()\ndef f(x): ...\n", "without parameters"),
+        ("@layoutcheck.case()\nasync def f(): ...\n", "without parameters"),
+    ],
+)
+def test_an_unusable_case_says_why(text, problem):
+    (case,) = found(text)
+    assert problem in case.problem and cases.unusable(case).code == "LC915"
+
+
+def made(expect, *picture):
+    where = Frame("k.py", 1)
+    copies = tuple(TracedCopy(None, "", where, (), "k", "sm_90a", each) for each in picture)
+    return cases.Run(cases.Case("k.py", "f", 1, "f", "sm_90a", expect), Trace(copies))
+
+
+@pytest.mark.parametrize(
+    ("expect", "verdict", "codes", "surprised"),
+    [
+        ((), "rejected", {"LC101"}, False),
+        (("rejected",), "rejected", {"LC101"}, False),
+        (("rejected",), "legal", set(), True),
+        (("legal",), "wrong", {"LC201"}, True),
+        (("LC101",), "rejected", {"LC101", "LC102"}, False),
+        (("LC101",), "rejected", {"LC102"}, True),
+        (("rejected", "LC101"), "wrong", {"LC101"}, True),
+        (("wrong", "rejected"), "wrong", {"LC201"}, False),
+        (("slow",), "legal", set(), True),
+    ],
+)
+def test_expectations_are_checked(expect, verdict, codes, surprised):
+    said = cases.unexpected(made(expect, "threads"), verdict, frozenset(codes))
+    assert (said is not None) == surprised
+    if said is not None:
+        assert said.code == "LC913" and verdict in said.title
+
+
+def test_costs_are_not_denied_by_types_alone():
+    assert cases.unexpected(made(("slow",), "threads", "types"), "legal", frozenset()) is None
+    assert cases.undecided(made(("slow",), "types"), "legal")
+    assert not cases.undecided(made(("rejected",), "types"), "legal")
+
+
+@pytest.mark.parametrize(
+    ("expect", "code", "severity", "meant"),
+    [
+        (("rejected",), "LC101", "rejected", True),
+        (("rejected",), "LC301", "slow", True),
+        (("slow",), "LC301", "slow", True),
+        (("slow",), "LC201", "wrong", False),
+        (("LC201",), "LC201", "wrong", True),
+        (("LC201",), "LC301", "slow", False),
+        ((), "LC301", "slow", False),
+    ],
+)
+def test_what_is_meant_is_not_reported(expect, code, severity, meant):
+    case = cases.Case("k.py", "f", 1, "f", "sm_90a", expect)
+    assert cases.meant(case, LintFinding(code, severity, "k.py", 1, 1, "")) == meant
+
+
+def test_a_failure_is_one_line():
+    failure = TraceFailure("killed", "the process died of\nSIGABRT", Frame(str(Path.cwd() / "k.py"), 7))
+    (finding,) = cases.failures(
+        cases.Run(cases.Case("k.py", "f", 3, "f", "sm_90a"), Trace(failures=(failure,)))
+    )
+    assert finding.title == "case 'f' died at k.py:7: the process died of SIGABRT"
+
+
+def test_the_variants_of_the_transpose_are_registered():
+    pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
+    from kernels.transpose import VARIANTS
+
+    path = ROOT / "kernels" / "transpose" / "cases.py"
+    registered = {case.name: case.expect for case in cases.find(path.read_bytes(), "cases.py", "sm_90a")}
+    assert registered == {name: (variant.verdict,) for name, variant in VARIANTS.items()}
+
+
+@pytest.fixture
+def repo(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[tool.layoutcheck]\npaths = ["."]\ntimeout = 3\n')
+    return tmp_path
+
+
+MISBEHAVING = """
+import os, signal, socket, time
+import layoutcheck
+
+@layoutcheck.case
+def raises():
+    raise ValueError("on purpose")
+
+@layoutcheck.case
+def hangs():
+    open("started", "w").write(str(os.getpid()))
+    time.sleep(600)
+
+@layoutcheck.case
+def dies():
+    os.kill(os.getpid(), signal.SIGABRT)
+
+@layoutcheck.case
+def reaches_out():
+    socket.create_connection(("127.0.0.1", 9), 1)
+
+@layoutcheck.case
+def does_nothing():
+    pass
+"""
+
+
+def test_a_case_that_misbehaves_costs_itself(repo, capsys):
+    pytest.importorskip("cutlass", reason="tracing needs nvidia-cutlass-dsl")
+    (repo / "k.py").write_text(MISBEHAVING)
+    (repo / "a.py").write_text(
+        "from cutlass import cute\n\n\ndef f(x):\n    return cute.assume(x * 8 + 4, divby=8)\n"
+    )
+    assert run(["lint", "."]) == 1
+    text = capsys.readouterr().out
+    assert "a.py:5:12: wrong[LC267]" in text
+    for said in (
+        "'raises' raised",
+        "on purpose",
+        "'hangs' ran too long",
+        "'dies' died",
+        "SIGABRT",
+        "'reaches_out' raised",
+    ):
+        assert said in text
+    assert "'does_nothing'" not in text
+    assert text.count("[LC911]") == 4
+    assert "5 cases traced" in text
+    pid = int((repo / "started").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_only_where_it_is_asked_for(repo, capsys):
+    (repo / "k.py").write_text(HEAD + "open('ran', 'w')\n\n@layoutcheck.case\ndef f():\n    pass\n")
+    assert run(["lint", ".", "--static"]) == 0
+    assert "1 registered case not traced: --static" in capsys.readouterr().out
+    (repo / "pyproject.toml").write_text('[tool.layoutcheck]\npaths = ["kernels"]\n')
+    assert run(["lint", "."]) == 0
+    assert "no file of theirs is under" in capsys.readouterr().out
+    assert not (repo / "ran").exists()
+
+
+def test_without_the_dsl_it_says_so(repo, capsys, monkeypatch):
+    (repo / "k.py").write_text(HEAD + "@layoutcheck.case\ndef f():\n    pass\n")
+    monkeypatch.setattr(cases, "dsl_version", lambda: None)
+    assert run(["lint", "."]) == 0
+    assert "nvidia-cutlass-dsl is not installed" in capsys.readouterr().out
+    assert run(["confirm", "."]) == 2
+    assert "nvidia-cutlass-dsl is not installed" in capsys.readouterr().err
+
+
+def test_an_interrupt_leaves_nothing_behind(repo):
+    pytest.importorskip("cutlass", reason="tracing needs nvidia-cutlass-dsl")
+    (repo / "k.py").write_text(MISBEHAVING.replace("600", "60"))
+    (repo / "pyproject.toml").write_text('[tool.layoutcheck]\npaths = ["."]\ntimeout = 50\n')
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    child = subprocess.Popen(
+        [sys.executable, "-m", "layoutcheck", "lint", ".", "--workers", "5"],
+        cwd=repo,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    started = repo / "started"
+    until = time.monotonic() + 30
+    while not (started.exists() and started.read_text()) and time.monotonic() < until:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate(timeout=20)
+    assert child.returncode == 130 and "Traceback" not in error
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
