@@ -45,6 +45,9 @@ def check(
     op: str = "copy",
     evict_priority: bool = False,
     expect_bytes: int | None = None,
+    tiler: Any = None,
+    coord: Any = None,
+    described: Any = None,
 ) -> Report:
     """Whether one copy is accepted, right and fast, and how to repair it.
 
@@ -58,7 +61,9 @@ def check(
     - `src_space`, `src_align`, `dst_space`, `dst_align`: memory space ("gmem", "smem", "rmem") and alignment
       in bytes of a bare layout; `swizzle`: its pointer's swizzle (of bytes), where it is in shared memory
     - `block`: threads launched (of a bulk copy: that issue it)
-    - `expect_bytes`: what the barrier of a bulk copy or `st.async` is told to expect
+    - `expect_bytes`: what the barrier of a bulk copy, a TMA load or `st.async` is told to expect
+    - `tiler`, `coord`, `described`: of a TMA copy of whole tensors, the tile's extents (default: the shared
+      tensor's), which tile it is, and the shared layout that the tensor map was made of, if another
     - `arch`: the target, such as "sm_100a"; None is sm_90a, or the first that has the atom
     - `op`: "copy", "autovec_copy", "basic_copy", "basic_copy_if" or "copy_atom_call"
     - `evict_priority`: whether `autovec_copy` is given an `l1c_evict_priority`
@@ -69,6 +74,7 @@ def check(
         src, dst, atom, tiled=tiled, pred=pred, thr=thr, val=val, dtype=dtype, bits=bits, arch=arch,
         src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align, swizzle=swizzle,
         block=block, op=op, evict_priority=evict_priority, expect_bytes=expect_bytes,
+        tiler=tiler, coord=coord, described=described,
     )  # fmt: skip
     return check_copy(copy, assumptions=assumptions)
 

@@ -56,7 +56,10 @@ def explain(
     dst_align: Annotated[int | None, Option("alignment in bytes, if DST is a bare layout")] = None,
     swizzle: Annotated[str | None, Option("pointer swizzle in shared memory: 'S<3,4,3>'")] = None,
     block: Annotated[int | None, Option("threads launched; of a bulk copy: that issue it")] = None,
-    expect_bytes: Annotated[int | None, Option("bytes a bulk copy's barrier is told of")] = None,
+    expect_bytes: Annotated[int | None, Option("bytes a bulk or TMA copy's barrier is told of")] = None,
+    tiler: Annotated[str | None, Option("TMA: extents of the tile, '(64,64)'")] = None,
+    coord: Annotated[str | None, Option("TMA: which tile, '(0,1)'; default: the first")] = None,
+    described: Annotated[str | None, Option("TMA: smem layout the map was made of, if another")] = None,
     op: Annotated[str, Option("copy, autovec_copy, basic_copy, copy_atom_call")] = "copy",
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
     format_: Format = "text",
@@ -85,6 +88,7 @@ def explain(
                 src, dst, atom, bits=bits, dtype=dtype, thr=thr, val=val, tiled=tiled, pred=pred, arch=arch,
                 src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align,
                 swizzle=swizzle, block=block, expect_bytes=expect_bytes, op=op,
+                tiler=tiler, coord=coord, described=described,
             )
         ]  # fmt: skip
     if compiler:

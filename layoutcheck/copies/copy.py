@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
+from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.machine.atoms import Atom
 
 # How the copy was written. `copy_atom_call` is also what `cute.copy(..., unroll_factor=N)` becomes.
@@ -35,7 +36,7 @@ class Tiling:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """How a bulk copy or st.async is issued.
+    """How a bulk copy, TMA copy or st.async is issued.
 
     `threads` threads issue a bulk copy (the compiler elects none), against a barrier told to expect
     `expect_bytes`; None: as many as the layouts ask for.
@@ -64,7 +65,8 @@ class Copy:
     op: str = "copy"
     arch: str = "sm_90a"
     evict_priority: bool = False  # autovec_copy(l1c_evict_priority=...), which picks other atoms
-    issue: Issue | None = None  # of bulk copies, where it is known
+    issue: Issue | None = None  # of copies with a barrier, where it is known
+    tma: TmaTile | None = None  # of a TMA copy between whole tensors: its tile
 
     def side(self, side: str) -> Memref:
         """The operand "src" or "dst", as `cute.copy` sees it."""

@@ -27,11 +27,12 @@ from layoutcheck.copies.intent import (
 )
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import IntArray, offsets
-from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmemLoad, TmemStore
+from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
 
 KINDS = (
     "misaligned_src",
     "misaligned_dst",
+    "fault",
     "outside_src",
     "outside_dst",
     "wrong",
@@ -67,6 +68,7 @@ class Difference:
     """How many units (bytes; nibbles for 4-bit types) or accesses differ, by kind, and the first of each.
 
     misaligned_src, misaligned_dst   accesses whose address is no multiple of their width: a fault
+    fault                            instructions that fault for what they are asked (TMA)
     outside_src                      units read that no element of the source (of the whole tile) has
     outside_dst                      units written that no element of the destination is asked to have
     wrong                            units of the destination that end up with other contents
@@ -112,6 +114,8 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
         for access in accesses:
             if access.space != "tmem":  # whose addresses count columns
                 found.misaligned(f"misaligned_{side}", access)
+    if execution.fault:
+        found.add("fault", 1, Offender(0, 0))
     if intent.unmatched:
         found.add("unmatched", intent.unmatched, Offender())
     if execution.never:
@@ -176,6 +180,8 @@ def _grain(intent: Intent, execution: Execution) -> int:
 def _footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
     """Every address of the operand, sorted: of the whole tile where it lies in memory, else of all views."""
     memref = copy.src if side == "src" else copy.dst
+    if isinstance(copy.atom, TmaCopy) and memref.space != "smem":
+        return np.unique(intent.src if side == "src" else intent.dst)  # the tensor may be of any size
     if copy.tiling and memref.space != "rmem":
         memref = copy.tiling.src if side == "src" else copy.tiling.dst
         return np.sort(addresses(memref, base, offsets(memref.layout), unit), axis=None)
@@ -261,7 +267,7 @@ class _Found:
     def memory(self) -> int:
         """Compare memory after the copy; the number of units written again with equal contents."""
         asked_dst, asked_src = self.asked_dst.reshape(-1), self.asked_src.reshape(-1)
-        index = np.flatnonzero(asked_src != NOTHING)
+        index = np.flatnonzero((asked_src != NOTHING) | self.intent.zeros)
         index = index[np.argsort(asked_dst[index], kind="stable")]
         want_at, want = asked_dst[index], asked_src[index]
         again = _again(want_at)
@@ -301,7 +307,7 @@ class _Found:
         """Writes of several threads to one address; the number of harmless repetitions."""
         differ = got[1:] != got[:-1]
         race = twice & differ
-        if not any(access.op == "cp.async" for access in self.execution.dst_accesses):
+        if not any(access.op.startswith("cp.async") for access in self.execution.dst_accesses):
             threads = self.threads(order)
             race &= threads[1:] != threads[:-1]
         if race.any():

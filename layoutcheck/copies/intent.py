@@ -33,7 +33,7 @@ from layoutcheck.copies.offsets import (
     v_mode,
 )
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import BulkCopy, LdMatrix, S2TCopy, StMatrix, TmemLoad, TmemStore
+from layoutcheck.machine.atoms import BulkCopy, LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
 from layoutcheck.machine.atoms.traits import traits
 
 NOTHING = -1
@@ -45,7 +45,8 @@ _LANE = 1 << 24  # between the rows of two lanes, where only one lane's view is 
 class Intent:
     """The element moves that were asked for; see the module's text for the axes.
 
-    `unmatched` counts elements, of one thread, that one side has and the other has not.
+    `unmatched` counts elements, of one thread, that one side has and the other has not. With `zeros` a
+    source of NOTHING asks for a zero (outside of a TMA copy's global tensor).
     """
 
     src: IntArray
@@ -54,6 +55,7 @@ class Intent:
     pred: IntArray | None = None
     unmatched: int = 0
     whole: bool = False
+    zeros: bool = False
 
 
 def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
@@ -70,6 +72,10 @@ def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
         if isinstance(copy.atom, S2TCopy):
             return s2t_intent(copy, copy.atom, dst_base)
         return tmem_intent(copy, copy.atom, src_base, dst_base)
+    if isinstance(copy.atom, TmaCopy):
+        from layoutcheck.copies.tma.moves import tma_intent
+
+        return tma_intent(copy, src_base, dst_base)
     unit = unit_bits(copy)
     tiling = copy.tiling
     if tiling and "rmem" not in (tiling.src.space, tiling.dst.space):

@@ -29,3 +29,21 @@ def other_operand(name: str, text: str) -> OtherOperand:
     return OtherOperand(
         DType("index", 64, "index"), "generic", Layout.trusted(1, 0), None, None, None, name, text
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CoordTensor(OtherOperand):
+    """A tensor of coordinates, the global side of a TMA copy: `layout` has basis strides (`1@0`).
+
+    `origin` is the coordinate of its first element as printed. `exact` is False where a stride is a fraction
+    (`1/2@0`, elements narrower than the tensor map's) and stands in `layout` as a whole one.
+    """
+
+    origin: str = ""
+    exact: bool = True
+
+
+def coord_tensor(text: str, origin: str, layout: Layout, exact: bool) -> CoordTensor:
+    """The coordinate tensor printed as `text`."""
+    none = DType("index", 64, "index")
+    return CoordTensor(none, "generic", layout, None, None, None, "cute.coord_tensor", text, origin, exact)

@@ -22,7 +22,9 @@ from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import TmaCopy
 
 SRC_REGION = 1 << 42
 DST_REGION = (1 << 43) + (1 << 31)  # apart from the source in the low 32 bits, too
@@ -44,6 +46,8 @@ def witnesses(copy: Copy) -> tuple[Copy, ...]:
     Raises InputError where the strides are basis elements, which have no place in memory.
     """
     for memref in (copy.src, copy.dst):
+        if isinstance(memref, CoordTensor) and isinstance(copy.atom, TmaCopy):
+            return (copy,)  # coordinates have no place in memory and need none
         if any(isinstance(leaf, Basis) for leaf in flatten(memref.layout.stride)):
             raise InputError(f"{memref.layout} maps to coordinates, not to memory")
     if is_static(copy):

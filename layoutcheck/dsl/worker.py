@@ -13,6 +13,7 @@ Tasks, an item being a dict of operand types as text (`layoutcheck.dsl.session.i
 verify   parse a function holding the bare `cute.copy` operation: the verifier alone (100 us)
 build    call the DSL's own Python function (`cute.copy`, `cute.autovec_copy`, ...), then verify (5 ms)
 lower    build inside a kernel, run the DSL's pipeline for `arch`, answer its PTX (25 ms)
+tma      make_tiled_tma_atom, tma_partition and cute.copy: the tensor map's words and PTX (40 ms)
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Item = dict[str, Any]
 
 # Items a fork, which bound what its copy of the context grows by: a verdict leaves a kilobyte or two (types
 # are kept forever), a lowered kernel its binary and more.
-BATCH = {"verify": 10_000, "build": 2_000, "lower": 128}
+BATCH = {"verify": 10_000, "build": 2_000, "lower": 128, "tma": 128}
 MEMORY_BYTES = 8 << 30  # a fork that wants more dies of it, and not the machine
 # The fields of an atom: its family, the field, its type, and what its printed type holds where it has it.
 _SHARED_BARRIER = "!cute.ptr<i64, smem, align<8>>"
@@ -323,7 +324,19 @@ def entry_of(ptx: str, name: str) -> str:
     return ptx[start : end + 2] if start >= 0 else ""
 
 
-TASKS: dict[str, Callable[..., Iterator[Item]]] = {"verify": verify, "build": build, "lower": lower}
+def tma(items: list[Item], _size: int) -> Iterator[Item]:
+    """TMA copies of whole tensors, through `make_tiled_tma_atom`, `tma_partition` and `cute.copy`."""
+    from layoutcheck.dsl.tensor_map import tma_one
+
+    return map(tma_one, items)
+
+
+TASKS: dict[str, Callable[..., Iterator[Item]]] = {
+    "verify": verify,
+    "build": build,
+    "lower": lower,
+    "tma": tma,
+}
 
 if __name__ == "__main__":
     main()

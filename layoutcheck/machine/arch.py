@@ -18,6 +18,7 @@ from layoutcheck.machine.atoms import (
     LdMatrix,
     S2TCopy,
     StMatrix,
+    TmaCopy,
     TmemLoad,
     TmemStore,
 )
@@ -118,9 +119,9 @@ def needs(atom: Atom) -> Needs:
     """Where the instruction of `atom` exists.
 
     cp.async: sm_80. ldmatrix: sm_75; its .m16n16 and .m8n16 (8-, 6- and 4-bit) shapes: sm_100a. stmatrix:
-    sm_90; its .m16n8.b8 shape: sm_100a. cp.async.bulk and st.async: sm_90, .cp_mask sm_100. tcgen05:
-    sm_100a, sm_103a, sm_110a and their `f` targets, not sm_120. Plain loads and stores: everywhere. [PTX];
-    ptxas 13.0 agrees on every target (docs/evidence/arch.json).
+    sm_90; its .m16n8.b8 shape: sm_100a. cp.async.bulk, .tensor too, and st.async: sm_90, .cp_mask sm_100.
+    tcgen05: sm_100a, sm_103a, sm_110a and their `f` targets, not sm_120. Plain loads and stores: everywhere.
+    [PTX]; ptxas 13.0 agrees on every target (docs/evidence/arch.json).
     """
     if isinstance(atom, CpAsync):
         return Needs(Arch(80))
@@ -130,6 +131,8 @@ def needs(atom: Atom) -> Needs:
         return Needs(Arch(90))
     if isinstance(atom, LdMatrix):
         return Needs(Arch(75)) if atom.mode == (8, 8) else BLACKWELL_FORMS
+    if isinstance(atom, TmaCopy):
+        return Needs(Arch(90))
     if isinstance(atom, StMatrix):
         return Needs(Arch(90)) if atom.mode == (8, 8) else BLACKWELL_FORMS
     if isinstance(atom, (TmemLoad, TmemStore, S2TCopy)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.copies.compiler.bulk import common_elements
 from layoutcheck.copies.offsets import size, v_mode
-from layoutcheck.machine.atoms import BulkCopy, DsmemStore
+from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 from layoutcheck.rules.facts import Facts
 
 SOURCE = "PTX ISA, cp.async.bulk: both addresses and the size are multiples of 16"
@@ -53,6 +53,7 @@ def counts_bytes(facts: Facts) -> bool:
     """Whether a barrier counts this copy's bytes, and none is switched off by a predicate."""
     atom = facts.copy.atom
     counted = isinstance(atom, DsmemStore) or (isinstance(atom, BulkCopy) and atom.counts_bytes)
+    counted = counted or (isinstance(atom, TmaCopy) and atom.kind == "load")
     return counted and bool(facts.trials) and facts.copy.pred is None
 
 

@@ -3,6 +3,7 @@
 build(src, dst, atom)                 the operands of one cute.copy, as a thread sees them
 build(src, dst, atom, thr=, val=)     whole tiles, and the thread and value layouts that partition them
 build(src, dst, tiled=)               whole tiles, and the tiled copy that partitions them
+build(gmem, smem, "tma_load")         whole tensors, of which a TMA copy moves the tile `tiler` at `coord`
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from layoutcheck.machine.atoms import (
     LdMatrix,
     RegisterCopy,
     StMatrix,
+    TmaCopy,
     TmemLoad,
     TmemStore,
 )
 from layoutcheck.machine.atoms.bulk import SPACES as BULK_SPACES
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
+from layoutcheck.sources.tma import tma_tile
 from layoutcheck.sources.types import Defaults
 
 # What tensors are taken to be aligned to when only a layout is given: torch and the DSL's runtime promise 16
@@ -70,6 +73,9 @@ def build(
     block: int | None = None,
     op: str = "copy",
     evict_priority: bool = False,
+    tiler: Any = None,
+    coord: Any = None,
+    described: Any = None,
     expect_bytes: int | None = None,
 ) -> tuple[Copy, tuple[str, ...]]:
     """The copy and the assumptions made. Every argument as in `layoutcheck.check`; raises InputError."""
@@ -97,6 +103,7 @@ def build(
     source = _operand("src", src, element, spaces[0], src_space, src_align, pointer, assumed)
     target = _operand("dst", dst, element, spaces[1], dst_space, dst_align, pointer, assumed)
     guard = _predicate(pred)
+    tma = tma_tile(moved, source, target, tiler, coord, described)
     if thr is not None or val is not None:
         if tiled is not None or isinstance(whole, TiledCopy):
             raise InputError(
@@ -111,7 +118,7 @@ def build(
         whole = make_tiled_copy_tv(moved, to_layout(thr, "thr"), to_layout(val, "val"))
     elif tiled is None:
         issue = _issue(moved, block, expect_bytes)
-        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority, issue)
+        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority, issue, tma)
         return copy, tuple(assumed)
     assert whole is not None
     for view in (source, target):
@@ -123,10 +130,12 @@ def build(
 
 
 def _issue(atom: Atom | None, block: int | None, expect_bytes: int | None) -> Issue | None:
-    """Who issues a bulk copy or st.async, and what its barrier is told; None for other atoms."""
-    if not isinstance(atom, (BulkCopy, DsmemStore)):
+    """Who issues a bulk copy, TMA copy or st.async, and what its barrier is told; None for other atoms."""
+    if not isinstance(atom, (BulkCopy, DsmemStore, TmaCopy)):
         if expect_bytes is not None:
-            raise InputError("expected bytes are those of a barrier", expected="a bulk copy or st.async")
+            raise InputError(
+                "expected bytes are those of a barrier", expected="a bulk copy, a TMA copy or st.async"
+            )
         return None
     if block is None and expect_bytes is None:
         return None
@@ -206,6 +215,8 @@ def _spaces(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str, s
         default = ("rmem", "dsmem")
     elif isinstance(atom, LdMatrix):
         default = ("smem", "rmem")
+    elif isinstance(atom, TmaCopy):
+        default = ("gmem", "smem") if atom.kind == "load" else ("smem", "gmem")
     elif isinstance(atom, StMatrix):
         default = ("rmem", "smem")
     elif isinstance(atom, (TmemLoad, TmemStore)):

@@ -33,7 +33,7 @@ from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.alignment import recast as recast_tensor
 from layoutcheck.copies.descriptor import descriptor_view
 from layoutcheck.copies.memref import SPACES, Memref
-from layoutcheck.copies.opaque import OtherOperand, other_operand
+from layoutcheck.copies.opaque import OtherOperand, coord_tensor, other_operand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import KNOWN, DType
@@ -52,6 +52,8 @@ _ADDRESS = re.compile(r"(0x[0-9a-fA-F]{1,16})")
 _LAYOUT_START = re.compile(r'["(?\dS]')
 _TYPE_NAME = re.compile(r"!?\w+(?:\.\w+)*")
 _SPACE_NAME = re.compile(rf"(?:{'|'.join(SPACES)})\b")
+_COORD_TENSOR = re.compile(r'<\s*"(\([^"]*\))"\s*,\s*"([^"]*)"\s*>\Z')
+_FRACTION = re.compile(r"\d+/\d+@")
 _COMPOSED = (
     "a tensor<ptr<...>> or memref with the swizzle on its pointer, "
     "such as tensor<ptr<bf16, smem, align<128>, S<3,4,3>> o (64,64):(64,1)>"
@@ -144,6 +146,8 @@ def _read_mlir(scan: Scanner) -> Memref:
         raise InputError("a pointer without a layout", text=scan.text, start=start, expected=OPERAND)
     if name[0] == "!cute_nvgpu.smem_desc_view":
         return _read_descriptors(inner)
+    if name[0] == "!cute.coord_tensor":
+        return _coord_tensor(whole)
     if name[0] != "!cute.memref" or inner.peek("!"):  # a memref of pointers is no tensor that we model
         return other_operand(name[0].lstrip("!"), whole)
     element = read_dtype(inner)
@@ -167,6 +171,21 @@ def _read_descriptors(inner: Scanner) -> Memref:
     inner.expect('"')
     inner.expect(">")
     return descriptor_view(layout)
+
+
+def _coord_tensor(whole: str) -> Memref:
+    """`!cute.coord_tensor<"(0,?)", "LAYOUT">`; one whose layout is not a plain one keeps its text only."""
+    found = _COORD_TENSOR.search(whole)
+    if found is None:
+        return other_operand("cute.coord_tensor", whole)
+    plain = _FRACTION.sub("1@", found[2])
+    try:
+        scan = Scanner(plain)
+        layout = read_layout(scan)
+        scan.finish("the layout")
+    except InputError:
+        return other_operand("cute.coord_tensor", whole)
+    return coord_tensor(whole, found[1], layout, plain == found[2])
 
 
 def _pointer_facts(scan: Scanner, *, memref: bool = False) -> _Facts:

@@ -12,7 +12,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.memref import SPACES, Memref
-from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.opaque import CoordTensor, OtherOperand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import (
@@ -22,6 +22,7 @@ from layoutcheck.machine.atoms import (
     OtherAtom,
     RegisterCopy,
     StMatrix,
+    TmaCopy,
     UniversalCopy,
 )
 from layoutcheck.machine.dtypes import dtype
@@ -45,7 +46,7 @@ def test_what_real_kernels_print_round_trips(text: str) -> None:
 
 def test_real_kernels_hold_every_kind_of_operand() -> None:
     kinds = {type(parse(text)) for text in PRINTED}
-    assert kinds >= {Memref, OtherOperand, TiledCopy, UniversalCopy, CpAsync, RegisterCopy, OtherAtom}
+    assert kinds >= {Memref, CoordTensor, TiledCopy, UniversalCopy, CpAsync, RegisterCopy, TmaCopy}
 
 
 @pytest.mark.parametrize(

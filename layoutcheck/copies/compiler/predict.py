@@ -10,11 +10,13 @@ from layoutcheck.copies.compiler.python_layer import (
     through_basic_copy_if,
     through_copy,
 )
+from layoutcheck.copies.compiler.tma import predict_tma
 from layoutcheck.copies.compiler.types import check_pointers, check_type
 from layoutcheck.copies.compiler.verifier import ACCEPTED, modelled_atom, predict_verifier
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import TmaCopy
 
 
 def predict(copy: Copy) -> Prediction:
@@ -22,6 +24,8 @@ def predict(copy: Copy) -> Prediction:
 
     Raises InputError for an op that does not exist, and for a copy that needs an atom and has none.
     """
+    if isinstance(copy.atom, TmaCopy):
+        return predict_tma(copy)
     for operand, view in (("src", copy.src), ("dst", copy.dst), ("pred", copy.pred)):
         if isinstance(view, OtherOperand):
             message = f"copies of a {view.name} are not modelled"

@@ -40,6 +40,7 @@ from layoutcheck.machine.atoms import (
     RegisterCopy,
     S2TCopy,
     StMatrix,
+    TmaCopy,
     TmemLoad,
     TmemStore,
     UniversalCopy,
@@ -56,6 +57,10 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
     compiler fails after accepting.
     """
     witness = copy if witness is None else witness
+    if isinstance(copy.atom, TmaCopy):
+        from layoutcheck.copies.tma.moves import execute_tma
+
+        return execute_tma(copy, witness, src_base, dst_base)
     for memref in (copy.src, copy.dst):
         size(memref.layout)  # extents must be known: nothing is emitted otherwise
     # A width of 0 is one element, where it is not the universal copy's "auto" (measured, DSL 4.8.1).

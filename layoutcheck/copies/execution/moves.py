@@ -36,6 +36,7 @@ class Execution:
     are private: thread t's begin at `PRIVATE * t` (see intent.py); they have moves but no accesses. `pred[i]`
     is the offset of the predicate element that guards instruction i; where it is false nothing happens,
     except that `cp.async` (`zero_fills`) writes zeros. `never` says that the predicate was folded to false.
+    `fault` names the fault that an instruction raises for what it is asked, whatever its addresses.
     """
 
     src: IntArray
@@ -46,6 +47,7 @@ class Execution:
     pred: IntArray | None = None
     zero_fills: bool = False
     never: bool = False
+    fault: str = ""
 
     @property
     def instructions(self) -> int:

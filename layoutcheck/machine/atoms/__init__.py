@@ -15,6 +15,7 @@ from layoutcheck.machine.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.machine.atoms.other import OtherAtom
 from layoutcheck.machine.atoms.register import RegisterCopy
 from layoutcheck.machine.atoms.s2t import S2TCopy
+from layoutcheck.machine.atoms.tma import TmaCopy
 from layoutcheck.machine.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.machine.atoms.universal import UniversalCopy
 
@@ -26,6 +27,7 @@ Atom: TypeAlias = (
     | StMatrix
     | BulkCopy
     | DsmemStore
+    | TmaCopy
     | TmemLoad
     | TmemStore
     | S2TCopy
@@ -42,6 +44,7 @@ __all__ = [
     "RegisterCopy",
     "S2TCopy",
     "StMatrix",
+    "TmaCopy",
     "TmemLoad",
     "TmemStore",
     "UniversalCopy",

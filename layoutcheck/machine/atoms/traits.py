@@ -36,6 +36,7 @@ from layoutcheck.machine.atoms import (
     RegisterCopy,
     S2TCopy,
     StMatrix,
+    TmaCopy,
     TmemLoad,
     TmemStore,
     UniversalCopy,
@@ -93,6 +94,8 @@ def traits(atom: Atom) -> AtomTraits:
         return AtomTraits(1, line, line, line)
     if isinstance(atom, OtherAtom):
         raise InputError(f"the thread-value layouts of '{atom.name[:60]}' are not modelled")
+    if isinstance(atom, TmaCopy):
+        raise InputError("a TMA copy has a box, not thread-value layouts")
     if isinstance(atom, (TmemLoad, TmemStore)):
         return _tmem(atom)
     if isinstance(atom, S2TCopy):

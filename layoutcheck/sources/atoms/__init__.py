@@ -21,6 +21,7 @@ from layoutcheck.sources.atoms.dsmem import DSMEM
 from layoutcheck.sources.atoms.matrix import MATRIX
 from layoutcheck.sources.atoms.reading import NAME, Family, Short, UnknownAttribute, read_dtype
 from layoutcheck.sources.atoms.register import REGISTER
+from layoutcheck.sources.atoms.tma import TMA
 from layoutcheck.sources.atoms.tmem import TMEM
 from layoutcheck.sources.atoms.universal import UNIVERSAL
 from layoutcheck.sources.balanced import span_end
@@ -35,6 +36,7 @@ FAMILIES: tuple[Family, ...] = (
     MATRIX,
     BULK,
     DSMEM,
+    TMA,
     TMEM,
 )
 NAMES = ", ".join(name for family in FAMILIES for name in family.shown)

@@ -1,0 +1,101 @@
+"""What `make_tiled_tma_atom`, `tma_partition` and `cute.copy` refuse of a TMA copy. DSL 4.8.1.
+
+They look at shapes and little else: no address, stride, swizzle or byte count is checked anywhere, and the
+tensor map is written without the driver's help (measured).
+"""
+
+from __future__ import annotations
+
+from layoutcheck.algebra.inttuple import is_static, product, wrap
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import make_identity_layout
+from layoutcheck.copies.compiler.operands import check_shapes
+from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.opaque import CoordTensor
+from layoutcheck.copies.tma.basis import NoCommonRun, box_basis
+from layoutcheck.copies.tma.plan import gmem_side, smem_side, tile_of
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
+from layoutcheck.machine.atoms import TmaCopy
+
+ACCEPTED = Prediction("accepted")
+
+
+def predict_tma(copy: Copy) -> Prediction:
+    """The DSL's first error, or that it accepts the copy."""
+    atom = copy.atom
+    assert isinstance(atom, TmaCopy)
+    if parse_arch(copy.arch).number < 90:
+        text = f"expects arch to be at least sm_90, but got {copy.arch}"
+        return rejected("tma_arch", text, "atom", arch=copy.arch)
+    there, here = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
+    if here.space != "smem":
+        text = "src and dst need be CoordTensorType and CuteMemRefType"
+        return rejected("tma_operands", text, smem_side(copy))
+    if isinstance(there, CoordTensor):
+        if atom.mode != "tiled" or not here.layout.is_static:
+            return Prediction(
+                "unknown", f"TMA copies in mode {atom.mode} are not modelled", "tma_mode", "atom"
+            )
+        return check_shapes(copy) or ACCEPTED
+    if copy.tma is None or there.space != "gmem":
+        return rejected(
+            "tma_operands", "src and dst need be CoordTensorType and CuteMemRefType", gmem_side(copy)
+        )
+    return _whole(copy)
+
+
+def _whole(copy: Copy) -> Prediction:
+    tile = tile_of(copy)
+    gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
+    described = tile.described or smem
+    ranks = len(wrap(described.layout.shape)), len(tile.tiler)
+    if ranks[0] not in (ranks[1], ranks[1] + 1):
+        return rejected(
+            "tma_rank",
+            "smem_layout must be non-staged (rank(smem_layout) == rank(cta_tiler)) "
+            "or staged (rank(smem_layout) == rank(cta_tiler) + 1)",
+            smem_side(copy),
+            smem_rank=ranks[0],
+            tiler_rank=ranks[1],
+        )
+    if ranks[1] != len(wrap(gmem.layout.shape)):
+        return Prediction("unknown", "tilers of another rank than the tensor are not modelled", "tma_tiler")
+    sizes = [product(mode) for mode in wrap(described.layout.shape)]
+    if sizes != list(tile.tiler):
+        printed = (
+            f"{described.swizzle} o 0 o {described.layout}" if described.swizzle else str(described.layout)
+        )
+        kind = "composed_layout" if described.swizzle else "layout"
+        shape = tile.tiler if len(tile.tiler) > 1 else tile.tiler[0]
+        wanted = f"'!cute.layout<\"{_identity(shape)}\">'"
+        return rejected(
+            "tma_tiler",
+            "expected top-level shape equivalence between the SMEM layout and the CTA V-map, "
+            f"but got '!cute.{kind}<\"{printed}\">' and {wanted}",
+            smem_side(copy),
+            smem_sizes=sizes,
+            tiler=list(tile.tiler),
+        )
+    if not is_static(described.layout.shape):
+        return Prediction("unknown", "a shared layout of run-time shape is not modelled", "tma_smem")
+    try:
+        box_basis(gmem.layout, described.layout, tile.tiler, described.swizzle, gmem.dtype.bits)
+    except NoCommonRun as error:
+        return aborts("tma_no_run", f"making the tensor map: {error.message}", smem_side(copy))
+    except InputError as error:
+        return Prediction("unknown", error.message, "tma_layouts")
+    if product(smem.layout.shape) != product(tile.tiler):
+        return rejected(
+            "tma_size",
+            "expects smem and gmem have the same size in the first rank",
+            smem_side(copy),
+            smem_size=product(smem.layout.shape),
+            tile_size=product(tile.tiler),
+        )
+    return ACCEPTED
+
+
+def _identity(shape: object) -> Layout:
+    return make_identity_layout(shape if isinstance(shape, tuple) else (shape,))

@@ -1,0 +1,1 @@
+"""TMA copies: the tensor map that tensors and tiler imply, and the instructions that follow from it."""

@@ -1,0 +1,131 @@
+"""How the DSL cuts a tile into boxes: which modes of the global tensor a box runs along, and how far.
+
+It follows the shared layout through its addresses (the right inverse), notes which mode of the global tensor
+each step goes along, and stops at the first step that is not of one element. Modes that continue each other
+in global memory become one dimension. No extent exceeds 256 elements, the first not the swizzle's span.
+Measured on DSL 4.8.1, and compared with it over random tensors (tests/conformance/test_tma.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from layoutcheck.algebra.basis import Basis
+from layoutcheck.algebra.composition import composition
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, product, wrap
+from layoutcheck.algebra.inverse import right_inverse
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import make_identity_layout
+from layoutcheck.algebra.simplify import coalesce
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.errors import InputError
+from layoutcheck.machine.tma import MOST_BOX, MOST_RANK
+
+_FAR = 1 << 40
+
+
+class NoCommonRun(InputError):
+    """The DSL's process dies looking for a box: no mode of stride 1, or a first extent that none divides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One dimension of the tensor map: its extent in the box, and the global tensor's leaf modes along it.
+
+    `modes` count the leaves of the global layout from left to right; merged ones share a dimension.
+    """
+
+    extent: int
+    modes: tuple[int, ...]
+
+
+def box_basis(
+    gmem: Layout, smem: Layout, tiler: tuple[int, ...], swizzle: Swizzle | None, element_bits: int
+) -> tuple[Side, ...]:
+    """The dimensions of the tensor map for tiles of `tiler` between the two layouts.
+
+    Raises NoCommonRun where the compiler dies, InputError for layouts that cannot be composed.
+    """
+    shape = gmem.shape if type(gmem.shape) is tuple else (gmem.shape,)
+    paths = {path: i for i, path in enumerate(_paths(shape))}
+    endless = tuple(_endless(mode) for mode in shape)
+    tile = composition(make_identity_layout(endless), tuple(Layout(n, 1) for n in tiler))
+    inverse = right_inverse(smem)
+    if product(inverse.shape) == 1:
+        raise NoCommonRun(f"shared memory {smem} has no mode of stride 1")
+    run = coalesce(composition(tile, inverse))
+    modes: list[tuple[int, int]] = []  # (extent, leaf mode of the global tensor), in shared memory's order
+    for extent, stride in zip(wrap(run.shape), wrap(run.stride), strict=True):
+        if not isinstance(stride, Basis) or stride.value != 1:
+            break
+        modes.append((extent, paths[stride.path]))
+    limit = MOST_BOX
+    if swizzle is not None and swizzle.bits:
+        limit = min(limit, (8 << (swizzle.base + swizzle.bits)) // element_bits)
+    sides = _cut(_merged(modes, flatten(wrap(gmem.stride)), limit), limit)
+    named = {mode for side in sides for mode in side.modes}
+    for i, (extent, stride) in enumerate(zip(flatten(shape), flatten(gmem.stride), strict=True)):
+        moves = isinstance(stride, Dynamic) or stride != 0
+        if i not in named and moves and (isinstance(extent, Dynamic) or extent != 1):
+            sides.append(Side(1, (i,)))
+    return tuple(_grouped(sides))
+
+
+def _merged(modes: list[tuple[int, int]], stride: tuple[Any, ...], limit: int) -> list[Side]:
+    """Neighbours that continue each other in global memory are one dimension, as far as a box reaches."""
+    sides: list[Side] = []
+    last: Any = None  # the stride that would continue the last side
+    for extent, mode in modes:
+        most = limit if len(sides) <= 1 else MOST_BOX
+        step = stride[mode]
+        if sides and isinstance(step, int) and step == last and sides[-1].extent * extent <= most:
+            sides[-1] = Side(sides[-1].extent * extent, (*sides[-1].modes, mode))
+        else:
+            sides.append(Side(extent, (mode,)))
+        last = step * extent if isinstance(step, int) else None
+    return sides
+
+
+def _cut(sides: list[Side], limit: int) -> list[Side]:
+    """Extents that no box has become their largest divisor that one has.
+
+    Where that is the first, a box has one element along all others. Where it is a later one, the DSL keeps
+    the ones after it whole, so that the box does not follow shared memory any more.
+    """
+    out: list[Side] = []
+    for i, side in enumerate(sides):
+        most = MOST_BOX if i else limit
+        fits = next(n for n in range(min(side.extent, most), 0, -1) if side.extent % n == 0)
+        out.append(Side(fits, side.modes))
+        if i == 0 and fits != side.extent:
+            if fits == 1:
+                raise NoCommonRun(f"a run of {side.extent} elements has no divisor of at most {most}")
+            return out
+    return out
+
+
+def _endless(shape: Any) -> Any:
+    """The mode's shape with its last extent out of the way, as a tile may reach past the tensor's edge."""
+    if type(shape) is tuple:
+        return (*shape[:-1], _endless(shape[-1]))
+    return _FAR
+
+
+def _grouped(sides: list[Side]) -> list[Side]:
+    """Five dimensions at most: what is beyond the fourth becomes one."""
+    if len(sides) <= MOST_RANK:
+        return sides
+    rest = sides[MOST_RANK - 1 :]
+    extent = 1
+    for side in rest:
+        extent *= side.extent
+    return [*sides[: MOST_RANK - 1], Side(extent, tuple(mode for side in rest for mode in side.modes))]
+
+
+def _paths(shape: Any, path: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
+    """The path of every leaf, left to right."""
+    if type(shape) is not tuple:
+        return [path]
+    return [p for i, part in enumerate(shape) for p in _paths(part, (*path, i))]

@@ -1,0 +1,206 @@
+"""A TMA copy built with the DSL's own functions, in the worker's child process: `TASKS["tma"]`.
+
+`make_tiled_tma_atom` runs in a host function, and its code is lowered and read: the words of the tensor map
+that it stores are evaluated for a base address and run-time extents and strides (the code has no branches).
+`tma_partition` and `cute.copy` run in a kernel that takes the tensor map, the shared tensor's address and the
+barrier's as parameters; its PTX is the answer's.
+
+An item: gmem, smem (memref types), tiler, coord, kind, described (a layout or composed layout), arch, base,
+values (run-time leaves of gmem, left to right), lower (whether PTX is wanted).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.dsl.worker import PIPELINE, entry_of, python_error
+
+Item = dict[str, Any]
+_MASK = (1 << 64) - 1
+
+
+def tma_one(item: Item) -> Item:
+    """{"atom", "coord", "words", "src", "dst", "ptx"} or {"error", "stage"}."""
+    stage = "make_tiled_tma_atom"
+    try:
+        found = _host(item)
+        stage = "cute.copy"
+        found.update(_kernel(item, found))
+    except Exception as caught:
+        return {**python_error(caught), "stage": stage}
+    return found
+
+
+def _op(kind: str) -> Any:
+    from cutlass.cute.nvgpu import cpasync
+
+    return {
+        "load": cpasync.CopyBulkTensorTileG2SOp,
+        "store": cpasync.CopyBulkTensorTileS2GOp,
+        "reduce": cpasync.CopyReduceBulkTensorTileS2GOp,
+    }[kind]()
+
+
+def _host(item: Item) -> Item:
+    """The atom, its coordinate tensor, and the words of its tensor map."""
+    from cutlass._mlir import ir
+    from cutlass.cute.nvgpu import cpasync
+
+    described = item["described"]
+    name = "composed_layout" if described.startswith("S<") else "layout"
+    module = ir.Module.parse(
+        f"module attributes {{gpu.container_module}} {{ func.func @host(%g: {item['gmem']}, "
+        f'%p: !cute.ptr<i8, gmem, align<64>>) {{ %s = cute.static : !cute.{name}<"{described}"> return }} }}'
+    )
+    block = module.body.operations[0].regions[0].blocks[0]
+    layout, end = block.operations[0].results[0], block.operations[1]
+    with ir.InsertionPoint(end):
+        atom, coords = cpasync.make_tiled_tma_atom(
+            _op(item["kind"]), block.arguments[0], layout, tuple(item["tiler"])
+        )
+        cpasync.copy_tensormap(atom, block.arguments[1])
+    types = {"atom": str(atom._trait.value.type), "coord": str(coords.type)}
+    module.operation.verify()
+    _lower(module, item["arch"])
+    function = next(op for op in module.body.operations if op.attributes["sym_name"].value == "host")
+    return {**types, "words": _words(function, item["base"], item["values"])}
+
+
+def _lower(module: Any, arch: str) -> None:
+    from cutlass._mlir import passmanager
+
+    passes = passmanager.PassManager.parse(PIPELINE.format(path=Path.cwd() / "m", arch=arch))
+    passes.enable_verifier(False)
+    passes.run(module.operation)
+
+
+def _words(function: Any, base: int, values: list[int]) -> list[int]:
+    """What the straight-line code stores to the first eight words of its array."""
+    known: dict[Any, Any] = {}
+    words: dict[int, int] = {}
+    left = list(values)
+
+    def bits(value: Any) -> int:
+        text = str(value.type)
+        return int(text[1:]) if text.startswith("i") else 64
+
+    for op in function.regions[0].blocks[0].operations:
+        op = op.operation
+        operation = op.name.removeprefix("llvm.")
+        given: list[Any] = [known.get(operand) for operand in op.operands]
+        result: Any = None
+        if operation == "mlir.constant":
+            result = op.attributes["value"].value
+        elif operation == "extractvalue":
+            path = list(op.attributes["position"])
+            result = base if path == [0] else left.pop(0)  # in the order of the leaves
+        elif operation in ("ptrtoint", "inttoptr", "zext", "freeze"):
+            result = given[0]
+        elif operation == "sext":
+            result = _signed(given[0], bits(op.operands[0]))
+        elif operation == "trunc":
+            result = given[0]
+        elif operation == "getelementptr":
+            index = list(op.attributes["rawConstantIndices"])
+            result = ("word", index[-1])
+        elif operation == "store" and isinstance(given[1], tuple):
+            words[given[1][1]] = given[0] & _MASK
+        elif operation in _ARITHMETIC and len(given) >= 2:
+            width = bits(op.results[0])
+            result = _ARITHMETIC[operation](given, bits(op.operands[0])) & ((1 << width) - 1)
+        elif operation == "icmp":
+            result = _COMPARE[int(op.attributes["predicate"].value)](*given)
+        elif operation == "select":
+            result = given[1] if given[0] else given[2]
+        if result is not None and len(op.results) == 1:
+            width = bits(op.results[0])
+            known[op.results[0]] = result & ((1 << width) - 1) if isinstance(result, int) else result
+    return [words[i] for i in range(8)]
+
+
+def _signed(value: int, width: int) -> int:
+    return value - (1 << width) if value >> (width - 1) & 1 else value
+
+
+_ARITHMETIC: dict[str, Callable[[list[int], int], int]] = {
+    "add": lambda v, w: v[0] + v[1],
+    "sub": lambda v, w: v[0] - v[1],
+    "mul": lambda v, w: v[0] * v[1],
+    "udiv": lambda v, w: v[0] // v[1],
+    "sdiv": lambda v, w: int(_signed(v[0], w) / _signed(v[1], w)),
+    "urem": lambda v, w: v[0] % v[1],
+    "and": lambda v, w: v[0] & v[1],
+    "or": lambda v, w: v[0] | v[1],
+    "xor": lambda v, w: v[0] ^ v[1],
+    "shl": lambda v, w: v[0] << v[1],
+    "lshr": lambda v, w: v[0] >> v[1],
+    "ashr": lambda v, w: _signed(v[0], w) >> v[1],
+    "intr.umax": lambda v, w: max(v[0], v[1]),
+    "intr.umin": lambda v, w: min(v[0], v[1]),
+    "intr.smax": lambda v, w: max(_signed(v[0], w), _signed(v[1], w)),
+    "intr.smin": lambda v, w: min(_signed(v[0], w), _signed(v[1], w)),
+}
+# LLVM's order: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge.
+_COMPARE: tuple[Callable[[int, int], bool], ...] = (
+    lambda a, b: a == b,
+    lambda a, b: a != b,
+    lambda a, b: _signed(a, 64) < _signed(b, 64),
+    lambda a, b: _signed(a, 64) <= _signed(b, 64),
+    lambda a, b: _signed(a, 64) > _signed(b, 64),
+    lambda a, b: _signed(a, 64) >= _signed(b, 64),
+    lambda a, b: a < b,
+    lambda a, b: a <= b,
+    lambda a, b: a > b,
+    lambda a, b: a >= b,
+)
+
+
+def _kernel(item: Item, host: Item) -> Item:
+    """The partition's types and the PTX of a kernel (tensor map, shared tensor, barrier)."""
+    from cutlass import cute
+    from cutlass._mlir import ir
+    from cutlass.cute.nvgpu import cpasync
+
+    coords = host["coord"]
+    dynamic = "?" in coords  # extents and steps known at run time: parameters of the kernel
+    module = ir.Module.parse(
+        "module attributes {gpu.container_module} { gpu.module @m { cuda.kernel @k0("
+        f"%a: {host['atom']} {{cute_nvgpu.grid_constant}}, %c: {coords}, %s: {item['smem']}, "
+        "%b: !cute.ptr<i64, smem, align<8>>) attributes {cute.kernel, gpu.kernel, "
+        "nvvm.reqntid = array<i32: 32, 1, 1>} { return } } }"
+    )
+    kernel = module.body.operations[0].regions[0].blocks[0].operations[0]
+    block = kernel.regions[0].blocks[0]
+    load = item["kind"] == "load"
+    with ir.InsertionPoint(block.operations[len(block.operations) - 1]):
+        atom, tensor, shared, barrier = block.arguments  # wrapping them builds operations
+        trait = {
+            "load": cpasync.copy.CopyBulkTensorTileG2SNonExecTrait,
+            "store": cpasync.copy.CopyBulkTensorTileS2GNonExecTrait,
+            "reduce": cpasync.copy.CopyReduceBulkTensorTileS2GNonExecTrait,
+        }[item["kind"]]
+        copy_atom = cute.CopyAtom(_op(item["kind"]), trait(getattr(atom, "value", atom)))
+        tile = cute.local_tile(tensor, tuple(item["tiler"]), tuple(item["coord"]))
+        here, there = cpasync.tma_partition(
+            copy_atom,
+            0,
+            cute.make_layout(1),
+            cute.group_modes(shared, 0, cute.rank(shared)),
+            cute.group_modes(tile, 0, len(item["tiler"])),
+        )
+        if load:
+            cute.copy(copy_atom, there, here, tma_bar_ptr=barrier)
+        else:
+            cute.copy(copy_atom, here, there)
+    types = {"there": str(there.type), "here": str(here.type), "dynamic": dynamic}
+    module.operation.verify()
+    if not item["lower"]:
+        return types
+    _lower(module, item["arch"])
+    dumps = list(Path.cwd().glob("*.ptx"))
+    text = dumps[0].read_text() if dumps else ""
+    for dump in dumps:
+        dump.unlink()
+    return {**types, "ptx": entry_of(text, "k0")}

@@ -1,0 +1,95 @@
+"""`make_tma`: what the installed DSL makes of TMA copies of whole tensors: tensor map, partition and PTX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tma.plan import gmem_side, smem_side, tile_of
+from layoutcheck.dsl.session import Session
+from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.tma import Descriptor, decode
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTma:
+    """`words` are the tensor map's, as the host code stores them for the base and run-time values asked.
+
+    `atom`, `coord`, `here` and `there` are printed types: the atom, the coordinate tensor, and the
+    partition of the shared and of the coordinate tensor. `ptx` is a kernel of the tensor map (128 bytes), the
+    coordinate tensor, the shared tensor's address and the barrier's. `error` is the DSL's, where it refuses.
+    """
+
+    error: str = ""
+    died: int = 0
+    words: tuple[int, ...] = ()
+    atom: str = ""
+    coord: str = ""
+    here: str = ""
+    there: str = ""
+    ptx: str = ""
+
+    @property
+    def descriptor(self) -> Descriptor:
+        """The words, read."""
+        return decode(self.words)
+
+
+def make_tma(
+    copies: Sequence[tuple[Copy, Copy, int]],
+    *,
+    lower: bool = True,
+    timeout: float | None = None,
+    session: Session | None = None,
+) -> list[MadeTma]:
+    """Each `(copy, witness, base)` built: run-time values as in the static witness, the tensor at `base`.
+
+    Raises DslUnavailable where the DSL cannot be asked, or `timeout` seconds have passed.
+    """
+    if session is None:
+        with Session() as session:
+            return make_tma(copies, lower=lower, timeout=timeout, session=session)
+    return [
+        MadeTma(
+            answer.get("error", ""),
+            answer.get("died", 0),
+            tuple(answer.get("words", ())),
+            answer.get("atom", ""),
+            answer.get("coord", ""),
+            answer.get("here", ""),
+            answer.get("there", ""),
+            answer.get("ptx", ""),
+        )
+        for answer in session.ask("tma", [item(*one, lower) for one in copies], timeout)
+    ]
+
+
+def item(copy: Copy, witness: Copy, base: int, lower: bool) -> dict[str, Any]:
+    """The copy as the worker takes it."""
+    assert isinstance(copy.atom, TmaCopy)
+    tile = tile_of(copy)
+    gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
+    static = witness.side(gmem_side(copy))
+    leaves = [flatten((memref.layout.shape, memref.layout.stride)) for memref in (gmem, static)]
+    return {
+        "kind": copy.atom.kind,
+        "gmem": str(gmem),
+        "smem": str(smem),
+        "described": composed(tile.described or smem),
+        "tiler": list(tile.tiler),
+        "coord": list(tile.coord or (0,) * len(tile.tiler)),
+        "arch": copy.arch,
+        "base": base,
+        "values": [int(value) for leaf, value in zip(*leaves, strict=True) if isinstance(leaf, Dynamic)],
+        "lower": lower,
+    }
+
+
+def composed(smem: Memref) -> str:
+    """A shared tensor's layout as `make_tiled_tma_atom` takes it: the swizzle composed with it, in bytes."""
+    return f"{smem.swizzle} o 0 o {smem.layout}" if smem.swizzle is not None else str(smem.layout)

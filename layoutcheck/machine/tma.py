@@ -1,0 +1,255 @@
+"""The tensor map of TMA copies: its fields, NVIDIA's limits for each, and the 128 bytes that hold them.
+
+NVIDIA documents the fields and their limits (CUDA Driver API, cuTensorMapEncodeTiled), not the bits. Where
+the bits of `decode` and `encode` are was found by having DSL 4.8.1, which writes tensor maps itself, do so
+for tensors that differ in one field (tests/conformance/test_tma.py repeats it over random ones), and an H200
+reads maps encoded here as they were meant (docs/evidence/tma.json).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.errors import InputError
+
+WORDS = 8  # of 64 bits, in the 16 that a CUtensorMap has room for
+MOST_RANK = 5
+MOST_BOX = 256
+TX_LIMIT_BYTES = (1 << 20) - 1  # PTX ISA, mbarrier: the transaction count's range
+
+# The formats the DSL names, in the order of their encoding, with their element's bits in shared memory.
+FORMATS = (
+    ("U8", 8), ("U16", 16), ("U32", 32), ("S32", 32), ("U64", 64), ("S64", 64), ("F16_RN", 16),
+    ("F32_RN", 32), ("F32_FTZ_RN", 32), ("F64_RN", 64), ("BF16_RN", 16), ("U4", 4),
+    ("U4_UNPACK_U8", 8), ("U6_UNPACK_U8", 8),
+)  # fmt: skip
+
+# The swizzles of shared memory that TMA knows, as the byte-address swizzle each is.
+SWIZZLES: dict[str, Swizzle | None] = {
+    "none": None,
+    "32B": Swizzle(1, 4, 3),
+    "64B": Swizzle(2, 4, 3),
+    "128B": Swizzle(3, 4, 3),
+    "128B_ATOM_32B": Swizzle(2, 5, 2),
+    "128B_ATOM_64B": Swizzle(1, 6, 2),
+}
+# cuTensorMapEncodeTiled: the box's first extent is at most the span, in bytes.
+SPAN_BYTES = {"none": 0, "32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128, "128B_ATOM_64B": 128}
+# CUDA programming guide, TMA: the pattern repeats after, and so a tile should begin at a multiple of, that.
+REPEAT_BYTES = {
+    "none": 128,
+    "32B": 256,
+    "64B": 512,
+    "128B": 1024,
+    "128B_ATOM_32B": 1024,
+    "128B_ATOM_64B": 1024,
+}
+
+DRIVER = "CUDA Driver API, cuTensorMapEncodeTiled"
+PTX = "PTX ISA, cp.async.bulk.tensor"
+_SWIZZLE_CODE = {
+    "none": (0, 0), "32B": (1, 0), "64B": (2, 0), "128B": (3, 0), "128B_ATOM_32B": (3, 1),
+    "128B_ATOM_64B": (3, 3),
+}  # fmt: skip
+_LARGE_BYTES = 1 << 17  # the flag of word 1 that the DSL sets for tensors of at least 128 KiB
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """A tiled tensor map. Dimension 0 is the contiguous one; it has no stride.
+
+    `dims` are extents of the global tensor in elements, `strides_bytes` those of dimensions 1 and up, `box`
+    the extents of one instruction's box, all static. `tf32` rounds f32 to tf32; `large` is the hint that the
+    DSL sets for tensors of at least 128 KiB (it changes no address).
+    """
+
+    format: str
+    dims: tuple[int, ...]
+    strides_bytes: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: str = "none"
+    base: int = 0
+    element_strides: tuple[int, ...] = ()
+    interleave: int = 0
+    tf32: bool = False
+    large: bool = False
+
+    def __post_init__(self) -> None:
+        rank = len(self.dims)
+        if not 1 <= rank <= MOST_RANK or len(self.box) != rank or len(self.strides_bytes) != rank - 1:
+            raise InputError(
+                f"a tensor map of rank {rank} with box {self.box} and strides {self.strides_bytes}"
+            )
+        if not self.element_strides:
+            object.__setattr__(self, "element_strides", (1,) * rank)
+
+    @property
+    def rank(self) -> int:
+        """1 to 5."""
+        return len(self.dims)
+
+    @property
+    def element_bits(self) -> int:
+        """Bits of an element."""
+        return dict(FORMATS)[self.format]
+
+    @property
+    def box_elements(self) -> int:
+        """Elements that one instruction moves."""
+        count = 1
+        for extent in self.box:
+            count *= extent
+        return count
+
+    @property
+    def box_bytes(self) -> int:
+        """Bytes that one instruction moves, which is what it adds to the barrier's transaction count."""
+        return self.box_elements * self.element_bits // 8
+
+    @property
+    def inner_bytes(self) -> int:
+        """Bytes of the box along dimension 0."""
+        return self.box[0] * self.element_bits // 8
+
+    def fields(self) -> dict[str, object]:
+        """By NVIDIA's names, for a report."""
+        return {
+            "tensorDataType": self.format,
+            "tensorRank": self.rank,
+            "globalDim": list(self.dims),
+            "globalStrides": list(self.strides_bytes),
+            "boxDim": list(self.box),
+            "elementStrides": list(self.element_strides),
+            "interleave": self.interleave,
+            "swizzle": self.swizzle,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A field that is not what NVIDIA demands: its `value`, the `demand`, and where that is written."""
+
+    field: str
+    value: object
+    demand: str
+    source: str
+
+
+def violations(map_: Descriptor) -> Iterator[Violation]:
+    """What cuTensorMapEncodeTiled would refuse. The DSL never calls it, so nothing else looks."""
+    if map_.base % 16:
+        yield Violation("globalAddress", map_.base, "a multiple of 16 bytes", DRIVER)
+    for extent in map_.dims:
+        if not 1 <= extent <= 1 << 32:
+            yield Violation("globalDim", extent, "1 to 2^32", DRIVER)
+    for stride in map_.strides_bytes:
+        if stride % 16:
+            yield Violation("globalStrides", stride, "a multiple of 16 bytes", DRIVER)
+        if not 0 <= stride < 1 << 40:
+            yield Violation("globalStrides", stride, "less than 2^40 bytes", DRIVER)
+    for extent in map_.box:
+        if not 1 <= extent <= MOST_BOX:
+            yield Violation("boxDim", extent, f"1 to {MOST_BOX}", DRIVER)
+    if map_.inner_bytes % 16 or map_.box[0] * map_.element_bits % 8:
+        yield Violation("boxDim[0]", map_.inner_bytes, "a multiple of 16 bytes", DRIVER)
+    span = SPAN_BYTES[map_.swizzle]
+    if span and map_.inner_bytes > span:
+        yield Violation("boxDim[0]", map_.inner_bytes, f"at most the swizzle's span of {span} bytes", DRIVER)
+    for step in map_.element_strides:
+        if not 1 <= step <= 8:
+            yield Violation("elementStrides", step, "1 to 8", DRIVER)
+
+
+def swizzle_kind(swizzle: Swizzle | None) -> str | None:
+    """The TMA swizzle that makes the same pattern of byte addresses; None where there is none."""
+    if swizzle is None or swizzle.bits == 0:
+        return "none"
+    return next((kind for kind, known in SWIZZLES.items() if known == swizzle), None)
+
+
+def dsl_kind(swizzle: Swizzle | None) -> str:
+    """The swizzle that DSL 4.8.1 writes for a layout's, whether or not the two agree (measured).
+
+    It looks at the base, and for base 4 at the number of bits; the shift it ignores.
+    """
+    if swizzle is None:
+        return "none"
+    if swizzle.base == 4:
+        return ("none", "32B", "64B", "128B")[min(swizzle.bits, 3)]
+    return "128B_ATOM_32B" if swizzle.base == 5 else "128B_ATOM_64B"
+
+
+def machine_swizzle(kind: str, arch: int) -> Swizzle | None:
+    """What a GPU of that architecture does for the kind: one before sm_100 ignores the atom (H200)."""
+    return SWIZZLES["128B" if arch < 100 and kind.startswith("128B") else kind]
+
+
+def row_pitch_bytes(inner_bytes: int, kind: str) -> int:
+    """Bytes between rows of a box in shared memory: swizzled rows fill the span even where the box does not.
+
+    Measured on an H200: a box of 48 bytes under the 64-byte swizzle has rows 64 bytes apart.
+    """
+    return SPAN_BYTES[kind] or inner_bytes
+
+
+def encode(map_: Descriptor) -> tuple[int, ...]:
+    """The eight words. Address and strides lose their low four bits, as the map has no room for them."""
+    low, high = (1 << 32) - 1, 0
+    strides = [(stride >> 4) & ((1 << 36) - 1) for stride in map_.strides_bytes] + [0] * 4
+    dims = [(extent - 1) & low for extent in map_.dims] + [0] * 4
+    box = [(extent - 1) & 0xFF for extent in map_.box] + [0] * 4
+    steps = [step - 1 for step in map_.element_strides] + [0] * 4
+    code = [name for name, _ in FORMATS].index(map_.format)
+    kind, atom = _SWIZZLE_CODE[map_.swizzle]
+    flags = 2 | (map_.rank - 1) << 4 | code << 7 | map_.interleave << 11 | kind << 13
+    flags |= map_.tf32 << 16 | 1 << 18 | atom << 19 | map_.large << 21
+    for i in range(4):
+        high |= (strides[i] >> 32) << (4 * i)
+    return (
+        map_.base & ~15 & ((1 << 64) - 1),
+        flags | (strides[0] & low) << 32,
+        (strides[1] & low) | (strides[2] & low) << 32,
+        (strides[3] & low) | high << 32,
+        dims[0] | dims[1] << 32,
+        dims[2] | dims[3] << 32,
+        dims[4] | sum(step << (32 + 3 * i) for i, step in enumerate(steps[:5])) | box[0] << 56,
+        sum(extent << (8 * i) for i, extent in enumerate(box[1:5])),
+    )
+
+
+def decode(words: Sequence[int]) -> Descriptor:
+    """The tiled tensor map in eight words. Raises InputError for what is none."""
+    if len(words) < WORDS:
+        raise InputError(f"a tensor map has {WORDS} words, not {len(words)}")
+    low = (1 << 32) - 1
+    flags = words[1] & low
+    rank, code = (flags >> 4 & 7) + 1, flags >> 7 & 15
+    kind, atom = flags >> 13 & 3, flags >> 19 & 3
+    swizzle = next((name for name, bits in _SWIZZLE_CODE.items() if bits == (kind, atom)), None)
+    if rank > MOST_RANK or code >= len(FORMATS) or swizzle is None or not flags & 2:
+        raise InputError(f"{words[1]:#018x} is no word 1 of a tiled tensor map that we know")
+    lows = (words[1] >> 32, words[2] & low, words[2] >> 32, words[3] & low)
+    strides = tuple(((words[3] >> (32 + 4 * i) & 15) << 32 | part) << 4 for i, part in enumerate(lows))
+    dims = (words[4] & low, words[4] >> 32, words[5] & low, words[5] >> 32, words[6] & low)
+    box = (words[6] >> 56, *(words[7] >> (8 * i) & 0xFF for i in range(4)))
+    steps = tuple((words[6] >> (32 + 3 * i) & 7) + 1 for i in range(rank))
+    return Descriptor(
+        FORMATS[code][0],
+        tuple(extent + 1 for extent in dims[:rank]),
+        strides[: rank - 1],
+        tuple(extent + 1 for extent in box[:rank]),
+        swizzle,
+        words[0],
+        steps,
+        flags >> 11 & 3,
+        bool(flags >> 16 & 1),
+        bool(flags >> 21 & 1),
+    )
+
+
+def is_large(dims: Sequence[int], strides_bytes: Sequence[int], element_bits: int) -> bool:
+    """Whether the DSL calls a tensor of these dimensions large: by its last element's end."""
+    reach = sum((n - 1) * d for n, d in zip(dims[1:], strides_bytes, strict=True))
+    return dims[0] * element_bits // 8 + reach >= _LARGE_BYTES

@@ -1,0 +1,80 @@
+"""`!cute_nvgpu.atom.tma_load<...>`, `tma_store`, `tma_reduce` and their forms before `make_exec_tma`.
+
+Short `tma_load`, `tma_store`, `tma_reduce`: the atom that `make_tiled_tma_atom` makes of the two tensors.
+"""
+
+from __future__ import annotations
+
+import re
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import Scanner, read_layout
+from layoutcheck.machine.atoms import Atom, TmaCopy
+from layoutcheck.machine.atoms.tma import KINDS
+from layoutcheck.sources.atoms.reading import NAME, NUMBER, WORD, Family, Short, UnknownAttribute, read_dtype
+
+_PLAIN = {f"tma_{kind}": kind for kind in KINDS}
+_NON_EXEC = {f"non_exec_{mode}_tma_{kind}": (mode, kind) for mode in ("tiled", "im2col") for kind in KINDS}
+_LEAD = re.compile(r"(?!bf16\b|f16\b|f32\b|tf32\b|f64\b)(?:sm_\w+|[A-Z]{2,}\w*)\s*,")  # the kind of operation
+_QUOTED = re.compile(r'<\s*"([^"]*)"\s*>')
+
+
+def _read(scan: Scanner, name: str) -> Atom:
+    """`ELEMENT, key = value ...`: commas come and go between the attributes, so they are all optional."""
+    start = scan.pos
+    attributes: list[tuple[str, str]] = []
+    mode, kind = _NON_EXEC.get(name, ("tiled", _PLAIN.get(name, "")))
+    while found := scan.match(_LEAD):
+        attributes.append(("kind", found[0].rstrip(", \t")))
+    element = read_dtype(scan)
+    gbasis: Layout | None = None
+    bits, ctas = 0, 1
+    while not scan.accept(">"):
+        scan.accept(",")
+        key = scan.match(NAME)
+        if key is None:
+            raise scan.error("unexpected text in the atom", "'key = value' or '>'")
+        scan.expect("=", f"'=' after {key[0]}")
+        if key[0] == "tma_gbasis":
+            scan.expect("<")
+            scan.expect('"')
+            gbasis = read_layout(scan)
+            scan.expect('"')
+            scan.expect(">")
+            continue
+        value = scan.match(_QUOTED) or scan.match(WORD) or scan.match(NUMBER)
+        if value is None:
+            raise scan.error("no value", f"the value of {key[0]}")
+        text = value[0]
+        if key[0] == "copy_bits" and text.isdigit():
+            bits = int(text)
+        elif key[0] == "num_cta" and text.isdigit():
+            ctas = int(text)
+        elif key[0] == "mode":
+            mode = text
+        else:
+            attributes.append((key[0], text))
+    if gbasis is None or not bits:
+        raise UnknownAttribute
+    whole = " ".join(f"!cute_nvgpu.atom.{name}<{scan.text[start : scan.pos]}".split())
+    return TmaCopy(kind, element, gbasis, bits, mode, ctas, tuple(attributes), whole)
+
+
+def _build(short: Short) -> Atom | None:
+    if short.options:
+        return None
+    return TmaCopy(short.family.removeprefix("tma_").removeprefix("tma."), short.element)
+
+
+TMA = Family(
+    readers=dict.fromkeys((*_PLAIN, *_NON_EXEC), _read),
+    names=tuple(_PLAIN),
+    build=_build,
+    shown=tuple(_PLAIN),
+    classes={
+        "copybulktensortileg2sop": "tma_load",
+        "copybulktensortileg2smulticastop": "tma_load",
+        "copybulktensortiles2gop": "tma_store",
+        "copyreducebulktensortiles2gop": "tma_reduce",
+    },
+)

@@ -1,0 +1,88 @@
+"""What a user says of a TMA copy beside its two tensors: tiler, tile, the described layout."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from layoutcheck.algebra.inttuple import flatten, product, wrap
+from layoutcheck.algebra.notation import parse_any_layout, parse_tree
+from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import Atom, TmaCopy
+
+_MOST = 1 << 40
+
+
+def tma_tile(
+    atom: Atom | None,
+    src: Memref,
+    dst: Memref,
+    tiler: Any,
+    coord: Any,
+    described: Any,
+) -> TmaTile | None:
+    """The tile of a TMA copy between whole tensors; None for other copies. Raises InputError.
+
+    Without a tiler the tile has the shared tensor's shape, without a coordinate it is the first.
+    """
+    given = {"tiler": tiler, "coord": coord, "described": described}
+    named = [name for name, value in given.items() if value is not None]
+    if not isinstance(atom, TmaCopy):
+        if named:
+            raise InputError(f"{named[0]} belongs to TMA copies", expected="--atom tma_load, tma_store, ...")
+        return None
+    gmem, smem = (src, dst) if atom.kind == "load" else (dst, src)
+    if isinstance(gmem, OtherOperand) or isinstance(smem, OtherOperand):
+        if named:
+            raise InputError(f"{named[0]} goes with a global tensor, not with coordinates")
+        return None
+    if atom.gbasis is not None:
+        raise InputError(
+            "a TMA atom with a box takes coordinates",
+            expected="'!cute.coord_tensor<...>', or --atom tma_load",
+        )
+    extents: tuple[Any, ...] = (
+        _extents("tiler", tiler)
+        if tiler is not None
+        else tuple(product(mode) for mode in wrap(smem.layout.shape))
+    )
+    if not all(type(n) is int and 1 <= n <= _MOST for n in extents):
+        raise InputError(
+            f"a tile's extents are whole numbers of at least 1, not {extents}", expected="--tiler '(64,64)'"
+        )
+    at = _extents("coord", coord) if coord is not None else ()
+    if at and (len(at) != len(extents) or min(at) < 0 or max(at) > _MOST):
+        raise InputError(
+            f"tile {at} of a tiler of {len(extents)} modes", expected=f"{len(extents)} numbers from 0"
+        )
+    if len(extents) != len(wrap(gmem.layout.shape)) and tiler is not None:
+        raise InputError(
+            f"a tiler of {len(extents)} modes for a tensor of {len(wrap(gmem.layout.shape))}",
+            expected="one extent for each mode of the global tensor",
+        )
+    return TmaTile(extents, at, _described(described, smem))
+
+
+def _extents(name: str, value: Any) -> tuple[Any, ...]:
+    """A flat tuple of integers, as text or as one."""
+    tree = parse_tree(value) if isinstance(value, str) else value
+    flat = flatten(wrap(tuple(tree) if isinstance(tree, list) else tree))
+    if not all(type(n) is int for n in flat):
+        raise InputError(f"{name} {value} is no tuple of integers", expected=f"--{name} '(64,64)'")
+    return flat
+
+
+def _described(value: Any, smem: Memref) -> Memref | None:
+    """The layout that the tensor map was made of, with the swizzle composed with it, in bytes."""
+    if value is None or isinstance(value, Memref):
+        return value
+    layout = parse_any_layout(value) if isinstance(value, str) else value
+    if isinstance(layout, ComposedLayout):
+        if not isinstance(layout.inner, Swizzle) or layout.offset != 0:
+            raise InputError(f"{layout} is no swizzled layout", expected="'S<3,4,3> o 0 o (64,64):(64,1)'")
+        return replace(smem, layout=layout.outer, swizzle=layout.inner)
+    return replace(smem, layout=layout, swizzle=None)

@@ -1,0 +1,180 @@
+"""Tensor maps and boxes of random TMA copies against DSL 4.8.1: every word, coordinate and address."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tma.basis import NoCommonRun
+from layoutcheck.copies.tma.plan import gmem_side, plan
+from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.copies.witness import witnesses
+from layoutcheck.dsl.session import Session
+from layoutcheck.dsl.tma import MadeTma, make_tma
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.dtypes import dtype
+from layoutcheck.machine.tma import encode
+
+pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+
+TYPES = ("bf16", "bf16", "f16", "f32", "i8", "f64", "f8E4M3FN", "tf32", "i32")
+EXTENTS = (1, 2, 3, 4, 8, 16, 24, 32, 64, 96, 128, 200, 256, 300, 512)
+TILES = (1, 2, 3, 4, 7, 8, 16, 24, 32, 48, 64, 96, 128, 256)
+SWIZZLES = (None, None, Swizzle(1, 4, 3), Swizzle(2, 4, 3), Swizzle(3, 4, 3), Swizzle(3, 4, 3))
+ODD_SWIZZLES = (Swizzle(3, 3, 3), Swizzle(2, 5, 2), Swizzle(3, 4, 4))
+_COPY = re.compile(r"cp\.\S*async\.bulk\.tensor\S* (.*);")
+_CONSTANT = re.compile(r"mov\.b32\s+(%r\d+), (-?\d+);")
+_BASE = (1 << 40) + 64
+
+
+def random_copy(rng: random.Random, most_bytes: int = 1 << 15) -> Copy:
+    """A load or store of a random tile, mostly a sensible one."""
+    rank = rng.choice((1, 2, 2, 2, 3, 3, 4, 5))
+    element = dtype(rng.choice(TYPES))
+    order = list(range(rank))
+    rng.shuffle(order)
+    shape = [rng.choice(EXTENTS) for _ in range(rank)]
+    stride, reach = [0] * rank, 1
+    for mode in order:
+        stride[mode] = reach
+        reach *= shape[mode]
+        if rng.random() < 0.3:
+            reach += rng.choice((1, 2, 8, 8, 16))
+    while True:
+        tiler = [rng.choice([n for n in TILES if n <= (s if s < 3 else max(8, s))]) for s in shape]
+        size = element.bits // 8
+        for n in tiler:
+            size *= n
+        if size <= most_bytes:
+            break
+    if rng.random() < 0.1:
+        rng.shuffle(order)
+    smem: list[object] = list(tiler)
+    step: list[object] = [0] * rank
+    reach = 1
+    swizzle = rng.choice(SWIZZLES) if rng.random() < 0.9 else rng.choice(ODD_SWIZZLES)
+    span = 8 << (swizzle.base + swizzle.bits) if swizzle else 0
+    first = order[0]
+    run = span // element.bits if swizzle and rng.random() < 0.8 else rng.choice((16, 32, 64))
+    split = rank > 1 and run and tiler[first] > run and tiler[first] % run == 0
+    for mode in order:
+        step[mode] = reach
+        reach *= run if split and mode == first else tiler[mode]
+        if rng.random() < 0.06:
+            reach += rng.choice((8, 16, 64))
+    if split:
+        smem[first], step[first] = (run, tiler[first] // run), (1, reach)
+    coord = tuple(rng.randrange(max(1, -(-s // n))) for s, n in zip(shape, tiler, strict=True))
+    gmem = Memref(element, "gmem", Layout(tuple(shape), tuple(stride)), 16)
+    shared = Memref(element, "smem", Layout(tuple(smem), tuple(step)), 1024, swizzle)
+    tile = TmaTile(tuple(tiler), coord)
+    if rng.random() < 0.6:
+        return Copy(TmaCopy("load", element), gmem, shared, tma=tile)
+    return Copy(TmaCopy("store", element), shared, gmem, tma=tile)
+
+
+def boxes_of(ptx: str) -> list[tuple[tuple[int | None, ...], int]]:
+    """(coordinates, byte offset in shared memory) of every instruction; None for what is no constant."""
+    constants = {name: int(value) for name, value in _CONSTANT.findall(ptx)}
+    out = []
+    for text in _COPY.findall(ptx):
+        lists = re.search(r"\{([^}]*)\}", text)
+        assert lists is not None
+        coords = tuple(constants.get(name.strip()) for name in lists[1].split(","))
+        shared = next(
+            part
+            for part in re.findall(r"\[([^\]{]*)\]", text.replace(lists[0], ""))
+            if "%r" in part and "%rd" not in part
+        )
+        out.append((coords, int(shared.split("+")[1]) if "+" in shared else 0))
+    return out
+
+
+def compare(copy: Copy, made: MadeTma) -> str:
+    """What differs between the model and what the DSL made; "" for nothing."""
+    try:
+        mine = plan(copy, copy, _BASE)
+    except NoCommonRun:
+        return "" if made.died else f"the model sees it die; {made.error}"
+    if made.died or made.error:
+        return f"the DSL says {made.error or made.died}"
+    if encode(mine.implied) != made.words:
+        return f"map {mine.implied}\nnot {made.descriptor}\n{made.atom}"
+    if made.ptx:
+        found = boxes_of(made.ptx)
+        want = [(tuple(map(int, c)), int(a)) for c, a in zip(mine.coords, mine.smem_at, strict=True)]
+        same = len(found) == len(want) and all(
+            a == b and all(x is None or x == y for x, y in zip(c, d, strict=True))
+            for (c, a), (d, b) in zip(found, want, strict=True)
+        )
+        if not same:
+            return f"boxes {want[:4]} ({len(want)}) not {found[:4]} ({len(found)})"
+    return ""
+
+
+def sweep(count: int, seed: int, session: Session) -> list[str]:
+    """The differences among `count` random copies."""
+    rng = random.Random(seed)
+    copies = []
+    while len(copies) < count:
+        copy = random_copy(rng)
+        try:
+            if plan(copy).boxes <= 64:
+                copies.append(copy)
+        except NoCommonRun:
+            continue
+        except InputError:
+            continue
+    made = make_tma([(copy, copy, _BASE) for copy in copies], session=session)
+    return [
+        f"{copy.atom} {copy.src} {copy.dst} {copy.tma}\n{text}"
+        for copy, one in zip(copies, made, strict=True)
+        if (text := compare(copy, one))
+    ]
+
+
+@pytest.fixture(scope="module")
+def session():
+    with Session() as session:
+        yield session
+
+
+def test_tensor_maps_and_boxes(session: Session) -> None:
+    assert sweep(25, 1, session) == []
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_many(session: Session, seed: int) -> None:
+    assert sweep(200, seed, session) == []
+
+
+def test_run_time_extents_and_strides(session: Session) -> None:
+    """The host code's arithmetic, evaluated at the model's own run-time values."""
+    element = dtype("bf16")
+    shared = Memref(element, "smem", Layout((64, 64), (64, 1)), 1024, Swizzle(3, 4, 3))
+    for text in (
+        "(?,?):(?{i64},1)",
+        "(?,?):(?{i64 div=8},1)",
+        "(?,256):(1,?)",
+        "(?,?,?):(?{i64 div=8},1,?{i64})",
+    ):
+        from layoutcheck.algebra.notation import parse_layout
+
+        layout = parse_layout(text)
+        tiler = (64, 64) + (1,) * (len(layout) - 2)
+        smem = shared if len(layout) == 2 else shared.with_layout(Layout((64, 64, 1), (64, 1, 0)))
+        if text == "(?,256):(1,?)":
+            smem = shared.with_layout(Layout((64, 64), (1, 64)))
+        copy = Copy(TmaCopy("load", element), Memref(element, "gmem", layout, 16), smem, tma=TmaTile(tiler))
+        for witness in witnesses(copy):
+            made = make_tma([(copy, witness, _BASE + 2)], session=session, lower=False)[0]
+            assert made.words == encode(plan(copy, witness, _BASE + 2).implied), (text, witness.src, made)
+            assert gmem_side(copy) == "src"
