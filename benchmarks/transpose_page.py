@@ -146,12 +146,10 @@ def costs(run: dict[str, Any]) -> str:
         busy = [f"{cycles * scale:.0f}" for cycles in pipes(block.counts).values()]
         ours = block.blocks(size) * block.counts.wavefronts
         theirs = seen["all_wavefronts"] + seen["cp_async_wavefronts"] * (name != "fp32_elementwise")
-        spread = f"{row['us']:.1f} ({row['us_p10']:.1f} to {row['us_p90']:.1f})"
+        spread = f"{row['us_p10']:.1f} to {row['us_p90']:.1f}"
         time = block.microseconds(size)
-        body.append(
-            [f"`{name}`", *busy, f"{time:.1f}", spread, f"{time / row['us']:.2f}", f"{theirs / ours:.2f}"]
-        )
-    names = [*pipes(NOTHING), "predicted us", "measured us (p10 to p90)", "ratio", "wavefronts counted"]
+        body.append([f"`{name}`", *busy, f"{time:.1f}", f"{row['us']:.1f}", spread, f"{theirs / ours:.2f}"])
+    names = [*pipes(NOTHING), "predicted", "measured", "p10 to p90", "counted"]
     measured = sorted(blocks, key=lambda name: times[name]["us"])
     close = [
         f"`{a}` and `{b}`"

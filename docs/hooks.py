@@ -18,11 +18,17 @@ _COMMAND = re.compile(r"^```console\n\$ (layoutcheck (?![^\n]*--gpu)[^\n]*)\n```
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """The README as the home page, its links seen from docs/, without what is only for a clone."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
-    text = re.sub(r"^## Test it\n.*?(?=^## )", "", text, flags=re.DOTALL | re.MULTILINE)
-    files.append(File.generated(config, "index.md", content=text))
+    """The README as the home page, without what is only for a clone, and CONTRIBUTING.md."""
+    readme = re.sub(r"^## Test it\n.*?(?=^## )", "", _root("README.md"), flags=re.DOTALL | re.MULTILINE)
+    files.append(File.generated(config, "index.md", content=readme))
+    files.append(File.generated(config, "contributing.md", content=_root("CONTRIBUTING.md")))
     return files
+
+
+def _root(name: str) -> str:
+    """A page of the repository's root, its links as seen from docs/."""
+    text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
+    return text.replace("](CONTRIBUTING.md)", "](contributing.md)")
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
