@@ -61,10 +61,10 @@ def jobs(name: str, root: Path) -> Iterator[Job]:
             yield Job("/".join(parts[:2]), inside, script, [], arch, root)
         return
     if name == "kernels":
-        driver = HERE / "trace_drivers" / "kernels.py"
+        driver = HERE / "trace_drivers" / "kernels_cases.py"
         yield Job("kernels", "kernels", driver, [], "sm_90a", root)
         return
-    driver = HERE / "trace_drivers" / f"{name.replace('-', '_')}.py"
+    driver = HERE / "trace_drivers" / f"{name.replace('-', '_')}_cases.py"
     for arch in ("sm_80", "sm_90a", "sm_100a", "sm_120a"):
         for case in cases(driver):
             yield Job(f"{name} {arch}", f"{case} {arch}", driver, [case], arch, root)

@@ -18,8 +18,8 @@ _MOST = 200  # characters of an operation's message
 class Collector:
     """Takes events as `dsl/spool.py` writes them; `trace()` is what they come to."""
 
-    def __init__(self, launch: bool = True) -> None:
-        self.launch = launch
+    def __init__(self, main: int | None = None) -> None:
+        self.main = main  # the script's own process; what others raise is theirs to tell it
         self.kernels: dict[str, Kernel] = {}  # by the text's digest: building a kernel again adds nothing
         self.copies: list[TracedCopy] = []
         self.last = ""
@@ -107,6 +107,8 @@ class Collector:
                 )
 
     def _raise(self, event: dict[str, Any]) -> None:
+        if self.main not in (None, event["pid"]):
+            return
         self.raised = True
         message = f"{event['type']}: {event['message']}"
         where = None if event["where"] is None else Frame(**event["where"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +30,7 @@ def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
     """Make `torch` (just imported) believe in one CUDA device."""
     _cuda(torch, capability, sms)
     _mode(torch)
+    _operators(torch)
     torch.testing.assert_close = lambda *_args, **_named: None
     dlpack = torch.Tensor.__dlpack__
 
@@ -74,6 +76,34 @@ def _rounded(function: Any) -> Any:
         return _up(int(function(self)) - offset) + int(offset)
 
     return data_ptr
+
+
+def _operators(torch: Any) -> None:
+    """Operators that a library registers for CUDA tensors are those of all tensors."""
+    with contextlib.suppress(ImportError, AttributeError):
+        import torch.library
+
+        custom_op, register_kernel, impl = (
+            torch.library.custom_op, torch.library.register_kernel, torch.library.Library.impl,
+        )  # fmt: skip
+
+        def anywhere(function: Any) -> Any:
+            def again(*args: Any, **named: Any) -> Any:
+                named.pop("device_types", None)
+                return function(*args, **named)
+
+            return again
+
+        def register(op: Any, device_types: Any = None, *args: Any, **named: Any) -> Any:
+            return register_kernel(op, "cpu" if device_types == "cuda" else device_types, *args, **named)
+
+        def implement(self: Any, name: Any, function: Any, key: str = "", **named: Any) -> Any:
+            own = sys._getframe(1).f_globals.get("__name__", "").startswith("torch.")
+            return impl(self, name, function, "CPU" if key == "CUDA" and not own else key, **named)
+
+        torch.library.custom_op = anywhere(custom_op)
+        torch.library.register_kernel = register
+        torch.library.Library.impl = implement
 
 
 def _mode(torch: Any) -> None:
@@ -178,7 +208,7 @@ class _Anything:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _nothing
+        return _nothing()
 
     def elapsed_time(self, *_args: Any) -> float:
         """A millisecond."""
@@ -189,8 +219,9 @@ class _Anything:
         return True
 
 
-def _nothing(*_args: Any, **_named: Any) -> None:
-    return None
+def _nothing() -> Any:
+    """A function that does nothing; one of its own for each name, as torch.compile wants it."""
+    return lambda *_args, **_named: None
 
 
 def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
@@ -218,7 +249,7 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
         "init", "_lazy_init", "synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all",
         "set_stream", "set_rng_state", "reset_peak_memory_stats", "ipc_collect", "cudart",
     ):  # fmt: skip
-        setattr(cuda, name, _nothing)
+        setattr(cuda, name, _nothing())
     for name in (
         "Stream",
         "Event",
@@ -231,7 +262,7 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
     ):
         setattr(cuda, name, _Anything)
     for name in ("range_push", "range_pop", "mark", "range"):
-        setattr(cuda.nvtx, name, _Anything if name == "range" else _nothing)
+        setattr(cuda.nvtx, name, _Anything if name == "range" else _nothing())
 
     class Generator(torch.Generator):  # type: ignore[misc]
         """A generator of random numbers on the CPU, whatever device was asked for."""

@@ -33,7 +33,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
     def remove(self) -> None:
         """Look no more."""
-        if self in sys.meta_path:
+        if self in (sys.meta_path or ()):  # None while the interpreter shuts down
             sys.meta_path.remove(self)
 
     def find_spec(

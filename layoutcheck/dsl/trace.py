@@ -121,7 +121,6 @@ def _run(
         raise InputError("kernels are traced on Linux only")
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
-        collector = Collector(launch)
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -131,6 +130,7 @@ def _run(
             cwd=cwd,
             start_new_session=True,  # so that all its processes can be ended together
         )
+        collector = Collector(process.pid)
         timed_out = False
         try:
             while process.poll() is None and not timed_out:

@@ -190,3 +190,21 @@ def test_versions_that_were_not_tried_are_refused(
 ) -> None:
     monkeypatch.setattr(observe, "version", lambda: version)
     assert (observe.unsupported() == "") is fine
+
+
+def test_a_program_that_imports_auto_hears_of_its_copies_at_the_end(folder: Path) -> None:
+    path = os.pathsep.join([str(Path(observe.__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    code = (
+        "import layoutcheck.auto, kernel, cutlass.cute as cute\n"
+        "cute.compile(kernel.host, kernel.refused, kernel.refused)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "CUTE_DSL_ARCH": "sm_90a"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1  # the program's own
+    assert "rejected[LC102]" in done.stderr and "helper.py:4:5" in done.stderr
+    assert "1 kernel, 3 copies at 2 places" in done.stderr and "Exception ignored" not in done.stderr

@@ -1,0 +1,45 @@
+"""`import layoutcheck.auto`: check every copy that this process compiles, and say at its end what is wrong.
+
+The same for a program that is not changed at all: `LAYOUTCHECK=1 python program.py`. The installed package
+has a `layoutcheck.pth`, one line that imports this module at Python's start where that variable is set (the
+standard library's `site` reads such files). Nothing is imported before the program imports the DSL, kernels
+compile to the same code, and what is found goes to standard error when the program ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+
+from layoutcheck.dsl.observe import Event, watch
+
+_events: list[Event] = []
+_watching = contextlib.ExitStack()  # never left: it ends with the process
+
+
+def _tell(pid: int) -> None:
+    """Judge what was seen, in the process that saw it."""
+    if not _events or os.getpid() != pid:
+        return
+    from layoutcheck.dsl.collect import Collector
+    from layoutcheck.dsl.observe import version
+    from layoutcheck.dsl.spool import as_dict
+    from layoutcheck.reports.style import Style
+    from layoutcheck.reports.traced import render
+    from layoutcheck.tracing import judge
+
+    try:
+        collector = Collector()
+        collector.take(as_dict(event) for event in _events)
+        collector.take([{"kind": "process", "dsl": version(), "python": ""}])
+        text = render(judge(collector.trace()), Style(ascii=True))
+    except Exception as error:  # the program is done; its own result stands
+        text = f"layoutcheck could not judge the copies of this program: {error}\n"
+    sys.stderr.write("\nlayoutcheck:\n" + text)
+
+
+if not _events and "LAYOUTCHECK_SPOOL" not in os.environ:
+    _watching.enter_context(watch(_events.append))
+    atexit.register(_tell, os.getpid())
