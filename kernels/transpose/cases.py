@@ -3,6 +3,9 @@
 What each is expected to be stands in `VARIANTS`; a test holds the two together.
 """
 
+import cutlass
+from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
+
 import layoutcheck
 from kernels.transpose import VARIANTS
 
@@ -29,7 +32,10 @@ def match_layout():
 
 @layoutcheck.case(expect="slow")
 def fp32_elementwise():
-    return VARIANTS["fp32_elementwise"].builder()
+    """At a pitch that is known: with a run-time one nothing says how far apart the sectors of a warp are."""
+    x = make_fake_tensor(cutlass.Float32, (1024, 2048), (2048, 1), assumed_align=16)
+    y = make_fake_tensor(cutlass.Float32, (2048, 1024), (1024, 1), assumed_align=16)
+    return VARIANTS["fp32_elementwise"].builder().host, (x, y, make_fake_stream())
 
 
 @layoutcheck.case(expect="slow")
