@@ -1,10 +1,11 @@
-"""The pytest plugin: a fixture, two markers and `--layoutcheck`. Inert until one of them is used.
+"""The pytest plugin: a fixture, three markers and `--layoutcheck`. Inert until one of them is used.
 
     def test_copy(layoutcheck):
         layoutcheck.assert_legal("(8):(1)", "(8):(1)", "cp.async", bits=128, dtype="bf16")
 
     @pytest.mark.layoutcheck_gpu                      skipped, with the reason, where no GPU is
     @pytest.mark.layoutcheck_cases("copies.jsonl")    one test for each line, as argument `layoutcheck_case`
+    @pytest.mark.layoutcheck_allow("LC201")           the test compiles such a copy on purpose
 
 `pytest --layoutcheck=lint` checks every copy of every kernel that the suite compiles, and fails the tests
 that compile a `wrong` or `rejected` one; `--layoutcheck=confirm` also runs each distinct copy once.
@@ -31,8 +32,15 @@ NO_GPU: pytest.StashKey[str] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--layoutcheck`."""
-    parser.getgroup("layoutcheck").addoption(
+    """`--layoutcheck` and `--layoutcheck-output`."""
+    group = parser.getgroup("layoutcheck")
+    group.addoption(
+        "--layoutcheck-output",
+        type=Path,
+        metavar="FILE",
+        help="write what --layoutcheck saw to this file, one JSON object for each distinct copy",
+    )
+    group.addoption(
         "--layoutcheck",
         choices=MODES,
         default="off",
@@ -48,6 +56,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "layoutcheck_cases(file): one test for each copy of a JSONL file, as argument `layoutcheck_case`",
+    )
+    config.addinivalue_line(
+        "markers",
+        "layoutcheck_allow(code, ..., reason=...): the test compiles what these rules flag on purpose",
     )
     mode = config.getoption("--layoutcheck")
     if mode != "off":

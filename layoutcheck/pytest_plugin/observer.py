@@ -7,9 +7,11 @@ what the workers saw, runs each distinct copy once (`confirm`), and tells of it 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,10 +23,13 @@ from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.observe import Event, watch
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.spool import as_dict
+from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import confirm
+from layoutcheck.reports import json as reports_json
 from layoutcheck.reports import text
 from layoutcheck.reports.confirmation import Confirmed, render
 from layoutcheck.reports.style import Style
+from layoutcheck.rules import rule
 from layoutcheck.sources.traced import Trace, TracedCopy, from_lines, to_lines
 
 FAILING = ("wrong", "rejected")
@@ -44,6 +49,8 @@ class Observer:
         self.notes: dict[str, None] = {}
         self.confirmed: Confirmed | None = None
         self.obstacle = ""
+        self.output: Path | None = config.getoption("--layoutcheck-output")
+        self._named: tuple[Copy, ...] = ()
         self._collectors: dict[str, Collector] = {}  # by test
         self._reports: dict[tuple[Copy | None, str | None], Report | None] = {}
         self._open = contextlib.ExitStack()
@@ -72,13 +79,14 @@ class Observer:
         found = self._reports[key]
         return None if found is None else replace(found, subject=_place(one))
 
-    def findings(self, test: str) -> list[str]:
-        """What `explain` says of each `wrong` or `rejected` copy that a test compiled."""
+    def findings(self, item: pytest.Item) -> list[str]:
+        """What `explain` says of each `wrong` or `rejected` copy that a test compiled and does not allow."""
         self._gather()
+        test, allowed = item.nodeid, _allowed(item)
         blocks: dict[str, None] = {}
         for one, where in list(self.seen):
             report = self.report(one) if where == test else None
-            if report is not None and report.verdict in FAILING:
+            if report is not None and report.verdict in FAILING and not _codes(report) <= allowed:
                 blocks[text.render([report], Style())] = None
         return list(blocks)
 
@@ -91,11 +99,19 @@ class Observer:
         finally:
             self.test = OUTSIDE_TESTS
 
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """A `layoutcheck_allow` that names no rule allows nothing, and says so."""
+        try:
+            for code in _allowed(item):
+                rule(code)
+        except InputError as error:
+            pytest.fail(f"layoutcheck_allow: {error}", pytrace=False)
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Fail the test that compiled a copy which cannot work."""
         result = yield
-        found = self.findings(item.nodeid)
+        found = self.findings(item)
         if found:
             pytest.fail("layoutcheck: this test compiles\n\n" + "\n".join(found), pytrace=False)
         return result
@@ -107,7 +123,7 @@ class Observer:
         """A test that failed by itself, perhaps of a refused copy, gets the explanation beside its error."""
         report = yield
         if report.when == "call" and report.failed and "layoutcheck: this test" not in report.longreprtext:
-            found = self.findings(item.nodeid)
+            found = self.findings(item)
             if found:
                 report.sections.append(("layoutcheck", "\n".join(found)))
         return report
@@ -135,10 +151,13 @@ class Observer:
             seen = {test: list(to_lines(Trace(tuple(copies)))) for test, copies in by_test.items()}
             sent = {"kernels": self.kernels, "copies": self.copies, "seen": seen, "notes": list(self.notes)}
             self.config.workeroutput["layoutcheck"] = sent  # type: ignore[attr-defined]
-        elif self.mode == "confirm":
+            return
+        if self.mode == "confirm":
             self._confirm()
             if self.confirmed is not None and self.confirmed.status and not session.exitstatus:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.output is not None:
+            self.output.write_text("".join(self._lines()), encoding="utf-8")
 
     def _confirm(self) -> None:
         """Run every distinct copy once."""
@@ -149,12 +168,31 @@ class Observer:
                 named.setdefault(report.copy, _place(one) or test)
         if not named:
             return
+        self._named = tuple(named)
         try:
             found, machine = confirm([(name, copy) for copy, name in named.items()])
         except DslUnavailable as error:
             self.obstacle = f"nothing was confirmed: {error}"
             return
         self.confirmed = Confirmed(found, machine)
+
+    def _lines(self) -> Iterator[str]:
+        """One JSON object for each distinct copy: its report, the tests that compiled it, what it did."""
+        tests: dict[Copy, dict[str, None]] = {}
+        for one, test in self.seen:
+            if one.copy is not None:
+                tests.setdefault(one.copy, {})[test] = None
+        confirmed = self.confirmed.found if self.confirmed else ()
+        ran = dict(zip(self._named, confirmed, strict=False))
+        for one in {one.copy: one for one, _ in self.seen if one.copy is not None}.values():
+            report = self.report(one)
+            if report is None or one.copy is None:
+                continue
+            told = reports_json.to_dict(report) | {"tests": list(tests[one.copy])}
+            if report.copy in ran:
+                assert self.confirmed is not None
+                told["confirmation"] = {"machine": self.confirmed.machine, **ran[report.copy].to_dict()}
+            yield json.dumps(told) + "\n"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """How many kernels and copies there were, the verdicts, and where the bad ones are."""
@@ -189,6 +227,16 @@ class Observer:
         if self.confirmed is not None:
             write("")
             write(render(self.confirmed, Style()).rstrip("\n"))
+
+
+def _allowed(item: pytest.Item) -> set[str]:
+    """The rules that a test's `layoutcheck_allow` markers name."""
+    return {str(code).upper() for marker in item.iter_markers("layoutcheck_allow") for code in marker.args}
+
+
+def _codes(report: Report) -> set[str]:
+    """The rules that make a copy fail."""
+    return {finding.code for finding in report.findings if finding.severity in FAILING}
 
 
 def _place(one: TracedCopy) -> str:

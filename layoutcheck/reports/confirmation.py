@@ -90,7 +90,9 @@ def _machine(run: Confirmed, style: Style) -> list[str]:
 def _table(run: Confirmed, style: Style) -> list[str]:
     head = f"{'copy':{_NAME}}{'verdict':{_VERDICT}}{'compiler':{_COMPILER}}"
     head += "GPU" if _is_gpu(run) else "simulator"
-    return [style(head, "bold"), *(_row(one, style) for one in run.found)]
+    rows = Counter(_row(one, style) for one in run.found)  # copies of one line that fare alike are told once
+    times = (f"{row}  (x{count})" if count > 1 else row for row, count in rows.items())
+    return [style(head, "bold"), *times]
 
 
 def _row(one: Confirmation, style: Style) -> str:

@@ -145,22 +145,39 @@ def test_compiles_are_checked_and_run_under_xdist(tmp_path: Path) -> None:
     pytest.importorskip("cutlass", reason="the tests of the suite compile kernels")
     pytest.importorskip("xdist", reason="workers are pytest-xdist's")
     text = f"""{KERNEL}
+import pytest
 def test_good():
     cute.compile(host, view(*{GOOD}), view(*{GOOD}))
 def test_bad():
     cute.compile(host, view(*{BAD}), view(*{BAD}))
+@pytest.mark.layoutcheck_allow("lc204", "LC203", reason="the point of this test")
+def test_meant():
+    cute.compile(host, view(*{BAD}), view(*{BAD}))
+@pytest.mark.layoutcheck_allow("LC201", reason="another rule than the one that flags it")
+def test_not_meant():
+    cute.compile(host, view(*{BAD}), view(*{BAD}))
+@pytest.mark.layoutcheck_allow("LC999")
+def test_no_such_rule():
+    pass
 def test_refused():
     cute.compile(host, view(*{REFUSED}), view(*{GOOD}))
 """
-    status, out = suite(tmp_path, text, "--layoutcheck=confirm", "-n1", "-rA", "--tb=short")
+    told = ("--layoutcheck-output", "told.jsonl", "--strict-markers")
+    status, out = suite(tmp_path, text, "--layoutcheck=confirm", "-n1", "-rA", "--tb=short", *told)
     assert status == 1, out
-    assert "PASSED test_it.py::test_good" in out
+    assert "PASSED test_it.py::test_good" in out and "PASSED test_it.py::test_meant" in out
+    assert "FAILED test_it.py::test_not_meant" in out
+    assert re.search("ERROR test_it.py::test_no_such_rule - Failed: layoutcheck_allow: no rule 'LC999'", out)
     assert "FAILED test_it.py::test_bad - Failed: layoutcheck: this test compiles" in out
     assert "FAILED test_it.py::test_refused" in out
     line = next(i for i, text_line in enumerate(text.splitlines(), 1) if "cute.copy(" in text_line)
     assert f"test_it.py:{line}: wrong[LC204]" in out and f"test_it.py:{line}: rejected[LC102]" in out
     assert "its neighbours are 4 B" in out  # the refused copy's explanation, beside the compiler's error
-    assert re.search("3 kernels compiled, 3 copies, 3 distinct: .*1 rejected.* 1 wrong", out)
+    assert re.search("5 kernels compiled, 5 copies, 3 distinct: .*1 rejected.* 1 wrong", out)
+    seen = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text().splitlines()]
+    [wrong] = [one for one in seen if one["verdict"] == "wrong"]
+    assert [name.split("::")[1] for name in wrong["tests"]] == ["test_bad", "test_meant", "test_not_meant"]
+    assert wrong["confirmation"]["ran"] in ("simulator", "gpu") and wrong["confirmation"]["agrees"]
     assert "no disagreement" in " ".join(out.split())
 
 
