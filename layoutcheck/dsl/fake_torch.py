@@ -8,6 +8,7 @@ what was never launched.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import ctypes
 import sys
 from types import SimpleNamespace
@@ -81,8 +82,7 @@ def _rounded(function: Any) -> Any:
 def _operators(torch: Any) -> None:
     """Operators that a library registers for CUDA tensors are those of all tensors."""
     with contextlib.suppress(ImportError, AttributeError):
-        import torch.library
-
+        importlib.import_module("torch.library")
         custom_op, register_kernel, impl = (
             torch.library.custom_op, torch.library.register_kernel, torch.library.Library.impl,
         )  # fmt: skip
