@@ -8,8 +8,8 @@ what was never launched.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import ctypes
+import importlib
 import sys
 from types import SimpleNamespace
 from typing import Any
