@@ -31,7 +31,7 @@ def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
     """Make `torch` (just imported) believe in one CUDA device."""
     _cuda(torch, capability, sms)
     _mode(torch)
-    _operators(torch)
+    _operators()
     torch.testing.assert_close = lambda *_args, **_named: None
     dlpack = torch.Tensor.__dlpack__
 
@@ -79,13 +79,11 @@ def _rounded(function: Any) -> Any:
     return data_ptr
 
 
-def _operators(torch: Any) -> None:
+def _operators() -> None:
     """Operators that a library registers for CUDA tensors are those of all tensors."""
     with contextlib.suppress(ImportError, AttributeError):
-        importlib.import_module("torch.library")
-        custom_op, register_kernel, impl = (
-            torch.library.custom_op, torch.library.register_kernel, torch.library.Library.impl,
-        )  # fmt: skip
+        library = importlib.import_module("torch.library")
+        custom_op, register_kernel, impl = library.custom_op, library.register_kernel, library.Library.impl
 
         def anywhere(function: Any) -> Any:
             def again(*args: Any, **named: Any) -> Any:
@@ -101,9 +99,9 @@ def _operators(torch: Any) -> None:
             own = sys._getframe(1).f_globals.get("__name__", "").startswith("torch.")
             return impl(self, name, function, "CPU" if key == "CUDA" and not own else key, **named)
 
-        torch.library.custom_op = anywhere(custom_op)
-        torch.library.register_kernel = register
-        torch.library.Library.impl = implement
+        library.custom_op = anywhere(custom_op)
+        library.register_kernel = register
+        library.Library.impl = implement
 
 
 def _mode(torch: Any) -> None:
