@@ -82,7 +82,7 @@ def _rounded(function: Any) -> Any:
 def _operators() -> None:
     """Operators that a library registers for CUDA tensors are those of all tensors."""
     with contextlib.suppress(ImportError, AttributeError):
-        library = importlib.import_module("torch.library")
+        library: Any = importlib.import_module("torch.library")
         custom_op, register_kernel, impl = library.custom_op, library.register_kernel, library.Library.impl
 
         def anywhere(function: Any) -> Any:
