@@ -33,7 +33,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.difference import compare
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.intent import intent
-from layoutcheck.machine.atoms import BulkCopy
+from layoutcheck.machine.atoms import BulkCopy, TmaCopy
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
@@ -46,7 +46,7 @@ EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", 
 def find(facts: Facts) -> Iterator[Finding]:
     """A swizzled side whose chunks are wider than the swizzle's granule, or straddle two granules."""
     trial = facts.worst
-    if trial is None or isinstance(facts.copy.atom, BulkCopy):  # a bulk copy drops the swizzle: LC222
+    if trial is None or isinstance(facts.copy.atom, (BulkCopy, TmaCopy)):  # LC222, LC233, LC237
         return
     for side in ("src", "dst"):
         memref = facts.view(side)

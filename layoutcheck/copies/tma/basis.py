@@ -39,6 +39,7 @@ class Side:
 
     extent: int
     modes: tuple[int, ...]
+    of: int  # the extent before the cut
 
 
 def box_basis(
@@ -69,7 +70,7 @@ def box_basis(
     for i, (extent, stride) in enumerate(zip(flatten(shape), flatten(gmem.stride), strict=True)):
         moves = isinstance(stride, Dynamic) or stride != 0
         if i not in named and moves and (isinstance(extent, Dynamic) or extent != 1):
-            sides.append(Side(1, (i,)))
+            sides.append(Side(1, (i,), 1))
     return tuple(_grouped(sides))
 
 
@@ -81,9 +82,10 @@ def _merged(modes: list[tuple[int, int]], stride: tuple[Any, ...], limit: int) -
         most = limit if len(sides) <= 1 else MOST_BOX
         step = stride[mode]
         if sides and isinstance(step, int) and step == last and sides[-1].extent * extent <= most:
-            sides[-1] = Side(sides[-1].extent * extent, (*sides[-1].modes, mode))
+            whole = sides[-1].extent * extent
+            sides[-1] = Side(whole, (*sides[-1].modes, mode), whole)
         else:
-            sides.append(Side(extent, (mode,)))
+            sides.append(Side(extent, (mode,), extent))
         last = step * extent if isinstance(step, int) else None
     return sides
 
@@ -98,7 +100,7 @@ def _cut(sides: list[Side], limit: int) -> list[Side]:
     for i, side in enumerate(sides):
         most = MOST_BOX if i else limit
         fits = next(n for n in range(min(side.extent, most), 0, -1) if side.extent % n == 0)
-        out.append(Side(fits, side.modes))
+        out.append(Side(fits, side.modes, side.extent))
         if i == 0 and fits != side.extent:
             if fits == 1:
                 raise NoCommonRun(f"a run of {side.extent} elements has no divisor of at most {most}")
@@ -121,7 +123,8 @@ def _grouped(sides: list[Side]) -> list[Side]:
     extent = 1
     for side in rest:
         extent *= side.extent
-    return [*sides[: MOST_RANK - 1], Side(extent, tuple(mode for side in rest for mode in side.modes))]
+    modes = tuple(mode for side in rest for mode in side.modes)
+    return [*sides[: MOST_RANK - 1], Side(extent, modes, extent)]
 
 
 def _paths(shape: Any, path: tuple[int, ...] = ()) -> list[tuple[int, ...]]:

@@ -22,7 +22,7 @@ from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import DType
-from layoutcheck.machine.tma import Descriptor, dsl_kind, is_large
+from layoutcheck.machine.tma import MOST_BOX, SPAN_BYTES, Descriptor, dsl_kind, is_large
 
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
@@ -31,12 +31,13 @@ BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 class TmaPlan:
     """`implied` is the tensor map with every field as the tensors demand it, before anything is cut off.
 
-    `scales[i]` says what a step along leaf mode i of the global tensor is: (dimension, coordinate), dimension
-    None where it moves nothing. Box k begins at the coordinates `coords[k]` and, in bytes from the shared
-    tensor's base, at `smem_at[k]`.
+    `sides` are its dimensions. `scales[i]` says what a step along leaf mode i of the global tensor is:
+    (dimension, coordinate), dimension None where it moves nothing. Box k begins at coordinates `coords[k]`
+    and, in bytes from the shared tensor's base, at `smem_at[k]`.
     """
 
     implied: Descriptor
+    sides: tuple[Side, ...]
     scales: tuple[tuple[int | None, int], ...]
     coords: IntArray
     smem_at: IntArray
@@ -88,7 +89,8 @@ def descriptor(
         for mode in side.modes:  # several modes of one dimension: their common step, and how far they reach
             n, d = shape[mode], stride[mode] * bits // 8
             common = math.gcd(step, d)
-            extent = (extent - 1) * (step // common) + (n - 1) * (d // common) + 1 if common else n
+            several = common and len(side.modes) > 1
+            extent = (extent - 1) * (step // common) + (n - 1) * (d // common) + 1 if several else n
             step = common if len(side.modes) > 1 else d
         dims.append(extent)
         steps.append(step)
@@ -145,7 +147,7 @@ def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan
         if dimension is not None:
             coords[:, dimension] += leaf * step
     at = offsets_at(smem.layout, starts) * smem.dtype.bits // 8
-    return TmaPlan(map_, steps, coords, at)
+    return TmaPlan(map_, sides, steps, coords, at)
 
 
 def _starts(smem: Layout, box_elements: int) -> IntArray:
@@ -185,3 +187,20 @@ def tile_leaves(gmem: Layout, tile: TmaTile) -> tuple[list[IntArray], BoolArray]
 
 def _leaf_coords(gmem: Layout, tile: TmaTile, elements: IntArray) -> list[IntArray]:
     return [leaf[elements] for leaf in tile_leaves(gmem, tile)[0]]
+
+
+def fewest_boxes(copy: Copy) -> int:
+    """The least number of boxes that any shared layout with the same swizzle needs for the copy's tile.
+
+    Along the contiguous mode a box reaches the swizzle's span or 256 elements, along others 256 elements.
+    """
+    tile = tile_of(copy)
+    gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
+    kind = dsl_kind((tile.described or smem).swizzle)
+    widest = MOST_BOX if kind == "none" else min(MOST_BOX, SPAN_BYTES[kind] * 8 // gmem.dtype.bits)
+    strides = wrap(gmem.layout.stride)
+    first = next((i for i, d in enumerate(strides) if 1 in flatten((d,))), 0)
+    count = 1
+    for i, extent in enumerate(tile.tiler):
+        count *= -(-extent // (widest if i == first else MOST_BOX))
+    return count

@@ -1,0 +1,66 @@
+"""LC113 tma-tile: the shared layout, the tiler and the tensors of a TMA copy do not match.
+
+## What it means
+
+`make_tiled_tma_atom` demands a shared layout with one mode for each mode of the tiler (and perhaps one
+for stages) of the same size; `tma_partition` demands a shared tensor of the tile's size.
+
+## Why
+
+DSL 4.8.1: an assertion on the ranks, and the errors "expected top-level shape equivalence between the
+SMEM layout and the CTA V-map" and "expects smem and gmem have the same size in the first rank"
+(measured).
+
+## How to fix it
+
+Make the shared layout of the tiler's shape, nested as you like inside each mode:
+`cute.tile_to_shape(atom, tiler, order)`. Partition one stage at a time.
+
+## How to silence it
+
+A rejected copy does not compile; there is nothing to silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """What the Python layer and the verifier refuse."""
+    said = facts.prediction
+    if said.outcome != "rejected" or said.kind not in ("tma_rank", "tma_tiler", "tma_size"):
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the shared tensor does not have the shape of the tile",
+        f"The compiler says: {said.message}.",
+        Where(said.operand),
+        dict(said.evidence),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+            "tiler": "(64,32)",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+            "tiler": "(64,64)",
+        },
+    ),
+)

@@ -1,0 +1,70 @@
+"""LC114 tma-operands: a TMA copy is between coordinates and shared memory, or the other way round.
+
+## What it means
+
+A TMA load takes a tensor of coordinates (the second result of `make_tiled_tma_atom`, tiled and
+partitioned) and writes shared memory; a store reads shared memory and takes coordinates. The global
+tensor itself is no operand of `cute.copy`.
+
+## Why
+
+DSL 4.8.1: "src and dst need be CoordTensorType and CuteMemRefType" (measured).
+
+## How to fix it
+
+Partition the tensor that `make_tiled_tma_atom` returns, not the global tensor, and mind the direction of
+the atom.
+
+## How to silence it
+
+A rejected copy does not compile; there is nothing to silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.atoms import Atom, TmaCopy
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def atom_kind(atom: Atom | None) -> str:
+    """How the copy is called."""
+    return f"a TMA {atom.kind}" if isinstance(atom, TmaCopy) else "a copy"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Operands of the wrong kind."""
+    said = facts.prediction
+    if said.outcome != "rejected" or said.kind != "tma_operands":
+        return
+    atom = facts.copy.atom
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{atom_kind(atom)} between {facts.copy.src.space} and {facts.copy.dst.space}",
+        f"The compiler says: {said.message}.",
+        Where(said.operand),
+        {"src_space": facts.copy.src.space, "dst_space": facts.copy.dst.space},
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "dst": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+    ),
+)

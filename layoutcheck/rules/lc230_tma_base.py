@@ -1,0 +1,71 @@
+"""LC230 tma-base: the global tensor of a TMA copy is not known to begin at a multiple of 16 bytes.
+
+## What it means
+
+The tensor map has no room for the low four bits of an address. The DSL divides the address by 16 when it
+writes the map, without a check, so every box comes from up to 15 bytes before its place.
+
+## Why
+
+CUDA Driver API, cuTensorMapEncodeTiled: globalAddress must be a multiple of 16 bytes. DSL 4.8.1 never
+calls it; its host code stores address / 16 * 16 (read in the lowered code, and run on an H200).
+
+## How to fix it
+
+Give the tensor an address that is a multiple of 16 bytes and say so: `assumed_align=16`, or
+`make_ptr(..., assumed_align=16)`. A view that begins inside a tensor keeps the tensor's own base: address
+the tile by its coordinates instead.
+
+## How to silence it
+
+Promise the alignment where the tensor is made; nothing else makes the copy right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.machine.tma import DRIVER
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A proved alignment below 16 bytes."""
+    found = whole_tma(facts)
+    if found is None or found.gmem.proved_align_bytes % 16 == 0:
+        return
+    have = found.gmem.proved_align_bytes
+    side = gmem_side(facts.copy)
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the tensor map cuts its address off to 16 bytes, and the tensor is only aligned to {have}",
+        f"globalAddress is a multiple of {have} B where the tensor map demands 16 B. The DSL stores the address "
+        f"divided by 16, without a check: at an address of 16n + {have} every box begins {have} B too early.",
+        Where(side),
+        evidence("globalAddress", f"a multiple of {have} B", "a multiple of 16 B", DRIVER),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<2>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,80 @@
+"""LC231 tma-stride: a stride of the global tensor of a TMA copy is no multiple of 16 bytes.
+
+## What it means
+
+The tensor map stores strides in units of 16 bytes. The DSL divides by 16 when it writes the map, without
+a check: a pitch of 500, 502 or 508 bytes becomes 496, and every row but the first comes from elsewhere.
+
+## Why
+
+CUDA Driver API, cuTensorMapEncodeTiled: globalStrides must be multiples of 16 bytes. DSL 4.8.1 never
+calls it; its host code shifts strides right by four (read in the lowered code, and run on an H200).
+
+## How to fix it
+
+Pad the tensor's pitch to a multiple of 16 bytes. For a pitch known at run time promise it:
+`cute.assume(ld, divby=8)` for 16-bit elements, and check it on the host. Where the pitch cannot change,
+use cp.async with an atom as wide as the pitch allows.
+
+## How to silence it
+
+Promise the divisibility of a run-time stride where it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.machine.tma import DRIVER
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Every stride of the tensor map that is cut off."""
+    found = whole_tma(facts)
+    if found is None:
+        return
+    if found.mode_of(0)[2] != 1 and found.map.dims[0] != 1:
+        return  # the dimensions are in the wrong order: LC232
+    width = found.gmem.dtype.bits
+    for dimension, stride in enumerate(found.map.strides_bytes, 1):
+        if stride % 16 == 0:
+            continue
+        mode, typed, value = found.mode_of(dimension)
+        kept = found.stored.strides_bytes[dimension - 1]
+        named = f"stride {typed}" if isinstance(typed, int) else f"stride {typed}, {value} for instance,"
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the tensor map stores a stride of {stride} B as {kept} B",
+            f"Mode {mode} of the global tensor {found.gmem.layout} has {named} which is "
+            f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the rest, so "
+            f"that row i comes from {stride - kept} * i B before its place.",
+            Where(gmem_side(facts.copy)),
+            evidence("globalStrides", stride, "a multiple of 16 B", DRIVER, stored=kept, mode=mode),
+        )
+        return
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(250,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,250):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,75 @@
+"""LC232 tma-major: the mode that is contiguous in shared memory is not contiguous in the global tensor of a TMA copy.
+
+## What it means
+
+A tensor map has no stride for its first dimension: its elements are adjacent. The DSL takes the mode that
+is contiguous in shared memory as that dimension, whatever its stride in global memory, so a box reads
+neighbours where the layout asks for elements a stride apart.
+
+## Why
+
+CUDA Driver API, cuTensorMapEncodeTiled: globalStrides has tensorRank - 1 entries, the first dimension's
+stride is that of the elements. DSL 4.8.1 accepts any stride there and scales the coordinate by it (read
+in the lowered code, and run on an H200).
+
+## How to fix it
+
+Make the same mode contiguous on both sides: a row-major tile of a row-major tensor. TMA does not
+transpose; transpose when the tile is read (ldmatrix.trans, or an MMA operand of the other major), or
+after it.
+
+## How to silence it
+
+There is nothing to silence: no stride but 1 is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.machine.tma import DRIVER
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A first dimension whose stride is not one element."""
+    found = whole_tma(facts)
+    if found is None:
+        return
+    mode, typed, value = found.mode_of(0)
+    if value == 1 or found.map.dims[0] == 1:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"dimension 0 of the tensor map has stride {typed} in global memory, a box reads it as 1",
+        f"Mode {mode} is contiguous in shared memory {found.described.layout} and has stride {typed} in the global "
+        f"tensor {found.gmem.layout}. A tensor map has no stride for its first dimension: a box takes "
+        f"{found.map.box[0]} adjacent elements where the layout asks for elements {value} apart.",
+        Where(gmem_side(facts.copy)),
+        evidence("stride of dimension 0", value, "1 element", DRIVER, mode=mode),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(1,256)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(1,256)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(1,64)">',
+            "atom": "tma_load",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,80 @@
+"""LC233 tma-swizzle: the swizzle of the shared tensor is none that TMA makes.
+
+## What it means
+
+TMA knows three swizzles, and on Blackwell two more. The DSL maps any other to one of them by its base and
+number of bits, silently, so that what reads the tile by its own swizzle finds other elements.
+
+## Why
+
+TMA's patterns on byte addresses are S<1,4,3> (32 B), S<2,4,3> (64 B) and S<3,4,3> (128 B); from sm_100 on
+S<2,5,2> (128 B in atoms of 32) and its 64-byte variant (PTX ISA, tensor swizzling modes). What DSL 4.8.1
+writes for other triples was read from its tensor maps: base 4 by the number of bits, base 5 as atoms of
+32 B, any other base as atoms of 64 B. An H200 ignores the atom and swizzles as S<3,4,3>.
+
+## How to fix it
+
+Use S<3,4,3>, S<2,4,3> or S<1,4,3> (bytes) on the pointer and in the layout that `make_tiled_tma_atom`
+gets.
+
+## How to silence it
+
+There is nothing to silence: the patterns differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.machine.arch import parse_arch
+from layoutcheck.machine.tma import PTX, dsl_kind, machine_swizzle
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, same_pattern, tma_atom
+
+KNOWN = "none, S<1,4,3>, S<2,4,3>, S<3,4,3>"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A swizzle that differs from the one in the tensor map, or that the target does not have."""
+    if tma_atom(facts) is None:
+        return
+    side = smem_side(facts.copy)
+    smem = facts.copy.side(side)
+    tile = facts.copy.tma
+    described = smem if tile is None or tile.described is None else tile.described
+    if same_pattern(facts, described):
+        return
+    kind = dsl_kind(described.swizzle)
+    made = machine_swizzle(kind, parse_arch(facts.copy.arch).number)
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{described.swizzle} is no swizzle of TMA: the machine makes {made or 'none'}",
+        f"For {described.swizzle} the DSL writes the swizzle {kind} into the tensor map, and {facts.copy.arch} then "
+        f"permutes bytes by {made or 'none'}. What is read through {described.swizzle} are other elements.",
+        Where(side),
+        evidence("swizzle", str(described.swizzle), f"one of {KNOWN}", PTX, stored=kind),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,4>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,100 @@
+"""LC234 tma-other-tensor: the shared tensor of a TMA copy does not lie as its tensor map was told.
+
+## What it means
+
+`make_tiled_tma_atom` makes the tensor map of a shared layout, and the copy then gets a shared tensor. The
+DSL does not compare the two. Where the layout, the swizzle or the element type differ, the boxes arrive
+in the order of the one and are read in the order of the other.
+
+## Why
+
+DSL 4.8.1: `tma_partition` takes the shared tensor's own order and the box from the tensor map; the
+verifier compares sizes only (measured; hole t6 and its like, run on an H200).
+
+## How to fix it
+
+Pass one layout to both: allocate the tensor with the layout and swizzle that the atom was made of
+(`tma_info.smem_layout`).
+
+## How to silence it
+
+There is nothing to silence: one of the two layouts is not the data's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import v_mode
+from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.machine.tma import PTX, SPAN_BYTES
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, box_of, evidence, same_pattern, tma_atom
+
+
+def _named(smem: Memref) -> str:
+    swizzle = f"{smem.swizzle} o " if smem.swizzle is not None else ""
+    return f"{swizzle}{smem.layout}"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A tensor that differs from the described one, or coordinates that do not run as the box does."""
+    if tma_atom(facts) is None or facts.effect is None:
+        return
+    side = smem_side(facts.copy)
+    smem, tile = facts.copy.side(side), facts.copy.tma
+    if tile is None:
+        box = box_of(facts)
+        v = v_mode(smem.layout)
+        if box is None or facts.effect["fault"] or not facts.effect["wrong"] or not same_pattern(facts, smem):
+            return
+        if len(box[0]) > 1 and 0 < SPAN_BYTES[box[2]] != box[1]:
+            return
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "the elements of V do not lie in shared memory as the box brings them",
+            f"A box of {box[0]} arrives with its first extent fastest, in adjacent bytes; V of the shared tensor, "
+            f"{v}, and of the coordinates names its elements in another order. The tensor map was made of another "
+            "shared layout.",
+            Where(side),
+            evidence("box", list(box[0]), "the order of the shared tensor", PTX),
+        )
+        return
+    described = tile.described
+    if described is None or (described.layout, described.swizzle) == (smem.layout, smem.swizzle):
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "the tensor map was made of another shared layout than the copy uses",
+        f"The tensor map was made of {_named(described)}, the copy writes or reads {_named(smem)}. Boxes lie by "
+        "the first, everyone else goes by the second.",
+        Where(side),
+        evidence("smem layout", _named(smem), _named(described), PTX),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(1,64)">',
+            "atom": "tma_load",
+            "described": "(64,64):(64,1)",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+            "described": "S<3,4,3> o 0 o (64,64):(64,1)",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,85 @@
+"""LC235 tma-smem-address: a box of a TMA copy does not begin at a multiple of 128 bytes in shared memory.
+
+## What it means
+
+Every box begins at an address in shared memory that must be a multiple of 128 bytes. Either the tensor is
+less aligned, or the copy is split in boxes and a padded pitch puts them in between. The DSL checks
+neither, and the kernel faults.
+
+## Why
+
+PTX ISA, cp.async.bulk.tensor: the address in shared memory is a multiple of 128. An H200 faults
+(misaligned address) at 8, 16, 32 and 64 (docs/evidence/tma.json). DSL 4.8.1 accepts any address, and
+splits a padded tile into boxes of one row instead of refusing it.
+
+## How to fix it
+
+Allocate the tile with `byte_alignment=128` or more (1024 for the 128-byte swizzle, so that its pattern
+begins at the tile). Do not pad a tile for TMA: a swizzle avoids the same bank conflicts.
+
+## How to silence it
+
+Promise the alignment where the tensor is made, if the base is the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.moves import SMEM_ALIGN_BYTES
+from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.machine.tma import PTX
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Boxes at addresses that are no multiple of 128."""
+    if tma_atom(facts) is None or facts.effect is None:
+        return
+    side = smem_side(facts.copy)
+    first = facts.effect.first.get(f"misaligned_{side}")
+    if first is None or first.used is None:
+        return
+    smem = facts.copy.side(side)
+    trial = facts.trials[-1]
+    base = trial.src_base if side == "src" else trial.dst_base
+    have = smem.proved_align_bytes
+    offset = first.used - base
+    by_base = have % SMEM_ALIGN_BYTES != 0
+    where = f"aligned to {have} B" if by_base else f"{offset} B from the tile's base"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"box {first.instruction} begins {where} in shared memory: the kernel faults",
+        f"cp.async.bulk.tensor takes addresses in shared memory that are multiples of {SMEM_ALIGN_BYTES} B. "
+        + (
+            f"The shared tensor is only aligned to {have} B."
+            if by_base
+            else f"{smem.layout} puts the boxes of this copy {offset} B apart."
+        ),
+        Where(side, instruction=first.instruction),
+        evidence("smem address", have if by_base else offset, "a multiple of 128 B", PTX),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<8>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+    ),
+    explains=(*EFFECTS, "misaligned_src", "misaligned_dst"),
+)

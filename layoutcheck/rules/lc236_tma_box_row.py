@@ -1,0 +1,74 @@
+"""LC236 tma-box-row: the first extent of a TMA box is no multiple of 16 bytes, or exceeds the swizzle.
+
+## What it means
+
+The bytes of a box along its first dimension must be a multiple of 16, and under a swizzle no more than
+its span. The DSL writes the tensor map without asking the driver, and the instruction faults.
+
+## Why
+
+CUDA Driver API, cuTensorMapEncodeTiled: boxDim[0] times the element size is a multiple of 16 bytes, and
+at most 32, 64 or 128 bytes under the swizzle of that name. An H200 raises an illegal instruction for 2,
+8, 14 and 24 bytes, and for 128 bytes under the 64-byte swizzle (docs/evidence/tma.json).
+
+## How to fix it
+
+Choose a tile whose contiguous extent is a multiple of 16 bytes, 64 or 128 for the swizzles; copy odd
+rests with predicated cp.async.
+
+## How to silence it
+
+There is nothing to silence: the kernel faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.machine.tma import DRIVER, SPAN_BYTES
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, evidence
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A first extent that the machine does not take."""
+    box = box_of(facts)
+    if box is None:
+        return
+    extents, inner, kind = box
+    span = SPAN_BYTES[kind]
+    if inner % 16 == 0 and (not span or inner <= span):
+        return
+    demand = "a multiple of 16 B" if inner % 16 else f"at most the span of {span} B of swizzle {kind}"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the box is {inner} B along its first dimension: the kernel faults",
+        f"A box of {extents} is {inner} B along dimension 0, which must be {demand}. The DSL does not check it; "
+        f"{FAULT}.",
+        Where(smem_side(facts.copy)),
+        evidence("boxDim[0]", inner, demand, DRIVER),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,7):(7,1)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,8):(8,1)">',
+            "atom": "tma_load",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,74 @@
+"""LC237 tma-short-rows: the rows of a swizzled TMA box are shorter than the swizzle and lie further apart than the layout says.
+
+## What it means
+
+Under a swizzle of 32, 64 or 128 bytes TMA puts the rows of a box that many bytes apart, also where they
+are shorter. A shared layout that packs shorter rows closely gets every row but the first elsewhere, and
+the box reaches past its tile.
+
+## Why
+
+Measured on an H200: boxes of 16, 32 and 48 bytes under the 64-byte swizzle have rows 64 bytes apart,
+under the 128-byte swizzle 128 (docs/evidence/tma.json). The driver accepts such boxes; DSL 4.8.1 takes
+the packed layout and writes the map.
+
+## How to fix it
+
+Take the swizzle whose span is the row: S<1,4,3> for 32 bytes, S<2,4,3> for 64, S<3,4,3> for 128. Or give
+the layout the pitch of the span.
+
+## How to silence it
+
+There is nothing to silence: the bytes arrive elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.machine.tma import SPAN_BYTES
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, box_of, evidence
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A swizzled box of several rows that do not fill the span."""
+    box = box_of(facts)
+    if box is None or facts.effect is None:
+        return
+    extents, inner, kind = box
+    span = SPAN_BYTES[kind]
+    if not span or inner >= span or inner % 16 or all(extent == 1 for extent in extents[1:]):
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"rows of {inner} B under the swizzle {kind} arrive {span} B apart",
+        f"A box of {extents} has rows of {inner} B. Under the swizzle {kind} the machine puts them {span} B apart; "
+        f"the shared layout {facts.copy.side(smem_side(facts.copy)).layout} has them elsewhere.",
+        Where(smem_side(facts.copy)),
+        evidence("boxDim[0]", inner, f"{span} B, or rows {span} B apart", "measured on an H200"),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,32):(32,1)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<2,4,3>, "(64,32):(32,1)">',
+            "atom": "tma_load",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,72 @@
+"""LC238 tma-coordinate: a box of a TMA copy begins between 16-byte pieces of the contiguous dimension.
+
+## What it means
+
+The coordinate along the contiguous dimension, in bytes, must be a multiple of 16. A tile whose contiguous
+extent is not, or boxes that split it so, begin in between, and the instruction faults.
+
+## Why
+
+An H200 raises an illegal instruction for a box at element 3 of bf16 (docs/evidence/tma.json); the same
+was reported for f32 stores at element offsets that are no multiple of 4 (triton-lang/triton#8657).
+
+## How to fix it
+
+Make the tile's contiguous extent a multiple of 16 bytes.
+
+## How to silence it
+
+There is nothing to silence: the kernel faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A first coordinate that is no multiple of 16 bytes."""
+    found = whole_tma(facts)
+    if found is None:
+        return
+    at = found.plan.coords[:, 0] * found.map.element_bits // 8
+    if not (at % 16).any():
+        return
+    k = int((at % 16 != 0).argmax())
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"box {k} begins at byte {int(at[k])} of dimension 0: the kernel faults",
+        f"Box {k} begins at coordinate {tuple(map(int, found.plan.coords[k]))}, {int(at[k])} B along the contiguous "
+        f"dimension, which must be a multiple of 16 B; {FAULT}.",
+        Where(gmem_side(facts.copy), instruction=k),
+        evidence("coordinate 0", int(at[k]), "a multiple of 16 B", "measured on an H200"),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,12):(12,1)">',
+            "atom": "tma_load",
+            "coord": "(0,1)",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,16):(16,1)">',
+            "atom": "tma_load",
+            "coord": "(0,1)",
+        },
+    ),
+    explains=EFFECTS,
+)

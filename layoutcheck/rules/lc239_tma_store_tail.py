@@ -1,0 +1,79 @@
+"""LC239 tma-store-tail: a TMA store writes past the end of rows that are no multiple of 16 bytes.
+
+## What it means
+
+TMA stores write whole pieces of 16 bytes. Where the contiguous extent of the global tensor ends inside
+one, the store writes the rest of it too: bytes after the last element of every row it reaches, which
+belong to the padding, or to whatever follows the tensor.
+
+## Why
+
+Measured on an H200: a store of 64 columns at column 64 of rows of 100 bf16 (200 B) writes 208 B of each
+row (docs/evidence/tma.json). A load zero-fills exactly.
+
+## How to fix it
+
+Give the tensor an extent of whole 16 bytes, or make sure that nobody else owns the bytes up to the next
+multiple of 16 of every row. Else store the last tile with predicated plain stores.
+
+## How to silence it
+
+Silence it where the rows are padded to a multiple of 16 bytes and the padding is nobody's: TMA demands
+that pitch anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Bytes written outside of the tensor."""
+    found = whole_tma(facts)
+    if (
+        found is None
+        or facts.effect is None
+        or gmem_side(facts.copy) != "dst"
+        or not facts.effect["outside_dst"]
+    ):
+        return
+    row = found.map.dims[0] * found.map.element_bits // 8
+    if row % 16 == 0:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the store writes {-row % 16} B past the end of each row it reaches",
+        f"Rows of {found.map.dims[0]} elements are {row} B; TMA stores write whole 16 B, so {-row % 16} B after a "
+        "row's last element are overwritten with what lies in shared memory.",
+        Where("dst"),
+        evidence("globalDim[0]", row, "a multiple of 16 B", "measured on an H200"),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "dst": '!cute.memref<bf16, gmem, align<16>, "(250,196):(256,1)">',
+            "atom": "tma_store",
+            "coord": "(0,3)",
+        },
+        clean={
+            "src": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "dst": '!cute.memref<bf16, gmem, align<16>, "(250,200):(256,1)">',
+            "atom": "tma_store",
+            "coord": "(0,3)",
+        },
+    ),
+    explains=("outside_dst",),
+)

@@ -1,0 +1,74 @@
+"""LC241 tma-box-skips: a TMA box is cut along an inner dimension, and does not follow shared memory.
+
+## What it means
+
+No box is longer than 256 elements along a dimension. Where a tile is, along a dimension that is neither
+its first nor its last, the DSL cuts that extent and keeps the ones after it whole. The box then brings
+less of the inner dimension before it goes on to the next, and everything after the cut lands elsewhere.
+
+## Why
+
+Read from the tensor maps and boxes of DSL 4.8.1: a tile of (300,64,4) becomes boxes of 64 x 150 x 4 that
+are stored as if they were adjacent (docs/evidence/tma.json: on an H200 they land as predicted here).
+
+## How to fix it
+
+Make every extent of the tile at most 256, or copy the tile in several smaller ones along the outer
+dimension.
+
+## How to silence it
+
+There is nothing to silence: elements arrive elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.machine.tma import DRIVER, MOST_BOX
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A dimension that is cut before another one of several elements."""
+    found = whole_tma(facts)
+    if found is None or facts.effect is None:
+        return
+    sides = found.plan.sides
+    for j, side in enumerate(sides):
+        if j and side.extent < side.of and any(later.extent > 1 for later in sides[j + 1 :]):
+            yield Finding(
+                RULE.code,
+                RULE.severity,
+                f"dimension {j} of {side.of} elements is cut to {side.extent}, the ones after it are not",
+                f"A box has at most {MOST_BOX} elements along a dimension, so dimension {j} ({side.of}) is cut to "
+                f"{side.extent}; the box {found.map.box} keeps what comes after, and so does not follow shared "
+                f"memory {found.described.layout}.",
+                Where(smem_side(facts.copy)),
+                evidence(f"boxDim[{j}]", side.of, f"1 to {MOST_BOX}", DRIVER, box=list(found.map.box)),
+            )
+            return
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(512,1024,8):(1024,1,524288)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(300,16,4):(16,1,4800)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(512,1024,8):(1024,1,524288)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(150,16,4):(16,1,2400)">',
+            "atom": "tma_load",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,69 @@
+"""LC243 tma-range: an extent or stride of the global tensor does not fit the tensor map.
+
+## What it means
+
+A tensor map holds extents of 1 to 2^32 and strides of 0 to 2^40 bytes. The DSL stores the low bits of
+what is larger or negative.
+
+## Why
+
+CUDA Driver API, cuTensorMapEncodeTiled: globalDim and globalStrides. DSL 4.8.1 never calls it (read in
+the lowered code); a negative pitch faults on an H200 (docs/evidence/tma.json).
+
+## How to fix it
+
+Split a tensor that is too large; turn a mode with a negative stride around.
+
+## How to silence it
+
+There is nothing to silence: the map says something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.machine.tma import violations
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Fields beyond their range."""
+    found = whole_tma(facts)
+    if found is None:
+        return
+    for bad in violations(found.map):
+        if bad.field == "globalDim" or "2^40" in bad.demand:
+            yield Finding(
+                RULE.code,
+                RULE.severity,
+                f"{bad.field} {bad.value} does not fit the tensor map",
+                f"{bad.field} is {bad.value}, and must be {bad.demand}; the DSL stores its low bits without a check.",
+                Where(gmem_side(facts.copy)),
+                evidence(bad.field, bad.value, bad.demand, bad.source),
+            )
+            return
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(-256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,64):(64,1)">',
+            "atom": "tma_load",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,100 @@
+"""What the rules about TMA copies ask: the tensor map that a copy implies, and its box in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tma.plan import TmaPlan, gmem_side, plan, smem_side
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
+from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.tma import Descriptor, decode, dsl_kind, encode, machine_swizzle
+from layoutcheck.rules.facts import Facts
+
+# What goes wrong in memory where a tensor map does not say what the layouts do.
+EFFECTS = frozenset(("wrong", "missing", "outside_src", "outside_dst", "race", "overlap", "fault"))
+FAULT = "an H200 raises an illegal instruction (docs/evidence/tma.json)"
+
+
+@dataclass(frozen=True, slots=True)
+class WholeTma:
+    """A TMA copy between whole tensors, at the run-time values and addresses where the model saw the worst."""
+
+    plan: TmaPlan
+    gmem: Memref  # as typed
+    static: Memref  # at those values
+    smem: Memref
+    described: Memref
+
+    @property
+    def map(self) -> Descriptor:
+        """The tensor map as the tensors imply it."""
+        return self.plan.implied
+
+    @property
+    def stored(self) -> Descriptor:
+        """The tensor map as it is stored."""
+        return decode(encode(self.plan.implied))
+
+    def mode_of(self, dimension: int) -> tuple[int, Any, Any]:
+        """Of a dimension of the map: the global tensor's leaf mode, its stride as typed and its value."""
+        mode = self.plan.sides[dimension].modes[0]
+        return mode, *(flatten(wrap(memref.layout.stride))[mode] for memref in (self.gmem, self.static))
+
+
+def tma_atom(facts: Facts) -> TmaCopy | None:
+    """The atom of a TMA copy that the compiler takes, else None."""
+    return facts.copy.atom if isinstance(facts.copy.atom, TmaCopy) and facts.accepted else None
+
+
+def whole_tma(facts: Facts) -> WholeTma | None:
+    """The copy between whole tensors; None for others, and for those that are refused or not modelled."""
+    copy = facts.copy
+    if tma_atom(facts) is None or copy.tma is None or not facts.trials:
+        return None
+    trial = facts.trials[-1]
+    side = gmem_side(copy)
+    try:
+        made = plan(copy, trial.witness, trial.src_base if side == "src" else trial.dst_base)
+    except InputError:
+        return None
+    smem = copy.side(smem_side(copy))
+    return WholeTma(made, copy.side(side), trial.witness.side(side), smem, copy.tma.described or smem)
+
+
+def box_of(facts: Facts) -> tuple[tuple[int, ...], int, str] | None:
+    """(box, bytes along its first extent, swizzle of the map); of operands as printed, as far as they tell."""
+    atom = tma_atom(facts)
+    if atom is None:
+        return None
+    found = whole_tma(facts)
+    if found is not None:
+        return found.map.box, found.map.inner_bytes, found.map.swizzle
+    if atom.gbasis is None or facts.copy.tma is not None:
+        return None
+    smem = facts.copy.side(smem_side(facts.copy))
+    box = tuple(_product(mode) for mode in wrap(atom.gbasis.shape))
+    if _product(box) * smem.dtype.bits != atom.copy_bits:
+        return None
+    return box, box[0] * smem.dtype.bits // 8, dsl_kind(smem.swizzle)
+
+
+def _product(shape: Any) -> int:
+    count = 1
+    for extent in flatten((shape,)):
+        count *= extent
+    return count
+
+
+def same_pattern(facts: Facts, smem: Memref) -> bool:
+    """Whether the machine swizzles as the shared tensor's own swizzle does."""
+    mine = smem.swizzle if smem.swizzle is not None and smem.swizzle.bits else None
+    return machine_swizzle(dsl_kind(smem.swizzle), parse_arch(facts.copy.arch).number) == mine
+
+
+def evidence(field: str, value: Any, demand: str, source: str, **more: Any) -> dict[str, Any]:
+    """What every finding about a field has."""
+    return {"field": field, "value": value, "demand": demand, "source": source, **more}
