@@ -5,8 +5,6 @@
 One child process a variant, for those that hang. `right` means that the loaded tile was compared bit for bit.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import json
