@@ -40,6 +40,7 @@ _HOMES = {
     "shared_wavefronts": "layoutcheck.machine.banks",
     "global_sectors": "layoutcheck.machine.sectors",
     "best_swizzle": "layoutcheck.machine.best_swizzle",
+    "canonical": "layoutcheck.machine.canonical",
     "TileAccess": "layoutcheck.machine.tiles",
     "analyse_tile": "layoutcheck.machine.tiles",
     "matrix_access": "layoutcheck.machine.tiles",

@@ -11,6 +11,7 @@ of this process, so that
 Tasks, an item being a dict of operand types as text (`layoutcheck.dsl.session.item`):
 
 verify   parse a function holding the bare `cute.copy` operation: the verifier alone (100 us)
+parse    parse a function of the given arguments and body: what their operations' verifiers say
 build    call the DSL's own Python function (`cute.copy`, `cute.autovec_copy`, ...), then verify (5 ms)
 lower    build inside a kernel, run the DSL's pipeline for `arch`, answer its PTX (25 ms)
 tma      make_tiled_tma_atom, tma_partition and cute.copy: the tensor map's words and PTX (40 ms)
@@ -30,7 +31,7 @@ Item = dict[str, Any]
 
 # Items a fork, which bound what its copy of the context grows by: a verdict leaves a kilobyte or two (types
 # are kept forever), a lowered kernel its binary and more.
-BATCH = {"verify": 10_000, "build": 2_000, "lower": 128, "tma": 128}
+BATCH = {"verify": 10_000, "parse": 10_000, "build": 2_000, "lower": 128, "tma": 128}
 MEMORY_BYTES = 8 << 30  # a fork that wants more dies of it, and not the machine
 # The fields of an atom: its family, the field, its type, and what its printed type holds where it has it.
 _SHARED_BARRIER = "!cute.ptr<i64, smem, align<8>>"
@@ -155,6 +156,22 @@ def verify_one(item: Item) -> Item:
     call = f"cute.copy({', '.join(names)}) : ({', '.join(operands)})"
     try:
         ir.Module.parse(f"func.func @f({heads}) {{ {call} return }}")
+    except ir.MLIRError as error:
+        return verifier_error(error)
+    return {}
+
+
+def parse(items: list[Item], _size: int) -> Iterator[Item]:
+    """{} or {"error", "stage"} for a function with the item's `arguments` and `body`."""
+    return map(parse_one, items)
+
+
+def parse_one(item: Item) -> Item:
+    """`parse` for one item."""
+    from cutlass._mlir import ir
+
+    try:
+        ir.Module.parse(f"func.func @f({item['arguments']}) {{ {item['body']} return }}")
     except ir.MLIRError as error:
         return verifier_error(error)
     return {}
@@ -333,6 +350,7 @@ def tma(items: list[Item], _size: int) -> Iterator[Item]:
 
 TASKS: dict[str, Callable[..., Iterator[Item]]] = {
     "verify": verify,
+    "parse": parse,
     "build": build,
     "lower": lower,
     "tma": tma,

@@ -1,0 +1,44 @@
+"""`layoutcheck canonical`: whether a shared-memory layout can be an operand of the tensor cores."""
+
+from __future__ import annotations
+
+import json
+
+from layoutcheck.errors import InputError
+from layoutcheck.machine.canonical import Canonical
+
+_SAID = {
+    "legal": "canonical",
+    "rejected": "not canonical",
+    "wrong": "accepted, and not what the layout says",
+}
+_MEASURED = {
+    "wgmma": "the compiler's own answer, predicted",
+    "tcgen05": "the compiler's own answer, predicted; no Blackwell GPU ran it",
+}
+
+
+def render(found: Canonical, subject: str, unit: str, format_: str = "text") -> str:
+    """The answer about `subject`, the layout as it was given. Raises InputError for an unknown format."""
+    if format_ == "json":
+        return json.dumps({"layout": subject, "unit": unit, **found.to_dict()}, indent=2) + "\n"
+    if format_ != "text":
+        raise InputError(f"unknown format '{format_[:40]}'", expected="text or json")
+    title = f"{found.verdict}: {subject} is {_SAID[found.verdict]} for {unit}"
+    lines = [f"{title}: {found.name}" if found.name else title]
+    if found.reason:
+        lines.append(f"  {found.reason}")
+    if found.decision.message:
+        lines.append(f"  compiler  {found.decision.message}")
+    if found.decision.accepted:
+        lines.append(
+            f"  descriptor  leading offset {found.decision.leading_bytes} B, stride offset "
+            f"{found.decision.stride_bytes} B; the base must be a multiple of {found.align_bytes} B"
+        )
+    if found.nearest:
+        lines.append(f"  nearest  {found.nearest_name}: {found.nearest}")
+        lines += [f"    {line}" for line in found.code.splitlines()]
+    elif found.verdict != "legal":
+        lines.append("  nearest  none: no canonical tile has this shape and element type")
+    lines.append(f"  ({_MEASURED[unit]})")
+    return "\n".join(lines) + "\n"

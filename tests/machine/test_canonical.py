@@ -1,0 +1,87 @@
+"""Canonical operand layouts: what is one, what is nearest, and what the compiler accepts and the hardware
+reads otherwise."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import layoutcheck as lc
+from layoutcheck import cli
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.errors import InputError
+from layoutcheck.machine.canonical import Decision, atom_tile, canonical, described
+
+
+def test_cutlass_3078() -> None:
+    """make_ordered_layout (64,128) as operand A of wgmma: "failed to legalize make_gmma_smem_desc"."""
+    found = lc.canonical("(64,128):(128,1)", "f16")
+    assert found.verdict == "rejected"
+    assert "Expected stride failure" in found.decision.message
+    assert found.nearest_name == "K_SW128"
+    assert found.nearest == "S<3,4,3> o 0 o ((8,8),(64,2)):((64,512),(1,4096))"
+
+
+@pytest.mark.parametrize("unit", ["wgmma", "tcgen05"])
+@pytest.mark.parametrize("name", ["f16", "tf32", "f8E4M3FN"])
+@pytest.mark.parametrize("major", ["K", "MN"])
+@pytest.mark.parametrize("bits", [0, 1, 2, 3])
+def test_every_atom_tiled_is_canonical(unit: str, name: str, major: str, bits: int) -> None:
+    width = lc.Swizzle(bits, 4, 3)
+    tile = atom_tile((128, 128), {"f16": 16, "tf32": 32, "f8E4M3FN": 8}[name], major, width)
+    assert tile is not None
+    found = canonical(tile, name, major, width, unit)
+    assert (found.verdict, found.name) == ("legal", f"{major}_{('INTER', 'SW32', 'SW64', 'SW128')[bits]}")
+
+
+@pytest.mark.parametrize(
+    ("layout", "swizzle", "at"),
+    [
+        ("(64,16):(60,1)", "S<3,4,3>", (1, 0)),  # 120 B a row are taken for 128
+        ("(64,16):(64,2)", "S<3,4,3>", (0, 1)),  # every other element
+        ("(64,16):(7,1)", None, (1, 0)),
+    ],
+)
+def test_what_the_compiler_rounds_is_wrong(layout: str, swizzle: str | None, at: tuple[int, int]) -> None:
+    found = canonical(layout, "bf16", "K", swizzle)
+    assert found.verdict == "wrong"
+    assert (found.evidence["mn"], found.evidence["k"]) == at
+
+
+def test_the_same_layout_under_another_swizzle_is_nearest() -> None:
+    assert canonical("(64,64):(64,1)", "bf16").nearest == "S<3,4,3> o 0 o (64,64):(64,1)"
+    assert canonical("(64,64):(1,64)", "bf16", "K", "S<3,4,3>").nearest_name == "MN_SW128"
+
+
+def test_the_descriptor_of_the_128_byte_swizzle() -> None:
+    found = canonical("S<3,4,3> o 0 o (64,64):(64,1)", "bf16")
+    assert (found.decision.leading_bytes, found.decision.stride_bytes, found.align_bytes) == (16, 1024, 1024)
+    at = described((64, 16), 16, "K", lc.Swizzle(3, 4, 3), Decision(leading_bytes=16, stride_bytes=1024))
+    expected = Layout((64, 16), (64, 1))
+    assert np.array_equal(at, np.array([[expected((m, k)) * 16 for k in range(16)] for m in range(64)]))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("64:1",), ("(64,?):(64,1)",), ("(64,64):(64,1)", "f6E2M3FN"), ("(64,64):(64,1)", "bf16", "row"),
+        ("(64,64):(64,1)", "bf16", "K", None, "mma.sync"), ("S<3,4,3> o 3 o (64,64):(64,1)",),
+        ("(64,64):(1@0,1@1)",),
+    ],
+)  # fmt: skip
+def test_unusable_input(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(InputError):
+        canonical(*arguments)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["canonical", "(64,128):(128,1)", "--dtype", "f16"]) == 1
+    text = capsys.readouterr().out
+    assert "nearest  K_SW128" in text
+    assert "make_smem_layout_atom" in text
+    assert (
+        cli.run(["canonical", "S<3,4,3> o 0 o (64,64):(64,1)", "--unit", "tcgen05", "--format", "json"]) == 0
+    )
+    assert json.loads(capsys.readouterr().out)["name"] == "K_SW128"
