@@ -93,7 +93,7 @@ def _report(report: Report) -> str:
     return element(
         "article",
         _heading(report.verdict, main, headline(report), report.subject),
-        element("section", _copy(report, main), _why(main), class_="top"),
+        element("section", _why(main), _copy(report, main), class_="top"),
         _pictures(pictures[:1]),
         _fixes(report),
         _pictures(pictures[1:]),
@@ -207,7 +207,7 @@ def _fixes(report: Report) -> str:
 
 def _fix(number: int, fix: Fix) -> str:
     count = fix.predicted.get("instructions_per_thread")
-    cost = f", {count} instruction{'s' * (count != 1)} a thread" if count else ""
+    cost = f" {count} instruction{'s' * (count != 1)} a thread" if count else ""
     by = f"confirmed by {' and '.join(fix.confirmed_by)}" if fix.confirmed_by else ""
     said = fix.title + (f"; {fix.note}" if fix.note else "")
     return element(

@@ -59,7 +59,9 @@
     return it;
   };
   const offsetOf = (it, row, column) => (it.own ? 0 : it.starts[row]) + it.first + column * it.cell;
-  const writersAt = (it, row, offset) => (it.byRow.get(row) || []).filter(r => r.at <= offset && offset < r.at + r.units);
+  // In the order in which the model runs them: the last one's bytes stay.
+  const writersAt = (it, row, offset) => (it.byRow.get(row) || [])
+    .filter(run => run.at <= offset && offset < run.at + run.units).sort((a, b) => a.k - b.k || a.thread - b.thread);
   const sibling = (panel, side) =>
     [...panel.ownerSVGElement.querySelectorAll(".lc-panel")].find(other => other.dataset.side === side);
 
@@ -118,6 +120,7 @@
     const close = make("button", { type: "button", class: "close" }, kept ? "let go (Esc)" : "click keeps this");
     close.addEventListener("click", release);
     inspector.replaceChildren(close, cols);
+    inspector.classList.toggle("kept", Boolean(kept));
     inspector.hidden = false;
   };
   const showThread = (panel, thread) => {
@@ -128,7 +131,8 @@
   const showByte = (panel, row, offset) => {
     const it = model(panel);
     const by = writersAt(it, row, offset);
-    const verb = it.kind === "asked" ? "named" : it.side === "dst" ? "written" : "read";
+    const would = panel.closest("[data-reached]")?.dataset.reached === "0" && it.kind === "moved" ? "would be " : "";
+    const verb = would + (it.kind === "asked" ? "named" : it.side === "dst" ? "written" : "read");
     const where = it.own ? `register ${it.bits === 8 ? "byte" : "nibble"} ${offset} of thread ${it.starts[row]}` :
       `${it.kind === "tile" ? "element" : it.bits === 8 ? "byte" : "nibble"} ${it.kind === "tile" ? `(${row}, ${offset - it.starts[row]})` : sign(offset)} of the ${it.kind === "tile" ? "tile" : names[it.side]}`;
     const left = make("div", { "data-side": it.side, "data-offset": offset, "data-kind": it.kind }, make("h3", {}, where));
@@ -259,6 +263,7 @@
       }
       if (!cell.dataset.by) left.append(make("div", {}, "nobody"));
       inspector.replaceChildren(make("div", { class: "cols" }, left));
+      inspector.classList.toggle("kept", Boolean(kept));
       inspector.hidden = false;
     };
     detail.addEventListener("pointerover", event => { if (!kept) find(event); });

@@ -92,19 +92,22 @@ def _threads(map_: Map) -> list[str]:
 def _names(map_: Map, scale: float) -> str:
     """The threads' names, where the patch of cells that a thread begins with has room for its name."""
     runs = map_.runs
-    row, column = map_.place(runs[:, 2], runs[:, 4])
-    wide = np.maximum(1, -(-runs[:, 3] // map_.cell))
-    patches: dict[int, list[int]] = {}
-    for thread, r, c, w in zip(
-        runs[:, 0].tolist(), row.tolist(), column.tolist(), wide.tolist(), strict=True
-    ):
-        patch = patches.setdefault(thread, [r, c, w, 0])
-        if (c, w) == (patch[1], patch[2]) and r == patch[0] + patch[3]:
-            patch[3] += 1
+    row, column, run = cells_of(map_, runs[:, 2], runs[:, 3], runs[:, 4])
+    if len(row) > MAX_RUNS:
+        return ""
+    cells: dict[int, set[tuple[int, int]]] = {}
+    for thread, r, c in zip(runs[run, 0].tolist(), row.tolist(), column.tolist(), strict=True):
+        cells.setdefault(thread, set()).add((r, c))
     out = []
-    for thread, (r, c, w, h) in patches.items():
-        if w * scale >= 6 + 5.6 * len(f"T{thread}") and h * scale >= 10:
-            at = ((c + w / 2) * scale, (r + h / 2) * scale + 3)
+    for thread, mine in cells.items():
+        r, c = min(mine)
+        wide = high = 1
+        while (r, c + wide) in mine:
+            wide += 1
+        while all((r + high, k) in mine for k in range(c, c + wide)):
+            high += 1
+        if wide * scale >= 3 + 5.5 * len(f"T{thread}") and high * scale >= 10:
+            at = ((c + wide / 2) * scale, (r + high / 2) * scale + 3)
             out.append(svg.text(*at, f"T{thread}", "lc-s lc-m", data_name=thread))
     return svg.element("g", *out, class_="lc-names") if out else ""
 
@@ -237,6 +240,8 @@ def detail(map_: Map, part: tuple[int, int, int, int], x: float, y: float) -> st
         value = (map_.offset(r, c) - offset) // map_.cell
         value += _values_before(moved, i, map_.cell)
         writers.setdefault((r, c), []).append((thread, instruction, value))
+    for many in writers.values():  # in the order in which the model runs them: the last one's bytes stay
+        many.sort(key=lambda one: (one[1], one[0]))
     asked = map_.asked
     asked_row, asked_column, _ = cells_of(map_, asked[:, 0], asked[:, 1], asked[:, 2])
     named = set(zip(asked_row.tolist(), asked_column.tolist(), strict=True))
