@@ -47,10 +47,11 @@ def runs(panel: Element) -> dict[int, list[tuple[int, int, int]]]:
     return out
 
 
-def cells(detail: Element) -> Iterator[tuple[int, int, bool, list[tuple[int, int, int]]]]:
-    """(owner, offset, asked for, [(thread, instruction, value)]) of every enlarged cell."""
+def cells(detail: Element) -> Iterator[tuple[int, int, bool, list[tuple[int, int, int]], int]]:
+    """(owner, offset, asked for, [(thread, instruction, value)], how many more) of every enlarged cell."""
     for rect in detail.iter():
         if rect.get("data-offset") is None:
             continue
         by = [tuple(map(int, re.split("[:.]", word))) for word in (rect.get("data-by") or "").split()]
-        yield int(rect.get("data-owner")), int(rect.get("data-offset")), rect.get("data-asked") == "1", by  # type: ignore[misc]
+        place = (int(rect.get("data-owner")), int(rect.get("data-offset")))
+        yield *place, rect.get("data-asked") == "1", by, int(rect.get("data-more") or 0)  # type: ignore[misc]

@@ -15,7 +15,7 @@ from layoutcheck.algebra.inverse import max_common_layout
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.autovec import autovec_width, resolve
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.plan import WINDOW, Plan, access_bytes, slip
+from layoutcheck.copies.execution.plan import Plan, access_bytes, slip, window
 from layoutcheck.copies.execution.registers import plan_universal, vector_and_alignment
 from layoutcheck.copies.intent import rest_pairs
 from layoutcheck.copies.memref import Memref
@@ -38,8 +38,8 @@ def plan_elements(copy: Copy, witness: Copy) -> Plan:
         bits,
         _element_bytes(copy.src),
         _element_bytes(copy.dst),
-        f"ld.{WINDOW[copy.src.space]}",
-        f"st.{WINDOW[copy.dst.space]}",
+        f"ld.{window(copy.src.space)}",
+        f"st.{window(copy.dst.space)}",
         offsets_at(witness.pred.layout, index) if witness.pred else None,
         data_bits=bits,
         src_slip=slip(copy.src, copy.src.layout, index),
@@ -88,7 +88,7 @@ def plan_autovec(copy: Copy, witness: Copy) -> Plan:
         at[1],
         n * copy.src.dtype.bits,
         *access_bytes(copy, aligned_bytes),
-        f"ld.{WINDOW[copy.src.space]}",
-        f"st.{WINDOW[copy.dst.space]}",
+        f"ld.{window(copy.src.space)}",
+        f"st.{window(copy.dst.space)}",
         data_bits=n * copy.src.dtype.bits,
     )

@@ -58,6 +58,13 @@ class Plan:
 WINDOW = {"gmem": "global", "smem": "shared", "dsmem": "shared", "generic": "generic", "rmem": "local"}
 
 
+def window(space: str) -> str:
+    """The space's name in an instruction. Raises InputError for one that no load reaches."""
+    if space not in WINDOW:
+        raise InputError(f"no load or store reaches {space}")
+    return WINDOW[space]
+
+
 def vectors(
     copy: Copy,
     witness: Copy,
@@ -70,9 +77,6 @@ def vectors(
     """Chunks of `bits` at V indices `starts`, at every rest coordinate, cut as `aligned_bytes` allow."""
     if bits % 8 or bits == 0:
         raise InputError(f"no instruction moves {bits} bits: an access takes whole bytes")
-    for space in (copy.src.space, copy.dst.space):
-        if space not in WINDOW:
-            raise InputError(f"no load or store reaches {space}")
     rest = rest_pairs(witness)
     limit(starts.size * rest * max(1, bits // 8))
     src_at, dst_at = (
@@ -87,8 +91,8 @@ def vectors(
         dst_at,
         bits,
         *access_bytes(copy, aligned_bytes),
-        f"ld.{WINDOW[copy.src.space]}",
-        f"st.{WINDOW[copy.dst.space]}",
+        f"ld.{window(copy.src.space)}",
+        f"st.{window(copy.dst.space)}",
         pred_offsets(witness.pred.layout, _entries(copy, starts), rest) if witness.pred else None,
         data_bits=bits if data_bits is None else data_bits,
         src_slip=_per_chunk(copy.src, v_mode(copy.src.layout), starts, rest),

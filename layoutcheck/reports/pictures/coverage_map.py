@@ -25,7 +25,7 @@ KINDS = {
     "never": "asked for, never written",
 }
 _LEFT, _TOP, _BIGGEST, _HIGHEST = 60.0, 22.0, 14.0, 300.0
-_MAX_RUNS = 40_000
+_MAX_RUNS = 20_000
 
 
 @dataclass(frozen=True, slots=True)

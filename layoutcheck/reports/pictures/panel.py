@@ -13,7 +13,7 @@ from layoutcheck.reports.pictures.memory import Map
 from layoutcheck.reports.pictures.runs import encode
 from layoutcheck.reports.pictures.scene import Scene, Vector, local
 
-MAX_RUNS = 40_000  # of one side; beyond it (and below `SMALLEST` pixels a cell) cells are drawn in blocks
+MAX_RUNS = 20_000  # of one side; beyond it (and below `SMALLEST` pixels a cell) cells are drawn in blocks
 SMALLEST = 1.6
 BLOCK = 6.0
 GAP = 0.1  # of a cell, between two vectors
@@ -192,6 +192,7 @@ def boxes(places: Sequence[Sequence[int]], wide: float, high: float, x: float, y
 
 
 DETAIL_ROWS, DETAIL_COLUMNS = 12, 16
+_MOST_NAMED = 16  # of those that touch one cell
 CELL_WIDE, CELL_HIGH = 25.0, 23.0
 
 
@@ -290,7 +291,8 @@ def _detail_cell(
         data_offset=offset,
         data_owner=owner,
         data_asked=int(named),
-        data_by=" ".join(f"{t}:{k}.{v}" for t, k, v in writers),
+        data_by=" ".join(f"{t}:{k}.{v}" for t, k, v in writers[-_MOST_NAMED:]),
+        data_more=len(writers) - _MOST_NAMED if len(writers) > _MOST_NAMED else None,
     )
     middle = x + (CELL_WIDE - 1) / 2
     if not writers:
