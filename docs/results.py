@@ -15,6 +15,7 @@ EVIDENCE = Path(__file__).parent / "evidence"
 # What the runs of a name show, and the page that tables them. A run not named here is listed all the same.
 _PAGES = {
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),
+    "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
     "banks": ("shared-memory wavefronts and global sectors, one instruction a kernel", "banks.md"),
     "cp_async": ("the same for cp.async, with its times", "banks.md"),
     "tensorop_gemm": ("a whole CUTLASS example, counted", "banks.md"),

@@ -132,12 +132,19 @@ def needs(atom: Atom) -> Needs:
     if isinstance(atom, LdMatrix):
         return Needs(Arch(75)) if atom.mode == (8, 8) else BLACKWELL_FORMS
     if isinstance(atom, TmaCopy):
-        return Needs(Arch(90))
+        return _tma(atom)
     if isinstance(atom, StMatrix):
         return Needs(Arch(90)) if atom.mode == (8, 8) else BLACKWELL_FORMS
     if isinstance(atom, (TmemLoad, TmemStore, S2TCopy)):
         return TENSOR_MEMORY
     return EVERYWHERE
+
+
+def _tma(atom: TmaCopy) -> Needs:
+    """Tiles and im2col: sm_90. gather4 to the CTA's own memory: sm_100. The rest where tcgen05 is."""
+    if atom.mode == "scatter4" or (atom.kind == "load" and atom.num_cta > 1):
+        return TENSOR_MEMORY
+    return Needs(Arch(100) if atom.mode == "gather4" else Arch(90))
 
 
 def first_arch(atom: Atom) -> Arch:
