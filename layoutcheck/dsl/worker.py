@@ -15,6 +15,7 @@ parse    parse a function of the given arguments and body: what their operations
 build    call the DSL's own Python function (`cute.copy`, `cute.autovec_copy`, ...), then verify (5 ms)
 lower    build inside a kernel, run the DSL's pipeline for `arch`, answer its PTX (25 ms)
 tma      make_tiled_tma_atom, tma_partition and cute.copy: the tensor map's words and PTX (40 ms)
+passes   run the DSL's first passes on a traced module (`layoutcheck.dsl.lowered.passes`; 100 ms)
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Item = dict[str, Any]
 
 # Items a fork, which bound what its copy of the context grows by: a verdict leaves a kilobyte or two (types
 # are kept forever), a lowered kernel its binary and more.
-BATCH = {"verify": 10_000, "parse": 10_000, "build": 2_000, "lower": 128, "tma": 128}
+BATCH = {"verify": 10_000, "parse": 10_000, "build": 2_000, "lower": 128, "tma": 128, "passes": 16}
 MEMORY_BYTES = 8 << 30  # a fork that wants more dies of it, and not the machine
 # The fields of an atom: its family, the field, its type, and what its printed type holds where it has it.
 _SHARED_BARRIER = "!cute.ptr<i64, smem, align<8>>"
@@ -348,12 +349,20 @@ def tma(items: list[Item], _size: int) -> Iterator[Item]:
     return map(tma_one, items)
 
 
+def passes(items: list[Item], _size: int) -> Iterator[Item]:
+    """Traced modules as integer arithmetic: {"lowered", ...} or {"problem"}."""
+    from layoutcheck.dsl.lowered.passes import lower as lower_traced
+
+    return map(lower_traced, items)
+
+
 TASKS: dict[str, Callable[..., Iterator[Item]]] = {
     "verify": verify,
     "parse": parse,
     "build": build,
     "lower": lower,
     "tma": tma,
+    "passes": passes,
 }
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from __future__ import annotations
 from layoutcheck.sources.mlir.ir import Block, Module, Operation, Region, Value
 from layoutcheck.sources.mlir.locations import CallSite, FileLine, Fused, Location, Named, Unknown
 from layoutcheck.sources.mlir.parse import parse
-from layoutcheck.sources.mlir.scan import integer, integers, split
+from layoutcheck.sources.mlir.scan import integer, integers, split, without_locations
 
 __all__ = [
     "Block",
@@ -34,4 +34,5 @@ __all__ = [
     "integers",
     "parse",
     "split",
+    "without_locations",
 ]

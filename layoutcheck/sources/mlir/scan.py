@@ -106,3 +106,24 @@ def integers(text: str) -> tuple[int, ...] | None:
     body = body.partition(":")[2] if head.strip() == "array" else body
     numbers = [int(n == "true") if n in ("true", "false") else int(n) for n in _NUMBER.findall(body)]
     return tuple(numbers)
+
+
+def without_locations(text: str) -> str:
+    """A printed module without its `loc(...)`, most of its length; with the same operations.
+
+    Raises InputError where a location never ends.
+    """
+    lines = []
+    for line in text.split("\n"):
+        at = line.find(" loc(")
+        if at >= 0 and not line.lstrip().startswith("^"):
+            line = line[:at]
+        elif at >= 0:
+            kept, last = [], 0
+            while at >= 0:
+                kept.append(line[last:at])
+                last = closing_parenthesis(line, at + 4)
+                at = line.find(" loc(", last)
+            line = "".join(kept) + line[last:]
+        lines.append(line)
+    return "\n".join(lines)

@@ -1,0 +1,147 @@
+"""The lowered addresses: what every copy of a traced module does in memory, by NVIDIA's own arithmetic.
+
+    for module in lower([text]):
+        for kernel in module.kernels:
+            kernel.pictures["cute.copy#0"].accesses
+
+The DSL's own passes (`passes`, in the DSL's process) turn a kernel into integer arithmetic on the thread
+index, in which every memory instruction still says which operation it comes from. `evaluate` then computes
+its address for all threads of block 0, the kernel's arguments being what the host's code makes of numbers for
+dynamic extents and strides. No layout algebra of ours is in it: it judges `copies.execution`, and speaks
+where that is silent.
+
+`cute.copy#3` is the tag of the fourth `cute.copy` in the text of the module.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutcheck.dsl.lowered.evaluate import evaluate
+from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.dsl.lowered.pictures import Picture, pictures
+from layoutcheck.dsl.session import Session
+from layoutcheck.errors import InputError
+from layoutcheck.sources.mlir import split, without_locations
+
+__all__ = ["Kernel", "Launch", "Lowered", "Picture", "lower", "read"]
+
+_FUNCTION = re.compile(r'^\s*"(?:cuda\.kernel|func\.func|gpu\.func)"\(', re.MULTILINE)
+_NAME = re.compile(r'sym_name = "([^"]*)"')
+_SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
+_TYPES = "function_type = ("
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel: its launch, the pictures by tag, and the tags whose instructions were met by nobody.
+
+    `launch.known` says that the grid is what the host's code computes, for the numbers it was given. `notes`
+    say where the evaluation was cut short.
+    """
+
+    name: str
+    launch: Launch
+    pictures: dict[str, Picture]
+    unmet: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A module. `problem` says why there are no kernels; `refused` are copies that the verifier refuses.
+
+    `seconds` of processor time are those of the passes and of the evaluation.
+    """
+
+    kernels: tuple[Kernel, ...] = ()
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    seconds: tuple[float, float] = (0.0, 0.0)
+
+    def picture(self, tag: str) -> Picture | None:
+        """The picture of a tag, in whichever kernel has it."""
+        return next((k.pictures[tag] for k in self.kernels if tag in k.pictures), None)
+
+
+def lower(
+    modules: Sequence[str], timeout: float | None = None, session: Session | None = None
+) -> list[Lowered]:
+    """Each traced module, printed in generic form, lowered and evaluated; about 0.2 s each.
+
+    Where the installed DSL cannot (a pass is missing, the module does not verify), `problem` says so. Raises
+    DslUnavailable where the DSL cannot be asked, or `timeout` seconds have passed.
+    """
+    if session is None:
+        with Session() as session:
+            return lower(modules, timeout, session)
+    found = []
+    for text in modules:
+        try:
+            bare = without_locations(text)
+        except InputError as error:
+            found.append(Lowered(problem=f"the module cannot be read: {error.message}"))
+            continue
+        answer = session.ask("passes", [{"module": bare}], timeout)[0]
+        seconds = answer.get("seconds", 0.0)
+        refused, notes = tuple(answer.get("refused", ())), tuple(answer.get("notes", ()))
+        if "lowered" in answer:
+            found.append(read(answer["lowered"], bare, seconds, notes, refused))
+        else:
+            died = f"the passes die of signal {answer.get('died')}"
+            found.append(
+                Lowered(problem=answer.get("problem", died), refused=refused, seconds=(seconds, 0.0))
+            )
+    return found
+
+
+def read(
+    lowered: str,
+    traced: str = "",
+    seconds: float = 0.0,
+    notes: tuple[str, ...] = (),
+    refused: tuple[str, ...] = (),
+) -> Lowered:
+    """Evaluate the text of a lowered module; `traced` is what it was lowered from.
+
+    Raises nothing for text that is no module: `problem` says so.
+    """
+    start = time.process_time()
+    try:
+        evaluated = evaluate(lowered, _argument_types(traced))
+    except InputError as error:
+        return Lowered(
+            problem=f"the lowered module cannot be read: {error.message}", notes=notes, refused=refused
+        )
+    except _SURPRISES as error:  # another version's operations, of other shapes than 4.8.1's
+        reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
+        return Lowered(problem=reason, notes=notes, refused=refused)
+    kernels = tuple(
+        Kernel(
+            k.name, k.launch, pictures(k), tuple(sorted(k.present - set(k.accesses))), k.notes, k.shared_bytes
+        )
+        for k in evaluated
+    )
+    return Lowered(kernels, "", notes, refused, (seconds, time.process_time() - start))
+
+
+def _argument_types(traced: str) -> dict[str, list[str]]:
+    """The types of the arguments of every function in a traced module, by its name."""
+    found: dict[str, list[str]] = {}
+    for match in _FUNCTION.finditer(traced):
+        end = traced.find("\n", match.end())
+        line = traced[match.start() : end if end >= 0 else len(traced)]
+        name, at = _NAME.search(line), line.find(_TYPES)
+        if name is None or at < 0:
+            continue
+        arrow = line.find(") -> ", at)
+        try:
+            found[name[1]] = split(line[at + len(_TYPES) : arrow])
+        except InputError:
+            continue
+    return found

@@ -1,0 +1,90 @@
+"""Numbers for what a kernel is given at run time: dynamic extents and strides, pointers, integers.
+
+A tensor's dynamic extents become 1024 (a third and further ones 4), made a multiple of what the type
+promises; its dynamic strides make it compact, the modes in the order in which the static strides have them.
+Each pointer is an object of its own. An integer, of which nothing is known, is 1024.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import parse_any_layout
+from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.types import SHARED, Type
+from layoutcheck.dsl.lowered.values import Value
+from layoutcheck.errors import InputError
+
+EXTENT, FURTHER_EXTENT = 1024, 4
+SHARED_ARGUMENT = 1 << 20  # where a pointer to shared memory points that a kernel is given
+
+_LAYOUT = re.compile(r'"([^"]*:[^"]*)"')
+
+
+def instantiate(kind: Type, cute_type: str, index: int) -> Value:
+    """A value of the lowered type `kind` for argument `index`, whose type was `cute_type` when traced."""
+    numbers = iter(_dynamic_leaves(cute_type))
+    return _fill(kind, numbers, index)
+
+
+def _fill(kind: Type, numbers: Iterator[int], index: int) -> Value:
+    if kind.kind == "struct":
+        return tuple(_fill(part, numbers, index) for part in kind.parts)
+    if kind.kind == "array":
+        return tuple(_fill(kind.parts[0], numbers, index) for _ in range(kind.count))
+    if kind.kind == "pointer":
+        return SHARED_ARGUMENT if kind.space == SHARED else spaces.object_at(index + 1)
+    if kind.bits == 1:
+        return 0
+    return next(numbers, EXTENT if kind.bits >= 32 else 0)
+
+
+def _dynamic_leaves(cute_type: str) -> list[int]:
+    """Numbers for the `?` of a printed type, extents before strides, left to right."""
+    match = _LAYOUT.search(cute_type)
+    if match is None or "?" not in match[1]:
+        return []
+    try:
+        layout: Any = parse_any_layout(match[1])
+    except InputError:
+        return []
+    while isinstance(layout, ComposedLayout):
+        layout = layout.outer
+    return dynamic_leaves(layout)
+
+
+def dynamic_leaves(layout: Layout) -> list[int]:
+    """The same of a layout: extents, then strides."""
+    shape, stride = flatten(layout.shape), flatten(layout.stride)
+    extents: list[int] = []
+    chosen: list[int] = []
+    for leaf in shape:
+        if isinstance(leaf, Dynamic):
+            size = EXTENT if len(chosen) < 2 else FURTHER_EXTENT
+            chosen.append(-(-size // leaf.divisor) * leaf.divisor)
+            extents.append(chosen[-1])
+        else:
+            extents.append(int(leaf))
+    return [*chosen, *_compact(extents, stride)]
+
+
+def _compact(extents: list[int], stride: tuple[Any, ...]) -> list[int]:
+    """Strides for the dynamic ones, so that the tensor is compact."""
+    reach = 1
+    for extent, step in zip(extents, stride, strict=True):
+        if isinstance(step, int):
+            reach = max(reach, extent * abs(step))
+    dynamic = [i for i, step in enumerate(stride) if isinstance(step, Dynamic)]
+    last_is_inner = bool(stride) and stride[-1] == 1
+    found: dict[int, int] = {}
+    for i in reversed(dynamic) if last_is_inner else dynamic:
+        divisor = stride[i].divisor
+        found[i] = -(-reach // divisor) * divisor
+        reach = found[i] * extents[i]
+    return [found[i] for i in dynamic]

@@ -1,0 +1,227 @@
+"""Evaluate a lowered module: every tagged memory instruction of every kernel, for all threads of block 0.
+
+    for kernel in evaluate(text):
+        kernel.name, kernel.accesses["cute.copy#3"]
+
+The host's function, where the module still has it, is evaluated first, with numbers for its arguments: the
+kernel's own arguments and its launch then are what it computes, a TMA descriptor and a fast division
+included.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.arguments import instantiate
+from layoutcheck.dsl.lowered.flow import Flow, fast_part
+from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
+from layoutcheck.dsl.lowered.memory import Memory, is_memory, numbers_and_data
+from layoutcheck.dsl.lowered.needed import Needed
+from layoutcheck.dsl.lowered.operations import Operations
+from layoutcheck.dsl.lowered.record import Access
+from layoutcheck.dsl.lowered.spaces import object_at
+from layoutcheck.dsl.lowered.types import parse_type
+from layoutcheck.dsl.lowered.values import Reasons, Value, number
+from layoutcheck.sources.mlir import Module, Operation, integers, parse
+from layoutcheck.sources.mlir import Value as SsaValue
+
+LAUNCH = "layoutcheck.launch"  # what a launch is called in the clone that is lowered
+KERNELS = ("cuda.kernel", "gpu.func")
+
+_TAG = re.compile(r'"([\w.]+#\d+)"')
+_SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
+
+
+@dataclass(slots=True)
+class Evaluated:
+    """One kernel. `accesses` are its memory instructions by tag, `present` the tags that survived lowering.
+
+    `notes` say where the evaluation cut something short.
+    """
+
+    name: str
+    launch: Launch
+    accesses: dict[str, list[Access]] = field(default_factory=dict)
+    reasons: Reasons = field(default_factory=Reasons)
+    present: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    shared_bytes: int = 0
+    steps: int = 0
+
+
+def evaluate(module: Module | str, types: dict[str, list[str]] | None = None) -> list[Evaluated]:
+    """Every kernel of a lowered module. `types` are the types of functions' arguments before lowering.
+
+    Raises InputError where the text is no module.
+    """
+    parsed = parse(module) if isinstance(module, str) else module
+    kernels = [op for op in parsed.walk() if op.name in KERNELS and op.regions and op.regions[0].blocks]
+    launches = _launches(parsed, types or {})
+    return [evaluate_kernel(op, launches.get(_name(op)), (types or {}).get(_name(op), [])) for op in kernels]
+
+
+def tag(op: Operation) -> str:
+    """The tag that an operation's location carries, "" for none."""
+    text = op.location_text
+    if "#" not in text:
+        return ""
+    match = _TAG.search(text)
+    return match[1] if match else ""
+
+
+def evaluate_kernel(
+    kernel: Operation, launch: tuple[Launch, list[tuple[Value, int]]] | None = None, types: Any = ()
+) -> Evaluated:
+    """One kernel, with its launch and arguments as the host computes them, where that is known."""
+    how = launch[0] if launch else Launch()
+    block = integers(kernel.attributes.get("nvvm.reqntid", "")) or how.block
+    block = tuple((*block, 1, 1)[:3])
+    if launch is None and not integers(kernel.attributes.get("nvvm.reqntid", "")):
+        block = (128, 1, 1)
+    how = Launch(block, how.grid, how.cluster, how.known)  # type: ignore[arg-type]
+    machine, run = prepare(kernel, how)
+    entry = kernel.regions[0].blocks[0]
+    bit = machine.reasons.bit("arguments", "dynamic arguments are given numbers")
+    given = launch[1] if launch and len(launch[1]) == len(entry.arguments) else None
+    for i, argument in enumerate(entry.arguments):
+        slot = run.slots[argument]
+        if given is not None:
+            machine.values[slot], machine.trust[slot] = given[i][0], bit
+            if parse_type(argument.type).kind == "pointer" and isinstance(given[i][0], tuple):
+                machine.values[slot] = object_at(i + 1)  # passed by value: a descriptor
+        else:
+            cute = types[i] if i < len(types) else ""
+            machine.values[slot] = instantiate(parse_type(argument.type), cute, i)
+            machine.trust[slot] = bit
+    if len(kernel.regions[0].blocks) > 1:
+        machine.notes.add("the kernel branches between blocks: only its first is evaluated")
+    with np.errstate(all="ignore"):
+        run.run(run.steps(entry, fast=False))
+    present = frozenset(t for op in kernel.walk() if (t := tag(op)) and is_memory(op))
+    return Evaluated(
+        _name(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
+        machine.shared_bytes, machine.steps,
+    )  # fmt: skip
+
+
+def prepare(kernel: Operation, launch: Launch, roots: Any = None) -> tuple[Machine, Flow]:
+    """A machine and what runs on it; `roots` are (operation, numbers, data), by default all tagged."""
+    slots: dict[SsaValue, int] = {}
+    for op in kernel.walk():
+        for value in op.results:
+            slots[value] = len(slots)
+        for region in op.regions:
+            for block in region.blocks:
+                for value in block.arguments:
+                    slots[value] = len(slots)
+    machine = Machine(launch, [0] * len(slots), [0] * len(slots))
+    unknown = machine.reasons.bit("blocked", "arithmetic on data")
+    machine.trust[:] = [unknown] * len(slots)
+    if roots is None:
+        roots = [
+            (op, *numbers_and_data(op))
+            for op in kernel.walk()
+            if op.location_text and tag(op) and is_memory(op)
+        ]
+    full = Needed(kernel, roots)
+    fast = fast_part(kernel, full)
+    operations = Operations(machine, slots)
+    memory = Memory(operations, full.levels, tag)
+
+    def translate(op: Operation) -> Step:
+        return memory.step(op) or operations.step(op)
+
+    return machine, Flow(
+        machine, slots, full, fast, translate, lambda op: tag(op) if is_memory(op) else "", tag
+    )
+
+
+def _recorded(op: Operation) -> str:
+    return tag(op) if is_memory(op) else ""
+
+
+def _launches(
+    module: Module, types: dict[str, list[str]]
+) -> dict[str, tuple[Launch, list[tuple[Value, int]]]]:
+    """What the host's functions launch: kernel's name -> (launch, arguments)."""
+    found: dict[str, tuple[Launch, list[tuple[Value, int]]]] = {}
+    for host in module.walk():
+        if host.name != "func.func" or not host.regions or not host.regions[0].blocks:
+            continue
+        calls = [op for op in host.walk() if op.name == LAUNCH]
+        if not calls:
+            continue
+        roots: Any = [(op, [*op.operands, *_configuration(op)], []) for op in calls]
+        machine, run = prepare(host, Launch((1, 1, 1), (1, 1, 1)), roots)
+        given = types.get(_name(host), [])
+        for i, argument in enumerate(host.regions[0].blocks[0].arguments):
+            cute = given[i] if i < len(given) else ""
+            slot = run.slots[argument]
+            machine.values[slot], machine.trust[slot] = instantiate(parse_type(argument.type), cute, i), 0
+        translate = run.translate
+
+        def step(
+            op: Operation, translate: Any = translate, machine: Machine = machine, run: Flow = run
+        ) -> Step:
+            if op.name != LAUNCH:
+                return translate(op)  # type: ignore[no-any-return]
+            return lambda: (
+                found.__setitem__(_callee(op), _launched(op, machine, run)) if machine.reached else None
+            )
+
+        run.translate = step
+        with np.errstate(all="ignore"):
+            run.run(run.steps(host.regions[0].blocks[0], fast=False))
+    return found
+
+
+def _configuration(launch: Operation) -> list[SsaValue]:
+    """Operands of what describes the launch: block, shared bytes, grid, stream; and of a cluster's size."""
+    config = launch.operands[0].definition
+    found = list(config.operands) if config is not None else []
+    for op in _siblings(launch, "cuda.launch_cfg.cluster_dim"):
+        found += op.operands[1:]
+    return found
+
+
+def _siblings(launch: Operation, name: str) -> list[Operation]:
+    block = launch.parent
+    return [
+        op
+        for op in (block.operations if block else [])
+        if op.name == name and op.operands[0] is launch.operands[0]
+    ]
+
+
+def _launched(op: Operation, machine: Machine, run: Flow) -> tuple[Launch, list[tuple[Value, int]]]:
+    def numbers(values: list[SsaValue]) -> list[int]:
+        return [
+            int(n) if isinstance(n := number(machine.values[run.slots[v]]), int) else int(n[0])
+            for v in values
+        ]
+
+    config = op.operands[0].definition
+    sizes = (
+        numbers(config.operands[:7])
+        if config is not None and len(config.operands) >= 7
+        else [1, 1, 1, 0, 1, 1, 1]
+    )
+    cluster = (1, 1, 1)
+    for one in _siblings(op, "cuda.launch_cfg.cluster_dim"):
+        cluster = tuple(max(1, n) for n in numbers(one.operands[1:4]))  # type: ignore[assignment]
+    block, grid = ((max(1, n) for n in part) for part in (sizes[:3], sizes[4:7]))
+    launch = Launch(tuple(block), tuple(grid), cluster, True)  # type: ignore[arg-type]
+    return launch, [(machine.values[run.slots[v]], machine.trust[run.slots[v]]) for v in op.operands[1:]]
+
+
+def _callee(op: Operation) -> str:
+    match = _SYMBOL.search(op.attributes.get("callee", ""))
+    return match[1].strip('"') if match else ""
+
+
+def _name(op: Operation) -> str:
+    return op.attributes.get("sym_name", "").strip('"')

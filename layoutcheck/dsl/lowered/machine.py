@@ -1,0 +1,84 @@
+"""The state of an evaluation: values, trust, the mask of active threads, and what was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered.record import Access, Mask
+from layoutcheck.dsl.lowered.registers import Registers
+from layoutcheck.dsl.lowered.values import Reasons, Value
+
+Step = Callable[[], None]
+
+MOST_ACCESSES = 4096  # of one tag; a full unrolled copy has a few hundred
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a kernel is launched; `known` says that the grid comes from the host's code."""
+
+    block: tuple[int, int, int] = (1, 1, 1)
+    grid: tuple[int, int, int] = (1024, 1, 1)
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    known: bool = False
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+
+@dataclass(slots=True)
+class Machine:
+    """`values[slot]` and `trust[slot]` of every SSA value; see values.py for what they hold."""
+
+    launch: Launch
+    values: list[Value]
+    trust: list[int]
+    reasons: Reasons = field(default_factory=Reasons)
+    registers: Registers = field(default_factory=Registers)
+    accesses: dict[str, list[Access]] = field(default_factory=dict)
+    notes: set[str] = field(default_factory=set)
+    mask: Mask | None = None
+    guard: int = 0  # what the branches taken rest on
+    reached: bool = True
+    iterations: tuple[int, ...] = ()
+    shared_bytes: int = 0
+    tried: set[int] = field(default_factory=set)
+    steps: int = 0
+    tid: tuple[IntArray, IntArray, IntArray] = field(init=False)
+    lane: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        x, y, _ = self.launch.block
+        thread = np.arange(self.launch.threads, dtype=np.int64)
+        self.tid = (thread % x, thread // x % y, thread // (x * y))
+        self.lane = thread & 31
+
+    def record(self, access: Access) -> None:
+        """Keep an access under its tag; those of branches not taken only until the tag is met for real."""
+        found = self.accesses.setdefault(access.tag, [])
+        access.active, access.reached, access.guard = self.mask, self.reached, self.guard
+        access.iterations = self.iterations
+        if self.reached and found and not found[0].reached:
+            found.clear()
+        if len(found) < MOST_ACCESSES and (self.reached or not found or not found[0].reached):
+            found.append(access)
+
+    def met(self, tags: Any) -> bool:
+        """Whether every one of the tags was met for real."""
+        return all(tag in self.accesses and self.accesses[tag][0].reached for tag in tags)
+
+    def shared_by_warp(self, trust: int) -> int:
+        """The trust of a value that one lane has and its whole warp gets: what it rests on is uniform now."""
+        for (kind, sentence), bit in list(self.reasons.known.items()):
+            if kind == "data" and trust & bit:
+                trust = trust & ~bit | self.reasons.bit(
+                    "uniform", f"one of the {sentence}, given to a whole warp"
+                )
+        return trust

@@ -1,0 +1,345 @@
+"""Instructions that touch memory: what each reads and writes, recorded under its tag.
+
+Loads from registers in memory give back what was stored; what is loaded from elsewhere is not known. Where an
+address depends on it all the same, a number is put in its place and the trust says which kind it is:
+"uniform" (all threads load from one address, as of a tile scheduler or a sequence length; element i is taken
+for 1024 i) or "data" (each thread loads its own, as of gather indices or page tables; element i is taken for
+i).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.needed import NUMBER
+from layoutcheck.dsl.lowered.operations import Operations
+from layoutcheck.dsl.lowered.record import Access
+from layoutcheck.dsl.lowered.types import Type, parse_type
+from layoutcheck.dsl.lowered.values import Data, Number, Value, number
+from layoutcheck.sources.mlir import Operation, integer, integers
+from layoutcheck.sources.mlir import Value as SsaValue
+
+_CACHE = re.compile(r"load_cache_modifier (\w+)")
+_WORD = re.compile(r"<(?:\w+\s+)?(\w+)>")
+_TENSOR_LOAD = "nvvm.cp.async.bulk.tensor.shared.cluster.global"
+_TENSOR_STORES = (
+    "nvvm.cp.async.bulk.tensor.global.shared.cta",
+    "nvvm.cp.async.bulk.tensor.reduce",
+    "nvvm.cp.async.bulk.tensor.global.shared.cta.ext",
+)
+_BULK = {
+    "nvvm.cp.async.bulk.shared.cluster.global": 3,
+    "nvvm.cp.async.bulk.shared.cluster.shared.cta": 3,
+    "nvvm.cp.async.bulk.global.shared.cta": 2,
+    "nvvm.cp.async.bulk.reduce": 2,
+    "nvvm.cp.reduce.async.bulk.global.shared.cta": 2,
+}
+
+
+class Memory:
+    """Makes the steps of memory instructions; `levels` says which loaded values are needed as numbers."""
+
+    def __init__(
+        self, operations: Operations, levels: dict[SsaValue, int], tag: Callable[[Operation], str]
+    ) -> None:
+        self.machine, self.slots = operations.machine, operations.slots
+        self.operations, self.levels, self.tag = operations, levels, tag
+
+    def step(self, op: Operation) -> Step | None:
+        """The step of a memory instruction; None for other operations."""
+        if op.name == "llvm.load":
+            return self._load(op)
+        if op.name == "llvm.store":
+            return self._store(op)
+        if op.name == "nvvm.ldmatrix":
+            return self._ldmatrix(op)
+        if op.name == "nvvm.stmatrix":
+            return self._stmatrix(op)
+        if op.name == "nvvm.cp.async.shared.global":
+            return self._cp_async(op)
+        if op.name == _TENSOR_LOAD:
+            return self._tensor(op, load=True)
+        if op.name in _TENSOR_STORES:
+            return self._tensor(op, load=False)
+        if op.name in _BULK:
+            return self._bulk(op)
+        if self.tag(op) and is_memory(op):
+            return self._other(op)
+        return None
+
+    def _place(self, slot: int, space: int) -> tuple[Number, int, str]:
+        address = number(self.machine.values[slot])
+        return address, self.machine.trust[slot], spaces.space_of(space, address)
+
+    def _load(self, op: Operation) -> Step:
+        machine = self.machine
+        pointer, out = self.slots[op.operands[0]], self.slots[op.results[0]]
+        kind = parse_type(op.results[0].type)
+        space, size = parse_type(op.operands[0].type).space, kind.size_bytes
+        align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
+        tag, numeric = self.tag(op), self.levels.get(op.results[0], 0) == NUMBER
+
+        def run() -> None:
+            address, trust, name = self._place(pointer, space)
+            access = Access(tag, "ld", size, address, name, align, trust=trust)
+            if tag:
+                machine.record(access)
+            if name == "rmem" and numeric:
+                value, bits, known = self._from_registers(address, kind)
+                if not known:
+                    bits |= machine.reasons.bit(
+                        "blocked", "registers at an index or with contents not followed"
+                    )
+                machine.values[out], machine.trust[out] = value, bits | trust
+                return
+            guess, bit = self._guess(address, name, size)
+            machine.values[out], machine.trust[out] = Data(access, 0, size, guess), trust | bit
+
+        return run
+
+    def _from_registers(self, address: Number, kind: Type) -> tuple[Value, int, bool]:
+        """What registers in memory hold, a vector element by element."""
+        load = self.machine.registers.load
+        if kind.kind != "vector" or kind.bits % (8 * kind.count):
+            return load(address, kind.size_bytes)
+        each = kind.bits // 8 // kind.count
+        parts = [load(address + i * each, each) for i in range(kind.count)]
+        bits = 0
+        for _, trust, _ in parts:
+            bits |= trust
+        return tuple(part for part, _, _ in parts), bits, all(known for _, _, known in parts)
+
+    def _guess(self, address: Number, space: str, size: int) -> tuple[Number, int]:
+        """What a loaded number counts as, and the bit that says so."""
+        name = {"gmem": "global memory", "smem": "shared memory", "dsmem": "shared memory of the cluster"}
+        where = name.get(space, "memory")
+        uniform = isinstance(address, int) or bool((address == address[0]).all())
+        if uniform:
+            bit = self.machine.reasons.bit("uniform", f"a value that all threads load from {where}")
+        else:
+            bit = self.machine.reasons.bit("data", f"values that each thread loads from {where}")
+        if space != "gmem":
+            return 0, bit
+        _, offset = spaces.in_object(space, address)
+        index = offset // max(1, size)
+        if not uniform:
+            return index, bit
+        first = index if isinstance(index, int) else int(index[0])
+        if size == 8:  # mostly a pointer: an object of its own
+            return spaces.object_at(64 + first % 64), bit
+        return 1024 * (first % 1024), bit
+
+    def _store(self, op: Operation) -> Step:
+        machine = self.machine
+        value, pointer = self.slots[op.operands[0]], self.slots[op.operands[1]]
+        kind = parse_type(op.operands[0].type)
+        space, size = parse_type(op.operands[1].type).space, kind.size_bytes
+        align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
+        tag = self.tag(op)
+
+        def run() -> None:
+            address, trust, name = self._place(pointer, space)
+            if tag:
+                access = Access(tag, "st", size, address, name, align, trust=trust)
+                access.data = _data(machine.values[value], size)
+                machine.record(access)
+            if name == "rmem":
+                bits = machine.trust[value] | trust | machine.guard
+                machine.registers.store(address, _stored(machine.values[value], kind), bits, machine.mask)
+
+        return run
+
+    def _ldmatrix(self, op: Operation) -> Step:
+        machine = self.machine
+        pointer, out = self.slots[op.operands[0]], self.slots[op.results[0]]
+        space = parse_type(op.operands[0].type).space
+        count = integer(op.attributes.get("num", "1")) or 1
+        facts = _words(op)
+        tag = self.tag(op)
+
+        def run() -> None:
+            address, trust, name = self._place(pointer, space)
+            access = Access(tag, f"ldmatrix.x{count}", 16, address, name, 16, trust=trust, facts=facts)
+            if tag:
+                machine.record(access)
+            parts = tuple(Data(access, 4 * i, 4) for i in range(count))
+            bit = machine.reasons.bit("data", "values that each thread loads from shared memory")
+            machine.values[out], machine.trust[out] = parts if count > 1 else parts[0], trust | bit
+
+        return run
+
+    def _stmatrix(self, op: Operation) -> Step:
+        machine = self.machine
+        pointer, sources = self.slots[op.operands[0]], [self.slots[v] for v in op.operands[1:]]
+        space, facts, tag = parse_type(op.operands[0].type).space, _words(op), self.tag(op)
+
+        def run() -> None:
+            address, trust, name = self._place(pointer, space)
+            access = Access(tag, f"stmatrix.x{len(sources)}", 16, address, name, 16, trust=trust, facts=facts)
+            pieces: list[tuple[int, int, Data | None]] = []
+            for i, slot in enumerate(sources):
+                pieces += [(4 * i + at, n, data) for at, n, data in _data(machine.values[slot], 4)]
+            access.data = tuple(pieces)
+            if tag:
+                machine.record(access)
+
+        return run
+
+    def _cp_async(self, op: Operation) -> Step:
+        machine = self.machine
+        target, source = self.slots[op.operands[0]], self.slots[op.operands[1]]
+        spaces_ = [parse_type(v.type).space for v in op.operands[:2]]
+        size = integer(op.attributes.get("size", "")) or 0
+        given = self.slots[op.operands[2]] if len(op.operands) > 2 else None
+        match = _CACHE.search(op.attributes.get("modifier", ""))
+        name = f"cp.async.{match[1] if match else 'ca'}"
+        tag = self.tag(op)
+
+        def run() -> None:
+            to, to_trust, to_space = self._place(target, spaces_[0])
+            at, at_trust, at_space = self._place(source, spaces_[1])
+            access = Access(tag, name, size, to, to_space, size, trust=to_trust)
+            access.second, access.second_space, access.second_trust = at, at_space, at_trust
+            if given is not None:
+                access.coordinates = (number(machine.values[given]),)
+                access.guard = machine.trust[given]
+            if tag:
+                machine.record(access)
+
+        return run
+
+    def _tensor(self, op: Operation, load: bool) -> Step:
+        """A TMA copy: a place in shared memory and coordinates, of one thread."""
+        machine, tag = self.machine, self.tag(op)
+        sizes = integers(op.attributes.get("operandSegmentSizes", "")) or (1, 1, len(op.operands) - 2)
+        shared, descriptor = (0, 1) if load else (1, 0)
+        at = [self.slots[v] for v in op.operands[2 : 2 + sizes[2]]]
+        slots = (self.slots[op.operands[shared]], self.slots[op.operands[descriptor]])
+        space = parse_type(op.operands[shared].type).space
+        facts = _words(op)
+
+        def run() -> None:
+            address, trust, name = self._place(slots[0], space)
+            access = Access(
+                tag, "tma.load" if load else "tma.store", 0, address, name, 16, trust=trust, facts=facts
+            )
+            access.second, access.second_trust = number(machine.values[slots[1]]), machine.trust[slots[1]]
+            access.second_space = "descriptor"
+            access.coordinates = tuple(number(machine.values[slot]) for slot in at)
+            for slot in at:
+                access.second_trust |= machine.trust[slot]
+            if tag:
+                machine.record(access)
+
+        return run
+
+    def _bulk(self, op: Operation) -> Step:
+        machine, tag = self.machine, self.tag(op)
+        target, source = (self.slots[v] for v in op.operands[:2])
+        kinds = [parse_type(v.type).space for v in op.operands[:2]]
+        size = self.slots[op.operands[_BULK[op.name]]] if len(op.operands) > _BULK[op.name] else None
+
+        def run() -> None:
+            to, to_trust, to_space = self._place(target, kinds[0])
+            at, at_trust, at_space = self._place(source, kinds[1])
+            count = number(machine.values[size]) if size is not None else 0
+            whole = count if isinstance(count, int) else int(np.max(count))
+            access = Access(tag, "bulk", whole, to, to_space, 16, trust=to_trust)
+            access.second, access.second_space, access.second_trust = at, at_space, at_trust
+            if tag:
+                machine.record(access)
+
+        return run
+
+    def _other(self, op: Operation) -> Step:
+        """An instruction known by its pointers only: tcgen05.*, atomics, prefetches."""
+        machine, tag = self.machine, self.tag(op)
+        pointers = [v for v in op.operands if parse_type(v.type).kind == "pointer"]
+        slot, space = self.slots[pointers[0]], parse_type(pointers[0].type).space
+        rest = [self.slots[v] for v in pointers[1:2]]
+        facts = {key: value for key, value in op.attributes.items() if len(value) < 200}
+        types = [v.type for v in (*op.results, *op.operands)]
+        size = max(
+            (k.size_bytes for t in types if (k := parse_type(t)).kind in ("vector", "scalar")), default=0
+        )
+        opaque = self.operations._assume(op, "data", f"what {op.name} returns")
+
+        def run() -> None:
+            address, trust, name = self._place(slot, space)
+            access = Access(tag, op.name.removeprefix("nvvm.").removeprefix("llvm."), size, address, name,
+                            trust=trust, facts=facts)  # fmt: skip
+            if rest:
+                access.second, access.second_trust = number(machine.values[rest[0]]), machine.trust[rest[0]]
+            machine.record(access)
+            opaque()
+
+        return run
+
+
+def is_memory(op: Operation) -> bool:
+    """Whether an operation reaches memory through a pointer among its operands."""
+    if not op.name.startswith(("nvvm.", "llvm.")) or op.regions:
+        return False
+    if op.name in _ADDRESSES_ONLY or "mbarrier" in op.name or "fence" in op.name or "prefetch" in op.name:
+        return False
+    return any(v.type.startswith("!llvm.ptr") for v in op.operands)
+
+
+_ADDRESSES_ONLY = frozenset(
+    ("llvm.getelementptr", "llvm.ptrtoint", "llvm.addrspacecast", "llvm.bitcast", "llvm.insertvalue",
+     "llvm.select", "llvm.icmp", "llvm.intr.assume", "nvvm.mapa", "llvm.freeze", "llvm.extractvalue",
+     "llvm.call",
+     "llvm.intr.lifetime.start", "llvm.intr.lifetime.end", "nvvm.tensormap.replace", "llvm.inline_asm")
+)  # fmt: skip
+
+
+def numbers_and_data(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
+    """The operands of a memory instruction that its addresses rest on, and those that it stores."""
+    if op.name == "llvm.store":
+        return [op.operands[1]], [op.operands[0]]
+    if op.name == "nvvm.stmatrix":
+        return [op.operands[0]], op.operands[1:]
+    if op.name == "nvvm.ldmatrix" or op.name == "llvm.load":
+        return [op.operands[0]], []
+    known = (_TENSOR_LOAD, *_TENSOR_STORES, *_BULK, "nvvm.cp.async.shared.global")
+    if op.name in known:
+        return list(op.operands), []
+    return [v for v in op.operands if v.type.startswith("!llvm.ptr")], []
+
+
+def _words(op: Operation) -> dict[str, str]:
+    """Attributes that are one word: the mode of a TMA copy, the order of a matrix."""
+    found = {}
+    for key, value in op.attributes.items():
+        match = _WORD.search(value)
+        if match:
+            found[key] = match[1]
+    return found
+
+
+def _data(value: Value, size: int) -> tuple[tuple[int, int, Data | None], ...]:
+    """What the bytes to be stored were loaded by: (offset, size, data)."""
+    if isinstance(value, Data):
+        return ((0, size, value),) if value.size >= size else ((0, value.size, value),)
+    if isinstance(value, tuple) and value and size % len(value) == 0:
+        each = size // len(value)
+        found: list[tuple[int, int, Data | None]] = []
+        for i, part in enumerate(value):
+            found += [(i * each + at, n, data) for at, n, data in _data(part, each)]
+        return tuple(found)
+    return ((0, size, None),)
+
+
+def _stored(value: Value, kind: Type) -> list[tuple[int, Value]]:
+    """The elements to be stored, each with its size."""
+    if isinstance(value, tuple) and value and kind.size_bytes % len(value) == 0:
+        each = kind.size_bytes // len(value)
+        return [(each, part) for part in value]
+    if kind.kind == "vector" and not isinstance(value, Data) and not (value.__class__ is int and value == 0):
+        return [(kind.size_bytes // kind.count, value)] * kind.count  # the same in every element
+    return [(kind.size_bytes, value)]

@@ -1,0 +1,214 @@
+"""Which operations have to be evaluated to know the address of every memory instruction of interest.
+
+A kernel is mostly arithmetic on data, which no address depends on. From the addresses and guards of the
+wanted instructions this walks definitions backwards, through loops and branches and through registers kept
+in memory. A value is needed as a *number*, or only as *data*: to see which bytes it was loaded from.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from layoutcheck.dsl.lowered.types import GENERIC, parse_type
+from layoutcheck.sources.mlir import Block, Operation, Value
+
+DATA, NUMBER = 1, 2
+
+# Operations that hand bytes on without changing them.
+CARRIERS = frozenset(
+    (
+        "vector.extract", "vector.insert", "vector.bitcast", "vector.shape_cast", "vector.to_elements",
+        "vector.from_elements", "vector.shuffle", "vector.extract_strided_slice", "llvm.bitcast",
+        "arith.bitcast", "llvm.extractvalue", "llvm.insertvalue", "llvm.extractelement",
+        "llvm.insertelement", "vector.insert_strided_slice", "builtin.unrealized_conversion_cast",
+    )
+)  # fmt: skip
+SOURCES = frozenset(("llvm.load", "nvvm.ldmatrix"))
+_TRANSPARENT = frozenset(
+    ("llvm.getelementptr", "llvm.bitcast", "llvm.addrspacecast", "llvm.ptrtoint", "llvm.inttoptr",
+     "arith.andi", "arith.xori", "arith.ori", "arith.addi", "arith.extui", "arith.trunci")
+)  # fmt: skip
+
+
+class Needed:
+    """`levels` of values and the `operations` to evaluate; `wanted` decides which instructions matter."""
+
+    def __init__(
+        self, kernel: Operation, roots: Iterable[tuple[Operation, list[Value], list[Value]]]
+    ) -> None:
+        """`roots`: instructions with the operands needed as numbers and those needed as data."""
+        self.levels: dict[Value, int] = {}
+        self.operations: set[Operation] = set()
+        self.arrays: set[Operation] = set()
+        self._all_arrays = False
+        self._queue: list[Value] = []
+        self._bases: dict[Value, Operation | bool | None] = {}
+        self._stores: dict[Operation | None, list[Operation]] = defaultdict(list)
+        for op in kernel.walk():
+            if op.name == "llvm.store":
+                base = self._base(op.operands[1])
+                if base is not False:
+                    assert base is not True
+                    self._stores[base].append(op)
+        for op, numbers, data in roots:
+            self.add(op, numbers, data)
+
+    def add(self, op: Operation, numbers: Iterable[Value], data: Iterable[Value] = ()) -> None:
+        """Evaluate `op`, and what its operands come from."""
+        self._keep(op)
+        for value in numbers:
+            self._mark(value, NUMBER)
+        for value in data:
+            self._mark(value, DATA)
+        while self._queue:
+            self._trace(self._queue.pop())
+
+    def _mark(self, value: Value, level: int) -> None:
+        if self.levels.get(value, 0) < level:
+            self.levels[value] = level
+            self._queue.append(value)
+
+    def _keep(self, op: Operation | None) -> None:
+        while op is not None and op not in self.operations:
+            self.operations.add(op)
+            if op.name in ("scf.for", "scf.if", "scf.index_switch"):
+                for value in op.operands[: 3 if op.name == "scf.for" else 1]:
+                    self._mark(value, NUMBER)
+            elif op.name == "scf.while":
+                self._mark(terminator(op.regions[0].blocks[0]).operands[0], NUMBER)
+            op = op.parent_operation
+
+    def _trace(self, value: Value) -> None:
+        level, owner = self.levels[value], value.owner
+        if isinstance(owner, Block):
+            self._argument(owner, value.index, level)
+            return
+        op = owner
+        if op is None:
+            return
+        if op.regions:
+            self._region_result(op, value.index, level)
+            return
+        if level == DATA and op.name not in CARRIERS and op.name not in SOURCES:
+            if op.name == "arith.select" or op.name == "llvm.select":
+                self._keep(op)
+                self._mark(op.operands[0], NUMBER)
+                for operand in op.operands[1:]:
+                    self._mark(operand, DATA)
+            return
+        self._keep(op)
+        for operand in op.operands:
+            self._mark(operand, NUMBER if op.name in SOURCES else level)
+        if op.name == "llvm.load" and level == NUMBER:
+            base = self._base(op.operands[0])
+            if base is None:
+                self._want_all()
+            elif isinstance(base, Operation):
+                self._want(base)
+
+    def _region_result(self, op: Operation, index: int, level: int) -> None:
+        self._keep(op)
+        if op.name == "scf.for":
+            self._mark(op.operands[3 + index], level)
+            block = op.regions[0].blocks[0]
+            self._mark(terminator(block).operands[index], level)
+            self._mark(block.arguments[1 + index], level)
+        elif op.name == "scf.while":
+            self._mark(terminator(op.regions[0].blocks[0]).operands[1 + index], level)
+        else:
+            for region in op.regions:
+                for block in region.blocks[-1:]:
+                    ends = terminator(block).operands
+                    if index < len(ends):
+                        self._mark(ends[index], level)
+
+    def _argument(self, block: Block, index: int, level: int) -> None:
+        op = block.parent.parent
+        if op.name == "scf.for":
+            self._keep(op)
+            if index:
+                self._mark(op.operands[2 + index], level)
+                self._mark(terminator(block).operands[index - 1], level)
+        elif op.name == "scf.while":
+            self._keep(op)
+            before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
+            if block is after:
+                self._mark(terminator(before).operands[1 + index], level)
+            else:
+                self._mark(op.operands[index], level)
+                self._mark(terminator(after).operands[index], level)
+
+    def _want(self, array: Operation) -> None:
+        """The contents of registers in memory are needed: so is all that is stored there."""
+        if array not in self.arrays:
+            self.arrays.add(array)
+            for store in (*self._stores[array], *(self._stores[None] if len(self.arrays) == 1 else ())):
+                self._keep(store)
+                self._mark(store.operands[0], NUMBER)
+                self._mark(store.operands[1], NUMBER)
+
+    def stores_registers(self, store: Operation) -> bool:
+        """Whether a store writes registers in memory whose contents are needed."""
+        base = self._base(store.operands[1])
+        return base in self.arrays if isinstance(base, Operation) else base is None and bool(self.arrays)
+
+    def _want_all(self) -> None:
+        if not self._all_arrays:
+            self._all_arrays = True
+            for array in list(self._stores):
+                if array is not None:
+                    self._want(array)
+
+    def _base(self, value: Value) -> Operation | bool | None:
+        """The `llvm.alloca` that a pointer points into, None where it may be any, False where it is none."""
+        chain: list[Value] = []
+        found: Operation | bool | None = None
+        while True:
+            if value in self._bases:
+                found = self._bases[value]
+                break
+            chain.append(value)
+            kind = parse_type(value.type)
+            op = value.definition
+            if kind.kind == "pointer" and kind.space != GENERIC:
+                found = False
+                break
+            if op is None:
+                owner = value.owner
+                entry = isinstance(owner, Block) and owner.parent.parent.name not in ("scf.for", "scf.while")
+                found = False if entry else None
+                break
+            if op.name == "llvm.alloca":
+                found = op
+                break
+            if op.name == "llvm.extractvalue":
+                inner = inserted(op)
+                if inner is None:
+                    found = None if op.operands[0].definition is not None else False
+                    break
+                value = inner
+            elif op.name in _TRANSPARENT:
+                value = op.operands[0]
+            else:
+                found = False if op.name.startswith(("llvm.mlir", "nvvm.", "llvm.load")) else None
+                break
+        for one in chain:
+            self._bases[one] = found
+        return found
+
+
+def terminator(block: Block) -> Operation:
+    """The last operation of a block; one without operands where the block is empty."""
+    return block.operations[-1] if block.operations else Operation("scf.yield")
+
+
+def inserted(extract: Operation) -> Value | None:
+    """The value that `llvm.extractvalue` takes out again, where an `insertvalue` put it in; else None."""
+    want = extract.attributes.get("position")
+    struct = extract.operands[0]
+    while (op := struct.definition) is not None and op.name == "llvm.insertvalue":
+        if op.attributes.get("position") == want:
+            return op.operands[1]
+        struct = op.operands[0]
+    return None

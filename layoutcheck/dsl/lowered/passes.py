@@ -1,0 +1,168 @@
+"""NVIDIA's own passes, run on a traced module: the kernel as integer arithmetic on the thread index.
+
+Runs in the DSL's worker process: passes may abort, and their names are private and may change. What comes out
+is `arith`, `llvm` and `nvvm`, in which each memory instruction still carries the tag of the operation that it
+comes from, as its location ("cute.copy#3" is the fourth `cute.copy` of the text).
+
+The host's function stays, so that its arithmetic on the kernel's arguments can be evaluated; its launch is
+renamed first, for the passes would refuse a launch whose kernel has been lowered before it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from typing import Any
+
+from layoutcheck.sources.mlir import split
+
+Item = dict[str, Any]
+
+# Operations that move memory, and those of lower dialects that a user may have written himself.
+TAGGED = re.compile(
+    r"cute\.(?:copy|copy_atom_call|memref\.(?:load|store|load_vec|store_vec)|prefetch|atomic\w*)\Z"
+    r"|cute_nvgpu\.(?:copy|bulk|.*tma)\w*"
+    r"|llvm\.(?:inline_asm|load|store|atomicrmw)\Z|nvvm\.(?:ldmatrix|stmatrix|cp\.|tcgen05|st\.|ld\.|red)"
+)
+RENAMED = {"cuda.launch_ex": "layoutcheck.launch", "cuda.launch": "layoutcheck.launch",
+           "cute.kernel_smem_size": "layoutcheck.smem_size"}  # fmt: skip
+
+# Of DSL 4.8.1; `cute-remove-static-args` is left out, so that a launch fits its kernel.
+_COPY = re.compile(r'\s*"(cute\.copy(?:_atom_call)?)"\(([^()]*)\)(.*?) : \((.*)\) -> \(\)')
+_FOLD = "canonicalize,cse,cute-desugar,canonicalize,cute-fold-static,canonicalize,cse"
+_TO_ARITH = (
+    "convert-cute-types-in-scf-ops,convert-cute-to-core,canonicalize,cse,core-to-arith,canonicalize,cse"
+)
+WITH_HOST = (
+    f"builtin.module({_FOLD},any(cute-expand-ops),cute-desugar,cute-fold-static,"
+    f"gpu.module({_TO_ARITH}),func.func({_TO_ARITH}))"
+)
+KERNELS_ONLY = (
+    f"builtin.module({_FOLD},gpu.module(cute-expand-ops),cute-desugar,cute-fold-static,"
+    f"gpu.module({_TO_ARITH}))"
+)
+PRELOWER = "builtin.module(pyir-prelower)"  # the PyIR frontend's references to values
+
+
+def lower(item: Item) -> Item:
+    """`{"module": text}` -> `{"lowered", "host", "notes", "refused", "seconds"}`, or `{"problem"}` in words.
+
+    `text` is a module in generic form; its locations are of no use here and cost time. "refused" are the tags
+    of copies that the verifier refuses: they are left out, and the others lowered.
+    """
+    start = time.process_time()
+    answer = _lower(item)
+    return {**answer, "seconds": time.process_time() - start}
+
+
+def _lower(item: Item) -> Item:
+    from cutlass._mlir import ir
+
+    text, notes = item["module"], []
+    for old, new in RENAMED.items():
+        text = text.replace(f'"{old}"(', f'"{new}"(')
+    refused: list[str] = []
+    with ir.Context() as context, ir.Location.unknown():
+        context.enable_multithreading(False)
+        context.allow_unregistered_dialects = True
+        try:
+            module = ir.Module.parse(text)
+        except ir.MLIRError as error:
+            text, refused = _without_refused(ir, text)
+            if not refused:
+                return {"problem": f"the module does not verify: {_first(error)}"}
+            try:
+                module = ir.Module.parse(text)
+            except ir.MLIRError as again:
+                return {"problem": f"the module does not verify: {_first(again)}", "refused": refused}
+        for host in (True, False):
+            try:
+                lowered = _run(ir, module if host else ir.Module.parse(text), host, refused)
+            except Exception as error:
+                reason = _first(error)
+                if "does not refer to a registered pass" in reason:
+                    return {"problem": f"this DSL lacks a pass: {reason}", "refused": refused}
+                if not host:
+                    return {"problem": f"the passes fail: {reason}", "refused": refused}
+                notes.append(f"without the host's code: {reason}")
+                continue
+            return {"lowered": lowered, "host": host, "notes": notes, "refused": refused}
+    raise AssertionError("unreachable")
+
+
+def _run(ir: Any, module: Any, host: bool, refused: list[str]) -> str:
+    from cutlass._mlir import passmanager
+
+    passmanager.PassManager.parse("builtin.module(strip-debuginfo)").run(module.operation)
+    names = _tag(ir, module, refused)
+    if any(name.startswith("pyir.") for name in names):
+        passmanager.PassManager.parse(PRELOWER).run(module.operation)
+    if not host:
+        for op in list(module.body.operations):
+            if op.operation.name == "func.func":
+                op.operation.erase()
+    passmanager.PassManager.parse(WITH_HOST if host else KERNELS_ONLY).run(module.operation)
+    text: str = module.operation.get_asm(
+        print_generic_op_form=True, enable_debug_info=True, use_local_scope=True
+    )
+    return text
+
+
+def _tag(ir: Any, module: Any, refused: list[str]) -> set[str]:
+    """Give each operation of interest its tag for a location; the refused, which are gone, keep theirs.
+
+    The names of all operations.
+    """
+    names: set[str] = set()
+    seen: Counter[str] = Counter()
+    gone = set(refused)
+
+    def visit(op: Any) -> Any:
+        name = op.name
+        names.add(name)
+        if TAGGED.match(name):
+            while f"{name}#{seen[name]}" in gone:
+                seen[name] += 1
+            op.location = ir.Location.name(f"{name}#{seen[name]}", ir.Location.unknown())
+            seen[name] += 1
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return names
+
+
+def _without_refused(ir: Any, text: str) -> tuple[str, list[str]]:
+    """The module without the copies that the verifier refuses, each asked by itself; their tags."""
+    lines, seen, refused = text.split("\n"), Counter[str](), []
+    for i, line in enumerate(lines):
+        match = _COPY.match(line)
+        if match is None:
+            continue
+        name = match[1]
+        try:
+            ir.Module.parse(_alone(match))
+        except ir.MLIRError:
+            refused.append(f"{name}#{seen[name]}")
+            lines[i] = ""
+        seen[name] += 1
+    return "\n".join(lines), refused
+
+
+def _alone(copy: re.Match[str]) -> str:
+    """A module that holds nothing but one copy, its operands the arguments of a function."""
+    name, operands, attributes, types = copy.groups()
+    kinds = split(types)
+    values = [f"%a{i}" for i in range(len(split(operands)))]
+    arguments = ", ".join(f"{v}: {t}" for v, t in zip(values, kinds, strict=True))
+    return (
+        f'"builtin.module"() ({{ "func.func"() <{{function_type = ({types}) -> (), sym_name = "f"}}> ({{\n'
+        f'^bb0({arguments}):\n"{name}"({", ".join(values)}){attributes}: ({types}) -> ()\n'
+        f'"func.return"() : () -> ()\n}}) : () -> () }}) : () -> ()'
+    )
+
+
+def _first(error: BaseException) -> str:
+    found = getattr(error, "error_diagnostics", None)
+    text = found[0].message if found else str(error)
+    return " ".join(text.split())[:400]

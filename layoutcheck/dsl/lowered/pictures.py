@@ -1,0 +1,217 @@
+"""`Picture`: what one operation of a kernel does in memory, instruction by instruction, for all threads.
+
+Made from the accesses that an evaluation recorded under the operation's tag; `memory_accesses` and
+`execution` put it in the terms of `copies.execution`, so that its cost is counted and a model's answer
+compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutcheck.copies.execution import Access as Memory
+from layoutcheck.copies.execution import Execution
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.evaluate import Evaluated
+from layoutcheck.dsl.lowered.record import Access, Mask
+from layoutcheck.machine.banks import OFF
+
+WIDEST_BYTES = 16  # of one load or store; 32 in global memory from sm_100 on (PTX ISA, ld: .v8.b32)
+_WINDOW = {
+    "gmem": "global",
+    "smem": "shared",
+    "dsmem": "shared::cluster",
+    "generic": "generic",
+    "rmem": "local",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An operation's instructions in the order in which a thread executes them.
+
+    `kind` says what their addresses rest on: "static" (threads, blocks and loop counters), "arguments" (also
+    numbers given to dynamic arguments), "uniform" (also a value loaded at run time that all threads of a warp
+    share), "data" (values that each thread loads) or "blocked" (something that is not evaluated); `reasons`
+    are what was assumed, in words. `reached` is False where block 0 does not come by, or not with these
+    arguments.
+    """
+
+    tag: str
+    threads: int
+    accesses: tuple[Access, ...]
+    kind: str
+    reasons: tuple[str, ...] = ()
+    reached: bool = True
+
+    @property
+    def instructions(self) -> tuple[Access, ...]:
+        """Those that reach memory other than registers, or all where there are none."""
+        return tuple(a for a in self.accesses if a.space != "rmem" or a.second is not None) or self.accesses
+
+    @property
+    def once(self) -> tuple[Access, ...]:
+        """The accesses of the first time that the operation runs, where it stands in a loop."""
+        return tuple(a for a in self.accesses if a.iterations == self.accesses[0].iterations)
+
+
+def pictures(kernel: Evaluated) -> dict[str, Picture]:
+    """The picture of every tag that the evaluation met."""
+    found = {}
+    for tag, accesses in kernel.accesses.items():
+        trust = 0
+        for access in accesses:
+            trust |= access.trust | access.second_trust
+        reasons = tuple(f"{sentence}" for _, sentence in kernel.reasons.read(trust))
+        found[tag] = Picture(
+            tag,
+            kernel.launch.threads,
+            tuple(accesses),
+            kernel.reasons.worst(trust),
+            reasons,
+            accesses[0].reached,
+        )
+    return found
+
+
+def memory_accesses(
+    accesses: tuple[Access, ...], threads: int, widest_bytes: int = WIDEST_BYTES, masked: bool = True
+) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
+    """(source side, destination side) as `copies.execution.Access`, registers left out, in byte addresses.
+
+    Instructions of one op, space and width stand together. With `masked` threads that do not execute one have
+    `OFF` for an address. Vectors wider than their alignment or than the machine's widest access are cut.
+    """
+    sides: tuple[dict[tuple[str, str, int], list[IntArray]], ...] = ({}, {})
+    for access in _movers(accesses):
+        for side, op, space, width, address in _parts(access, widest_bytes):
+            row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
+            if masked and access.active is not None:
+                row = np.where(access.active, row, OFF)
+            sides[side].setdefault((op, space, width), []).append(row)
+    return tuple(  # type: ignore[return-value]
+        tuple(Memory(op, space, width, np.array(rows)) for (op, space, width), rows in side.items())
+        for side in sides
+    )
+
+
+def _movers(accesses: tuple[Access, ...]) -> list[Access]:
+    """The accesses that move the operation's data: without loads of predicates and of offsets."""
+    used = {data.access for a in accesses if a.op == "st" for _, _, data in a.data if data is not None}
+    moves_alone = any(a.op not in ("ld", "st") and a.second is not None for a in accesses)
+    if not moves_alone and not used:
+        return list(accesses)
+    return [a for a in accesses if a.op != "ld" or a in used]
+
+
+def _parts(access: Access, widest_bytes: int) -> list[tuple[int, str, str, int, IntArray | int]]:
+    """(side, op, space, bytes, address) of each instruction and side of an access that lies in memory."""
+    found: list[tuple[int, str, str, int, IntArray | int]] = []
+    if access.op.startswith("cp.async"):
+        assert access.second is not None
+        for side, space, address in (
+            (0, access.second_space, access.second),
+            (1, access.space, access.address),
+        ):
+            found.append((side, "cp.async", space, access.size, spaces.in_object(space, address)[1]))
+    elif "matrix" in access.op:
+        side = 0 if access.op.startswith("ld") else 1
+        found.append((side, access.op, access.space, 16, spaces.in_object(access.space, access.address)[1]))
+    elif access.op in ("ld", "st") and access.space != "rmem":
+        widest = widest_bytes if access.space == "gmem" else WIDEST_BYTES
+        align = access.align_bytes & -access.align_bytes
+        width = min(widest, align or 1, access.size & -access.size or 1)
+        at = spaces.in_object(access.space, access.address)[1]
+        op = f"{access.op}.{_WINDOW.get(access.space, access.space)}"
+        found += [
+            (0 if access.op == "ld" else 1, op, access.space, width, at + k)
+            for k in range(0, access.size, width)
+        ]
+    return found
+
+
+def execution(accesses: tuple[Access, ...], threads: int) -> Execution | None:
+    """The same as `copies.execution.Execution`, moves included; None where it has no bytes to follow.
+
+    Registers' addresses are those of the lowered module's arrays: only their differences mean something.
+    """
+    moves = [move for access in accesses for move in _moves(access, accesses, threads)]
+    if not moves:
+        return None
+    width = min(size for _, _, size in moves)
+    if any(size % width for _, _, size in moves):
+        return None
+    byte = np.arange(width, dtype=np.int64)
+    cut = [(source + k, target + k) for source, target, size in moves for k in range(0, size, width)]
+    src, dst = (np.array([pair[i][:, None] + byte for pair in cut]) for i in (0, 1))
+    sides = memory_accesses(accesses, threads, masked=False)
+    return Execution(src, dst, 8, *sides, zero_fills=accesses[0].op.startswith("cp.async"))
+
+
+def _moves(
+    access: Access, accesses: tuple[Access, ...], threads: int
+) -> list[tuple[IntArray, IntArray, int]]:
+    """(from, to, bytes) of what one access puts in place: a cp.async, or what a store was given by loads."""
+
+    def row(address: IntArray | int, space: str) -> IntArray:
+        return np.broadcast_to(np.asarray(spaces.in_object(space, address)[1], np.int64), (threads,))
+
+    if access.op.startswith("cp.async") and access.second is not None:
+        return [(row(access.second, access.second_space), row(access.address, access.space), access.size)]
+    if access.op != "st":
+        return []
+    target = row(access.address, access.space)
+    found = []
+    for offset, size, data in access.data:
+        if data is None or data.access not in accesses:
+            continue
+        load = data.access
+        if load.op == "ld":
+            found.append((row(load.address, load.space) + data.start, target + offset, size))
+        elif load.op.startswith("ldmatrix") and "row" in load.facts.get("layout", "") and size % 4 == 0:
+            for at in range(0, size, 4):
+                matrix = (data.start + at) // 4
+                found.append(
+                    (matrix_register(row(load.address, load.space), matrix), target + offset + at, 4)
+                )
+        elif load.op.startswith("ldmatrix") and size % 4 == 0 and _elements_bytes(load) == 2:
+            for at in range(0, size, 2):
+                matrix, half = divmod(data.start + at, 4)
+                place = transposed_register(row(load.address, load.space), matrix, half // 2)
+                found.append((place, target + offset + at, 2))
+    return found
+
+
+def _elements_bytes(load: Access) -> int:
+    return (
+        2
+        if load.facts.get("srcFormat", "b16") in ("b16", "b8") and "m8n8" in load.facts.get("shape", "")
+        else 1
+    )
+
+
+def matrix_register(rows: IntArray, matrix: int) -> IntArray:
+    """Where register `matrix` of a lane comes from: lane t has bytes 4 (t % 4) of row t / 4 (PTX ISA)."""
+    thread = np.arange(rows.size)
+    lane = thread & 31
+    at: IntArray = rows[thread - lane + 8 * matrix + lane // 4] + 4 * (lane % 4)
+    return at
+
+
+def transposed_register(rows: IntArray, matrix: int, half: int) -> IntArray:
+    """The same of `.trans`, for each 16-bit half: lane t holds rows 2 (t % 4) and the next, element t / 4."""
+    thread = np.arange(rows.size)
+    lane = thread & 31
+    at: IntArray = rows[thread - lane + 8 * matrix + 2 * (lane % 4) + half] + 2 * (lane // 4)
+    return at
+
+
+def active(accesses: tuple[Access, ...], threads: int) -> Mask:
+    """Threads that execute any of the accesses."""
+    found = np.zeros(threads, bool)
+    for access in accesses:
+        found |= True if access.active is None else access.active
+    return found

@@ -1,0 +1,41 @@
+"""`Access`: one memory instruction as the evaluation met it, for all threads of the block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from layoutcheck.dsl.lowered.values import Data, Number
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(eq=False, slots=True)
+class Access:
+    """`op` moved `size` bytes a thread at `address` (and `second`, for instructions with two).
+
+    `space` is "gmem", "smem", "dsmem", "rmem", "tmem" or "generic", of `address`. `active` are the threads
+    that execute it (None: all); `reached` is False where it stands in a branch that this run did not take.
+    `data` are the pieces that a store writes: (offset, bytes of an earlier access or None).
+    `trust` are the bits of what the address rests on, `guard` those of whether it executes.
+    """
+
+    tag: str
+    op: str
+    size: int
+    address: Number
+    space: str
+    align_bytes: int = 0
+    active: Mask | None = None
+    reached: bool = True
+    iterations: tuple[int, ...] = ()
+    second: Number | None = None
+    second_space: str = ""
+    trust: int = 0
+    second_trust: int = 0
+    guard: int = 0
+    data: tuple[tuple[int, int, Data | None], ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)
+    coordinates: tuple[Number, ...] = ()

@@ -1,0 +1,73 @@
+"""Addresses as numbers: each memory space has its own range, so that a number says what it points into.
+
+Shared memory begins at 0 of its window (the dynamic part lies at a multiple of 1024 bytes on every
+architecture), global objects in ranges of 2^44, registers in memory (`llvm.alloca`) at multiples of 2^24
+above 2^60. A generic pointer to shared memory is 2^42 higher than the shared one, a cluster pointer 2^43
+higher and the block's rank in the cluster in the bits from 24 up.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.dsl.lowered.types import CLUSTER, GENERIC, GLOBAL, SHARED, TENSOR
+from layoutcheck.dsl.lowered.values import Number
+
+GENERIC_SHARED = 1 << 42
+CLUSTER_SHARED = 1 << 43
+GLOBAL_STEP = 1 << 44
+_MIDDLE = GLOBAL_STEP >> 1
+LOCAL = 1 << 60
+LOCAL_STEP = 1 << 24
+SHARED_BYTES = 1 << 24
+
+_NAMES = {GLOBAL: "gmem", SHARED: "smem", CLUSTER: "dsmem", TENSOR: "tmem", 5: "rmem"}
+
+
+def object_at(index: int) -> int:
+    """The address of global object `index`, with room below it for negative offsets."""
+    return index * GLOBAL_STEP + _MIDDLE
+
+
+def space_of(space: int, address: Number) -> str:
+    """What a pointer of an address space points into, going by the address of its first thread."""
+    first = address if isinstance(address, int) else int(address.flat[0])
+    if first >= LOCAL:
+        return "rmem"
+    if space != GENERIC:
+        return _NAMES.get(space, "generic")
+    if first >= GLOBAL_STEP:
+        return "gmem"
+    if first >= CLUSTER_SHARED:
+        return "dsmem"
+    return "smem" if first >= GENERIC_SHARED else "generic"
+
+
+def cast(address: Number, source: int, target: int) -> Number:
+    """`addrspacecast` between two of LLVM's address spaces."""
+    first = address if isinstance(address, int) else int(address.flat[0])
+    if source == SHARED and target == GENERIC:
+        return address + GENERIC_SHARED
+    if source == SHARED and target == CLUSTER:
+        return address + CLUSTER_SHARED
+    if source == GENERIC and target == SHARED and GENERIC_SHARED <= first < GLOBAL_STEP:
+        return address - (GENERIC_SHARED if first < CLUSTER_SHARED else CLUSTER_SHARED)
+    if source == CLUSTER and target == SHARED:
+        return address - CLUSTER_SHARED
+    return address
+
+
+def in_object(space: str, address: Number) -> tuple[int, Number]:
+    """The object's number and the byte offset in it: an argument's, or 0 for shared memory."""
+    if space == "gmem":
+        first = address if isinstance(address, int) else int(address.flat[0])
+        base = first // GLOBAL_STEP
+        return base, address - base * GLOBAL_STEP - _MIDDLE
+    if space == "smem":
+        return 0, address & (SHARED_BYTES - 1) if _high(address) else address
+    if space == "dsmem":
+        return 0, address & (SHARED_BYTES - 1)
+    return 0, address
+
+
+def _high(address: Number) -> bool:
+    first = address if isinstance(address, int) else int(address.flat[0])
+    return first >= GENERIC_SHARED

@@ -1,0 +1,111 @@
+"""Types of the lowered module: how many bytes they take and where their parts lie.
+
+LLVM's rules for NVPTX (https://llvm.org/docs/NVPTXUsage.html): natural alignment, pointers of 8 bytes in
+every address space, a vector as many bits as its elements together.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from layoutcheck.sources.mlir import split
+
+GENERIC, GLOBAL, SHARED, CLUSTER, TENSOR = 0, 1, 3, 7, 6  # LLVM's numbers of NVPTX's address spaces
+
+_SCALAR = re.compile(r"(?:i|f|bf|f8\w*?|f6\w*?|f4\w*?|tf)(\d+)")
+_MATRIX = re.compile(r"vector<((?:\d+x)+)(.+)>\Z", re.DOTALL)
+_ARRAY = re.compile(r"array<(\d+)\s*x\s*(.+)>\Z", re.DOTALL)
+_STRUCT = re.compile(r"struct<(?:\"[^\"]*\",?\s*)?(packed\s*)?\((.*)\)>\Z", re.DOTALL)
+_POINTER = re.compile(r"ptr(?:<(\d+)>)?\Z")
+_SMALL = {"f8": 8, "f6": 6, "f4": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """`kind`: "scalar", "pointer", "vector", "array", "struct" or "other"; `parts`: an aggregate's types.
+
+    `bits` is the width of a scalar and of a vector altogether; `count` the elements of a vector or array.
+    """
+
+    kind: str
+    bits: int = 0
+    space: int = 0
+    count: int = 0
+    parts: tuple[Type, ...] = ()
+    packed: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes from one such value to the next in memory."""
+        if self.kind in ("scalar", "vector"):
+            return -(-self.bits // 8)
+        if self.kind == "pointer":
+            return 8
+        if self.kind == "array":
+            return self.count * self.parts[0].size_bytes
+        if self.kind == "struct":
+            return _up(self.offset(len(self.parts)), self.align_bytes)
+        return 0
+
+    @property
+    def align_bytes(self) -> int:
+        """The natural alignment."""
+        if self.kind in ("scalar", "vector"):
+            return 1 << max(0, (self.size_bytes - 1).bit_length())
+        if self.kind == "pointer":
+            return 8
+        return 1 if self.packed else max((part.align_bytes for part in self.parts), default=1)
+
+    def offset(self, index: int) -> int:
+        """Bytes from the start of a struct to part `index`, of an array or vector to element `index`."""
+        if self.kind != "struct":
+            return index * self.parts[0].size_bytes if self.parts else index
+        at = 0
+        for part in self.parts[:index]:
+            at = (at if self.packed else _up(at, part.align_bytes)) + part.size_bytes
+        if index < len(self.parts) and not self.packed:
+            at = _up(at, self.parts[index].align_bytes)
+        return at
+
+    def part(self, index: int) -> Type:
+        """The type of a part."""
+        return self.parts[index] if self.kind == "struct" else self.parts[0]
+
+
+@lru_cache(maxsize=4096)
+def parse_type(text: str) -> Type:
+    """The type that `text` prints; kind "other" for what has no size here."""
+    text = text.strip()
+    text = text.removeprefix("!llvm.")
+    if match := _POINTER.match(text):
+        return Type("pointer", 64, int(match[1] or 0))
+    if text == "index":
+        return Type("scalar", 64)
+    if text.startswith("vector<"):
+        return _vector(text)
+    if match := _ARRAY.match(text):
+        return Type("array", count=int(match[1]), parts=(parse_type(match[2]),))
+    if match := _STRUCT.match(text):
+        return Type("struct", parts=tuple(map(parse_type, split(match[2]))), packed=match[1] is not None)
+    if text[:2] in _SMALL and not text[2:].isdigit() and "E" in text.upper()[2:4]:
+        return Type("scalar", _SMALL[text[:2]])
+    if match := _SCALAR.fullmatch(text):
+        return Type("scalar", int(match[1]))
+    return Type("other")
+
+
+def _vector(text: str) -> Type:
+    match = _MATRIX.match(text)
+    if match is None:
+        return Type("other")
+    count = 1
+    for extent in match[1].split("x")[:-1]:
+        count *= int(extent)
+    element = parse_type(match[2])
+    return Type("vector", count * element.bits, count=count, parts=(element,))
+
+
+def _up(at: int, align: int) -> int:
+    return -(-at // align) * align

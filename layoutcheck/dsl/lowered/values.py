@@ -1,0 +1,111 @@
+"""What a value is while a kernel is evaluated, for all threads of a block at once.
+
+A value is an `int` where it is the same for all threads, an int64 array with one entry a thread where it is
+not, a tuple where it has parts, and `Data` where it is bytes that came out of memory. Integers are kept in
+two's complement, signed; an `i1` is 0 or 1. Pointers are numbers: `spaces` says which object a number is in.
+
+Beside every value stands its *trust*: a bit for each thing that had to be assumed to give it a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from layoutcheck.copies.offsets import IntArray
+
+if TYPE_CHECKING:
+    from layoutcheck.dsl.lowered.record import Access
+
+Number: TypeAlias = "int | IntArray"
+Value: TypeAlias = Any  # int | IntArray | tuple[Value, ...] | Data
+
+# How much an address is worth, from the best to the worst of what it rests on.
+CLASSES = ("static", "arguments", "uniform", "data", "blocked")
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Bytes `[start, start + size)` of what each thread loaded by `access`.
+
+    Used as a number it counts as `number`: what is in memory is not known.
+    """
+
+    access: Access
+    start: int
+    size: int
+    number: Number = 0
+
+    def part(self, start: int, size: int) -> Data:
+        """Some of these bytes."""
+        return Data(self.access, self.start + start, size, self.number)
+
+
+@dataclass(slots=True)
+class Reasons:
+    """What was assumed, each with its bit: (class, sentence)."""
+
+    known: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def bit(self, kind: str, sentence: str) -> int:
+        """The bit of an assumption of class `kind`."""
+        return self.known.setdefault((kind, sentence), 1 << len(self.known))
+
+    def read(self, trust: int) -> list[tuple[str, str]]:
+        """The assumptions in `trust`."""
+        return [what for what, bit in self.known.items() if trust & bit]
+
+    def worst(self, trust: int) -> str:
+        """The class of the worst of them; "static" where there are none."""
+        return max((kind for kind, _ in self.read(trust)), key=CLASSES.index, default="static")
+
+
+def number(value: Value) -> Number:
+    """The value as a number; 0 for what has none."""
+    if value.__class__ is int or isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, Data):
+        return value.number
+    if isinstance(value, tuple) and len(value) == 1:
+        return number(value[0])
+    return 0
+
+
+def wrap(value: Number, bits: int) -> Number:
+    """The value in two's complement of `bits` bits, signed; of one bit, 0 or 1."""
+    if bits == 1:
+        return value & 1
+    half = 1 << (bits - 1)
+    if isinstance(value, int):
+        return value if -half <= value < half else ((value + half) & (2 * half - 1)) - half
+    if bits >= 64:
+        return value
+    return ((value + half) & (2 * half - 1)) - half
+
+
+def unsigned(value: Number, bits: int) -> Number:
+    """The value's bits as an unsigned number; arrays of 64 bits become uint64."""
+    if isinstance(value, int):
+        return value & ((1 << bits) - 1)
+    if bits >= 64:
+        return value.view(np.uint64)
+    return value & ((1 << bits) - 1)
+
+
+def select(mask: Value, yes: Value, no: Value) -> Value:
+    """`yes` where `mask` is true, per thread; of what is no number, the one that came out of memory."""
+    if isinstance(yes, tuple) and isinstance(no, tuple) and len(yes) == len(no):
+        return tuple(select(mask, a, b) for a, b in zip(yes, no, strict=True))
+    if yes is no:
+        return yes
+    if isinstance(yes, Data) or (isinstance(yes, tuple) and not isinstance(no, Data)):
+        return yes
+    if isinstance(no, (Data, tuple)):
+        return no
+    if isinstance(mask, int):
+        return yes if mask & 1 else no
+    if isinstance(yes, int) and isinstance(no, int) and yes == no:
+        return yes
+    return np.where(mask, yes, no)

@@ -1,0 +1,67 @@
+"""Modules made up: kernels that do one copy each, as the DSL prints what it traced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.copies.copy import Copy
+
+
+def module_of(copies: Sequence[Copy], threads: int = 128) -> str:
+    """One kernel a copy, `k0`, `k1`, ...; copy i is `cute.copy#i`."""
+    kernels = "\n".join(kernel(copy, f"k{i}", threads) for i, copy in enumerate(copies))
+    return (
+        '"builtin.module"() ({\n"gpu.module"() <{sym_name = "kernels"}> ({\n'
+        f"{kernels}\n}}) : () -> ()\n}}) {{gpu.container_module}} : () -> ()\n"
+    )
+
+
+def kernel(copy: Copy, name: str, threads: int) -> str:
+    """A kernel that partitions its arguments where the copy has a tiling, and copies."""
+    arguments: list[tuple[str, str]] = []
+    body: list[str] = []
+    operands = []
+    tiled = copy.tiling.tiled if copy.tiling else copy.tiled
+    atom = str(copy.atom)
+    body.append(f'%atom = "cute.make_atom"() : () -> {atom}')
+    first = ("%atom", atom)
+    if tiled is not None:
+        body.append(f'%tiled = "cute.make_tiled_copy"(%atom) : ({atom}) -> {tiled}')
+        first = ("%tiled", str(tiled))
+    if copy.tiling:
+        body.append('%tid = "nvvm.read.ptx.sreg.tid.x"() : () -> i32')
+        body.append('%crd = "cute.make_coord"(%tid) : (i32) -> !cute.coord<"?">')
+    for side in ("src", "dst"):
+        view = copy.side(side)
+        if copy.tiling and view.space != "rmem":
+            whole = copy.tiling.side(side)
+            arguments.append((f"%{side}", str(whole)))
+            letter = "S" if side == "src" else "D"
+            body.append(
+                f'%{side}v = "cute.tiled.copy.partition_{letter}"(%tiled, %{side}, %crd) : '
+                f'({tiled}, {whole}, !cute.coord<"?">) -> {view}'
+            )
+            operands.append((f"%{side}v", str(view)))
+        elif view.space == "rmem" and view.layout.is_static:
+            body.append(f'%{side} = "cute.memref.alloca"() : () -> {view}')
+            operands.append((f"%{side}", str(view)))
+        else:
+            arguments.append((f"%{side}", str(view)))
+            operands.append((f"%{side}", str(view)))
+    if copy.pred is not None:
+        arguments.append(("%pred", str(copy.pred)))
+        operands.append(("%pred", str(copy.pred)))
+    given = [first, *operands]
+    body.append(
+        f'"cute.copy"({", ".join(n for n, _ in given)}) '
+        f"<{{operandSegmentSizes = array<i32: 1, 1, 1, {int(copy.pred is not None)}>}}> : "
+        f"({', '.join(t for _, t in given)}) -> ()"
+    )
+    types = ", ".join(t for _, t in arguments)
+    return (
+        f'"cuda.kernel"() <{{function_type = ({types}) -> (), sym_name = "{name}"}}> ({{\n'
+        f"^bb0({', '.join(f'{n}: {t}' for n, t in arguments)}):\n"
+        + "\n".join(body)
+        + '\n"cuda.return"() : () -> ()\n}) {cute.kernel, gpu.kernel, '
+        + f"nvvm.reqntid = array<i32: {threads}, 1, 1>}} : () -> ()"
+    )

@@ -1,0 +1,264 @@
+"""Lowered text evaluated: loops, branches, lanes, registers, what is assumed. No DSL is needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutcheck.dsl.lowered import read
+from layoutcheck.dsl.lowered.pictures import Picture
+from layoutcheck.errors import InputError
+from layoutcheck.sources.mlir import without_locations
+
+THREADS = 64
+CONSTANTS = (0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 32, 100, 1000, 3000)
+
+DYNAMIC = "rawConstantIndices = array<i32: -2147483648>"
+
+
+def kernel(body: str, arguments: str = "%g: !llvm.ptr<1>, %n: i32") -> str:
+    """A kernel of 64 threads around `body`, with the names of constants (%c4), %tid, %smem and %regs."""
+    types = ", ".join(part.split(": ")[1] for part in arguments.split(", "))
+    constants = "\n".join(
+        f'%c{n} = "arith.constant"() <{{value = {n} : i32}}> : () -> i32' for n in CONSTANTS
+    )
+    return f"""
+"builtin.module"() ({{
+  "gpu.module"() <{{sym_name = "m"}}> ({{
+    "cuda.kernel"() <{{function_type = ({types}) -> (), sym_name = "k"}}> ({{
+    ^bb0({arguments}):
+      {constants}
+      %cm1 = "arith.constant"() <{{value = -1 : i32}}> : () -> i32
+      %smem = "llvm.alloca"(%c3000) <{{alignment = 128 : i64, elem_type = f32}}> : (i32) -> !llvm.ptr<3>
+      %regs = "llvm.alloca"(%c8) <{{alignment = 32 : i64, elem_type = i32}}> : (i32) -> !llvm.ptr
+      %tid = "nvvm.read.ptx.sreg.tid.x"() : () -> i32
+      {body}
+      "cuda.return"() : () -> ()
+    }}) {{nvvm.reqntid = array<i32: {THREADS}, 1, 1>}} : () -> ()
+  }}) : () -> ()
+}}) : () -> ()
+"""
+
+
+def load(index: str, tag: str = "cute.copy#0", name: str = "%x") -> str:
+    """Load one f32 of shared memory at element `index`."""
+    return f"""
+      {name}p = "llvm.getelementptr"(%smem, {index}) <{{elem_type = f32, {DYNAMIC}}}> :
+        (!llvm.ptr<3>, i32) -> !llvm.ptr<3>
+      {name} = "llvm.load"({name}p) <{{alignment = 4 : i64}}> : (!llvm.ptr<3>) -> f32 loc("{tag}")"""
+
+
+def binary(name: str, op: str, a: str, b: str) -> str:
+    return f'{name} = "arith.{op}"({a}, {b}) : (i32, i32) -> i32'
+
+
+def picture(text: str, tag: str = "cute.copy#0") -> Picture:
+    found = read(text)
+    assert not found.problem, found.problem
+    (one,) = found.kernels
+    return one.pictures[tag]
+
+
+def elements(one: Picture) -> list[list[int]]:
+    """The element that each thread loads, execution by execution."""
+    return [(np.broadcast_to(a.address, (THREADS,)) // 4).tolist() for a in one.accesses]
+
+
+tid = np.arange(THREADS)
+
+
+def test_addresses_are_arithmetic_on_the_thread() -> None:
+    one = picture(
+        kernel(binary("%a", "xori", "%tid", "%c7") + binary("\n%i", "muli", "%a", "%c4") + load("%i"))
+    )
+    assert elements(one) == [((tid ^ 7) * 4).tolist()]
+    assert (one.kind, one.reached, one.reasons) == ("static", True, ())
+
+
+@given(st.sampled_from(["c0", "c1", "c2", "c5", "c12", "c100", "c1000"]), st.sampled_from(["c1", "c2", "c3"]))
+def test_a_loop_shows_its_first_second_and_last_iteration(stop: str, stage: str) -> None:
+    """The carried stage (wrapping at `stage`) is the one that every iteration in between leaves."""
+    body = f"""
+      %z:2 = "scf.for"(%c0, %{stop}, %c1, %c0, %c0) ({{
+      ^bb0(%k: i32, %s: i32, %sum: i32):
+        {load("%s")}
+        {load("%sum", "cute.copy#1", "%y")}
+        {binary("%t", "addi", "%s", "%c1")}
+        %w = "arith.cmpi"(%t, %{stage}) <{{predicate = 0 : i64}}> : (i32, i32) -> i1
+        %u = "arith.select"(%w, %c0, %t) : (i1, i32, i32) -> i32
+        {binary("%v", "addi", "%sum", "%k")}
+        "scf.yield"(%u, %v) : (i32, i32) -> ()
+      }}) : (i32, i32, i32, i32, i32) -> (i32, i32)
+      {load("%z#1", "cute.copy#2", "%q")}"""
+    count, wrap = int(stop[1:]), int(stage[1:])
+    shown = range(count) if count <= 8 else (0, 1, count - 1)
+    one, two, after = (picture(kernel(body), f"cute.copy#{i}") for i in range(3))
+    assert elements(after) == [[sum(range(count))] * THREADS]
+    if count == 0:
+        assert not one.reached
+        return
+    assert elements(one) == [[k % wrap] * THREADS for k in shown]
+    assert elements(two) == [[sum(range(k))] * THREADS for k in shown]
+    assert [a.iterations for a in one.accesses] == [(k,) for k in shown]
+    assert len(one.once) == 1
+
+
+def test_threads_part_and_meet_again() -> None:
+    """Each branch has its threads; values come together by thread."""
+    body = f"""
+      %less = "arith.cmpi"(%tid, %c12) <{{predicate = 2 : i64}}> : (i32, i32) -> i1
+      %r = "scf.if"(%less) ({{
+        {load("%tid")}
+        {binary("%a", "muli", "%tid", "%c2")}
+        "scf.yield"(%a) : (i32) -> ()
+      }}, {{
+        {load("%c5", "cute.copy#1", "%y")}
+        "scf.yield"(%c100) : (i32) -> ()
+      }}) : (i1) -> i32
+      {load("%r", "cute.copy#2", "%z")}"""
+    text = kernel(body)
+    first, second = picture(text).accesses[0], picture(text, "cute.copy#1").accesses[0]
+    assert first.active is not None and first.active.tolist() == (tid < 12).tolist()
+    assert second.active is not None and second.active.tolist() == (tid >= 12).tolist()
+    assert elements(picture(text, "cute.copy#2")) == [np.where(tid < 12, tid * 2, 100).tolist()]
+
+
+def test_loops_of_different_length() -> None:
+    """Thread t makes t % 4 + 1 rounds; each leaves with its own sum."""
+    body = f"""
+      {binary("%m", "remsi", "%tid", "%c4")}
+      {binary("%stop", "addi", "%m", "%c1")}
+      %z = "scf.for"(%c0, %stop, %c1, %c0) ({{
+      ^bb0(%k: i32, %s: i32):
+        {load("%k")}
+        {binary("%t", "addi", "%s", "%c3")}
+        "scf.yield"(%t) : (i32) -> ()
+      }}) : (i32, i32, i32, i32) -> i32
+      {load("%z", "cute.copy#1", "%y")}"""
+    text = kernel(body)
+    one = picture(text)
+    assert [a.active is not None and a.active.tolist() for a in one.accesses] == [
+        (tid % 4 >= k).tolist() for k in range(4)
+    ]
+    assert elements(picture(text, "cute.copy#1")) == [((tid % 4 + 1) * 3).tolist()]
+
+
+def test_a_while_loop_runs_until_its_condition_fails() -> None:
+    body = f"""
+      %z = "scf.while"(%c1) ({{
+      ^bb0(%a: i32):
+        %go = "arith.cmpi"(%a, %c100) <{{predicate = 2 : i64}}> : (i32, i32) -> i1
+        "scf.condition"(%go, %a) : (i1, i32) -> ()
+      }}, {{
+      ^bb0(%b: i32):
+        {load("%b")}
+        {binary("%d", "muli", "%b", "%c3")}
+        "scf.yield"(%d) : (i32) -> ()
+      }}) : (i32) -> i32
+      {load("%z", "cute.copy#1", "%y")}"""
+    text = kernel(body)
+    assert elements(picture(text)) == [[3**k] * THREADS for k in range(5)]
+    assert elements(picture(text, "cute.copy#1")) == [[243] * THREADS]
+
+
+def test_a_branch_that_is_not_taken_is_tried_and_undone() -> None:
+    body = f"""
+      "llvm.store"(%c5, %regs) <{{alignment = 4 : i64}}> : (i32, !llvm.ptr) -> ()
+      %no = "arith.cmpi"(%c1, %c2) <{{predicate = 4 : i64}}> : (i32, i32) -> i1
+      "scf.if"(%no) ({{
+        "llvm.store"(%c8, %regs) <{{alignment = 4 : i64}}> : (i32, !llvm.ptr) -> ()
+        {load("%tid")}
+        "scf.yield"() : () -> ()
+      }}, {{
+      }}) : (i1) -> ()
+      %i = "llvm.load"(%regs) <{{alignment = 4 : i64}}> : (!llvm.ptr) -> i32
+      {load("%i", "cute.copy#1", "%y")}"""
+    text = kernel(body)
+    assert not picture(text).reached
+    assert elements(picture(text)) == [tid.tolist()]
+    assert elements(picture(text, "cute.copy#1")) == [[5] * THREADS]
+
+
+def test_offsets_kept_in_registers_are_followed() -> None:
+    """A vector of offsets stored whole, read element by element."""
+    body = f"""
+      {binary("%a", "muli", "%tid", "%c4")}
+      %v = "vector.from_elements"(%a, %tid) : (i32, i32) -> vector<2xi32>
+      "llvm.store"(%v, %regs) <{{alignment = 8 : i64}}> : (vector<2xi32>, !llvm.ptr) -> ()
+      %p = "llvm.getelementptr"(%regs) <{{elem_type = i32, rawConstantIndices = array<i32: 1>}}> :
+        (!llvm.ptr) -> !llvm.ptr
+      %i = "llvm.load"(%p) <{{alignment = 4 : i64}}> : (!llvm.ptr) -> i32
+      %j = "llvm.load"(%regs) <{{alignment = 4 : i64}}> : (!llvm.ptr) -> i32
+      {load("%i")}
+      {load("%j", "cute.copy#1", "%y")}"""
+    text = kernel(body)
+    assert elements(picture(text)) == [tid.tolist()]
+    assert elements(picture(text, "cute.copy#1")) == [(tid * 4).tolist()]
+
+
+def test_lanes_talk() -> None:
+    body = f"""
+      %s = "nvvm.shfl.sync"(%cm1, %tid, %c5, %c31) <{{kind = #nvvm<shfl_kind idx>}}> :
+        (i32, i32, i32, i32) -> i32
+      %b = "nvvm.shfl.sync"(%cm1, %tid, %c3, %c31) <{{kind = #nvvm<shfl_kind bfly>}}> :
+        (i32, i32, i32, i32) -> i32
+      %e = "nvvm.elect.sync"() : () -> i1
+      "scf.if"(%e) ({{
+        {load("%s")}
+        "scf.yield"() : () -> ()
+      }}, {{
+      }}) : (i1) -> ()
+      {load("%b", "cute.copy#1", "%y")}"""
+    text = kernel(body)
+    one = picture(text).accesses[0]
+    assert one.active is not None and np.flatnonzero(one.active).tolist() == [0, 32]
+    assert elements(picture(text)) == [(tid // 32 * 32 + 5).tolist()]
+    assert elements(picture(text, "cute.copy#1")) == [(tid ^ 3).tolist()]
+
+
+GLOBAL = (
+    '%gp = "llvm.getelementptr"(%g, {index}) <{{elem_type = i32, '
+    "rawConstantIndices = array<i32: -2147483648>}}> : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>\n"
+    '%w = "llvm.load"(%gp) <{{alignment = 4 : i64}}> : (!llvm.ptr<1>) -> i32\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("prelude", "index", "kind"),
+    [
+        ("", "%tid", "static"),
+        ("", "%n", "arguments"),
+        (GLOBAL.format(index="%c5"), "%w", "uniform"),
+        (GLOBAL.format(index="%tid"), "%w", "data"),
+        (
+            GLOBAL.format(index="%tid")
+            + '%b = "nvvm.shfl.sync"(%cm1, %w, %c5, %c31) <{kind = #nvvm<shfl_kind idx>}> : '
+            + "(i32, i32, i32, i32) -> i32",
+            "%b",
+            "uniform",
+        ),
+        ('%f = "arith.fptosi"(%c5) : (i32) -> i32', "%f", "blocked"),
+        ('%f = "llvm.inline_asm"(%tid) <{asm_string = "mystery $0, $1;"}> : (i32) -> i32', "%f", "blocked"),
+    ],
+)
+def test_what_an_address_rests_on(prelude: str, index: str, kind: str) -> None:
+    one = picture(kernel(prelude + load(index)))
+    assert one.kind == kind
+    assert bool(one.reasons) == (kind != "static")
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", '"cuda.kernel"() : () -> ()', '"builtin.module"() ({'])
+def test_what_is_no_kernel_is_a_problem_or_nothing(text: str) -> None:
+    found = read(text)
+    assert not found.kernels or text == '"cuda.kernel"() : () -> ()'
+
+
+def test_locations_are_left_out() -> None:
+    start, end = '"a"() ({\n^bb0(%x: i32', '"b"(%x) : (i32) -> ()'
+    first, last = 'loc("f(.py":1:2)', 'loc("d"("e.py":1:1))'
+    text = f'{start} {first}, %y: i32 loc(unknown)):\n{end} loc("c")\n}}) : () -> () {last}'
+    assert without_locations(text) == f"{start}, %y: i32):\n{end}\n}}) : () -> ()"
+    with pytest.raises(InputError):
+        without_locations('^bb0(%x: i32 loc("a":\n')

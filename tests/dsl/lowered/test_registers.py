@@ -1,0 +1,44 @@
+"""Registers in memory against a plain array of bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutcheck.dsl.lowered.registers import Registers
+from layoutcheck.dsl.lowered.values import number
+
+SIZE, THREADS = 32, 3
+
+stores = st.tuples(
+    st.sampled_from([1, 2, 4, 8]),
+    st.integers(0, 3),
+    st.lists(st.integers(-128, 127), min_size=THREADS, max_size=THREADS),
+    st.none() | st.lists(st.booleans(), min_size=THREADS, max_size=THREADS),
+)
+
+
+def little(value: int, size: int) -> list[int]:
+    return list((value & ((1 << (8 * size)) - 1)).to_bytes(size, "little"))
+
+
+@given(st.lists(stores, max_size=12), st.sampled_from([1, 2, 4, 8]), st.integers(0, 3))
+def test_what_is_stored_is_loaded(steps: list, size: int, slot: int) -> None:
+    registers = Registers()
+    base = registers.allocate(SIZE)
+    memory = [[0] * SIZE for _ in range(THREADS)]
+    registers.store(base, [(1, 0)] * SIZE, 0, None)
+    for width, place, values, mask in steps:
+        at = place * width
+        active = None if mask is None else np.array(mask)
+        registers.store(base + at, [(width, np.array(values, np.int64))], 0, active)
+        for t in range(THREADS):
+            if active is None or active[t]:
+                memory[t][at : at + width] = little(values[t], width)
+    value, _, known = registers.load(base + slot * size, size)
+    if not known:
+        return
+    for t in range(THREADS):
+        found = little(int(np.broadcast_to(number(value), (THREADS,))[t]), size)
+        assert found == memory[t][slot * size : (slot + 1) * size]
