@@ -40,9 +40,20 @@ _BLOCK = re.compile(
 
 def refreshed(text: str) -> str:
     """The page with the real output of every example. Raises what a `python` block raises."""
+    return run_page(text)[0]
+
+
+def run_page(text: str) -> tuple[str, dict[str, bytes]]:
+    """The same, and the files that its commands wrote with `--output`."""
     with tempfile.TemporaryDirectory() as folder, _inside(Path(folder)):
         names: dict[str, Any] = {"__name__": "__main__"}
-        return _BLOCK.sub(lambda block: block["head"] + _body(block, names) + block["tail"], text)
+        page = _BLOCK.sub(lambda block: block["head"] + _body(block, names) + block["tail"], text)
+        return page, {name: Path(name).read_bytes() for name in outputs(text)}
+
+
+def outputs(text: str) -> list[str]:
+    """The files that commands in the text write."""
+    return re.findall(r"^\$ layoutcheck [^\n]*--output (\S+)", text, re.MULTILINE)
 
 
 def output(command: str) -> str:

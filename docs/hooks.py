@@ -12,9 +12,10 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from docs.examples import output  # noqa: E402
+from docs.examples import output, outputs, run_page  # noqa: E402
 
 _COMMAND = re.compile(r"^```console\n\$ (layoutcheck (?![^\n]*--gpu)[^\n]*)\n```$", re.MULTILINE)
+_CONSOLE = re.compile(r"^```console\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -22,6 +23,10 @@ def on_files(files: Files, config: Any) -> Files:
     readme = re.sub(r"^## Test it\n.*?(?=^## )", "", _root("README.md"), flags=re.DOTALL | re.MULTILINE)
     files.append(File.generated(config, "index.md", content=readme))
     files.append(File.generated(config, "contributing.md", content=_root("CONTRIBUTING.md")))
+    for page in list(files.documentation_pages()):
+        if outputs(page.content_string):
+            for name, content in run_page(page.content_string)[1].items():
+                files.append(File.generated(config, str(Path(page.src_uri).with_name(name)), content=content))
     return files
 
 
@@ -32,10 +37,16 @@ def _root(name: str) -> str:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """The example commands of a rule's page, run, with their output folded away below them."""
-    if not re.fullmatch(r"rules/lc\d+\.md", page.file.src_uri):
-        return markdown
-    return _COMMAND.sub(_with_output, markdown)
+    """Below a rule's example commands their output, folded; below commands that write a file, the file."""
+    if re.fullmatch(r"rules/lc\d+\.md", page.file.src_uri):
+        return _COMMAND.sub(_with_output, markdown)
+    return _CONSOLE.sub(_with_files, markdown)
+
+
+def _with_files(block: re.Match[str]) -> str:
+    """The block, and pictures or links of what its commands wrote."""
+    shown = [f"![{n}]({n})" if n.endswith(".svg") else f"[{n}]({n})" for n in outputs(block[0])]
+    return "\n\n".join([block[0], *shown])
 
 
 def _with_output(command: re.Match[str]) -> str:
