@@ -58,27 +58,19 @@ class Intent:
     zeros: bool = False
 
 
+# Atoms of more than one thread, or of none: what they are asked does not follow from one thread's elements.
+_OF_WARPS = (LdMatrix, StMatrix, TmemLoad, TmemStore, S2TCopy, TmaCopy)
+
+
 def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
     """The intent of a static copy whose tensors (whole tiles, with a tiling) lie at the given addresses.
 
     Raises TooLarge for copies of too many bytes, InputError for dynamic layouts and for elements of
     different width on the two sides.
     """
-    if isinstance(copy.atom, (LdMatrix, StMatrix)):
-        return _matrix_intent(copy, copy.atom, src_base, dst_base)
-    if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)):
-        from layoutcheck.copies.tmem import s2t_intent, tmem_intent
-
-        if isinstance(copy.atom, S2TCopy):
-            return s2t_intent(copy, copy.atom, dst_base)
-        return tmem_intent(copy, copy.atom, src_base, dst_base)
-    if isinstance(copy.atom, TmaCopy):
-        from layoutcheck.copies.tma.moves import tma_intent
-
-        return tma_intent(copy, src_base, dst_base)
-    unit = unit_bits(copy)
     tiling = copy.tiling
-    if tiling and "rmem" not in (tiling.src.space, tiling.dst.space):
+    if not isinstance(copy.atom, _OF_WARPS) and tiling and "rmem" not in (tiling.src.space, tiling.dst.space):
+        unit = unit_bits(copy)
         n = min(size(tiling.src.layout), size(tiling.dst.layout))
         sides = []
         for memref, base in ((tiling.src, src_base), (tiling.dst, dst_base)):
@@ -95,6 +87,16 @@ def thread_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
     """
     if isinstance(copy.atom, (LdMatrix, StMatrix)):
         return _matrix_intent(copy, copy.atom, src_base, dst_base)
+    if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)):
+        from layoutcheck.copies.tmem import s2t_intent, tmem_intent
+
+        if isinstance(copy.atom, S2TCopy):
+            return s2t_intent(copy, copy.atom, dst_base)
+        return tmem_intent(copy, copy.atom, src_base, dst_base)
+    if isinstance(copy.atom, TmaCopy):
+        from layoutcheck.copies.tma.moves import tma_intent
+
+        return tma_intent(copy, src_base, dst_base)
     unit = unit_bits(copy)
     threads = [thread_offsets(copy, side) for side in ("src", "dst")]
     elements = min(size(copy.src.layout), size(copy.dst.layout))

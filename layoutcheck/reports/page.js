@@ -36,15 +36,15 @@
     const d = panel.dataset;
     const it = {
       panel, side: d.side, kind: d.kind, own: d.private === "1", pitch: +d.pitch, cell: +d.cell, first: +d.first,
-      columns: +d.columns, scale: +d.scale, bits: +(d.unitBits || 8),
+      columns: +d.columns, scale: +d.scale, high: +(d.high || d.scale), bits: +(d.unitBits || 8),
       starts: decode(d.starts).map(run => run[1]), byRow: new Map(), threads: new Map(), paths: new Map(),
     };
     it.rowOf = new Map(it.starts.map((start, row) => [start, row]));
     for (const path of panel.querySelectorAll("[data-runs]")) {
       const thread = +path.dataset.thread;
       const runs = decode(path.dataset.runs).map(run => ({ thread, k: run[0], at: run[1], units: run[2] }));
-      it.threads.set(thread, runs);
-      it.paths.set(thread, path);
+      it.threads.set(thread, (it.threads.get(thread) || []).concat(runs));
+      it.paths.set(thread, (it.paths.get(thread) || []).concat(path));
       let before = null;
       for (const run of runs) {
         // Runs of one instruction that are cut, or scattered, number their values on.
@@ -92,29 +92,30 @@
     };
     const both = sides[0] && sides[1] && sides[0].kind === "moved";
     const table = make("table", { "data-thread": thread });
-    table.append(make("tr", {}, make("th", {}, both ? "instruction" : "value"), make("th", {}, "source"), make("th", {}, both ? "destination" : "")));
+    table.append(make("tr", {}, make("th", {}, both ? "instruction" : sides[0].kind === "box" ? "piece" : "value"), make("th", {}, "source"), make("th", {}, sides[1] ? "destination" : "")));
     const keys = [...rows.keys()].sort((a, b) => a - b);
-    for (const k of keys.slice(0, 256)) {
+    const first = Math.max(0, Math.min(keys.indexOf(here) - 128, keys.length - 256));
+    for (const k of keys.slice(first, first + 256)) {
       const cells = rows.get(k).map((runs, i) => make("td", {
         [`data-${["src", "dst"][i]}`]: runs.map(run => `${run.at}+${run.units}`).join(" "),
       }, runs.length ? said(sides[i], runs) : ""));
       table.append(make("tr", { "data-instruction": k, class: k === here ? "here" : "" }, make("td", {}, String(k)), ...cells));
     }
-    if (keys.length > 256) table.append(make("tr", {}, make("td", {}, `${keys.length - 256} more`)));
+    if (keys.length > 256) table.append(make("tr", {}, make("td", {}, `256 of ${keys.length}`)));
     return table;
   };
 
   const show = (panel, thread, left, here) => {
     dark();
     const cols = make("div", { class: "cols" }, left);
+    const it = panel && model(panel);
     if (thread !== null && panel) {
       for (const other of panel.ownerSVGElement.querySelectorAll(".lc-panel")) {
-        const path = model(other).paths.get(thread);
-        if (path) light([path], "lc-on");
+        if (it.kind !== "box") light(model(other).paths.get(thread) || [], "lc-on");
       }
       const chooser = make("input", { type: "number", min: 0, value: thread, "aria-label": "thread" });
       chooser.addEventListener("change", () => { kept = true; showThread(panel, +chooser.value); });
-      const heading = make("h3", {}, "Thread ", chooser, ` of ${model(panel).threads.size}`);
+      const heading = make("h3", {}, it.kind === "box" ? "TMA instruction " : "Thread ", chooser, ` of ${it.threads.size}`);
       cols.append(make("div", {}, heading, instructions(panel, thread, here)));
     }
     const close = make("button", { type: "button", class: "close" }, kept ? "let go (Esc)" : "click keeps this");
@@ -122,6 +123,8 @@
     inspector.replaceChildren(close, cols);
     inspector.classList.toggle("kept", Boolean(kept));
     inspector.hidden = false;
+    const row = inspector.querySelector("tr.here");
+    inspector.scrollTop = row ? row.offsetTop - inspector.clientHeight / 2 : 0;
   };
   const showThread = (panel, thread) => {
     const it = model(panel);
@@ -140,6 +143,7 @@
     for (const run of by.slice(-6)) {
       const value = Math.floor((offset - run.at + run.skip) / it.cell);
       left.append(make("div", { "data-by": `${run.thread}:${run.k}` },
+        it.kind === "box" ? `${verb} by TMA instruction ${run.thread}, piece ${run.k} of 16 B` :
         it.kind === "moved" ? `${verb} by thread ${run.thread}, instruction ${run.k}, value ${value}` : `thread ${run.thread}, value ${run.k + value}`));
     }
     if (by.length > 6) left.append(make("div", {}, `and by ${by.length - 6} more`));
@@ -201,14 +205,14 @@
   const cellAt = (panel, event) => {
     const it = model(panel);
     const p = new DOMPoint(event.clientX, event.clientY).matrixTransform(panel.getScreenCTM().inverse());
-    const row = Math.floor(p.y / it.scale), column = Math.floor(p.x / it.scale);
+    const row = Math.floor(p.y / it.high), column = Math.floor(p.x / it.scale);
     return row >= 0 && row < it.starts.length && column >= 0 && column < it.columns ? [row, column] : null;
   };
   const cursor = (panel, row, column) => {
     const it = model(panel);
     for (const old of document.querySelectorAll(".lc-cursor")) old.remove();
-    const size = Math.max(it.scale, 4);
-    panel.append(drawn("rect", { x: column * it.scale, y: row * it.scale, width: size, height: size, class: "lc-cursor" }));
+    panel.append(drawn("rect", { x: column * it.scale, y: row * it.high, width: Math.max(it.scale, 4),
+      height: Math.max(it.high, 4), class: "lc-cursor" }));
   };
 
   for (const panel of document.querySelectorAll(".lc-panel")) {

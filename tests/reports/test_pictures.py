@@ -253,6 +253,51 @@ def test_the_bank_map_shows_the_worst_instruction_before_and_after() -> None:
         assert sum(ways.values()) == counted.wavefronts and max(ways.values()) == counted.ways
 
 
+G = '!cute.memref<bf16, gmem, align<16>, "{}">'
+S = '!cute.memref<bf16, smem, align<1024>, {}"{}">'
+TMA = {
+    "one box": (G.format("(256,256):(256,1)"), S.format("S<3,4,3>, ", "(64,64):(64,1)"), "tma_load"),
+    "two boxes": (
+        G.format("(256,256):(256,1)"),
+        S.format("S<3,4,3>, ", "(64,(64,2)):(64,(1,4096))"),
+        "tma_load",
+    ),
+    "past the edge": (G.format("(40,256):(256,1)"), S.format("S<2,4,3>, ", "(64,32):(32,1)"), "tma_load"),
+    "the wrong major": (G.format("(256,256):(256,1)"), S.format("S<3,4,3>, ", "(64,64):(1,64)"), "tma_load"),
+    "a store": (S.format("S<3,4,3>, ", "(64,64):(64,1)"), G.format("(256,256):(256,1)"), "tma_store"),
+    "a store past the edge": (S.format("", "(64,32):(32,1)"), G.format("(40,256):(256,1)"), "tma_store"),
+}
+
+
+@pytest.mark.parametrize("name", TMA)
+def test_tma_boxes_are_what_execution_moves(name: str) -> None:
+    each = _drawn(build(*TMA[name])[0])
+    root = parsed(each.pictures["tma"])
+    done = execution(each.scene.copy, each.scene.src_base, each.scene.dst_base)
+    asked = intent(each.scene.copy, each.scene.src_base, each.scene.dst_base)
+    want = dict(zip(asked.dst.reshape(-1).tolist(), asked.src.reshape(-1).tolist(), strict=True))
+    moved = {"src": done.src, "dst": done.dst}
+    said: dict[str, dict[int, int]] = {}
+    for panel in of_class(root, "lc-panel"):
+        side = panel.get("data-side")
+        paths = [path for path in panel.iter() if path.get("data-runs")]
+        found = [run for path in paths for run in decode(path.get("data-runs"))]
+        said[side] = {piece: at for piece, at, _ in found}
+        assert len(said[side]) == len(found) and {units for _, _, units in found} == {16}
+        flat = moved[side].reshape(-1, 16) - each.scene.origin(side)
+        expected = {i: int(row[0]) for i, row in enumerate(flat) if moved[side].reshape(-1, 16)[i, 0] >= 0}
+        assert said[side] == expected
+    for detail in of_class(root, "lc-pieces"):
+        side = detail.get("data-side")
+        for rect in detail.iter():
+            if rect.get("data-piece") is not None:
+                piece = int(rect.get("data-piece"))
+                assert int(rect.get("data-at")) == said[side][piece]
+                to, of = (int(moved[s].reshape(-1, 16)[piece, 0]) for s in ("dst", "src"))
+                assert (rect.get("data-wrong") == "1") == (want.get(to, -2) != of)
+    assert ("coverage" in each.pictures) == (not each.scene.difference.clean)
+
+
 @given(st.data())
 def test_the_words_that_banks_serve_add_up_to_the_wavefronts(data: st.DataObject) -> None:
     op = data.draw(st.sampled_from([banks.LOAD, banks.STORE, banks.MATRIX, banks.CP_ASYNC]))

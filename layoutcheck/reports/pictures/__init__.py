@@ -11,6 +11,7 @@ from layoutcheck.reports.pictures.coverage_map import coverage_picture
 from layoutcheck.reports.pictures.scene import scene, vector
 from layoutcheck.reports.pictures.strip import strip_picture
 from layoutcheck.reports.pictures.svg import Picture
+from layoutcheck.reports.pictures.tma import tma_picture
 from layoutcheck.reports.pictures.tv import tv_pictures
 from layoutcheck.rules.facts import Facts
 
@@ -21,9 +22,10 @@ def copy_pictures(facts: Facts) -> list[Picture]:
     if run is None:
         return []
     looked_at = vector(run)
+    boxes = tma_picture(run)
+    who = [strip_picture(run, looked_at), *tv_pictures(run, looked_at)] if boxes is None else [boxes]
     found = [
-        strip_picture(run, looked_at),
-        *tv_pictures(run, looked_at),
+        *who,
         coverage_picture(run),
         bank_picture(facts),
     ]

@@ -21,7 +21,7 @@ KINDS = {
     "once": "as asked",
     "twice": "written more than once",
     "outside": "written, though not asked for",
-    "other": "ends up with other contents",
+    "other": "with other contents",
     "never": "asked for, never written",
 }
 _LEFT, _TOP, _BIGGEST, _HIGHEST = 60.0, 22.0, 14.0, 300.0
@@ -38,7 +38,8 @@ class Covered:
 def covered(scene: Scene) -> Covered:
     """What becomes of every address of the destination; the last writer decides its contents."""
     asked_at, asked_from = _last(scene.asks("dst"), scene.asks("src"))
-    asked_at, asked_from = asked_at[asked_from != NOTHING], asked_from[asked_from != NOTHING]
+    if not scene.intent.zeros:  # a TMA load is asked for zeros outside of its tensor
+        asked_at, asked_from = asked_at[asked_from != NOTHING], asked_from[asked_from != NOTHING]
     written = scene.moves("dst").reshape(-1)
     got_at, got_from = _last(scene.moves("dst"), scene.moves("src"))
     _, times = np.unique(written[written >= 0], return_counts=True)
@@ -83,7 +84,7 @@ def coverage_picture(scene: Scene) -> Picture | None:
     drawn = svg.element("g", frame, *body, transform=f"translate({svg.number(_LEFT)} {svg.number(_TOP)})",
                         class_="lc-coverage", data_origin=scene.origin("dst"))  # fmt: skip
     labels = label_rows(map_, range(map_.rows), scale, _LEFT, _TOP)
-    unit = {8: "bytes", 4: "nibbles"}[scene.unit_bits]
+    unit = scene.units
     counts = ", ".join(f"{at.size} {unit} {KINDS[kind]}" for kind, at in found.items() if at.size)
     return Picture(
         "coverage",

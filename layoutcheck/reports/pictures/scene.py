@@ -70,6 +70,11 @@ class Scene:
         return self.execution.unit_bits
 
     @property
+    def units(self) -> str:
+        """The name of what an address counts."""
+        return {8: "bytes", 4: "nibbles"}.get(self.unit_bits, f"units of {self.unit_bits} bits")
+
+    @property
     def threads(self) -> int:
         """Threads that run."""
         count: int = self.execution.src.shape[1]

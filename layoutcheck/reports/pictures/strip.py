@@ -53,7 +53,7 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
         "strip",
         f"One instruction, byte by byte: thread {vector.thread}, instruction {vector.instruction}",
         f"{count} value{'s' * (count != 1)} of {size} bits, numbered and coloured; a row is {span} "
-        f"{'bytes' if scene.unit_bits == 8 else 'nibbles'} of memory. Where the two rows of a side differ, "
+        f"{scene.units} of memory. Where the two rows of a side differ, "
         f"the machine does not do what the layouts say.",
         y,
         "".join(body),
