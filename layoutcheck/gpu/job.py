@@ -14,7 +14,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import Execution, execution
-from layoutcheck.copies.intent import NOTHING, Intent, intent, lane_offsets, thread_offsets
+from layoutcheck.copies.intent import NOTHING, Intent, intent, lane_offsets, thread_intent, thread_offsets
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import IntArray, offsets
 from layoutcheck.copies.witness import bases, witnesses
@@ -104,7 +104,8 @@ def plan(copy: Copy) -> Job:
         for memref, base in ((witness.src, src_base), (witness.dst, dst_base))
     )
     done = execution(copy, src_base, dst_base, witness)
-    asked = intent(witness, src_base, dst_base)
+    # A thread's predicate guards its own elements, of which a whole tile's intent knows nothing.
+    asked = (thread_intent if witness.pred is not None else intent)(witness, src_base, dst_base)
     matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
     lanes = matrix and copy.tiling is None
     sides = []
