@@ -123,8 +123,11 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
     if execution.pred is not None and copy.pred is not None:
         found.predicate_range(execution.pred, copy.pred)
     repeated = _harmless(intent, execution, grain)
+    settled = repeated is not None
     if repeated is None:
         repeated = found.memory()
+    # A thread's own intent names what its views name, past the edge of the tile as well.
+    if not settled or (copy.tiling is not None and not intent.whole):
         for side, base in (("src", src_base), ("dst", dst_base)):
             found.outside(side, _footprint(intent, copy, side, base, execution.unit_bits))
     return Difference(
@@ -251,9 +254,7 @@ class _Found:
     def outside(self, side: str, footprint: IntArray) -> None:
         """Units of the operand's space that are touched although the operand does not have them."""
         flat = (self.used_src if side == "src" else self.used_dst).reshape(-1)
-        strange = ~_is_in(flat, footprint)
-        if side == "src":
-            strange &= flat != NOTHING
+        strange = ~_is_in(flat, footprint) & (flat != NOTHING)
         if strange.any():
             touched = np.flatnonzero(strange)
             at = int(touched[np.argmin(self.threads(touched))])
@@ -284,6 +285,7 @@ class _Found:
 
         used_dst, used_src = self.used_dst.reshape(-1), self.used_src.reshape(-1)
         order = np.argsort(used_dst, kind="stable")  # of equal addresses the last is the last written
+        order = order[np.searchsorted(used_dst[order], NOTHING, side="right") :]  # what was switched off
         got_at, got = used_dst[order], used_src[order]
         twice = _again(got_at)
         repeated = self.races(order, got_at, got, twice) if twice.any() else 0

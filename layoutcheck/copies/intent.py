@@ -116,7 +116,7 @@ def thread_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
         r = _rest_offsets(memref.layout, rest)
         local = (r[:, None] + v).reshape(-1)
         sides.append(addresses(memref, base, local[:, None] + thread, unit))
-    return Intent(sides[0], sides[1], unit, _pred_of_elements(copy, dst_index, rest), unmatched)
+    return Intent(sides[0], sides[1], unit, pred_of_elements(copy), unmatched)
 
 
 def unit_bits(copy: Copy) -> int:
@@ -203,9 +203,12 @@ def _pairs(src: Layout, dst: Layout) -> tuple[IntArray, IntArray, int]:
     return both, both, abs(a - b)
 
 
-def _pred_of_elements(copy: Copy, index: IntArray, rest: int) -> IntArray | None:
+def pred_of_elements(copy: Copy) -> IntArray | None:
+    """The offset of the predicate's entry that guards each element of a thread; None without a predicate."""
     if copy.pred is None:
         return None
+    _, index, _ = _pairs(copy.src.layout, copy.dst.layout)
+    rest = rest_pairs(copy)
     if copy.op == "basic_copy_if":
         return offsets_at(copy.pred.layout, np.arange(index.size * rest, dtype=np.int64))
     if has_inner_rest(copy.src.layout):

@@ -17,6 +17,7 @@ from layoutcheck.copies.execution import Execution, execution
 from layoutcheck.copies.intent import NOTHING, Intent, intent, lane_offsets, thread_intent, thread_offsets
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import IntArray, offsets
+from layoutcheck.copies.tails import excess
 from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.gpu.images import (
     ANY,
@@ -106,6 +107,8 @@ def plan(copy: Copy) -> Job:
     done = execution(copy, src_base, dst_base, witness)
     # A thread's predicate guards its own elements, of which a whole tile's intent knows nothing.
     asked = (thread_intent if witness.pred is not None else intent)(witness, src_base, dst_base)
+    if copy.pred is not None and excess(witness, done.src.shape[1]) is not None:
+        raise NotRunnable("threads past the tile's edge need predicates of their own")
     matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
     lanes = matrix and copy.tiling is None
     sides = []

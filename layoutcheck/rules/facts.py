@@ -14,6 +14,7 @@ from layoutcheck.copies.difference import Difference, compare
 from layoutcheck.copies.execution import Execution, execution
 from layoutcheck.copies.intent import Intent, intent
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tails import guarded
 from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import OtherAtom
@@ -65,6 +66,7 @@ class Facts:
                 for src_base, dst_base in bases(witness):
                     asked = intent(witness, src_base, dst_base)
                     done = execution(self.copy, src_base, dst_base, witness)
+                    asked, done = guarded(asked, done, witness)
                     trial = Trial(
                         witness,
                         src_base,

@@ -15,7 +15,9 @@ Choose a tiler that divides the tile, or predicate the last step with an identit
 
 ## How to silence it
 
-With `pred` given, the report asks only that the predicate covers the excess.
+With `pred` given, the report asks only that its entries can cover the excess: one entry guards a whole vector of one
+thread, which must lie wholly inside or wholly outside of the tile. A false `cp.async` predicate still writes zeros:
+its destination has to hold the whole of what the tiled copy takes.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ def find(facts: Facts) -> Iterator[Finding]:
     tiling = facts.copy.tiling
     if tiling is None or not occurred(facts):
         return
-    for i, (mode, step) in enumerate(zip(tiling.src.layout.modes, tiling.tiled.tiler, strict=False)):
+    whole = tiling.dst if tiling.src.space == "rmem" else tiling.src  # a thread's registers have no tile
+    for i, (mode, step) in enumerate(zip(whole.layout.modes, tiling.tiled.tiler, strict=False)):
         extent, tile = inttuple.product(mode.shape), inttuple.product(step.shape)
         if not isinstance(extent, int) or not isinstance(tile, int) or extent % tile == 0:
             continue

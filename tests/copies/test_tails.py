@@ -1,0 +1,86 @@
+"""Tails under a predicate: what one entry can guard, against brute force over coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.check import check
+from layoutcheck.copies.copy import Copy, Tiling
+from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
+from layoutcheck.machine.atoms import UniversalCopy
+from layoutcheck.sources.request import build
+
+VECTOR = 4  # f32 values of 128 bits
+
+
+def predicated(rows: int, columns: int, pitch: int, thread_rows: int, thread_columns: int) -> Copy:
+    """A gmem tile (rows,columns):(pitch,1) into registers, a predicate entry for every vector of a thread."""
+    f32 = build("(4):(1)", "(4):(1)", "universal", bits=128, dtype="f32")[0]
+    assert isinstance(f32.atom, UniversalCopy)
+    gmem = replace(f32.src, space="gmem", layout=Layout((rows, columns), (pitch, 1)), align_bytes=16)
+    tiled = make_tiled_copy_tv(
+        f32.atom,
+        Layout((thread_rows, thread_columns), (thread_columns, 1)),
+        Layout((1, VECTOR), (0, 1)),
+    )
+    view = partition(tiled, "src", gmem).view
+    _, down, across = (mode.shape for mode in view.layout.modes)
+    fragment = replace(
+        gmem, space="rmem", layout=Layout(view.layout.shape, ((1, 0), 4, 4 * down)), align_bytes=32
+    )
+    pred = replace(
+        build("(1):(1)", "(1):(1)", "universal", bits=8, dtype="i8")[0].src,
+        space="rmem",
+        layout=Layout((1, down, across), (0, 1, down)),
+        align_bytes=32,
+    )
+    return Copy(f32.atom, view, fragment, pred=pred, tiling=Tiling(tiled, gmem, fragment))
+
+
+def straddles(rows: int, columns: int, thread_rows: int, thread_columns: int) -> bool:
+    """Whether some vector lies partly inside of the tile."""
+    step = thread_columns * VECTOR
+    starts = range(0, -(-columns // step) * step, VECTOR)
+    return any(start < columns < start + VECTOR for start in starts)
+
+
+@given(
+    st.integers(1, 9),
+    st.integers(1, 40),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([1, 2, 4]),
+    st.booleans(),
+)
+def test_a_predicate_guards_whole_vectors(
+    rows: int, columns: int, thread_rows: int, thread_columns: int, padded: bool
+) -> None:
+    pitch = -(-columns // VECTOR) * VECTOR + (VECTOR if padded else 0)
+    copy = predicated(rows, columns, pitch, thread_rows, thread_columns)
+    report = check(copy)
+    if straddles(rows, columns, thread_rows, thread_columns):
+        assert report.verdict == "wrong", (copy.src, report.findings)
+    else:
+        assert report.verdict in ("legal", "slow"), (copy.src, report.findings)
+    bare = check(replace(copy, pred=None))
+    overhang = rows % thread_rows or columns % (thread_columns * VECTOR)
+    assert (bare.verdict == "wrong") == bool(overhang)
+
+
+def test_zeros_are_written_past_the_edge_all_the_same() -> None:
+    copy, _ = build(
+        "(18,64):(64,1)",
+        "(18,64):(64,1)",
+        "cp.async",
+        bits=128,
+        dtype="bf16",
+        thr="(4,8):(8,1)",
+        val="(1,8)",
+        pred='!cute.memref<i8, rmem, align<32>, "(1,5,1):(1,1,0)">',
+    )
+    report = check(copy)
+    assert report.verdict == "wrong"
+    assert "LC211" in {finding.code for finding in report.findings}
