@@ -79,10 +79,13 @@ def operations(done: Execution) -> dict[str, int]:
 
 
 def _ideal(facts: Facts, done: Execution) -> int:
-    """The instructions of one thread if every access were 16 bytes (PTX ISA: the widest plain or cp.async access)."""
+    """The instructions of one thread if every access were 16 bytes (PTX ISA: the widest plain or cp.async access).
+
+    Never more than there are: a bulk copy moves more at a time.
+    """
     units_per_byte = 8 // done.unit_bits
     per_thread: int = -(-done.dst.size // units_per_byte // max(1, done.dst.shape[1]))
     sides = sum(side.space != "rmem" for side in (facts.copy.src, facts.copy.dst))
     if done.src_accesses and done.src_accesses[0].op.startswith("cp.async"):
         sides = 1
-    return max(1, -(-per_thread // 16)) * max(1, sides)
+    return min(done.instructions, max(1, -(-per_thread // 16)) * max(1, sides))
