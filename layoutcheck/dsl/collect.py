@@ -74,14 +74,15 @@ class Collector:
             self._refuse(module, event)
             return
         self.last = event["kernel"]
-        digest = hashlib.sha256(f"{event['arch']}\n{event['text']}".encode()).hexdigest()
+        whole = "\n".join((event["arch"], event["text"], *event["locations"]))
+        digest = hashlib.sha256(whole.encode()).hexdigest()
         known = self.kernels.get(digest)
         if known is not None:
             self.kernels[digest] = replace(known, built=known.built + 1)
             self._spans[module] = range(0)
             return
         try:
-            found = read_module(event["text"], event["kernel"], event["arch"])
+            found = read_module(event["text"], event["kernel"], event["arch"], event["locations"])
         except InputError as error:
             self._failures.append(
                 TraceFailure("unreadable", f"{event['kernel']}: its IR cannot be read: {error.message}")

@@ -188,7 +188,7 @@ def _factory(named: Any) -> dict[str, Any]:
 class _Anything:
     """An event, a stream, a graph or a context: whatever is asked of it does nothing."""
 
-    cuda_stream = 0
+    cuda_stream = cuda_event = 0
     device_index = 0
 
     def __init__(self, *_args: Any, **_named: Any) -> None:

@@ -32,7 +32,7 @@ COPIES = ("cute.copy", "cute.copy_atom_call")
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A module as the DSL traced it: `text` in MLIR's generic form with locations.
+    """A module as the DSL traced it: `text` in MLIR's generic form, `locations` those of its copies in order.
 
     It is recorded twice where the verifier refuses it: once as traced, without `refused`, so that nothing is
     lost if the verifier dies of it; and once with an empty text and `refused`, the (index, message) of every
@@ -43,6 +43,7 @@ class Built:
     kernel: str
     arch: str
     text: str
+    locations: tuple[str, ...] = ()
     refused: tuple[tuple[int, str], ...] = ()
     others: tuple[tuple[str, str, str], ...] = ()
 
@@ -155,7 +156,10 @@ def _wrap(module: Any, record: Record, stop: bool) -> Callable[[], None]:
             return generate(self, *args, **named)
         except _Stop:
             given = signature.bind(self, *args, **named).arguments
-            return NotLaunched() if given.get("compile_only") else None
+            if given.get("compile_only"):
+                return NotLaunched()
+            NotLaunched.calls += 1
+            return None
         finally:
             _stopping.reset(token)
             if depth == 0:
@@ -198,15 +202,29 @@ def _hide_library_frames(module: Any) -> None:
 
 def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> None:
     operation = built.operation
-    text = operation.get_asm(print_generic_op_form=True, enable_debug_info=True, use_local_scope=True)
+    text = operation.get_asm(print_generic_op_form=True, use_local_scope=True)
     arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
     number = next(_numbers)
-    record(Built(number, kernel, arch, text))
+    record(Built(number, kernel, arch, text, _locations(operation) if COPIES[0] in text else ()))
     try:
         operation.verify()
     except Exception:
         copies, others = _refusals(operation)
-        record(Built(number, kernel, arch, "", copies, others))
+        record(Built(number, kernel, arch, "", refused=copies, others=others))
+
+
+def _locations(operation: Any) -> tuple[str, ...]:
+    """Where each copy stands, in the order of the text. Printing all locations takes longer than the rest."""
+    ir = sys.modules["cutlass._mlir.ir"]
+    found: list[str] = []
+
+    def visit(op: Any) -> Any:
+        if op.name in COPIES:
+            found.append(str(op.location))
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return tuple(found)
 
 
 def _refusals(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy, Tiling
+from layoutcheck.copies.coverage import coverage, ragged
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.tiled import TiledCopy, threads
 from layoutcheck.errors import InputError
 from layoutcheck.sources.chains import NoOrigin, origin, whole
 from layoutcheck.sources.diagnostics import copies_from_error
@@ -23,25 +27,30 @@ MAX_SOURCE_BYTES = 1 << 24
 
 COPIES = ("cute.copy", "cute.copy_atom_call")
 COPY = '"cute.copy'  # what no module without a copy has in it
-SINGLE_THREAD: tuple[type, ...] = ()  # atoms that one thread issues for all
+ONE_THREAD = ("tma", "bulk")  # atoms that one thread issues for all: their types say all of it
 _PLACE = re.compile(r'(?:"((?:[^"\\]|\\.)*)"\()?"((?:[^"\\]|\\.)+)":(\d+):(\d+)')
 _FUNCTION = re.compile(r"[\w.<>]+\Z")
 _OWN = re.compile(r"[\\/]nvidia_cutlass_dsl[\\/]|[\\/]layoutcheck[\\/]dsl[\\/]|^<|^-$")
 _COPIES = re.compile(r"copy|\A(?:load|store|fill)\Z", re.IGNORECASE)
 
 
-def read_module(text: str, kernel: str, arch: str) -> list[TracedCopy]:
-    """The copies in the order of the text, repeats included. Raises InputError for text that is no module."""
+def read_module(text: str, kernel: str, arch: str, locations: Sequence[str] = ()) -> list[TracedCopy]:
+    """The copies in the order of the text, repeats included. Raises InputError for text that is no module.
+
+    `locations` are theirs, where the text is printed without.
+    """
     if COPY not in text:
         return []
-    return [_traced(op, text, kernel, arch) for op in parse(text).walk() if op.name in COPIES]
+    copies = [op for op in parse(text).walk() if op.name in COPIES]
+    places = locations if len(locations) == len(copies) else [op.location_text for op in copies]
+    return [_traced(op, place, kernel, arch) for op, place in zip(copies, places, strict=True)]
 
 
-def _traced(op: Operation, text: str, kernel: str, arch: str) -> TracedCopy:
+def _traced(op: Operation, location: str, kernel: str, arch: str) -> TracedCopy:
     types = ", ".join(value.type for value in op.operands)
     names = ", ".join(value.name for value in op.operands)
     operation = f'"{op.name}"({names}) : ({types}) -> ()'
-    frames = where_of(op.location_text) or [NOWHERE]
+    frames = where_of(location) or [NOWHERE]
     copy, problem = _copy(operation, arch)
     picture, missing = "types", problem
     if copy is not None:
@@ -63,7 +72,8 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str]:
     }
     others = [side for side in sides if isinstance(copy.side(side), OtherOperand)]
     if others:
-        return copy, "" if isinstance(copy.atom, SINGLE_THREAD) else "an operand is no tensor in memory"
+        alone = any(word in str(copy.atom) for word in ONE_THREAD)
+        return copy, "" if alone else "an operand is no tensor in memory"
     if not memory:
         return copy, ""  # registers to registers: every thread has its own
     try:
@@ -74,15 +84,18 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str]:
         tensors = {side: whole(found, copy.side(side), side) for side, found in origins.items()}
     except NoOrigin as reason:
         return copy, str(reason)
-    told = [workers(op, found.index) for found in origins.values()]
+    count = threads(first.tiled)
+    told = [workers(op, found.index, count) for found in origins.values()]
     for one in told:
         if isinstance(one, str):
             return copy, one
+        if one.doubt and not _each_element_once(first.tiled, [tensor for tensor, _ in tensors.values()]):
+            return copy, one.doubt
     blocks = {one.block for one in told if not isinstance(one, str)}
     tiling = Tiling(
         first.tiled,
-        tensors["src"][0] if "src" in tensors else copy.src,
-        tensors["dst"][0] if "dst" in tensors else copy.dst,
+        tensors["src"][0] if "src" in tensors else _in_registers(tensors["dst"][0], copy.src),
+        tensors["dst"][0] if "dst" in tensors else _in_registers(tensors["src"][0], copy.dst),
         blocks.pop() if len(blocks) == 1 else None,
     )
     full = replace(copy, tiling=tiling)
@@ -91,6 +104,19 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str]:
     if predict(full).outcome != predict(copy).outcome:
         return copy, "the compiler judges its view otherwise than the swizzled tensor's"
     return full, ""
+
+
+def _each_element_once(tiled: TiledCopy, tensors: Sequence[Memref]) -> bool:
+    """Whether no two threads share an element and none lies outside, so that any of them may be left out."""
+    try:
+        return coverage(tiled).bijective and not any(ragged(tiled, tensor) for tensor in tensors)
+    except InputError:
+        return False
+
+
+def _in_registers(tensor: Memref, view: Memref) -> Memref:
+    """The tile that a thread's registers are a share of: as the one in memory, which is what is known of it."""
+    return replace(view, layout=tensor.layout)
 
 
 def where_of(location: str) -> list[Frame]:

@@ -53,6 +53,7 @@ class Workers:
     """`block` threads work, as the tiled copy's 0, 1, ...; None where those launched are not just these."""
 
     block: int | None
+    doubt: str = ""  # why it is not known that all of the tiled copy's threads do
 
 
 def block_shape(op: Operation) -> tuple[int, int, int] | None:
@@ -66,8 +67,11 @@ def block_shape(op: Operation) -> tuple[int, int, int] | None:
     return None
 
 
-def workers(op: Operation, index: Value) -> Workers | str:
-    """Who works at `op` as which thread; or, in words, why the model of lane t being thread t is not that."""
+def workers(op: Operation, index: Value, threads: int) -> Workers | str:
+    """Who works at `op` as which of a tiled copy's `threads`.
+
+    Or, in words, why it is not known that the lanes of a warp are threads next to each other.
+    """
     shape = block_shape(op)
     if shape is None:
         return "the size of its block is not fixed"
@@ -79,7 +83,7 @@ def workers(op: Operation, index: Value) -> Workers | str:
         return "its thread index is not worked out from threadIdx alone"
     active, known = ids.active(op)
     if not active.any():  # a branch that this kernel never takes
-        active, known = ~active, False
+        active = ~active
     for first in range(0, count, WARP):
         lanes = active[first : first + WARP]
         if not lanes.any():
@@ -90,7 +94,11 @@ def workers(op: Operation, index: Value) -> Workers | str:
         if start % WARP or (mine[lanes] != expected[lanes]).any():
             return "the lanes of a warp are not adjacent threads of its tiled copy"
     mine = at[active]
-    exact = known and bool((mine == np.arange(mine.size)).all())
+    if not known:
+        return Workers(None, "a condition that may differ between its threads guards it")
+    if np.unique(mine[(mine >= 0) & (mine < threads)]).size < threads and not (mine == np.arange(mine.size)).all():
+        return Workers(None, "only some threads of its tiled copy reach it")
+    exact = bool((mine == np.arange(mine.size)).all())
     return Workers(int(mine.size) if exact else None)
 
 

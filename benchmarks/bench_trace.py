@@ -1,0 +1,118 @@
+"""What watching costs beside a plain compile of the same kernels, in one run: `python -m benchmarks.bench_trace`.
+
+    plain      cute.compile, nobody watching
+    watched    the same, every module recorded (Python stacks, printing, the verifier)
+    judged     reading what was recorded and checking every copy of it, as happens once after the compiles
+    trace      the trace alone: recorded, and stopped before anything is compiled
+
+Medians of alternating rounds, in seconds, for this repository's kernels; no GPU is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("CUTE_DSL_ARCH", "sm_90a")
+os.environ["CUTE_DSL_DISABLE_FILE_CACHING"] = "1"
+
+
+def kernels() -> dict[str, Callable[[], Any]]:
+    from kernels.numerics.decode import compile_decode
+    from kernels.numerics.grouped_gemm import compile_grouped
+    from kernels.transpose import VARIANTS
+
+    found: dict[str, Callable[[], Any]] = {}
+    for name, variant in VARIANTS.items():
+        if variant.arch <= os.environ["CUTE_DSL_ARCH"]:
+            found[name] = lambda variant=variant: variant.builder().compile()
+    found["decode"] = lambda: compile_decode("tensor")
+    found["grouped_gemm"] = lambda: compile_grouped(8)
+    return found
+
+
+def compiles(build: Callable[[], Any]) -> bool:
+    """Some kernels are there to be refused."""
+    try:
+        build()
+    except Exception:
+        return False
+    return True
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def measure(build: Callable[[], Any], rounds: int) -> dict[str, float]:
+    from layoutcheck.dsl.collect import Collector
+    from layoutcheck.dsl.observe import watch
+    from layoutcheck.dsl.spool import as_dict
+    from layoutcheck.tracing import judge
+
+    build()
+    times: dict[str, list[float]] = {name: [] for name in ("plain", "watched", "judged", "trace")}
+    copies = 0
+    for _ in range(rounds):
+        times["plain"].append(seconds(build))
+        events: list[Any] = []
+        with watch(events.append):
+            times["watched"].append(seconds(build))
+
+        def judged(events: list[Any] = events) -> None:
+            nonlocal copies
+            collector = Collector()
+            collector.take(map(as_dict, events))
+            copies = len(judge(collector.trace()).trace.copies)
+
+        times["judged"].append(seconds(judged))
+        with watch([].append, stop=True):
+            try:
+                times["trace"].append(seconds(build))
+            except AttributeError:  # a builder that asks the compiled function for more than a call
+                times["trace"].append(float("nan"))
+    return {**{name: statistics.median(found) for name, found in times.items()}, "copies": copies}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--output", type=Path)
+    given = parser.parse_args()
+    from layoutcheck.dsl.observe import version
+
+    rows = {name: measure(build, given.rounds) for name, build in kernels().items() if compiles(build)}
+    total = {key: sum(row[key] for row in rows.values()) for key in ("plain", "watched", "judged", "trace")}
+    for name, row in [*rows.items(), ("all", {**total, "copies": sum(r["copies"] for r in rows.values())})]:
+        plain = row["plain"]
+        print(
+            f"{name:28} {row['copies']:4} copies  plain {plain:.3f}  watched {row['watched'] / plain - 1:+.1%}  "
+            f"judged {row['judged'] / plain:.1%}  trace {row['trace'] / plain:.1%}"
+        )
+    if given.output:
+        evidence = json.loads(given.output.read_text()) if given.output.exists() else {}
+        evidence["overhead"] = {
+            "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+            "command": f"python -m benchmarks.bench_trace --rounds {given.rounds}",
+            "versions": {"dsl": version(), "python": platform.python_version(), "cores": os.cpu_count()},
+            "unit": "s, median of the rounds",
+            "kernels": rows,
+            "total": total,
+        }
+        given.output.write_text(json.dumps(evidence, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
