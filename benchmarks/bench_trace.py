@@ -1,4 +1,4 @@
-"""What watching costs beside a plain compile of the same kernels, in one run: `python -m benchmarks.bench_trace`.
+"""What watching costs beside a plain compile of the same kernels: `python -m benchmarks.bench_trace`.
 
     plain      cute.compile, nobody watching
     watched    the same, every module recorded (Python stacks, printing, the verifier)
@@ -98,8 +98,9 @@ def main() -> None:
     for name, row in [*rows.items(), ("all", {**total, "copies": sum(r["copies"] for r in rows.values())})]:
         plain = row["plain"]
         print(
-            f"{name:28} {row['copies']:4} copies  plain {plain:.3f}  watched {row['watched'] / plain - 1:+.1%}  "
-            f"judged {row['judged'] / plain:.1%}  trace {row['trace'] / plain:.1%}"
+            f"{name:28} {row['copies']:4} copies  plain {plain:.3f} "
+            f" watched {row['watched'] / plain - 1:+.1%} "
+            f" judged {row['judged'] / plain:.1%}  trace {row['trace'] / plain:.1%}"
         )
     if given.output:
         evidence = json.loads(given.output.read_text()) if given.output.exists() else {}

@@ -115,7 +115,7 @@ def _each_element_once(tiled: TiledCopy, tensors: Sequence[Memref]) -> bool:
 
 
 def _in_registers(tensor: Memref, view: Memref) -> Memref:
-    """The tile that a thread's registers are a share of: as the one in memory, which is what is known of it."""
+    """The tile that a thread's registers are a share of: as the one in memory, all that is known of it."""
     return replace(view, layout=tensor.layout)
 
 

@@ -96,7 +96,10 @@ def workers(op: Operation, index: Value, threads: int) -> Workers | str:
     mine = at[active]
     if not known:
         return Workers(None, "a condition that may differ between its threads guards it")
-    if np.unique(mine[(mine >= 0) & (mine < threads)]).size < threads and not (mine == np.arange(mine.size)).all():
+    if (
+        np.unique(mine[(mine >= 0) & (mine < threads)]).size < threads
+        and not (mine == np.arange(mine.size)).all()
+    ):
         return Workers(None, "only some threads of its tiled copy reach it")
     exact = bool((mine == np.arange(mine.size)).all())
     return Workers(int(mine.size) if exact else None)
