@@ -22,6 +22,8 @@ from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lower import Lowered, lower
 from layoutcheck.dsl.session import Session
+from layoutcheck.errors import InputError
+from layoutcheck.gpu import tma
 from layoutcheck.gpu.driver import DeviceUnavailable
 from layoutcheck.gpu.outcome import Outcome, Task
 from layoutcheck.gpu.simulate import simulate
@@ -155,10 +157,19 @@ def prepare(
     for at in range(0, len(named), BATCH):
         batch = named[at : at + BATCH]
         targets = [target(copy, machine) for _, copy in batch]
-        lowered = lower([copy for _, copy in batch], targets, session=session)
+        plain = [i for i, (_, copy) in enumerate(batch) if not tma.runs_here(copy)]
+        lowered = dict(
+            zip(
+                plain,
+                lower([batch[i][1] for i in plain], [targets[i] for i in plain], session=session),
+                strict=True,
+            )
+        )
         prepared += [
-            _prepared(name, copy, low, arch)
-            for (name, copy), low, arch in zip(batch, lowered, targets, strict=True)
+            _prepared(name, copy, lowered[i], arch)
+            if i in lowered
+            else _prepared_tma(name, copy, arch, session)
+            for i, ((name, copy), arch) in enumerate(zip(batch, targets, strict=True))
         ]
         if progress:
             progress("compile", len(prepared), len(named))
@@ -195,6 +206,22 @@ def _prepared(name: str, copy: Copy, low: Lowered, arch: str) -> Prepared:
         return made("accepted", Task(copy, ptx, tuple(sizes)))
     except UnexpectedPtx as error:
         return made("accepted", note=str(error).splitlines()[0])
+
+
+def _prepared_tma(name: str, copy: Copy, arch: str, session: Session) -> Prepared:
+    report = check(copy)
+    codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
+    compiler, note, task = "accepted", "", None
+    try:
+        task, refused = tma.prepare(copy, arch, session)
+        if refused:
+            compiler, note = refused, "the compiler made nothing"
+    except InputError as error:
+        compiler = "accepted" if report.compiler.accepted else report.compiler.message
+        note = error.message
+    except UnexpectedPtx as error:
+        note = str(error).splitlines()[0]
+    return Prepared(name, copy, report.verdict, codes, compiler, task, note, arch)
 
 
 def confirm(

@@ -6,7 +6,7 @@ the layouts ask for, from `intent`; the two are kept apart, so that a run can co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from layoutcheck.gpu.images import (
     NotRunnable,
     arena,
 )
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from layoutcheck.machine.atoms import LdMatrix, StMatrix, TmaCopy
 from layoutcheck.rules.facts import Facts
 
 # Shared operands begin here: low bits are the model's, nothing of the block's lies below.
@@ -77,6 +77,7 @@ class Job:
     unmeetable: int
     fault: str
     predicate: bytes
+    expect_bytes: int | None = None  # what a TMA load's barrier is told of
 
     @property
     def shared(self) -> Arena | None:
@@ -98,6 +99,8 @@ def plan(copy: Copy) -> Job:
     else:
         witness = witnesses(copy)[-1]
         src_base, dst_base = bases(witness)[0]
+    if isinstance(copy.atom, TmaCopy) and str(copy.src.dtype) == "tf32":
+        raise NotRunnable("a tensor map of tf32 rounds its elements: they do not arrive bit for bit")
     if witness.src.space == witness.dst.space == "smem":
         raise NotRunnable("copies within shared memory are not run")
     src_base, dst_base = (
@@ -132,7 +135,15 @@ def plan(copy: Copy) -> Job:
     threads = max(threads, block or 0)
     if threads > 1024:
         raise NotRunnable(f"{threads} threads are more than a block has")
-    fault = _fault(done, src, dst, truth)
+    fault = _tma_fault(done, src, dst) if isinstance(copy.atom, TmaCopy) else _fault(done, src, dst, truth)
+    expect_bytes = None
+    if isinstance(copy.atom, TmaCopy):
+        arriving = done.dst.size * done.unit_bits // 8
+        told = None if copy.issue is None else copy.issue.expect_bytes
+        expect_bytes = asked.dst.size * asked.unit_bits // 8 if told is None else told
+        if not fault and copy.atom.kind == "load" and arriving < expect_bytes:
+            fault = "the barrier never completes"
+        threads, done = 0, _at_once(done)  # one warp, whose parameters the harness makes
     return Job(
         copy,
         witness,
@@ -145,7 +156,24 @@ def plan(copy: Copy) -> Job:
         sum(facts.effect[kind] for kind in UNMEETABLE) if facts.effect else 0,
         fault,
         predicate,
+        expect_bytes,
     )
+
+
+def _tma_fault(done: Execution, src: Arena, dst: Arena) -> str:
+    """The fault of a TMA copy: of what is asked, of a box's place in shared memory, of global addresses."""
+    for access in (*done.src_accesses, *done.dst_accesses):
+        if (access.addresses % access.multiple_bytes).any():
+            return "misaligned"
+    for place, moves in ((src, done.src), (dst, done.dst)):
+        if place.space != "smem" and (place.index(moves[moves != NOTHING]) == OUTSIDE).any():
+            return "unmapped"
+    return done.fault
+
+
+def _at_once(done: Execution) -> Execution:
+    """All moves as one: boxes are not ordered among each other."""
+    return replace(done, src=done.src.reshape(1, 1, -1), dst=done.dst.reshape(1, 1, -1))
 
 
 def _refuse_odd_registers(copy: Copy, done: Execution, src_base: int, dst_base: int) -> None:
@@ -216,7 +244,7 @@ def _fault(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> s
         for access in accesses:
             per = max(1, count // max(1, access.addresses.shape[0]))
             live = access.addresses[allowed[::per][: access.addresses.shape[0]]]
-            if (live % access.width_bytes).any():
+            if (live % access.multiple_bytes).any():
                 return "misaligned"
             if (place.index(live * (8 // place.unit_bits)) == OUTSIDE).any():
                 return "unmapped"
@@ -228,7 +256,7 @@ def _after_execution(done: Execution, src: Arena, dst: Arena, truth: dict[int, b
 
     Two `cp.async` of one thread are not ordered either (measured on an H200: the first may land last).
     """
-    asynchronous = bool(done.src_accesses) and done.src_accesses[0].op == "cp.async"
+    asynchronous = bool(done.src_accesses) and done.src_accesses[0].op.startswith("cp.async")
     image = np.full(dst.units, POISON, dtype=np.int64)
     writer = np.full(dst.units, -1, dtype=np.int64)
     allowed = _allowed(done.pred, truth, done.src.shape[0], done.never)
@@ -264,7 +292,7 @@ def _after_intent(
     image = np.full(dst.units, POISON, dtype=np.int64)
     allowed = _allowed(asked.pred, truth, asked.src.shape[0], never=False)
     at = dst.index(asked.dst)
-    value = np.where(asked.src == NOTHING, ANY, src.index(asked.src))
+    value = np.where(asked.src == NOTHING, ZERO if asked.zeros else ANY, src.index(asked.src))
     if not allowed.all():
         if zero_fills:
             value[~allowed] = ZERO

@@ -16,11 +16,15 @@ from layoutcheck.gpu.job import Job
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A copy, the PTX that performs it inside the harness, and the bytes of each of its parameters."""
+    """A copy, the PTX that performs it inside the harness, and the bytes of each of its parameters.
+
+    `words` are a TMA copy's tensor map, made for a tensor at address 0.
+    """
 
     copy: Copy
     ptx: str
     sizes: tuple[int, ...]
+    words: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

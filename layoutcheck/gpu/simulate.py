@@ -32,6 +32,8 @@ def simulate(task: Task) -> Outcome:
         return Outcome(error=refused.message)
     if isinstance(job.copy.atom, (LdMatrix, StMatrix)):
         return Outcome(error="ldmatrix and stmatrix are not simulated: they need a GPU")
+    if task.words:
+        return Outcome(error="TMA copies are not simulated: they need a GPU")
     if job.threads > THREADS_MOST:
         return Outcome(error=f"{job.threads} threads are not simulated (at most {THREADS_MOST})")
     found = _FUNCTION.search(task.ptx)

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from layoutcheck.errors import InputError
+from layoutcheck.gpu import tma
 from layoutcheck.gpu.driver import Device, DeviceFault, DeviceUnavailable
 from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, turns, unpacked
 from layoutcheck.gpu.job import plan
@@ -29,6 +30,8 @@ def run(device: Device, task: Task) -> Outcome:
         job = plan(task.copy)
     except InputError as refused:
         return Outcome(error=refused.message)
+    if task.words:
+        return tma.run(device, task, job)
     try:
         module, function = device.load(task.ptx)
     except DeviceFault as refused:

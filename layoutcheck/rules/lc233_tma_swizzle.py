@@ -39,8 +39,8 @@ KNOWN = "none, S<1,4,3>, S<2,4,3>, S<3,4,3>"
 
 def find(facts: Facts) -> Iterator[Finding]:
     """A swizzle that differs from the one in the tensor map, or that the target does not have."""
-    if tma_atom(facts) is None:
-        return
+    if tma_atom(facts) is None or facts.effect is None:
+        return  # a tile too small to meet the difference
     side = smem_side(facts.copy)
     smem = facts.copy.side(side)
     tile = facts.copy.tma

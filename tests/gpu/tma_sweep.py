@@ -1,0 +1,147 @@
+"""Random TMA loads and stores, and every TMA hole beside its twin, on a real GPU, written as evidence.
+
+python -m tests.gpu.tma_sweep prepare --count 320 --seed 1 --out FILE     needs the DSL, no GPU
+python -m tests.gpu.tma_sweep run FILE --out docs/evidence/tma.json       needs a GPU, no DSL
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import pickle
+import random
+import subprocess
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.check import check
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.tma.plan import gmem_side, plan
+from layoutcheck.errors import InputError
+from layoutcheck.gpu.confirm import Prepared, prepare, run
+from layoutcheck.sources.request import build
+from tests.conformance.test_tma import random_copy
+from tests.gpu.sweep import _DRIVER, table
+from tests.tma_holes import TMA_HOLES
+
+
+def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
+    """Two thirds right, one third wrong, of tensors that fit an image; then the holes and their twins."""
+    rng = random.Random(seed)
+    wanted = {"right": count * 2 // 3, "wrong": count - count * 2 // 3}
+    named: list[tuple[str, Copy]] = []
+    seen: collections.Counter[Any] = collections.Counter()
+    while any(wanted.values()):
+        copy = random_copy(rng, 1 << 14)
+        if str(copy.src.dtype) == "tf32":
+            continue
+        gmem = copy.side(gmem_side(copy))
+        reach = sum(
+            (n - 1) * abs(d)
+            for n, d in zip(*map(flatten, (gmem.layout.shape, gmem.layout.stride)), strict=True)
+        )
+        if reach * gmem.dtype.bits // 8 > 1 << 22:
+            continue
+        try:
+            if plan(copy).boxes > 64:
+                continue
+        except InputError:
+            continue
+        report = check(copy)
+        kind = {"wrong": "wrong", "legal": "right", "slow": "right"}.get(report.verdict)
+        if kind is None or not wanted[kind]:
+            continue
+        codes = tuple(sorted(f.code for f in report.findings))
+        if kind == "wrong" and seen[codes] >= 24:
+            continue
+        seen[codes] += 1
+        wanted[kind] -= 1
+        named.append((f"random-{seed}-{len(named)}", copy))
+    for name, (broken, fixed, *_) in TMA_HOLES.items():
+        named += [(f"{name}-broken", build(**broken)[0]), (f"{name}-fixed", build(**fixed)[0])]
+    return named
+
+
+def described(one: Prepared) -> dict[str, Any]:
+    """What was run, for the evidence."""
+    copy = one.copy
+    made = plan(copy) if one.name.startswith("random") else None
+    return {
+        "kind": str(copy.atom),
+        "src": str(copy.src),
+        "dst": str(copy.dst),
+        "coord": list(copy.tma.coord) if copy.tma else [],
+        **(
+            {
+                "rank": made.implied.rank,
+                "box": list(made.implied.box),
+                "swizzle": made.implied.swizzle,
+                "boxes": made.boxes,
+            }
+            if made
+            else {}
+        ),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("prepare")
+    one.add_argument("--count", type=int, default=320)
+    one.add_argument("--seed", type=int, default=1)
+    one.add_argument("--out", type=Path, required=True)
+    two = commands.add_parser("run")
+    two.add_argument("file", type=Path)
+    two.add_argument("--out", type=Path, required=True)
+    two.add_argument("--workers", type=int, default=12)
+    options = parser.parse_args()
+    if options.command == "prepare":
+        prepared = prepare(sample(options.count, options.seed))
+        options.out.write_bytes(pickle.dumps(prepared))
+        print(f"{len(prepared)} copies, {sum(p.task is not None for p in prepared)} of them ready to run")
+        for note, number in collections.Counter(p.note[:90] for p in prepared if p.task is None).most_common(
+            9
+        ):
+            print(f"{number:6d}  {note}")
+        return
+    start = time.time()
+    prepared = pickle.loads(options.file.read_bytes())
+    found, machine = run(prepared, workers=options.workers)
+    about = {p.name: described(p) for p in prepared}
+    ran = [c for c in found if c.ran == "gpu"]
+    evidence = {
+        "date": date.today().isoformat(),
+        "device": machine,
+        "driver": subprocess.run(_DRIVER, capture_output=True, text=True).stdout.strip(),
+        "compiler": "nvidia-cutlass-dsl 4.8.1",
+        "command": "python -m tests.gpu.tma_sweep prepare, then run",
+        "seconds": round(time.time() - start, 1),
+        "ran": len(ran),
+        "agree": sum(c.agrees is True for c in ran),
+        "by_kind": dict(collections.Counter(about[c.name]["kind"] for c in ran)),
+        "by_rank": dict(collections.Counter(str(about[c.name].get("rank")) for c in ran)),
+        "by_swizzle": dict(collections.Counter(str(about[c.name].get("swizzle")) for c in ran)),
+        "table": table(found),
+        "holes": [c.to_dict() for c in found if not c.name.startswith("random")],
+        "random": [
+            [c.name, c.verdict, list(c.codes), c.expected_fault, c.fault, c.as_predicted, c.as_asked]
+            for c in ran
+            if c.name.startswith("random")
+        ],
+        "disagreements": [{**c.to_dict(), **about[c.name]} for c in found if c.agrees is False],
+        "not_run": [[c.name, c.note[:120]] for c in found if c.ran != "gpu"],
+    }
+    options.out.write_text(json.dumps(evidence, indent=1) + "\n")
+    for d in evidence["disagreements"][:25]:
+        print({k: v for k, v in d.items() if k not in ("compiler", "note")})
+    print(*evidence["table"], sep="\n")
+    print(machine, evidence["seconds"], evidence["ran"], evidence["agree"])
+
+
+if __name__ == "__main__":
+    main()
