@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,8 +54,6 @@ def analyse(raw: bytes, path: str) -> Analysis:
     if not any(word in raw for word in _WORDS):
         return Analysis(lines=raw.count(b"\n"), relevant=False)
     lines = raw.count(b"\n")
-    collecting = gc.isenabled()
-    gc.disable()  # a syntax tree has no garbage, and looking for it costs as much as parsing
     try:
         module = Module(decode(raw))
         found, verdicts = _literal(module, path)
@@ -72,9 +69,6 @@ def analyse(raw: bytes, path: str) -> Analysis:
     except (RecursionError, MemoryError):
         finding = LintFinding(UNREADABLE, "unknown", path, 1, 1, "cannot be read: nested too deep")
         return Analysis((finding,), 0, (), lines)
-    finally:
-        if collecting:
-            gc.enable()
     silent = Suppressions(module.text)
     found += silent.complaints(path)
     kept = [finding for finding in found if not silent.silences(finding)]

@@ -134,13 +134,24 @@ def _changed(node: libcst.BaseExpression, edit: Edit) -> libcst.BaseExpression |
     last = arguments[-1]
     comma = last.comma
     if isinstance(comma, libcst.Comma):  # a trailing comma: the new argument gets one as well
-        inner = arguments[-2].comma if len(arguments) > 1 else libcst.Comma(node.whitespace_before_args)
-        arguments = [*arguments[:-1], last.with_changes(comma=inner), added.with_changes(comma=comma)]
+        before = arguments[-2].comma if len(arguments) > 1 else None
+        lead = before.whitespace_after if isinstance(before, libcst.Comma) else node.whitespace_before_args
+        tail = comma.whitespace_after
+        if isinstance(lead, libcst.ParenthesizedWhitespace) and isinstance(
+            tail, libcst.ParenthesizedWhitespace
+        ):
+            lead = lead.with_changes(first_line=tail.first_line)  # a comment stays with its argument
+            tail = tail.with_changes(first_line=libcst.TrailingWhitespace())
+        closing = comma.with_changes(whitespace_after=tail)
+        arguments[-1:] = [
+            last.with_changes(comma=comma.with_changes(whitespace_after=lead)),
+            added.with_changes(comma=closing),
+        ]
     else:
-        arguments = [
-            *arguments[:-1],
-            last.with_changes(comma=libcst.Comma(whitespace_after=libcst.SimpleWhitespace(" ")),
-                              whitespace_after_arg=libcst.SimpleWhitespace("")),
+        spaced = libcst.Comma(whitespace_after=libcst.SimpleWhitespace(" "))
+        bare = libcst.SimpleWhitespace("")
+        arguments[-1:] = [
+            last.with_changes(comma=spaced, whitespace_after_arg=bare),
             added.with_changes(whitespace_after_arg=last.whitespace_after_arg),
-        ]  # fmt: skip
+        ]
     return node.with_changes(args=arguments)

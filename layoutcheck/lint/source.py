@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 MAX_BYTES = 8 << 20
 """Larger files are data, not kernels; the parser would take minutes and gigabytes for them."""
@@ -53,7 +53,6 @@ class Scope:
     parent: Scope | None
     values: dict[str, list[Value | None]] = field(default_factory=dict)
     parameters: tuple[str, ...] = ()
-    nested: list[Scope] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -158,12 +157,10 @@ class Module:
         """One pass with an explicit stack: source may nest deeper than Python's own."""
         Entry = tuple[ast.AST, Scope, tuple[Test, ...]]  # noqa: N806
         stack: list[Entry] = [(self.tree, self.scopes[0], ())]
-        pop, extend, fields = stack.pop, stack.extend, ast.iter_fields
+        pop, extend = stack.pop, stack.extend
         while stack:
             node, scope, tests = pop()
             kind = node.__class__
-            if kind in _LEAVES:
-                continue
             if kind is ast.Call:
                 self._call(node, scope, tests)  # type: ignore[arg-type]
             elif kind in _FUNCTIONS:
@@ -171,7 +168,6 @@ class Module:
                 scope.values.setdefault(node.name, []).append(None)
                 extend((each, scope, tests) for each in reversed(node.decorator_list))
                 inner = Scope(node, scope, parameters=tuple(_parameters(node)))
-                scope.nested.append(inner)
                 self.scopes.append(inner)
                 extend((each, inner, ()) for each in reversed(node.body))
                 continue
@@ -190,10 +186,11 @@ class Module:
             elif kind in _BINDERS:
                 self._bind(node, scope)
             children: list[Entry] = []
-            for _, value in fields(node):
+            for name in _children(kind):
+                value = getattr(node, name, None)
                 if value.__class__ is list:
-                    children += [(each, scope, tests) for each in value if isinstance(each, ast.AST)]
-                elif isinstance(value, ast.AST):
+                    children += [(each, scope, tests) for each in value if each.__class__ not in _LEAVES]
+                elif value is not None and value.__class__ not in _LEAVES:
                     children.append((value, scope, tests))
             children.reverse()
             extend(children)
@@ -228,8 +225,20 @@ class Module:
             _assign(scope, node.optional_vars, None)
 
 
+@cache
+def _children(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node that hold nodes."""
+    return tuple(name for name in kind._fields if name not in _PLAIN)
+
+
+_PLAIN = frozenset(
+    ("ctx", "op", "ops", "id", "attr", "arg", "name", "asname", "module", "level", "names", "kind", "rest",
+     "type_comment", "type_ignores", "is_async", "simple", "conversion")
+)  # fmt: skip
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_LEAVES = frozenset((ast.Constant, ast.Name, ast.Load, ast.Store, ast.Pass, ast.Break, ast.Continue))
+_LEAVES = frozenset(
+    (str, int, type(None), ast.Constant, ast.Name, ast.Load, ast.Store, ast.Pass, ast.Break, ast.Continue)
+)
 _BINDERS = frozenset(
     (
         ast.Import,

@@ -1,5 +1,6 @@
 """Every rule about source: flagged where it should be, silent on the corrected twin, documented, quick."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ def test_a_page_says_it_all(rule):
     sections = ["## What it means", "## Why", "## How to fix it", "## How to silence it"]
     assert [page.index(section) for section in sections] == sorted(page.index(s) for s in sections)
     assert rule.severity in ("rejected", "wrong", "unknown", "slow", "note")
+
+
+def test_what_an_h200_did_with_an_election_by_one_thread():
+    """The page of LC263 says so."""
+    evidence = json.loads((SOURCES.parents[2] / "docs/evidence/tma_election.json").read_text())
+    outcomes = {run["variant"]: run["outcome"] for run in evidence["runs"]}
+    assert outcomes == {"warp": "right", "tidx": "hangs", "elect": "hangs"}
+    assert evidence["device"] in " ".join(rules()["LC263"].doc.split()).replace("an H200", "an NVIDIA H200")
 
 
 def test_codes_are_those_of_the_lint():

@@ -3,14 +3,14 @@
 ## What it means
 
 `cute.copy` of a TMA atom stands under `if tidx == 0:`, or inside `with cute.arch.elect_one():`. The copy
-contains an election of its own, which waits for all 32 lanes; one has come. The kernel hangs, or it works by
-luck.
+contains an election of its own, which waits for all 32 lanes; one has come. The kernel hangs.
 
 ## Why
 
 `elect.sync` with a mask waits for every lane of the mask (PTX ISA, elect.sync). Seen in the PTX of DSL 4.8.1:
 `elect.sync _, -1` inside the branch that lane 0 alone takes, and twice, one inside the other, under
-`elect_one`. Non-tensor bulk copies (`CopyBulkG2SOp`) contain none and do need `elect_one`.
+`elect_one`. Run on an H200 (docs/evidence/tma_election.json): in a whole warp the tile arrives, in the other
+two the kernel hangs. Non-tensor bulk copies (`CopyBulkG2SOp`) contain none and do need `elect_one`.
 
 ## How to fix it
 

@@ -88,16 +88,18 @@ def _proved(call: Call, *asked: str) -> int:
     scope = call.scope
     if isinstance(scope.node, ast.Module):
         return 0
-    name = asked[0].partition(".")[0]
-    if len(scope.values.get(name, ())) > 1:
+    bound = scope.values.get(asked[0].partition(".")[0], [])
+    if any(value is None for value in bound):
         return 0
+    last = max((value.node.lineno for value in bound if value is not None), default=0)
     best = 0
     for statement in scope.node.body:  # only what always runs: the function's own statements, before the call
         if statement.lineno >= call.node.lineno:
             break
-        for test, holds in _demands(statement):
-            best = max(best, _multiple(scope, test, holds, asked))
-    return best
+        if statement.lineno > last:  # the name means since then what it means at the call
+            for test, holds in _demands(statement):
+                best = max(best, _multiple(scope, test, holds, asked))
+    return best if last < call.node.lineno else 0
 
 
 def _demands(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
