@@ -12,10 +12,19 @@ import re
 from dataclasses import replace
 
 from layoutcheck.algebra.notation import parse_layout, parse_swizzle, parse_tiler
-from layoutcheck.copies.copy import Copy, Tiling
+from layoutcheck.copies.copy import Copy, Issue, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
-from layoutcheck.machine.atoms import Atom, CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
+from layoutcheck.machine.atoms import (
+    Atom,
+    BulkCopy,
+    CpAsync,
+    DsmemStore,
+    LdMatrix,
+    RegisterCopy,
+    StMatrix,
+    UniversalCopy,
+)
 from layoutcheck.machine.dtypes import dtype
 
 BF16 = dtype("bf16")
@@ -54,6 +63,15 @@ def universal(bits: int = 0) -> UniversalCopy:
     return UniversalCopy(BF16, bits)
 
 
+def bulk(kind: str = "g2s", bits: int = 0, name: str = "bf16") -> BulkCopy:
+    return BulkCopy(kind, dtype(name), bits)
+
+
+def six_bit(layout: str) -> tuple[Memref, Memref]:
+    return g(layout, name="f6E2M3FN"), s(layout, name="f6E2M3FN")
+
+
+BULK = bulk()
 CP16 = CpAsync(BF16, 128)
 CP8 = CpAsync(BF16, 64)
 LDSM4 = LdMatrix(BF16, 4)
@@ -259,6 +277,91 @@ HOLES: dict[str, tuple[Copy, Copy, str]] = {
         Copy(StMatrix(BF16, 4), r("((2,1),1):((1,0),0)"), s("((8,1),1):((1,0),0)")),
         Copy(StMatrix(BF16, 4), r("((8,1),1):((1,0),0)"), s("((8,1),1):((1,0),0)")),
         "an x4 atom with 2 source values becomes stmatrix.x1",
+    ),
+    "h21": (
+        Copy(BULK, g("(64,2):(1,65)"), s("(64,2):(1,64)")),
+        Copy(BULK, g("(64,2):(1,72)"), s("(64,2):(1,64)")),
+        "the second row of a bulk copy begins 130 bytes after the first: not a multiple of 16",
+    ),
+    "h21-gmem": (
+        Copy(BULK, g("(64):(1)", 2), s("(64):(1)")),
+        Copy(BULK, g("(64):(1)", 16), s("(64):(1)")),
+        "a bulk copy from a global address that is only known to be 2-byte aligned",
+    ),
+    "h21-smem": (
+        Copy(BULK, g("(64):(1)"), s("(64):(1)", 8)),
+        Copy(BULK, g("(64):(1)"), s("(64):(1)", 16)),
+        "a bulk copy to a shared address that is only known to be 8-byte aligned",
+    ),
+    "h21-store": (
+        Copy(bulk("s2g"), s("(64,2):(1,64)"), g("(64,2):(1,68)")),
+        Copy(bulk("s2g"), s("(64,2):(1,64)"), g("(64,2):(1,72)")),
+        "the second row of a bulk store begins 136 bytes after the first: not a multiple of 16",
+    ),
+    "h21-cluster": (
+        Copy(bulk("s2s"), s("(64,2):(1,68)"), s("(64,2):(1,64)")),
+        Copy(bulk("s2s"), s("(64,2):(1,72)"), s("(64,2):(1,64)")),
+        "the second row of a bulk copy within shared memory begins 136 bytes after the first",
+    ),
+    "h22": (
+        Copy(BULK, g("(512):(1)"), s("(512):(1)", 1024, "S<3,4,3>")),
+        Copy(BULK, g("(512):(1)"), s("(512):(1)", 1024)),
+        "a bulk copy is linear: the destination's swizzle is dropped",
+    ),
+    "h22-store": (
+        Copy(bulk("s2g"), s("(64,8):(1,64)", 1024, "S<3,4,3>"), g("(64,8):(1,64)")),
+        Copy(bulk("s2g"), s("(64,8):(1,64)", 1024), g("(64,8):(1,64)")),
+        "a bulk copy is linear: the source's swizzle is dropped",
+    ),
+    "h31": (
+        Copy(bulk(bits=1024), g("(32,2):(1,32)"), s("(32,2):(1,32)")),
+        Copy(bulk(bits=512), g("(32,2):(1,32)"), s("(32,2):(1,32)")),
+        "1024 bits divide the whole layout and not V: no instruction is emitted",
+    ),
+    "h31-rest": (
+        Copy(bulk("s2g", 1024), s("(96,2):(1,96)"), g("(96,2):(1,96)")),
+        Copy(bulk("s2g", 512), s("(96,2):(1,96)"), g("(96,2):(1,96)")),
+        "1024 bits divide the whole layout and leave a remainder of V: no instruction is emitted",
+    ),
+    "h40": (
+        Copy(BULK, g("(12,2):(1,12)"), s("(12,2):(1,12)")),
+        Copy(BULK, g("((12,2)):((1,12))"), s("((12,2)):((1,12))")),
+        "rows of 24 bytes are one run of 48 to the verifier and two bulk copies of 24 in the end",
+    ),
+    "h40-transposed": (
+        Copy(BULK, g("(8,8):(8,1)"), s("(8,8):(8,1)")),
+        Copy(BULK, g("((8,8)):((8,1))"), s("((8,8)):((8,1))")),
+        "both sides permuted alike are one run to the verifier and 64 bulk copies of 2 bytes in the end",
+    ),
+    "h41": (
+        Copy(BULK, g("(64):(1)", name="f32"), s("(64):(1)", name="f32")),
+        Copy(bulk(name="f32"), g("(64):(1)", name="f32"), s("(64):(1)", name="f32")),
+        "a bf16 atom counts f32 elements at 2 bytes: half of them are copied",
+    ),
+    "h41-wide": (
+        Copy(bulk(name="f32"), g("(64):(1)"), s("(64):(1)")),
+        Copy(BULK, g("(64):(1)"), s("(64):(1)")),
+        "an f32 atom counts bf16 elements at 4 bytes: twice as much is copied",
+    ),
+    "h42": (
+        Copy(BULK, g("(64):(1)"), s("(64):(1)"), issue=Issue(1, 256)),
+        Copy(BULK, g("(64):(1)"), s("(64):(1)"), issue=Issue(1, 128)),
+        "the barrier expects 256 bytes and 128 arrive: the wait never ends",
+    ),
+    "h43": (
+        Copy(BULK, g("(64):(1)"), s("(64):(1)"), issue=Issue(32)),
+        Copy(BULK, g("(64):(1)"), s("(64):(1)"), issue=Issue(1)),
+        "no thread is elected: a warp issues the copy 32 times",
+    ),
+    "h44": (
+        Copy(bulk(name="f6E2M3FN"), *six_bit("(128,2):(1,128)")),
+        Copy(bulk(name="f6E2M3FN"), *six_bit("((128,2)):((1,128))")),
+        "rows of 128 6-bit elements are 96 bytes and are taken 128 bytes apart",
+    ),
+    "h45": (
+        Copy(DsmemStore(BF16, 128), r("(8,2):(1,8)"), memref("bf16 dsmem align<128> (8,2):(1,9)")),
+        Copy(DsmemStore(BF16, 128), r("(8,2):(1,8)"), memref("bf16 dsmem align<128> (8,2):(1,16)")),
+        "the second st.async stores 16 bytes 18 bytes after the first",
     ),
     "h23": (
         tiled(

@@ -228,15 +228,16 @@ def pred_offsets(layout: Layout, index: IntArray, rest: int) -> IntArray:
 def _matrix_intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) -> Intent:
     """Element i of lane t of the destination comes from the source element that names the same bits."""
     src_bits, dst_bits = copy.src.dtype.bits, copy.dst.dtype.bits
-    if src_bits % 8 or dst_bits % 8 or max(src_bits, dst_bits) > 32:
+    if any(bits != 4 and (bits % 8 or bits > 32) for bits in (src_bits, dst_bits)):
         raise InputError("matrix copies of elements that are no part of a 32-bit register are not modelled")
+    unit = matrix_unit(copy)
     form = traits(atom)
     src_atom, dst_atom = atom_part(copy.src.layout), atom_part(copy.dst.layout)
     wanted = size(form.dst[1])
     given = size(dst_atom) * dst_bits
-    bits = np.arange(0, min(wanted, given), 8, dtype=np.int64)
-    bits = bits[: bits.size * 8 // dst_bits * dst_bits // 8]
-    at = offsets_of_lanes(form.dst, bits)  # [lane, byte] -> bit of the matrices
+    bits = np.arange(0, min(wanted, given), unit, dtype=np.int64)
+    bits = bits[: bits.size * unit // dst_bits * dst_bits // unit]
+    at = offsets_of_lanes(form.dst, bits)  # [lane, unit] -> bit of the matrices
     lane, bit = where_bits(form.src)
     src_lane, src_bit = lane[at], bit[at]
     known = src_bit // src_bits < size(src_atom)
@@ -252,23 +253,28 @@ def _matrix_intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_bas
             src_base,
             src_lanes[:, src_lane],
             src_elements,
-            src_bit % src_bits // 8,
+            src_bit % src_bits // unit,
             iterations[0],
         ),
-        (copy.dst, dst_base, dst_lanes[:, :, None], dst_elements, bits % dst_bits // 8, iterations[1]),
+        (copy.dst, dst_base, dst_lanes[:, :, None], dst_elements, bits % dst_bits // unit, iterations[1]),
     ):
-        # [warp, lane, byte] then [iteration, warp, lane, byte]
-        local = (per_lane + elements) * (memref.dtype.bits // 8) + within
-        everything = index[:, None, None, None] * (memref.dtype.bits // 8) + local + base
-        out.append(swizzled(memref, everything, 8))
+        # [warp, lane, unit] then [iteration, warp, lane, unit]
+        local = (per_lane + elements) * (memref.dtype.bits // unit) + within
+        everything = index[:, None, None, None] * (memref.dtype.bits // unit) + local + base * (8 // unit)
+        out.append(swizzled(memref, everything, unit))
     source = np.where(known, out[0], NOTHING)
-    each = dst_bits // 8
-    shape = (iterations[0].size, -1, bits.size // each, each)  # iteration, thread, element, byte
+    each = dst_bits // unit
+    shape = (iterations[0].size, -1, bits.size // each, each)  # iteration, thread, element, unit
     ordered = [a.reshape(shape).transpose(0, 2, 1, 3) for a in (source, out[1])]
     arrays: list[IntArray] = [a.reshape(-1, a.shape[2], each) for a in ordered]
     unmatched = abs(size(src_atom) * src_bits - size(form.src[1])) // src_bits
     unmatched += abs(given - wanted) // dst_bits
-    return Intent(arrays[0], arrays[1], 8, None, unmatched)
+    return Intent(arrays[0], arrays[1], unit, None, unmatched)
+
+
+def matrix_unit(copy: Copy) -> int:
+    """Bits that the addresses of a matrix copy count: 4 where a side has 4-bit elements, else 8."""
+    return 4 if 4 in (copy.src.dtype.bits, copy.dst.dtype.bits) else 8
 
 
 def atom_part(layout: Layout) -> Layout:

@@ -232,7 +232,8 @@ class _Machine:
         to, source = ("global" if "global" in word else "shared" for word in name.split(".")[3:5])
         at, start, count = self.address(operands[0]), self.address(operands[1]), self.number(operands[2])
         for kind, space, address in (("read", source, start), ("write", to, at)):
-            self.trace.accesses.append(Access(name, kind, space, count, address, 16))
+            self.trace.accesses.append(Access(name, kind, space, count, address, 16 if count >= 16 else 1))
+        count -= count % 16  # what is left over is not moved (measured on an H200)
         for k in range(count):
             self.trace.memory[to, at + k] = tuple(
                 self.read_bit(source, 8 * (start + k) + i) for i in range(8)

@@ -25,6 +25,7 @@ from layoutcheck.dsl.lower import Lowered, lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError
 from layoutcheck.gpu import tma
+from layoutcheck.gpu.completion import STALLED, UNSETTLED, completion
 from layoutcheck.gpu.driver import DeviceUnavailable
 from layoutcheck.gpu.outcome import Outcome, Task
 from layoutcheck.gpu.simulate import simulate
@@ -74,9 +75,11 @@ class Confirmation:
         """
         if self.ran not in ("gpu", "simulator"):
             return None
+        if self.expected_fault == UNSETTLED:
+            return self.verdict == "wrong" and self.fault in ("", STALLED)
         if bool(self.fault) != bool(self.expected_fault):
             return False
-        if not self.fault and not self.as_predicted:
+        if self.as_predicted is False or (not self.fault and not self.as_predicted):
             return False
         right = not self.fault and bool(self.as_asked) and bool(self.guard_untouched)
         if self.verdict in ("legal", "slow"):
@@ -206,7 +209,7 @@ def _prepared(name: str, copy: Copy, low: Lowered, arch: str) -> Prepared:
     if foreign is not None:  # its address is in a descriptor, which the harness does not make
         return made("accepted", note=f"{foreign.name}: this harness runs copies between tensors in memory")
     try:
-        ptx, sizes = wrap(low.ptx, arch)
+        ptx, sizes = wrap(low.ptx, arch, completion(copy))
         return made("accepted", Task(copy, ptx, tuple(sizes)))
     except UnexpectedPtx as error:
         return made("accepted", note=str(error).splitlines()[0])
@@ -375,7 +378,7 @@ def _on_gpu(prepared: Sequence[Prepared], workers: int, progress: Progress | Non
                     return
                 process = process or Process().__enter__()
                 outcome = process.run(task)
-                if outcome.fault:
+                if outcome.fault and outcome.fault != STALLED:
                     process.close()
                     process = None
                 outcomes[i] = outcome

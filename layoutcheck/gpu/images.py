@@ -23,6 +23,9 @@ SHARED_START = 1024
 FAR_BYTES = 1 << 23  # further from the base than this nothing is mapped: an access there faults
 LANE_BYTES = 1 << 24  # between the rows of lanes that the model knows nothing about (copies/intent.py)
 
+# Spaces whose addresses are the shared window's; a cluster of one block is its own distributed memory.
+SHARED = ("smem", "dsmem")
+
 OUTSIDE = -1  # not in the image
 POISON, ZERO, ANY = -2, -3, -4  # contents of a unit that are no source unit: untouched, zero, not determined
 
@@ -99,12 +102,12 @@ def arena(
     low = int(local.min(initial=0)) - GUARD_BYTES
     high = int(local.max(initial=0)) + 1 + GUARD_BYTES
     chunks = int(chunk.max(initial=0)) + 1 if pitch else 1
-    if space == "smem" and not pitch:
+    if space in SHARED and not pitch:
         origin = base - SHARED_START  # shared addresses are the machine's own
         return Arena(space, base, 0, 1, _up(origin + high, 16), origin, unit_bits)
     origin = _up(-low, PAGE_BYTES) + base % PAGE_BYTES
-    step = 1024 if space == "smem" else PAGE_BYTES
-    if space == "smem":
+    step = 1024 if space in SHARED else PAGE_BYTES
+    if space in SHARED:
         origin = _up(-low, 1024) + (base - SHARED_START) % 1024
     return Arena(space, base, pitch, chunks, _up(origin + high, step), origin, unit_bits)
 
@@ -130,18 +133,18 @@ def turns(units: int, unit_bits: int) -> int:
 
 def packed(values: IntArray, unit_bits: int) -> bytes:
     """Unit values as memory holds them."""
-    if unit_bits == 8:
-        return values.astype(np.uint8).tobytes()
-    pairs = values.astype(np.uint8).reshape(-1, 2)
-    return (pairs[:, 0] | (pairs[:, 1] << 4)).astype(np.uint8).tobytes()
+    parts = values.astype(np.uint8).reshape(-1, 8 // unit_bits)
+    out = np.zeros(len(parts), dtype=np.uint8)
+    for i in range(parts.shape[1]):
+        out |= parts[:, i] << np.uint8(i * unit_bits)
+    return out.tobytes()
 
 
 def unpacked(data: bytes, unit_bits: int) -> IntArray:
     """The inverse of `packed`."""
     values = np.frombuffer(data, dtype=np.uint8).astype(np.int64)
-    if unit_bits == 8:
-        return values
-    return np.stack([values & 15, values >> 4], axis=1).reshape(-1)
+    mask = (1 << unit_bits) - 1
+    return np.stack([values >> i & mask for i in range(0, 8, unit_bits)], axis=1).reshape(-1)
 
 
 def poison(units: int, turn: int, unit_bits: int) -> IntArray:

@@ -19,11 +19,14 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import IntArray, offsets
 from layoutcheck.copies.tails import excess
 from layoutcheck.copies.witness import bases, witnesses
+from layoutcheck.gpu.completion import STALLED, UNSETTLED, allowed_by, arriving_bytes, expected_bytes, fields
 from layoutcheck.gpu.images import (
     ANY,
     FAR_BYTES,
+    GUARD_BYTES,
     OUTSIDE,
     POISON,
+    SHARED,
     SHARED_START,
     ZERO,
     Arena,
@@ -77,12 +80,17 @@ class Job:
     unmeetable: int
     fault: str
     predicate: bytes
-    expect_bytes: int | None = None  # what a TMA load's barrier is told of
+    expect_bytes: int | None = None  # what the barrier is told of; None where there is none
 
     @property
     def shared(self) -> Arena | None:
-        """The operand in shared memory."""
-        return self.src if self.src.space == "smem" else self.dst if self.dst.space == "smem" else None
+        """The operand in shared memory; the destination, whose image holds both, where both are."""
+        return self.dst if self.dst.space in SHARED else self.src if self.src.space in SHARED else None
+
+    @property
+    def both_shared(self) -> bool:
+        """Whether the source lies in shared memory below the destination."""
+        return self.src.space in SHARED and self.dst.space in SHARED
 
 
 def plan(copy: Copy) -> Job:
@@ -101,12 +109,12 @@ def plan(copy: Copy) -> Job:
         src_base, dst_base = bases(witness)[0]
     if isinstance(copy.atom, TmaCopy) and str(copy.src.dtype) == "tf32":
         raise NotRunnable("a tensor map of tf32 rounds its elements: they do not arrive bit for bit")
-    if witness.src.space == witness.dst.space == "smem":
-        raise NotRunnable("copies within shared memory are not run")
     src_base, dst_base = (
-        SHARED_BASE + (base & _KEEP) if memref.space == "smem" else base
+        SHARED_BASE + (base & _KEEP) if memref.space in SHARED else base
         for memref, base in ((witness.src, src_base), (witness.dst, dst_base))
     )
+    if witness.src.space in SHARED and witness.dst.space in SHARED:
+        src_base, dst_base = _side_by_side(copy, witness, src_base, dst_base)
     done = execution(copy, src_base, dst_base, witness)
     # A thread's predicate guards its own elements, of which a whole tile's intent knows nothing.
     asked = (thread_intent if witness.pred is not None else intent)(witness, src_base, dst_base)
@@ -120,7 +128,7 @@ def plan(copy: Copy) -> Job:
         found = arena(
             memref.space, base, lanes and memref.space == "smem", touched, done.unit_bits, done.src.shape[1]
         )
-        if found.space == "smem" and found.size_bytes > SHARED_MOST_BYTES:
+        if found.space in SHARED and found.size_bytes > SHARED_MOST_BYTES:
             raise NotRunnable(f"{memref.layout} needs {found.size_bytes} B of shared memory")
         if found.size_bytes > IMAGE_MOST_BYTES:
             raise NotRunnable(f"{memref.layout} needs an image of {found.size_bytes} B")
@@ -135,15 +143,20 @@ def plan(copy: Copy) -> Job:
     threads = max(threads, block or 0)
     if threads > 1024:
         raise NotRunnable(f"{threads} threads are more than a block has")
-    fault = _tma_fault(done, src, dst) if isinstance(copy.atom, TmaCopy) else _fault(done, src, dst, truth)
-    expect_bytes = None
     if isinstance(copy.atom, TmaCopy):
+        fault = _tma_fault(done, src, dst)
         arriving = done.dst.size * done.unit_bits // 8
         told = None if copy.issue is None else copy.issue.expect_bytes
-        expect_bytes = asked.dst.size * asked.unit_bits // 8 if told is None else told
-        if not fault and copy.atom.kind == "load" and arriving < expect_bytes:
-            fault = "the barrier never completes"
+        expect_bytes: int | None = asked.dst.size * asked.unit_bits // 8 if told is None else told
+        if not fault and copy.atom.kind == "load" and expect_bytes is not None and arriving < expect_bytes:
+            fault = STALLED
         threads, done = 0, _at_once(done)  # one warp, whose parameters the harness makes
+    else:
+        fault = _fault(done, src, dst, truth)
+        expect_bytes = expected_bytes(copy, done, asked, truth)
+        if not fault and expect_bytes is not None:
+            arriving = arriving_bytes(done, truth)
+            fault = STALLED if arriving < expect_bytes else UNSETTLED if arriving > expect_bytes else ""
     return Job(
         copy,
         witness,
@@ -174,6 +187,14 @@ def _tma_fault(done: Execution, src: Arena, dst: Arena) -> str:
 def _at_once(done: Execution) -> Execution:
     """All moves as one: boxes are not ordered among each other."""
     return replace(done, src=done.src.reshape(1, 1, -1), dst=done.dst.reshape(1, 1, -1))
+
+
+def _side_by_side(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> tuple[int, int]:
+    """Bases in one shared window: the destination's above all that is read of the source."""
+    done = execution(copy, src_base, dst_base, witness)
+    read = np.concatenate([done.src.reshape(-1), intent(witness, src_base, dst_base).src.reshape(-1)])
+    top = int(read.max(initial=0)) * done.unit_bits // 8 + 2 * GUARD_BYTES
+    return src_base, dst_base + -(-(top - SHARED_BASE) // SHARED_BASE) * SHARED_BASE
 
 
 def _refuse_odd_registers(copy: Copy, done: Execution, src_base: int, dst_base: int) -> None:
@@ -221,14 +242,6 @@ def _predicate(
     return dict(enumerate(pattern)), image
 
 
-def _allowed(pred: IntArray | None, truth: dict[int, bool], count: int, never: bool) -> np.ndarray:
-    if never:
-        return np.zeros(count, dtype=bool)
-    if pred is None:
-        return np.ones(count, dtype=bool)
-    return np.array([truth[int(p)] for p in pred.reshape(-1)], dtype=bool)
-
-
 def _fault(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> str:
     """The fault that the model expects: "misaligned", "unmapped" or none.
 
@@ -236,7 +249,7 @@ def _fault(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> s
     same, its source, which is not read, has not (measured on an H200).
     """
     count = done.src.shape[0]
-    reads = _allowed(done.pred, truth, count, done.never)
+    reads = allowed_by(done.pred, truth, count, done.never)
     for accesses, place, allowed in (
         (done.src_accesses, src, reads),
         (done.dst_accesses, dst, reads | done.zero_fills),
@@ -259,7 +272,7 @@ def _after_execution(done: Execution, src: Arena, dst: Arena, truth: dict[int, b
     asynchronous = bool(done.src_accesses) and done.src_accesses[0].op.startswith("cp.async")
     image = np.full(dst.units, POISON, dtype=np.int64)
     writer = np.full(dst.units, -1, dtype=np.int64)
-    allowed = _allowed(done.pred, truth, done.src.shape[0], done.never)
+    allowed = allowed_by(done.pred, truth, done.src.shape[0], done.never)
     threads = np.repeat(np.arange(done.dst.shape[1]), done.dst.shape[2])
     for i in range(done.src.shape[0]):
         if not allowed[i] and not done.zero_fills:
@@ -290,7 +303,7 @@ def _after_intent(
 ) -> IntArray:
     """The destination's contents that the layouts ask for; ANY where they ask for two things at once."""
     image = np.full(dst.units, POISON, dtype=np.int64)
-    allowed = _allowed(asked.pred, truth, asked.src.shape[0], never=False)
+    allowed = allowed_by(asked.pred, truth, asked.src.shape[0], never=False)
     at = dst.index(asked.dst)
     value = np.where(asked.src == NOTHING, ZERO if asked.zeros else ANY, src.index(asked.src))
     if not allowed.all():
@@ -322,12 +335,12 @@ def _parameters(
         out.append(_parameter(copy.side(side), memref, side, at))
     if copy.pred is not None and witness.pred is not None:
         out.append(_parameter(copy.pred, witness.pred, "pred", 0))
-    return tuple(out)
+    return (*out, *(Parameter(side, at, 4, b"") for side, at in fields(copy)))
 
 
 def _parameter(typed: Memref, static: Memref, side: str, at: int) -> Parameter:
     """Its pointer, then its dynamic leaves as a struct aligned to the widest of them (dsl/lower.py)."""
-    width = 4 if typed.space in ("smem", "dsmem") else 8
+    width = 4 if typed.space in SHARED else 8
     tail = b""
     widest = 1
     for leaf, value in zip(

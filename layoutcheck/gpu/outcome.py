@@ -45,12 +45,12 @@ class Outcome:
     error: str = ""
 
 
-def judge(job: Job, observed: Sequence[IntArray]) -> Outcome:
-    """The destination's contents after each turn, compared."""
+def judge(job: Job, observed: Sequence[IntArray], fault: str = "") -> Outcome:
+    """The destination's contents after each turn, compared; `fault` is one that memory outlives."""
     everywhere = np.ones(job.dst.units, dtype=bool)
     first = _difference(job, job.predicted, observed, everywhere)
     return Outcome(
-        "",
+        fault,
         job.fault,
         not first,
         not job.unmeetable and not _difference(job, job.asked, observed, job.asked != POISON),

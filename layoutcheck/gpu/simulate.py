@@ -14,7 +14,8 @@ import numpy as np
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl import ptx
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.images import OUTSIDE, POISON, SHARED_START, ZERO, coded, poison, turns
+from layoutcheck.gpu.completion import STALLED
+from layoutcheck.gpu.images import OUTSIDE, POISON, SHARED, SHARED_START, ZERO, coded, poison, turns
 from layoutcheck.gpu.job import Job, plan
 from layoutcheck.gpu.outcome import Outcome, Task, judge
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
@@ -41,9 +42,12 @@ def simulate(task: Task) -> Outcome:
     text = found[0].replace(".func ", ".visible .entry ", 1)
     names = ptx.parameters(text)
     images = dict(_IMAGE)
-    if job.shared is not None:
-        images["src" if job.shared is job.src else "dst"] = SHARED_START
+    images |= {"barrier": SHARED_START, "number": 0}
+    for side, place in (("src", job.src), ("dst", job.dst)):
+        if place.space in SHARED:
+            images[side] = SHARED_START
     held = {"src": job.src.size_bytes, "dst": job.dst.size_bytes, "pred": len(job.predicate)}
+    arrived = 0
     contents = np.full(job.dst.units, POISON, dtype=np.int64)
     for parameters in job.parameters:
         values = {name: p.data(images) for name, p in zip(names, parameters, strict=True)}
@@ -52,15 +56,20 @@ def simulate(task: Task) -> Outcome:
         except InputError as error:
             return Outcome(error=error.message)
         for access in trace.accesses:
-            if access.width_bytes and access.address % access.width_bytes:
+            multiple = access.multiple_bytes or access.width_bytes
+            if multiple and access.address % multiple:
                 return Outcome(f"misaligned address {access.address:#x} ({access.name})", job.fault)
             if not any(0 <= access.address - images[side] < size for side, size in held.items()):
                 return Outcome(f"unmapped address {access.address:#x} ({access.name})", job.fault)
         _store(job, trace.memory, images, contents)
+        arrived += trace.arrived_bytes
+    stalled = STALLED if job.expect_bytes not in (None, arrived) else ""
     unit = job.dst.unit_bits
     count = turns(job.src.units, unit)
     return judge(
-        job, [coded(contents, turn, unit, poison(job.dst.units, turn, unit)) for turn in range(count)]
+        job,
+        [coded(contents, turn, unit, poison(job.dst.units, turn, unit)) for turn in range(count)],
+        stalled,
     )
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from layoutcheck.errors import InputError
 from layoutcheck.gpu import tma
+from layoutcheck.gpu.completion import STALLED
 from layoutcheck.gpu.driver import Device, DeviceFault, DeviceUnavailable
-from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, turns, unpacked
+from layoutcheck.gpu.images import POISON, SHARED, SHARED_START, coded, packed, poison, turns, unpacked
 from layoutcheck.gpu.job import plan
 from layoutcheck.gpu.outcome import Outcome, Task, judge
 
@@ -37,6 +38,7 @@ def run(device: Device, task: Task) -> Outcome:
     except DeviceFault as refused:
         return Outcome(error=f"the driver refuses the module: {refused}")
     results = []
+    ended = False
     unit = job.src.unit_bits
     for turn in range(turns(job.src.units, unit)):
         source = coded(np.arange(job.src.units), turn, unit, np.array(0))
@@ -47,9 +49,13 @@ def run(device: Device, task: Task) -> Outcome:
             offsets[side] = used
             used += -(-(len(data[side]) + 1) // _ALIGN) * _ALIGN
         images = {side: device.buffer + offset for side, offset in offsets.items()}
+        images |= {"barrier": SHARED_START, "number": 0}
         shared = job.shared
-        if shared is not None:
-            images["src" if shared is job.src else "dst"] = SHARED_START
+        for side, place in (("src", job.src), ("dst", job.dst)):
+            if place.space in SHARED:
+                images[side] = SHARED_START
+        if job.both_shared:  # one image, the source in its lower part
+            data["dst"] = data["src"] + data["dst"][len(data["src"]) :]
         records = b"".join(
             parameter.data(images).ljust(-(-size // 4) * 4, b"\0")
             for parameters in job.parameters
@@ -58,6 +64,7 @@ def run(device: Device, task: Task) -> Outcome:
         for side, image in data.items():
             device.write(offsets[side], image)
         device.write(used, records)
+        device.write(0, b"".join(n.to_bytes(4, "little") for n in (0, 0, job.expect_bytes or 0)))
         words = shared.size_bytes // 4 if shared is not None else 0
         image_at = device.buffer + offsets["src" if shared is job.src else "dst"]
         try:
@@ -66,12 +73,17 @@ def run(device: Device, task: Task) -> Outcome:
             )
         except DeviceFault as fault:
             return Outcome(fault=str(fault), expected_fault=job.fault)
-        start = int.from_bytes(device.read(0, 4), "little")
+        start, stalled = (int.from_bytes(device.read(at, 4), "little") for at in (0, 4))
         if words and start != SHARED_START:
             return Outcome(error=f"dynamic shared memory begins at {start}, not at {SHARED_START}")
-        results.append(unpacked(device.read(offsets["dst"], job.dst.size_bytes), unit))
+        ended |= bool(stalled)
+        seen = unpacked(device.read(offsets["dst"], job.dst.size_bytes), unit)
+        if job.both_shared:  # the source's part is as good as untouched where it still holds the source
+            part = seen[: len(source)]
+            part[part == source] = blank[: len(source)][part == source]
+        results.append(seen)
     device.unload(module)
-    return judge(job, results)
+    return judge(job, results, STALLED if ended else "")
 
 
 def read(pipe: BinaryIO) -> Any:
@@ -104,7 +116,7 @@ def main() -> None:
             while (task := read(sys.stdin.buffer)) is not None:
                 outcome = run(device, task)
                 write(answers, outcome)
-                if outcome.fault:
+                if outcome.fault and outcome.fault != STALLED:
                     os._exit(0)  # the context is lost, and so is every way of leaving politely
     except DeviceUnavailable as error:
         write(answers, {"unavailable": str(error)})

@@ -3,6 +3,12 @@
 The compiler's kernel (dsl/lower.py) becomes a device function, untouched but for its head. Around it, plain
 4-byte loads and stores bring the shared image in and out, never the instructions under test; every thread
 gets its own parameters from a table in global memory, so that one kernel serves any tiling.
+
+Instructions between blocks (`st.async`, bulk copies within shared memory) get a launch as a cluster of one
+block: without one the latter are illegal instructions (measured on an H200).
+
+Copies that complete on an mbarrier find one in the first 8 bytes of the arena, told to expect `report[2]`
+bytes; a wait longer than `WAIT_NS` sets `report[1]`. Bulk copies to global memory are waited for as a group.
 """
 
 from __future__ import annotations
@@ -16,14 +22,20 @@ from layoutcheck.errors import LayoutcheckError
 VERSION = "8.7"
 
 _ENTRY = re.compile(r"\.visible\s+\.entry\s+(\w+)\s*\(")
-_PARAMETER = re.compile(r"\.param\s+\.align\s+(\d+)\s+\.b8\s+(\w+)\[(\d+)\]|\.param\s+\.b(\d+)\s+(\w+)")
+_PARAMETER = re.compile(
+    r"\.param\s+\.align\s+(\d+)\s+\.b8\s+(\w+)\[(\d+)\]"
+    r"|\.param\s+\.[bu](\d+)(?:\s+\.ptr(?:\s+\.[a-z]+)*\s+\.align\s+\d+)?\s+(\w+)"
+)
+
+COMPLETIONS = ("", "barrier", "group")  # how the end of the copy is waited for
+WAIT_NS = 20_000_000  # a barrier that has not completed by then never will
 
 
 class UnexpectedPtx(LayoutcheckError):
     """The compiler's PTX does not have the form the wrapper knows."""
 
 
-def wrap(kernel: str, arch: str) -> tuple[str, list[int]]:
+def wrap(kernel: str, arch: str, completion: str = "") -> tuple[str, list[int]]:
     """The module's text with an entry `harness`, and the size in bytes of each of the copy's parameters."""
     entry = _ENTRY.search(kernel)
     body = kernel.find("{")
@@ -31,17 +43,49 @@ def wrap(kernel: str, arch: str) -> tuple[str, list[int]]:
         raise UnexpectedPtx("the compiler's PTX has no entry")
     name, head = entry[1], kernel[entry.end() : body]
     declared = []
-    for align, _, size, bits, _ in _PARAMETER.findall(head):
-        declared.append((int(align), int(size)) if size else (int(bits) // 8, int(bits) // 8))
-    function = f".func {name}({head[: head.rfind(')')]})\n{kernel[body:]}"
+    heads = []
+    for align, named, size, bits, scalar in _PARAMETER.findall(head):
+        # A scalar is passed as the bytes of a word: a function's parameters have no `.ptr`.
+        declared.append((int(align), int(size)) if size else (max(4, int(bits) // 8),) * 2)
+        heads.append(f".param .align {declared[-1][0]} .b8 {named or scalar}[{declared[-1][1]}]")
+    function = f".func {name}({', '.join(heads)})\n{kernel[body:]}"
+    harness = _harness(name, kernel, declared, completion)
     return (
         f".version {VERSION}\n.target {arch}\n.address_size 64\n\n"
-        f".extern .shared .align 1024 .b8 arena[];\n\n{function}\n\n{_harness(name, declared)}",
+        f".extern .shared .align 1024 .b8 arena[];\n\n{function}\n\n{harness}",
         [size for _, size in declared],
     )
 
 
-def _harness(name: str, declared: list[tuple[int, int]]) -> str:
+_BEFORE = """    mov.u32 %i, %thread;
+    setp.ne.u32 %p, %i, 0;
+    @%p bra ANNOUNCED;
+    mbarrier.init.shared::cta.b64 [%arena], 1;
+    fence.mbarrier_init.release.cluster;
+    ld.global.u32 %v, [%report+8];
+    mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%arena], %v;
+ANNOUNCED:
+    fence.proxy.async;
+    bar.sync 0;
+"""
+_AFTER = f"""    mov.u64 %start, %globaltimer;
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p, [%arena], 0;
+    @%p bra ARRIVED;
+    mov.u64 %now, %globaltimer;
+    sub.u64 %now, %now, %start;
+    setp.lt.u64 %p, %now, {WAIT_NS};
+    @%p bra WAIT;
+    mov.u32 %v, 1;
+    st.global.u32 [%report+4], %v;
+ARRIVED:
+"""
+_GROUP = """    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+"""
+
+
+def _harness(name: str, kernel: str, declared: list[tuple[int, int]], completion: str) -> str:
     """records: the threads' parameters, 4-byte words; image: the shared memory's contents, in and out."""
     lines, at = [], 0
     for i, (align, size) in enumerate(declared):
@@ -52,12 +96,18 @@ def _harness(name: str, declared: list[tuple[int, int]]) -> str:
         at += -(-size // 4) * 4
     arguments = ", ".join(f"a{i}" for i in range(len(declared)))
     call = "\n".join(lines)
+    asynchronous = "    fence.proxy.async;\n    bar.sync 0;\n" if completion else ""
+    before = _BEFORE if completion == "barrier" else asynchronous
+    after = {"": "", "barrier": _AFTER, "group": _GROUP}[completion]
+    between = "st.async" in kernel or "shared::cluster.shared::cta" in kernel
+    cluster = "\n.explicitcluster\n.reqnctapercluster 1, 1, 1" if between else ""
+    kept = 2 if completion == "barrier" else 0  # words that are the barrier, not the image
     return f""".visible .entry harness(
     .param .u64 records, .param .u64 image, .param .u32 words, .param .u64 report
-)
+){cluster}
 {{
     .reg .b32 %v, %thread, %threads, %i, %arena, %at, %words;
-    .reg .b64 %record, %image, %from, %offset, %report;
+    .reg .b64 %record, %image, %from, %offset, %report, %start, %now, %state;
     .reg .pred %p;
     mov.u32 %thread, %tid.x;
     mov.u32 %threads, %ntid.x;
@@ -81,13 +131,13 @@ FILL:
     bra FILL;
 FILLED:
     bar.sync 0;
-    {{
+{before}    {{
 {call}
     call.uni {name}, ({arguments});
     }}
-    cp.async.wait_all;
+{after}    cp.async.wait_all;
     bar.sync 0;
-    mov.u32 %i, %thread;
+    add.u32 %i, %thread, {kept};
 DUMP:
     setp.ge.u32 %p, %i, %words;
     @%p bra DONE;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.copies.compiler.bulk import common_elements
+from layoutcheck.copies.execution.bulk import emitted_bytes
 from layoutcheck.copies.offsets import size, v_mode
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 from layoutcheck.rules.facts import Facts
@@ -22,9 +23,10 @@ def instructions(facts: Facts) -> int:
 
 
 def instruction_bytes(facts: Facts) -> int:
-    """The size of each."""
-    done = facts.trials[-1].execution
-    return int(done.src.shape[2] * done.unit_bits // 8)
+    """The size that each states."""
+    atom = facts.copy.atom
+    assert isinstance(atom, BulkCopy)
+    return emitted_bytes(facts.copy, atom)
 
 
 def run_of_v(facts: Facts) -> int:

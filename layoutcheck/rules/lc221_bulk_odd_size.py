@@ -8,7 +8,8 @@ a multiple of 16 bytes: `(12,2):(1,12)` of bf16 passes as one run of 48 bytes an
 
 ## Why
 
-PTX ISA, cp.async.bulk: the size is a multiple of 16. The verifier of DSL 4.8.1 looks at the whole layout, the
+PTX ISA, cp.async.bulk: the size is a multiple of 16. Measured on an H200: the bytes past the last whole 16 are
+not copied and not counted by the barrier, and a row that begins between 16-byte boundaries faults. The verifier of DSL 4.8.1 looks at the whole layout, the
 lowering at mode 0 (measured).
 
 ## How to fix it
@@ -31,7 +32,7 @@ from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 
-EXPLAINS = ("misaligned_src", "misaligned_dst")
+EXPLAINS = ("misaligned_src", "misaligned_dst", "missing", "wrong")
 
 
 def find(facts: Facts) -> Iterator[Finding]:

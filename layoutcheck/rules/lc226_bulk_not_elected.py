@@ -35,7 +35,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     if bulk_atom(facts) is None or issue is None or issue.threads == 1 or facts.copy.tiling is not None:
         return
     threads = issue.threads
-    counted = counts_bytes(facts)
+    counted = counts_bytes(facts) and arriving_bytes(facts) != (issue.expect_bytes or asked_bytes(facts))
     more = (
         f" {arriving_bytes(facts)} B arrive at a barrier that waits for {asked_bytes(facts)}."
         if counted

@@ -71,7 +71,7 @@ def predicted(copy: Copy, witness: Copy, src_base: int, dst_base: int, truth: di
             value = int(src[i, k])
             if matrix and isinstance(copy.atom, LdMatrix):
                 row = _narrow(int(run.src_accesses[0].addresses[i, 0]), copy.src, 8)
-                memory[at] = ("register", 16 * row + k)
+                memory[at] = ("register", 16 * row * 8 // run.unit_bits + k)
             elif matrix:
                 row = _narrow(int(run.dst_accesses[0].addresses[i, 0]), copy.dst, 8)
                 memory["register", 16 * row + k] = _narrow(value, copy.src, 8)
@@ -152,7 +152,7 @@ def _unit(bits: ptx.Bits):
     assert isinstance(first, tuple), bits
     assert list(bits) == [(first[0], first[1] + i) for i in range(len(bits))], bits
     assert first[1] % len(bits) == 0
-    return ("register", first[1] // 8) if first[0] == "matrix" else first[1] // len(bits)
+    return ("register", first[1] // len(bits)) if first[0] == "matrix" else first[1] // len(bits)
 
 
 def parameter(memref: Memref, static: Memref, base: int) -> bytes:

@@ -1,6 +1,7 @@
 """A sweep of random copies on a real GPU: what `layoutcheck.gpu.confirm` finds, written as evidence.
 
     python -m tests.gpu.sweep prepare --count 2400 --seed 1 --out FILE     needs the DSL, no GPU
+    python -m tests.gpu.sweep prepare --family bulk --count 600 --out FILE bulk copies and st.async only
     python -m tests.gpu.sweep run FILE --out confirm.json                  needs a GPU, no DSL
 
 Half of the random copies are ones that layoutcheck calls wrong. Copies that the compiler accepts only: all
@@ -19,22 +20,25 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 
+import tests.conformance.generate_bulk
+from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.check import check
 from layoutcheck.copies.compiler import predict
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, Issue
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import Confirmation, Prepared, prepare, run
-from layoutcheck.machine.atoms import CpAsync, UniversalCopy
+from layoutcheck.machine.atoms import BulkCopy, CpAsync, DsmemStore, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
 from tests.holes import HOLES
@@ -79,14 +83,42 @@ def _tile_layout(rng: random.Random, rows: int, columns: int, by_rows: bool) -> 
     return Layout((rows, columns), stride)
 
 
-def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
-    """`count` accepted copies, half of them wrong, a third of them tiled; then the holes and their twins."""
+def random_bulk(rng: random.Random) -> Copy:
+    """A bulk copy or st.async of one CTA, now and then announced wrongly.
+
+    Small ones: the compiler takes the longer the more instructions there are.
+    """
+    while True:
+        copy = tests.conformance.generate_bulk.random_copy(rng)
+        size = product(copy.src.layout.shape)
+        run = size if isinstance(copy.atom, BulkCopy) else 8  # of st.async every element may be one
+        if isinstance(size, int) and size <= min(8192, 64 * run):
+            break
+    if rng.random() < 0.1 and copy.pred is None:
+        size_bytes = size * copy.src.dtype.bits // 8
+        copy = replace(copy, issue=Issue(1, max(16, size_bytes + rng.choice((0, 16, 128, 1024)))))
+    return copy
+
+
+def is_bulk(copy: Copy) -> bool:
+    """Whether the copy is of the families of --family bulk."""
+    return isinstance(copy.atom, (BulkCopy, DsmemStore))
+
+
+def random_any(rng: random.Random) -> Copy:
+    """A copy of the first families, a third of them whole tiles."""
+    return random_tiled(rng) if rng.random() < 0.35 else random_copy(rng)
+
+
+def sample(count: int, seed: int, make: Callable[[random.Random], Copy]) -> list[tuple[str, Copy]]:
+    """`count` accepted copies, half of them wrong; then the holes of the same families and their twins."""
     rng = random.Random(seed)
+    bulk = make is random_bulk
     wanted = {"wrong": count // 2, "right": count - count // 2}
     named: list[tuple[str, Copy]] = []
     while any(wanted.values()):
         try:
-            copy = random_tiled(rng) if rng.random() < 0.35 else random_copy(rng)
+            copy = make(rng)
             if not predict(copy).accepted:
                 continue
             report = check(copy)
@@ -101,8 +133,12 @@ def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
         wanted[kind] -= 1
         named.append((f"random-{seed}-{len(named)}", copy))
     for name, (broken, fixed, _) in HOLES.items():
-        named += [(f"{name}-broken", broken), (f"{name}-fixed", fixed)]
+        if is_bulk(fixed) == bulk:
+            named += [(f"{name}-broken", broken), (f"{name}-fixed", fixed)]
     return named
+
+
+FAMILIES = {"first": random_any, "bulk": random_bulk}
 
 
 def with_verdict(one: Prepared) -> Prepared:
@@ -135,6 +171,7 @@ def main() -> None:
     one = commands.add_parser("prepare")
     one.add_argument("--count", type=int, default=2400)
     one.add_argument("--seed", type=int, default=1)
+    one.add_argument("--family", choices=("first", "bulk"), default="first")
     one.add_argument("--out", type=Path, required=True)
     two = commands.add_parser("run")
     two.add_argument("file", type=Path)
@@ -142,7 +179,7 @@ def main() -> None:
     two.add_argument("--workers", type=int, default=12)
     options = parser.parse_args()
     if options.command == "prepare":
-        prepared = prepare(sample(options.count, options.seed))
+        prepared = prepare(sample(options.count, options.seed, FAMILIES[options.family]))
         options.out.write_bytes(pickle.dumps(prepared))
         ready = sum(p.task is not None for p in prepared)
         print(f"{len(prepared)} copies, {ready} of them ready to run")

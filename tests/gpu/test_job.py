@@ -7,14 +7,15 @@ import pytest
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.images import ANY, POISON, ZERO, NotRunnable
+from layoutcheck.gpu.completion import STALLED, UNSETTLED
+from layoutcheck.gpu.images import ANY, POISON, ZERO
 from layoutcheck.gpu.job import SHARED_BASE, SHARED_MOST_BYTES, Parameter, plan
 from layoutcheck.machine.atoms import UniversalCopy
 from layoutcheck.sources.request import build
 from tests.holes import HOLES, memref
 
 
-def copy(src: str, dst: str, atom: str = "cp.async", bits: int = 128, **more: object) -> Copy:
+def copy(src: str, dst: str, atom: str = "cp.async", bits: int | None = 128, **more: object) -> Copy:
     return build(src, dst, atom, bits=bits, dtype="bf16", **more)[0]  # type: ignore[arg-type]
 
 
@@ -99,12 +100,30 @@ def test_what_does_not_fit_is_refused_in_one_line() -> None:
     assert "\n" not in refused.value.message
 
 
-def test_two_shared_operands_are_not_run() -> None:
+def test_two_shared_operands_lie_side_by_side() -> None:
     shared = build(
         "(8):(1)", "(8):(1)", "universal", bits=128, dtype="bf16", src_space="smem", dst_space="smem"
     )
-    with pytest.raises(NotRunnable):
-        plan(shared[0])
+    job = plan(shared[0])
+    assert job.both_shared and job.shared is job.dst
+    assert job.src.size_bytes <= job.dst.origin
+    assert (job.predicted == job.asked).all() and np.count_nonzero(job.asked != POISON) == 16
+
+
+def test_a_bulk_copy_has_a_barrier_that_expects_its_bytes() -> None:
+    job = plan(copy("(64,2):(1,72)", "(64,2):(1,64)", "bulk.g2s", bits=None))
+    assert (job.expect_bytes, job.fault) == (256, "")
+    assert [parameter.side for parameter in job.parameters[0]] == ["src", "dst", "barrier"]
+    assert plan(copy("(64):(1)", "(64):(1)", "bulk.s2g", bits=None)).expect_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [("h31", STALLED), ("h41", STALLED), ("h42", STALLED), ("h41-wide", UNSETTLED), ("h43", UNSETTLED)],
+)
+def test_a_barrier_that_is_told_wrong(name: str, fault: str) -> None:
+    assert plan(HOLES[name][0]).fault == fault
+    assert plan(HOLES[name][1]).fault == ""
 
 
 @pytest.mark.parametrize("name", sorted(HOLES))

@@ -11,7 +11,8 @@ both sides is one run. Neither the alignment of the places is looked at (h21) no
 dropped: addresses are linear (h22). A false predicate skips; chunk j of V asks entry j of mode 0.
 
 The compiler elects no thread: each thread that gets there issues all of it. PTX ISA, cp.async.bulk: both
-addresses and the size are multiples of 16.
+addresses and the size are multiples of 16. Measured on an H200: of another size the bytes past the last whole
+16 are not moved and not counted, an address off 16 bytes faults (docs/evidence/bulk.json).
 
 6-bit elements count 8 bits in an address and 6 in a size.
 """
@@ -53,13 +54,14 @@ _OPS = {
 def plan_bulk(copy: Copy, witness: Copy, atom: BulkCopy) -> Plan:
     """One chunk for each instruction; none for a copy that vanishes."""
     src_v, dst_v = v_mode(copy.src.layout), v_mode(copy.dst.layout)
-    n, at = chunks(copy, atom)
+    _, at = chunks(copy, atom)
     rest = rest_pairs(witness)
     for memref, v in ((copy.src, src_v), (copy.dst, dst_v)):
         _lowerable(memref, v, vanishes=not at.size)
         if at.size:
             refuse_inside_bytes(memref, offsets_at(_static(v), at))
-    bits = (atom.width_bits or n * atom.dtype.bits) // 8 * 8
+    size_bytes = emitted_bytes(copy, atom)
+    bits = size_bytes // GRAIN_BYTES * GRAIN_BYTES * 8
     limit(at.size * rest * max(1, bits // 8))
     places = []
     for memref, v in ((witness.src, src_v), (witness.dst, dst_v)):
@@ -70,15 +72,20 @@ def plan_bulk(copy: Copy, witness: Copy, atom: BulkCopy) -> Plan:
         places[0],
         places[1],
         bits,
-        bits // 8,
-        bits // 8,
+        size_bytes,
+        size_bytes,
         _OPS[atom.kind],
         _OPS[atom.kind],
         None if witness.pred is None else pred_offsets(witness.pred.layout, entries, rest),
         data_bits=bits,
-        align_bytes=GRAIN_BYTES,
+        align_bytes=GRAIN_BYTES if bits else 1,  # less than 16 bytes move nothing, and fault nowhere
         linear=True,
     )
+
+
+def emitted_bytes(copy: Copy, atom: BulkCopy) -> int:
+    """The size that each instruction states; it moves as many whole 16 bytes of it."""
+    return (atom.width_bits or chunks(copy, atom)[0] * atom.dtype.bits) // 8
 
 
 def chunks(copy: Copy, atom: BulkCopy) -> tuple[int, IntArray]:

@@ -25,6 +25,7 @@ from layoutcheck.copies.intent import (
     atom_part,
     lane_offsets,
     matrix_iterations,
+    matrix_unit,
     offsets_of_lanes,
     swizzled,
     where_bits,
@@ -61,7 +62,8 @@ def execute_matrix(
         atom = replace(atom, num_matrices=size(units))
     form = traits(atom)
     rows, fragment = (form.src, form.dst) if load else (form.dst, form.src)
-    bits = np.arange(0, size(fragment[1]), 8, dtype=np.int64)  # one per byte of a lane's registers
+    unit = matrix_unit(copy)
+    bits = np.arange(0, size(fragment[1]), unit, dtype=np.int64)  # one per unit of a lane's registers
     row_lane, row_bit = where_bits(rows)
     at = offsets_of_lanes(fragment, bits)
     iterations = matrix_iterations(witness)
@@ -69,38 +71,40 @@ def execute_matrix(
     of_registers, of_memory = (iterations[1], iterations[0]) if load else iterations
     side = ("dst", "src") if load else ("src", "dst")
 
-    width = registers.dtype.bits // 8
-    local = offsets_at(units, bits // 32) * 4 + bits % 32 // 8
+    per_byte = 8 // unit
+    width = registers.dtype.bits // unit
+    local = offsets_at(units, bits // 32) * (32 // unit) + bits % 32 // unit + register_base * per_byte
     lanes = lane_offsets(witness, side[0], threads) * width
-    in_registers = (of_registers * width)[:, None, None, None] + lanes[:, :, None] + local + register_base
+    in_registers = (of_registers * width)[:, None, None, None] + lanes[:, :, None] + local
 
-    width = memory.dtype.bits // 8
-    starts = lane_offsets(witness, side[1], threads) * width + memory_base
-    row_at = swizzled(memory, (of_memory * width)[:, None, None] + starts, 8)  # iteration, warp, lane
+    width = memory.dtype.bits // unit
+    starts = lane_offsets(witness, side[1], threads) * width + memory_base * per_byte
+    row_at = swizzled(memory, (of_memory * width)[:, None, None] + starts, unit)  # iteration, warp, lane
     typed = copy.src if load else copy.dst
     if has_inner_rest(typed.layout):
         missed = slip(
             typed, v_mode(typed.layout)[1], np.arange(size(v_mode(typed.layout)[1]), dtype=np.int64)
         )
         if missed is not None:
-            row_at += np.tile(missed, row_at.shape[0] // missed.size)[:, None, None]
-    in_memory = row_at[:, :, row_lane[at]] + row_bit[at] // 8
+            row_at += np.tile(missed * per_byte, row_at.shape[0] // missed.size)[:, None, None]
+    in_memory = row_at[:, :, row_lane[at]] + row_bit[at] // unit
 
     register_moves, memory_moves = _per_thread(in_registers), _per_thread(in_memory)
     used = int(row_lane.max()) + 1
     name = f"{'ldmatrix' if load else 'stmatrix'}.x{atom.num_matrices}"
-    row_access = Access(name, memory.space, _ROW_BYTES, row_at[:, :, :used].reshape(row_at.shape[0], -1))
+    rows_at = row_at[:, :, :used].reshape(row_at.shape[0], -1)
+    row_access = Access(name, memory.space, _ROW_BYTES, rows_at // per_byte if per_byte > 1 else rows_at)
     sides = (memory_moves, register_moves) if load else (register_moves, memory_moves)
     return Execution(
         *sides,
-        unit_bits=8,
+        unit_bits=unit,
         src_accesses=(row_access,) if load else (),
         dst_accesses=() if load else (row_access,),
     )
 
 
 def _per_thread(moves: IntArray) -> IntArray:
-    """[iteration, warp, lane, byte] -> [iteration, thread, byte]."""
+    """[iteration, warp, lane, unit] -> [iteration, thread, unit]."""
     return moves.reshape(moves.shape[0], -1, moves.shape[3])
 
 

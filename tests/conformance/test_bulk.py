@@ -1,0 +1,136 @@
+"""Bulk copies, DSMEM stores and 4-bit ldmatrix against the installed DSL: its verifier, and the PTX it emits.
+
+By default 1,500 verdicts and 60 lowered copies; `-m sweep` takes 60,000 and 3,000.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from layoutcheck.algebra.inttuple import product
+from layoutcheck.copies.compiler import predict, predict_verifier
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution import execution
+from layoutcheck.copies.offsets import CompilerFails
+from layoutcheck.copies.witness import bases, witnesses
+from layoutcheck.dsl.lower import lower
+from layoutcheck.dsl.session import Session
+from layoutcheck.dsl.verifier import verify
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import LdMatrix
+from layoutcheck.machine.dtypes import dtype
+from tests.conformance.emitted import differences
+from tests.conformance.generate_bulk import random_copy
+from tests.holes import memref
+
+cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+
+# What the DSL's own algebra rounds in a composition that has no answer; its common run is then another.
+ROUNDED = 1e-4
+
+
+@pytest.fixture(scope="module")
+def dsl():
+    with Session() as session:
+        yield session
+
+
+def verdicts(session: Session, count: int, seed: int) -> Counter:
+    rng = random.Random(seed)
+    copies = [random_copy(rng) for _ in range(count)]
+    seen: Counter = Counter()
+    wrong = []
+    for copy, theirs in zip(copies, verify(copies, session=session, bare=True), strict=True):
+        ours = predict_verifier(copy)
+        seen[type(copy.atom).__name__, ours.outcome, ours.kind] += 1
+        if ours.outcome != theirs.outcome or (ours.outcome == "rejected" and ours.message != theirs.message):
+            wrong.append(f"{copy.atom}\n  {copy.src}\n  {copy.dst}\n  {ours.message}\n  {theirs.message}")
+    print(f"{count} copies, {len(wrong)} disagree")
+    assert len(wrong) <= count * ROUNDED, "\n".join(wrong[:5])
+    return seen
+
+
+def test_every_verdict(dsl):
+    seen = verdicts(dsl, 1_500, 1)
+    kinds = {kind for _, _, kind in seen}
+    assert {
+        "",
+        "bulk_minimum",
+        "bulk_width",
+        "bulk_grain",
+        "space",
+        "mode_size",
+        "static_strides_one",
+    } <= kinds
+    for family in ("BulkCopy", "DsmemStore"):
+        assert seen[family, "accepted", ""] >= 50
+
+
+@pytest.mark.sweep
+def test_sweep_verdicts(dsl):
+    print(verdicts(dsl, 60_000, 2))
+
+
+def accepted(rng: random.Random, count: int) -> list[Copy]:
+    """Small accepted copies of elements that fill bytes, halves or three quarters of them."""
+    copies: list[Copy] = []
+    while len(copies) < count:
+        copy = random_copy(rng)
+        pred = copy.pred
+        if pred is not None and (pred.dtype.name != "i8" or pred.space != "rmem"):
+            continue  # others are read from elsewhere, or fail: test_emitted.py
+        bits = {copy.src.dtype.bits, copy.dst.dtype.bits}
+        if predict(copy).accepted and len(bits) == 1 and bits < {4, 6, 8, 16, 32, 64, 128}:
+            size = product(copy.src.layout.shape)
+            if isinstance(size, int) and size <= 256:
+                copies.append(copy)
+    return copies
+
+
+def emitted(session: Session, count: int, seed: int) -> Counter:
+    """Every copy's PTX does what `execution` says; where it says that the compiler fails, it fails."""
+    copies = accepted(random.Random(seed), count)
+    seen: Counter = Counter()
+    wrong = []
+    for i, (copy, lowered) in enumerate(zip(copies, lower(copies, "sm_100a", session=session), strict=True)):
+        fails = not lowered.ptx or bool(lowered.error)
+        try:
+            if fails:
+                witness = witnesses(copy)[0]
+                execution(copy, *bases(witness)[0], witness)
+                found = f"the compiler fails: {lowered.error}"
+            else:
+                found = differences(lowered.ptx, copy, random.Random(i))
+        except CompilerFails as error:
+            found = None if fails else f"the compiler does not fail: {error.message}"
+        except InputError as error:
+            found = error.message
+        seen[type(copy.atom).__name__] += 1
+        if found is not None:
+            wrong.append(f"{copy.atom}\n  {copy.src}\n  {copy.dst}\n  {copy.pred}\n  {found}")
+    print(f"{count} copies, {len(wrong)} disagree, {dict(seen)}")
+    assert not wrong, "\n".join(wrong[:5])
+    return seen
+
+
+def test_what_is_emitted(dsl):
+    seen = emitted(dsl, 60, 3)
+    assert seen["BulkCopy"] >= 30 and seen["DsmemStore"] >= 10
+
+
+@pytest.mark.sweep
+def test_sweep_what_is_emitted(dsl):
+    emitted(dsl, 3_000, 4)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_four_bit_ldmatrix(dsl, count):
+    """ldmatrix moves rows of 16 bytes, whatever they hold: 32 elements of 4 bits."""
+    n = 8 * count
+    src = memref("f4E2M1FN smem align<16> S<2,4,3> ((32,1),2):((1,0),4096)")
+    dst = memref(f"f4E2M1FN rmem align<16> (({n},1),2):((1,0),{n})")
+    copy = Copy(LdMatrix(dtype("f4E2M1FN"), count), src, dst)
+    assert differences(lower([copy], session=dsl)[0].ptx, copy, random.Random(count)) is None
