@@ -1,4 +1,4 @@
-"""Bulk copies and st.async: which instructions, worked out by hand; what the compiler dies of; their repairs."""
+"""Bulk copies and st.async: their instructions, worked out by hand; what the compiler dies of; repairs."""
 
 from __future__ import annotations
 

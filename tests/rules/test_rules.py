@@ -27,6 +27,10 @@ REASONS = {
     "h18": "LC217", "h18-stride": "LC217", "h19-stride": "LC201", "h19-half": "LC202",
     "h19-pitch": "LC202", "h20-more": "LC217", "h20-fewer": "LC217", "h23": "LC215", "h24": "LC215",
     "h25": "LC211", "h26": "LC212", "h27": "LC214", "h28": "LC208", "h29": "LC209", "h33": "LC218",
+    "h21": "LC220", "h21-gmem": "LC220", "h21-smem": "LC220", "h21-store": "LC220", "h21-cluster": "LC220",
+    "h22": "LC222", "h22-store": "LC222", "h31": "LC223", "h31-rest": "LC223", "h40": "LC221",
+    "h40-transposed": "LC221", "h41": "LC224", "h41-wide": "LC224", "h42": "LC225", "h43": "LC226",
+    "h44": "LC227", "h45": "LC202",
     "h33-clobber": "LC218", "h34": "LC216", "h35": "LC213", "h36": "LC205", "h37": "LC205", "h38": "LC205",
 }  # fmt: skip
 
