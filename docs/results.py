@@ -14,6 +14,7 @@ EVIDENCE = Path(__file__).parent / "evidence"
 
 # What the runs of a name show, and the page that tables them. A run not named here is listed all the same.
 _PAGES = {
+    "bulk": ("bulk copies and st.async: bytes, faults, barriers that never complete", "how-it-knows.md"),
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
     "banks": ("shared-memory wavefronts and global sectors, one instruction a kernel", "banks.md"),

@@ -226,6 +226,8 @@ def _predicate(
     """
     if copy.pred is None or witness.pred is None:
         return {}, b""
+    if copy.pred.space in SHARED:
+        raise NotRunnable("predicates in shared memory are not run")
     named = [offsets(witness.pred.layout)]
     named += [p.reshape(-1) for p in (done.pred, asked.pred) if p is not None]
     everything = np.unique(np.concatenate(named))
