@@ -19,6 +19,7 @@ from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.copies.tma.plan import plan as tma_plan
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import make_tma
+from layoutcheck.gpu.completion import STALLED
 from layoutcheck.gpu.driver import Device, DeviceFault
 from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, turns, unpacked
 from layoutcheck.gpu.job import Job, plan
@@ -28,7 +29,6 @@ from layoutcheck.machine.atoms import TmaCopy
 
 MAP_BYTES = 128
 WAITS = 2_000_000  # test_wait this often: about half a second on an H200
-STALLED = "the barrier never completes"
 _ALIGN = 1 << 16
 _HEAD = re.compile(r"\.visible\s+\.entry\s+(\w+)\s*\(([^)]*)\)\s*\.reqntid[^{]*\{", re.DOTALL)
 _BYTES = re.compile(r"\.b8\s+\w+\[(\d+)\]")
