@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 
 MAX_BYTES = 8 << 20
 """Larger files are data, not kernels; the parser would take minutes and gigabytes for them."""
@@ -158,6 +158,7 @@ class Module:
         Entry = tuple[ast.AST, Scope, tuple[Test, ...]]  # noqa: N806
         stack: list[Entry] = [(self.tree, self.scopes[0], ())]
         pop, extend = stack.pop, stack.extend
+        known: dict[type, tuple[str, ...]] = {}  # the fields of each kind of node that hold nodes
         while stack:
             node, scope, tests = pop()
             kind = node.__class__
@@ -186,7 +187,10 @@ class Module:
             elif kind in _BINDERS:
                 self._bind(node, scope)
             children: list[Entry] = []
-            for name in _children(kind):
+            fields = known.get(kind)
+            if fields is None:
+                fields = known[kind] = tuple(name for name in kind._fields if name not in _PLAIN)
+            for name in fields:
                 value = getattr(node, name, None)
                 if value.__class__ is list:
                     children += [(each, scope, tests) for each in value if each.__class__ not in _LEAVES]
@@ -223,12 +227,6 @@ class Module:
             _assign(scope, node.target, None)
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
             _assign(scope, node.optional_vars, None)
-
-
-@cache
-def _children(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node that hold nodes."""
-    return tuple(name for name in kind._fields if name not in _PLAIN)
 
 
 _PLAIN = frozenset(
