@@ -154,6 +154,21 @@ def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
     }
 
 
+def keep(output: Path, names: list[str], rows: list[tuple[Job, Judged, float]], finished: bool) -> None:
+    """Write what is known so far under the repositories' names, beside what other runs wrote."""
+    evidence = json.loads(output.read_text()) if output.exists() else {}
+    words = [word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:]]
+    versions = next((judged.trace.versions for _, judged, _ in rows if judged.trace.versions), {})
+    evidence.setdefault("repositories", {})["+".join(names)] = {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        "command": "python -m benchmarks.trace_repos " + " ".join(words),
+        "versions": {**versions, "platform": platform.system(), "gpu": "none"},
+        "finished": finished,
+        **gather(rows),
+    }
+    output.write_text(json.dumps(evidence, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repositories", nargs="+", metavar="NAME=DIR")
@@ -170,6 +185,7 @@ def main() -> None:
             os.environ["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
         todo += [job for job in jobs(name, root) if given.only in job.name or given.only in job.group]
     rows: list[tuple[Job, Judged, float]] = []
+    names = [text.partition("=")[0] for text in given.repositories]
     with ThreadPoolExecutor(given.jobs) as pool:
         for job, (judged, seconds) in zip(todo, pool.map(lambda j: run(j, given.timeout), todo), strict=True):
             rows.append((job, judged, seconds))
@@ -180,20 +196,9 @@ def main() -> None:
                 f"{len(judged.trace.copies):5} copies {bad or ''} {said or ''}",
                 flush=True,
             )
+            if given.output:
+                keep(given.output, names, rows, finished=len(rows) == len(todo))
     found = gather(rows)
-    versions = next((judged.trace.versions for _, judged, _ in rows if judged.trace.versions), {})
-    evidence = {
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "command": "python -m benchmarks.trace_repos " + " ".join(
-            word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:]
-        ),
-        "versions": {**versions, "platform": platform.system()},
-        "gpu": "none",
-        **found,
-    }  # fmt: skip
-    text = json.dumps(evidence, indent=1) + "\n"
-    if given.output:
-        given.output.write_text(text)
     for row in found["reported"]:
         print(
             row["verdict"],
