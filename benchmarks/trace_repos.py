@@ -1,7 +1,7 @@
 """Whole repositories traced on a machine without a GPU: `python -m benchmarks.trace_repos cutlass=DIR ...`.
 
     python -m benchmarks.trace_repos cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK kernels=.
-        [--output docs/evidence/trace.json] [--jobs 2] [--only TEXT] [--timeout 300]
+        [--output docs/evidence/trace.json] [--jobs 2] [--only TEXT] [--timeout 300] [--lowered]
 
 `cutlass` is a folder of scripts that are run as they are, without arguments; `quack` and `flash-attention`
 are checkouts (or installed wheels) whose kernels `benchmarks/trace_drivers` calls; `kernels` is this
@@ -20,15 +20,21 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+from layoutcheck.dsl.lowered import Picture, lower
+from layoutcheck.dsl.lowered.compare import Silent, disagreement
+from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.reports.traced import Judged
+from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.tracing import judge
 
 HERE = Path(__file__).parent
@@ -74,12 +80,43 @@ def cases(driver: Path) -> list[str]:
     return re.findall(r"^def (case_\w+)", driver.read_text(), re.MULTILINE)
 
 
-def run(job: Job, timeout_s: float) -> tuple[Judged, float]:
+class Agreement:
+    """The copies of traced modules held against NVIDIA's own lowering of the same modules."""
+
+    def __init__(self, dsl: Session) -> None:
+        self.dsl = dsl
+        self.lock = Lock()
+        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self.disagreements: list[dict[str, str]] = []
+
+    def __call__(self, text: str, arch: str, copies: Sequence[TracedCopy]) -> None:
+        with self.lock:
+            lowered = lower([text], session=self.dsl)[0]
+            numbers: Counter[str] = Counter()
+            for one in copies:
+                name = one.operation.split('"')[1]
+                picture = lowered.picture(f"{name}#{numbers[name]}")
+                numbers[name] += 1
+                self.counts[one.picture][self.said(one, picture)] += 1
+
+    def said(self, one: TracedCopy, picture: Picture | None) -> str:
+        if one.copy is None or picture is None:
+            return "not lowered (the branch is dead, or a pass fails)"
+        found = disagreement(one.copy, picture)
+        if isinstance(found, Silent):
+            return f"nothing to compare: {found.reason}"
+        if found:
+            place = f"{Path(one.where.file).name}:{one.where.line}"
+            self.disagreements.append({"place": place, "operation": one.operation, "says": found})
+        return "disagrees" if found else "agrees"
+
+
+def run(job: Job, timeout_s: float, agreement: Agreement | None) -> tuple[Judged, float]:
     start = time.perf_counter()
     with tempfile.TemporaryFile() as log:
         found = trace_script(
             str(job.script), job.args, launch=False, arch=job.arch, timeout_s=timeout_s, output=log,
-            cwd=str(job.script.parent),
+            cwd=str(job.script.parent), observe=agreement,
         )  # fmt: skip
     return judge(found), time.perf_counter() - start
 
@@ -154,7 +191,13 @@ def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
     }
 
 
-def keep(output: Path, names: list[str], rows: list[tuple[Job, Judged, float]], finished: bool) -> None:
+def keep(
+    output: Path,
+    names: list[str],
+    rows: list[tuple[Job, Judged, float]],
+    finished: bool,
+    agreement: Agreement | None,
+) -> None:
     """Write what is known so far under the repositories' names, beside what other runs wrote."""
     evidence = json.loads(output.read_text()) if output.exists() else {}
     words = [word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:]]
@@ -166,6 +209,11 @@ def keep(output: Path, names: list[str], rows: list[tuple[Job, Judged, float]], 
         "finished": finished,
         **gather(rows),
     }
+    if agreement is not None:
+        evidence["repositories"]["+".join(names)]["lowered"] = {
+            "by_picture": {picture: dict(found) for picture, found in agreement.counts.items()},
+            "disagreements": agreement.disagreements,
+        }
     output.write_text(json.dumps(evidence, indent=1) + "\n")
 
 
@@ -176,6 +224,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="")
     parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--lowered", action="store_true", help="hold every copy against the DSL's lowering")
     given = parser.parse_args()
     todo = []
     for text in given.repositories:
@@ -186,8 +235,11 @@ def main() -> None:
         todo += [job for job in jobs(name, root) if given.only in job.name or given.only in job.group]
     rows: list[tuple[Job, Judged, float]] = []
     names = [text.partition("=")[0] for text in given.repositories]
-    with ThreadPoolExecutor(given.jobs) as pool:
-        for job, (judged, seconds) in zip(todo, pool.map(lambda j: run(j, given.timeout), todo), strict=True):
+    with ExitStack() as stack:
+        agreement = Agreement(stack.enter_context(Session())) if given.lowered else None
+        pool = stack.enter_context(ThreadPoolExecutor(given.jobs))
+        ran = pool.map(lambda j: run(j, given.timeout, agreement), todo)
+        for job, (judged, seconds) in zip(todo, ran, strict=True):
             rows.append((job, judged, seconds))
             bad = {k: v for k, v in judged.verdicts().items() if k in REPORTED}
             said = [one_line(f"{f.kind}: {f.message}")[:120] for f in judged.trace.failures]
@@ -197,7 +249,7 @@ def main() -> None:
                 flush=True,
             )
             if given.output:
-                keep(given.output, names, rows, finished=len(rows) == len(todo))
+                keep(given.output, names, rows, len(rows) == len(todo), agreement)
     found = gather(rows)
     for row in found["reported"]:
         print(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,17 @@ from layoutcheck.errors import InputError
 from layoutcheck.sources.printed import read_module, where_of
 from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFailure
 
+# Called with the text of each module that is new, its architecture, and the copies in it.
+Observe = Callable[[str, str, Sequence[TracedCopy]], None]
+
 _MOST = 200  # characters of an operation's message
 
 
 class Collector:
     """Takes events as `dsl/spool.py` writes them; `trace()` is what they come to."""
 
-    def __init__(self, main: int | None = None) -> None:
+    def __init__(self, main: int | None = None, observe: Observe | None = None) -> None:
+        self.observe = observe
         self.main = main  # the script's own process; what others raise is theirs to tell it
         self.kernels: dict[str, Kernel] = {}  # by the text's digest: building a kernel again adds nothing
         self.copies: list[TracedCopy] = []
@@ -91,6 +95,8 @@ class Collector:
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))
+        if self.observe is not None:
+            self.observe(event["text"], event["arch"], found)
 
     def _refuse(self, module: tuple[int, int], event: dict[str, Any]) -> None:
         """The verifier's refusals of a module that was taken before."""

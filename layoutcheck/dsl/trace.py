@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from layoutcheck.dsl import spool
-from layoutcheck.dsl.collect import Collector
+from layoutcheck.dsl.collect import Collector, Observe
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Trace, TraceFailure
 
@@ -45,12 +45,14 @@ def trace_script(
     network: bool = True,
     progress: Progress | None = None,
     cwd: str | None = None,
+    observe: Observe | None = None,
 ) -> Trace:
     """Run `python path args` (or `python -m args` for path "-m") and return every copy of every kernel built.
 
     `launch` False builds no further than the trace, launches nothing, and where there is no GPU makes torch
     and the DSL believe in one of `arch`. `timeout_s` ends the run. `output` takes what the script
-    writes; None leaves it its own.
+    writes; None leaves it its own. `observe` gets the text and the copies of every module, while the
+    script runs.
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
     if path != "-m" and not Path(cwd or ".", path).is_file():
@@ -58,7 +60,7 @@ def trace_script(
     command = [sys.executable, path, *args]
     return _run(
         command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
-        progress=progress, cwd=cwd,
+        progress=progress, cwd=cwd, observe=observe,
     )  # fmt: skip
 
 
@@ -116,6 +118,7 @@ def _run(
     network: bool,
     progress: Progress | None,
     cwd: str | None,
+    observe: Observe | None = None,
 ) -> Trace:
     if not hasattr(os, "fork"):
         raise InputError("kernels are traced on Linux only")
@@ -130,7 +133,7 @@ def _run(
             cwd=cwd,
             start_new_session=True,  # so that all its processes can be ended together
         )
-        collector = Collector(process.pid)
+        collector = Collector(process.pid, observe)
         timed_out = False
         try:
             while process.poll() is None and not timed_out:
