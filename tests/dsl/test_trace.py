@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from layoutcheck.api import check_traced
 from layoutcheck.dsl import observe
+from layoutcheck.dsl.lowered import lower
+from layoutcheck.dsl.lowered.compare import disagreement
 from layoutcheck.dsl.trace import trace_callable, trace_script
 from layoutcheck.errors import InputError
-from layoutcheck.sources.traced import Trace, distinct, from_lines, to_lines
+from layoutcheck.sources.traced import Trace, TracedCopy, distinct, from_lines, to_lines
 
 pytest.importorskip("cutlass", reason="scripts are traced through the installed DSL")
 
@@ -208,3 +211,62 @@ def test_a_program_that_imports_auto_hears_of_its_copies_at_the_end(folder: Path
     assert done.returncode == 1  # the program's own
     assert "rejected[LC102]" in done.stderr and "helper.py:4:5" in done.stderr
     assert "1 kernel, 3 copies at 2 places" in done.stderr and "Exception ignored" not in done.stderr
+
+
+PARTITIONED = """
+import cutlass, cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+from helper import move
+@cute.kernel
+def k(a: cute.Tensor, b: cute.Tensor, tiled: cute.TiledCopy, back: cute.TiledCopy, smem: cute.ComposedLayout):
+    t, _, _ = cute.arch.thread_idx()
+    bx, _, _ = cute.arch.block_idx()
+    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.BFloat16, smem, 16)
+    ga, gb = (cute.local_tile(x, (64, 64), (bx, None)) for x in (a, b))
+    load = tiled.get_slice(t)
+    src, dst = load.partition_S(ga), load.partition_D(s)
+    for i in cutlass.range(2):
+        move(tiled, src[None, None, None, i], dst[None, None, None, i])
+    store = back.get_slice(t % 64)
+    out, there = store.partition_S(s), store.partition_D(gb)
+    if t < 64:
+        for m in cutlass.range_constexpr(cute.size(out, mode=[1])):
+            fragment = cute.make_rmem_tensor_like(out[None, m, None, 0])
+            cute.autovec_copy(out[None, m, None, 0], fragment)
+            cute.copy(back, fragment, there[None, m, None, 0])
+@cute.jit
+def host(a: cute.Tensor, b: cute.Tensor):
+    g2s = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.BFloat16, num_bits_per_copy=128)
+    any_ = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.BFloat16, num_bits_per_copy=64)
+    ordered = cute.make_ordered_layout
+    tiled = cute.make_tiled_copy_tv(g2s, ordered((16, 8), (1, 0)), cute.make_layout((1, 8)))
+    back = cute.make_tiled_copy_tv(any_, ordered((4, 16), (1, 0)), cute.make_layout((1, 4)))
+    atom = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, ordered((8, 64), (1, 0)))
+    smem = cute.tile_to_shape(atom, (64, 64, 2), (0, 1, 2))
+    k(a, b, tiled, back, smem).launch(grid=[1, 1, 1], block=[128, 1, 1])
+def view():
+    pitch = cute.sym_int64(divisibility=8)
+    return make_fake_tensor(cutlass.BFloat16, (64, 128), stride=(pitch, 1), assumed_align=16)
+if __name__ == "__main__":
+    cute.compile(host, view(), view())
+"""
+
+
+def test_the_addresses_of_all_threads_are_those_of_the_compilers_own_lowering(folder: Path) -> None:
+    script = folder / "partitioned.py"
+    script.write_text(PARTITIONED)
+    modules: list[tuple[str, Sequence[TracedCopy]]] = []
+    trace_script(
+        str(script), launch=False, arch="sm_90a", timeout_s=100,
+        observe=lambda text, _arch, copies: modules.append((text, copies)),
+    )  # fmt: skip
+    ((text, copies),) = modules
+    (lowered,) = lower([text])
+    assert len(copies) == 1 + 2 * 16
+    for number, one in enumerate(copies):
+        assert one.picture == "threads" and one.copy is not None, one.missing
+        picture = lowered.picture(f"cute.copy#{number}")
+        assert picture is not None and disagreement(one.copy, picture) == ""
+        tiling = one.copy.tiling
+        assert tiling is not None and tiling.block_threads == (128 if number == 0 else 64)
+    assert copies[0].where.file == str(folder / "helper.py")
