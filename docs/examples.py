@@ -113,7 +113,8 @@ def _command(line: str) -> tuple[str, int]:
     finally:
         sys.stdin = before
     printed = out.buffer.getvalue().decode()  # type: ignore[attr-defined]
-    return re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE).strip("\n") + "\n", status
+    printed = re.sub(r"[ \t]+$", "", printed, flags=re.MULTILINE).strip("\n")
+    return printed and f"{printed}\n", status
 
 
 def _session(body: str, names: dict[str, Any]) -> Iterator[str]:
