@@ -21,6 +21,7 @@ _PAGES = {
     "cp_async": ("the same for cp.async, with its times", "banks.md"),
     "tensorop_gemm": ("a whole CUTLASS example, counted", "banks.md"),
     "numerics": ("tensor-core arithmetic, bit for bit", "numerics.md"),
+    "transpose_counters": ("the transpose kernels: the cost model beside time and counters", "kernels.md"),
     "transpose": ("the transpose kernels: results and speed", "kernels.md"),
 }
 
@@ -29,8 +30,13 @@ _RUNS = """# All runs
 Every measured number of this project is in a JSON file of `docs/evidence/`, with the command that wrote it.
 The pages read them; nobody types a figure. This table is made of the files themselves.
 
-| run | what it shows | date | device | driver | versions | command |
-| --- | --- | --- | --- | --- | --- | --- |
+| run | what it shows | where and when | versions |
+| --- | --- | --- | --- |
+{rows}
+
+## The commands
+
+{commands}
 """
 
 _CONFIRMED = """# Copies on an H200
@@ -97,30 +103,28 @@ def _row(*cells: object) -> str:
 
 
 def _runs() -> str:
-    rows = []
+    rows, commands = [], []
     for path in sorted(EVIDENCE.glob("*.json")):
         run = _read(path.stem)
         about = {**run, **run.get("host", {}), **run.get("environment", {})}
         what, page = _PAGES.get(path.stem) or _PAGES.get(path.stem.split("_")[0], ("", f"{path.stem}.md"))
-        if what == "" and (EVIDENCE.parent / page).exists():
-            what = "its page"
-        what = f"[{what}]({page})" if (EVIDENCE.parent / page).exists() or page in ("confirmed.md",) else what
+        if page == "confirmed.md" or (EVIDENCE.parent / page).exists():
+            what = f"[{what or page.removesuffix('.md')}]({page})"
         device = about.get("device", "")
         device = device.get("name", "") if isinstance(device, dict) else device
+        driver = f"driver {about['driver']}" if about.get("driver") else ""
         date = str(about.get("date", "")).split("T")[0]
-        command = about.get("command") or about.get("source", "")
-        rows.append(
-            _row(
-                f"[{path.stem}](evidence/{path.name})", what, date, device, about.get("driver", ""),
-                _versions(about), f"`{command}`" if about.get("command") else command,
-            )
-        )  # fmt: skip
-    return _RUNS + "\n".join(rows) + "\n"
+        where = ", ".join(part for part in (device, driver, date) if part)
+        rows.append(_row(f"[{path.stem}](evidence/{path.name})", what, where, _versions(about)))
+        command = about.get("command") or f"# {about.get('source', '')}"
+        commands.append(f"{path.stem}:\n\n```sh\n{command}\n```\n")
+    return _RUNS.format(rows="\n".join(rows), commands="\n".join(commands))
 
 
 def _versions(about: dict[str, Any]) -> str:
     """Software versions, wherever a run keeps them."""
-    named = {**about.get("versions", {})}
+    found = about.get("versions", {})
+    named = dict(found) if isinstance(found, dict) else {"versions": str(found)}
     for key in (
         "compiler",
         "nvidia-cutlass-dsl",
@@ -132,7 +136,7 @@ def _versions(about: dict[str, Any]) -> str:
         "ncu",
         "nvcc",
     ):
-        if isinstance(about.get(key), str):
+        if isinstance(about.get(key), str) and len(about[key]) < 40:  # ncu may be the command
             named[key] = about[key]
     return ", ".join(version if key == "compiler" else f"{key} {version}" for key, version in named.items())
 
