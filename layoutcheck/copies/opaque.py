@@ -6,6 +6,7 @@ kept as the compiler printed them, so that a report can show them and say that i
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from layoutcheck.algebra.layout import Layout
@@ -29,6 +30,15 @@ def other_operand(name: str, text: str) -> OtherOperand:
     return OtherOperand(
         DType("index", 64, "index"), "generic", Layout.trusted(1, 0), None, None, None, name, text
     )
+
+
+_RUN_TIME_SWIZZLE = re.compile(r'"(S<\d+,\d+,-?\d+>) o \?')
+
+
+def run_time_swizzle(view: Memref) -> str | None:
+    """The swizzle of a view whose layout is composed with it at a run-time offset; None for others."""
+    found = _RUN_TIME_SWIZZLE.search(view.text) if isinstance(view, OtherOperand) else None
+    return found[1] if found else None
 
 
 @dataclass(frozen=True, slots=True)

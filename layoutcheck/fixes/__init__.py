@@ -28,6 +28,7 @@ from layoutcheck.fixes import (
     stage_through_registers,
     static_stride,
     swizzle,
+    tmem_view,
     transpose_in_ldmatrix,
     widen_copy,
 )
@@ -37,6 +38,7 @@ from layoutcheck.rules.facts import Facts
 
 # Where two fixes cost the same, the one that changes less of the program comes first.
 STRATEGIES = (
+    tmem_view,
     promise,
     predicate,
     launch,

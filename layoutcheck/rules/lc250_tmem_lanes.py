@@ -32,7 +32,7 @@ from layoutcheck.machine.atoms.tmem import LANES, WARP_LANES
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import NOT_RUN, name_of, places, side_of, tmem_atom, warp_of
+from layoutcheck.rules.tensor_memory import name_of, places, side_of, tmem_atom, warp_of
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.severity,
         "a warp reaches tensor-memory lanes that it does not own",
         f"{name_of(atom)}: instruction {instruction} of warp {warp_of(thread)} is asked to {verb} lane {lane}{where}; "
-        f"it owns {owned} to {owned + WARP_LANES - 1}. {NOT_RUN}",
+        f"it owns {owned} to {owned + WARP_LANES - 1}.",
         Where(side_of(atom), None, thread, None, instruction),
         {"warp": warp_of(thread), "lane": lane, "owned_first": owned, "owned_last": owned + WARP_LANES - 1},
     )

@@ -33,7 +33,6 @@ from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import (
     EVERYTHING,
-    NOT_RUN,
     fragment_trouble,
     rectangle_text,
     side_of,
@@ -57,8 +56,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "the view of tensor memory is not what the instruction moves",
-        f"{rectangle_text(atom, view)}. V of {view.layout} names something else. "
-        f"{sentence(facts, kind)} {NOT_RUN}",
+        f"{rectangle_text(atom, view)}. V of {view.layout} names something else. {sentence(facts, kind)}",
         where(facts, kind, side, (0,)),
         {"view": str(view.layout), **evidence(facts, *EVERYTHING)},
     )

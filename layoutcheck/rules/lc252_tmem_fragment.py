@@ -31,7 +31,7 @@ from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import EVERYTHING, NOT_RUN, fragment_trouble, tmem_atom
+from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, tmem_atom
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -48,7 +48,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "the registers are not what the repetition moves",
-        f"{trouble}. {sentence(facts, kind)} {NOT_RUN}",
+        f"{trouble}. {sentence(facts, kind)}",
         where(facts, kind, registers, (0,)),
         evidence(facts, *EVERYTHING),
     )

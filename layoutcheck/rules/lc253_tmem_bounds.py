@@ -31,7 +31,7 @@ from layoutcheck.machine.atoms.tmem import COLUMNS, LANES
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import NOT_RUN, name_of, places, side_of, steps, tmem_atom
+from layoutcheck.rules.tensor_memory import name_of, places, side_of, steps, tmem_atom
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -50,7 +50,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.severity,
         "the copy leaves tensor memory",
         f"{name_of(atom)}: instruction {instruction} reaches lane {lane}, column {column} from the base of its view; "
-        f"there are {LANES} lanes of {COLUMNS} columns. {NOT_RUN}",
+        f"there are {LANES} lanes of {COLUMNS} columns.",
         Where(side_of(atom), None, thread, None, instruction),
         {"lane": lane, "column": column},
     )

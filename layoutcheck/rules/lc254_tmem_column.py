@@ -33,7 +33,6 @@ from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import (
     EVERYTHING,
-    NOT_RUN,
     name_of,
     side_of,
     steps,
@@ -67,7 +66,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         title,
-        f"Instruction {i} of {view.layout} lies {text}. {NOT_RUN}",
+        f"Instruction {i} of {view.layout} lies {text}.",
         Where(side, None, 0, None, i),
         {"offset_bits": int(at[i]), "instruction": i},
     )

@@ -32,7 +32,6 @@ from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import (
     EVERYTHING,
-    NOT_RUN,
     fragment_trouble,
     name_of,
     rectangle_text,
@@ -61,7 +60,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "packing takes one 16-bit element from each column",
-        f"{reason}. {sentence(facts, kind)} {NOT_RUN}",
+        f"{reason}. {sentence(facts, kind)}",
         where(facts, kind, side, (0,)),
         evidence(facts, *EVERYTHING),
     )

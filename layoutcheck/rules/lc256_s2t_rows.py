@@ -30,7 +30,7 @@ from layoutcheck.rules.effects import evidence, occurred, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import EVERYTHING, NOT_RUN, rectangle_text, steps, tmem_atom
+from layoutcheck.rules.tensor_memory import EVERYTHING, rectangle_text, steps, tmem_atom
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -57,7 +57,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "tcgen05.cp writes other lanes or columns than the view names",
-        f"{rectangle_text(atom, facts.copy.dst)}. V of {facts.copy.dst.layout} names something else: {counts}. {NOT_RUN}",
+        f"{rectangle_text(atom, facts.copy.dst)}. V of {facts.copy.dst.layout} names something else: {counts}.",
         where(facts, kind, "dst", (0,)),
         evidence(facts, *EVERYTHING),
     )

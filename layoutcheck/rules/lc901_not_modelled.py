@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.copies.offsets import CompilerFails, TooLarge
-from layoutcheck.machine.atoms import OtherAtom
+from layoutcheck.copies.opaque import run_time_swizzle
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, StMatrix
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -31,6 +32,10 @@ from layoutcheck.rules.rule import Example, make_rule
 
 def find(facts: Facts) -> Iterator[Finding]:
     """Atoms and operands that are known by name only, and forms that the model refuses."""
+    if isinstance(facts.copy.atom, (CpAsync, LdMatrix, StMatrix)) and (
+        run_time_swizzle(facts.copy.src) or run_time_swizzle(facts.copy.dst)
+    ):
+        return  # LC257 knows what becomes of it
     if isinstance(facts.copy.atom, OtherAtom) or facts.prediction.outcome == "unknown":
         name = facts.copy.atom.name if isinstance(facts.copy.atom, OtherAtom) else str(facts.copy.atom)
         reason = facts.prediction.message or "its copies are not modelled"

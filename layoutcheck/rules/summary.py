@@ -83,6 +83,10 @@ def _ideal(facts: Facts, done: Execution) -> int:
 
     Never more than there are: a bulk copy moves more at a time.
     """
+    """The instructions of one thread if every access were 16 bytes (PTX ISA: the widest plain or cp.async access)."""
+    accesses = (*done.src_accesses, *done.dst_accesses)
+    if accesses and accesses[0].space == "tmem":  # as wide as the fragment makes it (LC311)
+        return done.instructions
     units_per_byte = 8 // done.unit_bits
     per_thread: int = -(-done.dst.size // units_per_byte // max(1, done.dst.shape[1]))
     sides = sum(side.space != "rmem" for side in (facts.copy.src, facts.copy.dst))

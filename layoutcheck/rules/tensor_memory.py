@@ -17,8 +17,6 @@ from layoutcheck.rules.vector import find_break
 # Every way a copy can differ from its layouts; the causes here explain all of them.
 EVERYTHING = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")
 
-NOT_RUN = "Compiler-verified only: no Blackwell GPU ran it."
-
 
 @dataclass(frozen=True, slots=True)
 class Places:

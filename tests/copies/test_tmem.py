@@ -102,3 +102,20 @@ def test_without_an_architecture_the_first_that_has_it() -> None:
     )
     assert report.copy.arch == "sm_100a"
     assert any("sm_100a" in line for line in report.assumptions)
+
+
+@pytest.mark.parametrize("name", ["h30-repeat", "h30-stride", "atom-type", "register-stride", "warp-lanes"])
+def test_fixes_are_legal(name: str) -> None:
+    report = lc.check(**TENSOR_MEMORY[name][0])
+    assert [fix.strategy for fix in report.fixes] == ["match-repetition"]
+    assert report.fixes[0].verdict == "legal"
+
+
+@pytest.mark.parametrize(
+    ("case", "code"), [("forum-361833", "LC250"), ("issue-2094", "LC311"), ("issue-3160", "LC257")]
+)
+def test_published_cases(case: str, code: str) -> None:
+    from layoutcheck.sources.cases import case as read
+
+    found = [lc.check(**copy) for copy in read(case).copies]
+    assert code in [finding.code for report in found for finding in report.findings]

@@ -34,7 +34,9 @@ def grouped(view: Memref) -> Memref:
 def through_copy(copy: Copy) -> Prediction | Copy:
     """`cute.copy`: its own checks, or the copy as the verifier gets it."""
     stopped = _same_width(
-        copy, "`copy` currently only supports equal source and destination element type bit width"
+        copy,
+        "`copy` currently only supports equal source and destination element type bit width",
+        as_stored=False,
     )
     if stopped:
         return stopped
@@ -60,14 +62,16 @@ def through_copy(copy: Copy) -> Prediction | Copy:
     return replace(copy, src=grouped(copy.src), dst=grouped(copy.dst), pred=pred)
 
 
-def _same_width(copy: Copy, message: str) -> Prediction | None:
-    """Nothing is converted, so widths agree (i1 counts as the byte it is stored in).
+def _same_width(copy: Copy, message: str, as_stored: bool = True) -> Prediction | None:
+    """Nothing is converted, so widths agree; descriptors have none.
 
-    Descriptors have none.
+    Where tensors are taken `as_stored`, i1 counts as a byte.
     """
     if isinstance(copy.src, DescriptorView) or isinstance(copy.dst, DescriptorView):
         return None
-    src, dst = stored(copy.src.dtype).bits, stored(copy.dst.dtype).bits
+    src, dst = copy.src.dtype.bits, copy.dst.dtype.bits
+    if as_stored:
+        src, dst = stored(copy.src.dtype).bits, stored(copy.dst.dtype).bits
     if src != dst:
         return rejected("element_width", message, src_bits=src, dst_bits=dst)
     return None
@@ -84,6 +88,7 @@ def through_atom_call(copy: Copy) -> Prediction | Copy | None:
         stopped = _same_width(
             copy,
             "`copy_atom_call` currently only supports equal source and destination element type bit width",
+            as_stored=False,
         )
         if stopped:
             return stopped

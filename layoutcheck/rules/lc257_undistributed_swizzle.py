@@ -1,0 +1,77 @@
+"""LC257 undistributed-swizzle: the view's layout is still composed with a swizzle at a run-time offset.
+
+## What it means
+
+A partition of a tensor whose swizzle is in its *layout* (`S<4,0,4> o 0 o (64,16):...`) keeps it there, with the
+thread's offset inside: `S<4,0,4> o ? o ...`. Where the compiler cannot distribute the swizzle to strides it leaves the
+view so, and the asynchronous and matrix atoms forget its layout: every instruction goes to the address of the
+first element. Universal and s2r/r2s atoms refuse such a view.
+
+## Why
+
+Measured on DSL 4.8.1, in PTX: eight `cp.async` of one thread, all to `[%r1]`; ldmatrix and stmatrix likewise. With a
+static offset (`o 0 o`) each instruction gets its own address, the swizzle counting elements. Reported in
+[NVIDIA/cutlass#3160](https://github.com/NVIDIA/cutlass/issues/3160).
+
+## How to fix it
+
+Put the swizzle on the pointer: `smem.allocate_tensor(dtype, outer_layout, byte_alignment=1024, swizzle=...)`; it then counts
+bytes. Or choose a thread layout whose rest modes stay out of the swizzle's bits.
+
+## How to silence it
+
+A copy of a single instruction at offset 0 is right; give it the plain layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.opaque import run_time_swizzle
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, StMatrix
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A composed layout with a run-time offset under an atom that forgets it."""
+    if not isinstance(facts.copy.atom, (CpAsync, LdMatrix, StMatrix)):
+        return
+    for side in ("src", "dst"):
+        view = facts.view(side)
+        swizzle = run_time_swizzle(view)
+        if swizzle is not None:
+            yield Finding(
+                RULE.code,
+                RULE.severity,
+                "the swizzle was not distributed: every instruction goes to one address",
+                f"{view} is still composed with {swizzle} at a run-time offset. The lowering drops the layout, and all "
+                "instructions of a thread use the address of its first element.",
+                Where(side),
+                {"swizzle": swizzle, "view": str(view)},
+            )
+            return
+
+
+_SRC = '!cute.memref<f32, gmem, align<16>, "((4,1),(4,2)):((1,0),(4,16))">'
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": _SRC,
+            "dst": '!cute.memref<f32, smem, align<1024>, "S<4,0,4> o ? o ((4,1),(4,2)):((1,0),(64,512))">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+        clean={
+            "src": _SRC,
+            "dst": '!cute.memref<f32, smem, align<1024>, S<3,4,3>, "((4,1),(4,2)):((1,0),(64,512))">',
+            "atom": "cp.async",
+            "bits": 128,
+        },
+    ),
+)

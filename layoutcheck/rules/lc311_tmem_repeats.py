@@ -1,0 +1,74 @@
+"""LC311 tmem-repeats: many small tensor-memory instructions where one with more repetitions would do.
+
+## What it means
+
+The copy walks adjacent columns with a repetition of 1, 2 or 4. `.xN` takes N times as many columns in one
+instruction, up to x128 (x64 for 16x128b, x32 for 16x256b).
+
+## Why
+
+PTX ISA, tcgen05.ld: `.num` repeats the shape along the columns. The count of instructions is DSL 4.8.1's own, in PTX; what
+each costs was not measured, as no Blackwell GPU ran it.
+
+## How to fix it
+
+A larger `tcgen05.Repetition` in the atom, and a fragment to match. More repetitions take more registers at once.
+
+## How to silence it
+
+Where registers are short, a small repetition is what is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.machine.atoms import S2TCopy
+from layoutcheck.machine.atoms.tmem import COLUMN_BITS, FORMS, columns
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tensor_memory import name_of, side_of, steps, tmem_atom
+
+_SMALL = 4  # repetitions
+_MANY = 8  # instructions in a row
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """At least eight instructions whose columns follow each other."""
+    atom, at = tmem_atom(facts), steps(facts)
+    if atom is None or isinstance(atom, S2TCopy) or at is None or facts.worst is not None:
+        return
+    _, most = FORMS[atom.lanes, atom.width_bits]
+    if atom.repeat > _SMALL or at.size < _MANY:
+        return
+    adjacent = np.diff(at) == columns(atom) * COLUMN_BITS
+    run = 1
+    while run < at.size and adjacent[run - 1]:
+        run += 1
+    if run < _MANY:
+        return
+    better = min(most, atom.repeat << (run.bit_length() - 1))
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{run} instructions in a row where x{better} takes {-(-run * atom.repeat // better)}",
+        f"{name_of(atom)} takes {columns(atom)} columns at a time, and {run} of them follow each other.",
+        Where(side_of(atom)),
+        {"instructions": int(at.size), "in_a_row": run, "repeat": atom.repeat, "better": better},
+    )
+
+
+def _example(repeat: int, times: int) -> dict[str, str]:
+    return {
+        "src": f'!cute.memref<f32, tmem, align<16>, "((({repeat},32),1),{times}):(((1,65536),0),{repeat})">',
+        "dst": f'!cute.memref<f32, rmem, align<32>, "(({repeat},1),{times}):((1,0),{repeat})">',
+        "atom": f"tcgen05.ld.32x32b.x{repeat}",
+        "dtype": "f32",
+        "arch": "sm_100a",
+    }
+
+
+RULE = make_rule(__doc__, "slow", find, Example(flagged=_example(1, 32), clean=_example(32, 1)))
