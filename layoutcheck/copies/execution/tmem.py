@@ -15,11 +15,22 @@ from dataclasses import replace
 
 import numpy as np
 
+from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.moves import Access, Execution
 from layoutcheck.copies.intent import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, unit_bits
-from layoutcheck.copies.offsets import CompilerFails, IntArray, has_inner_rest, limit, size, v_mode
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import (
+    CompilerFails,
+    IntArray,
+    has_inner_rest,
+    limit,
+    offsets,
+    rest_modes,
+    size,
+    v_mode,
+)
 from layoutcheck.copies.tmem import LANE_BYTES, label, rows_of
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import S2TCopy, TmemLoad, TmemStore
@@ -38,6 +49,7 @@ def execute_tmem(copy: Copy, atom: TmemCopy, src_base: int, dst_base: int, threa
     view_base, register_base = (src_base, dst_base) if load else (dst_base, src_base)
     side = ("src", "dst") if load else ("dst", "src")
     _same_form(copy)
+    _whole_bytes(registers)
     done = replace(atom, repeat=emitted_repeat(atom, atom_part(registers.layout)))
     at = rectangle(done, split_columns=atom.repeat)  # lane, byte of its registers -> bytes from the address
     iterations = matrix_iterations(copy)
@@ -46,7 +58,7 @@ def execute_tmem(copy: Copy, atom: TmemCopy, src_base: int, dst_base: int, threa
     warps = lane_offsets(copy, side[0], threads)[:, 0]
     limit(of_view.size * lanes.size * at.shape[1])
     bits = view.dtype.bits
-    address = tmem_address(of_view[:, None] + warps, bits)  # iteration, warp
+    address = _added(steps_of(view, of_view.size)[:, None], tmem_address(warps, bits), bits)
     in_view = address[:, :, None, None] + at + view_base
     words = np.arange(at.shape[1], dtype=np.int64)
     per_byte = 8 // bits if bits < 8 else 1
@@ -68,6 +80,17 @@ def _same_form(copy: Copy) -> None:
         raise CompilerFails(f"V is (atom, rest) in the source {src}, not in {dst}: the compiler dies")
     if has_inner_rest(dst) and not has_inner_rest(src) and size(v_mode(dst)[1]) > 1:
         raise InputError(f"V is (atom, rest) in the destination {dst}, not in {src}: not modelled")
+
+
+def _whole_bytes(registers: Memref) -> None:
+    """Code generation fails on registers of sub-byte elements that begin inside a byte."""
+    bits = registers.dtype.bits
+    if bits >= 8:
+        return
+    if registers.align_bytes is None or any(
+        isinstance(step, int) and step * bits % 8 for step in flatten(rest_modes(registers.layout).stride)
+    ):
+        raise CompilerFails(f"{registers} begins inside a byte: code generation fails")
 
 
 def emitted_repeat(atom: TmemCopy, fragment: Layout) -> int:
@@ -120,6 +143,21 @@ def tmem_address(elements: IntArray, bits: int) -> IntArray:
     return out
 
 
+def steps_of(view: Memref, count: int) -> IntArray:
+    """Bytes from the base of each instruction of a view: rest modes and V[1] are turned to columns apart."""
+    bits = view.dtype.bits
+    rest = tmem_address(offsets(rest_modes(view.layout)), bits)
+    inner = v_mode(view.layout)[1] if has_inner_rest(view.layout) else Layout.trusted(1, 0)
+    found: IntArray = _added(rest[:, None], tmem_address(offsets(inner), bits), bits).reshape(-1)[:count]
+    return found
+
+
+def _added(a: IntArray, b: IntArray, bits: int) -> IntArray:
+    """The sum of two addresses, which are 32-bit numbers of columns where elements are below 32 bits."""
+    out: IntArray = a + b if bits >= 32 else (a + b) % (COLUMN_BYTES << 32)
+    return out
+
+
 def execute_s2t(copy: Copy, atom: S2TCopy, dst_base: int) -> Execution:
     """One thread's tcgen05.cp: each writes its rows to the lanes of the shape, whatever V names."""
     rows = rows_of(atom)
@@ -128,7 +166,9 @@ def execute_s2t(copy: Copy, atom: S2TCopy, dst_base: int) -> Execution:
     byte = np.arange(row_bytes, dtype=np.int64)
     relative = (lane[:, None] * LANE_BYTES + byte).reshape(-1)
     _same_form(copy)
-    steps = tmem_address(matrix_iterations(copy)[1], copy.dst.dtype.bits)
+    if copy.dst.dtype.bits < 8:
+        raise InputError("tcgen05.cp of elements below a byte is not modelled")
+    steps = steps_of(copy.dst, matrix_iterations(copy)[1].size)
     limit(steps.size * relative.size)
     source_row = np.repeat(rows[lane], row_bytes)
     index = np.arange(steps.size, dtype=np.int64)[:, None]
