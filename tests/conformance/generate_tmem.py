@@ -6,6 +6,7 @@ ways, with the spoilers of `generate` and with repetitions, lanes, columns and f
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 from layoutcheck.algebra.layout import Layout
@@ -51,7 +52,8 @@ def sound_tmem(rng: Random, element: DType) -> tuple[TmemCopy, Memref, Memref]:
     row = tmem.columns(atom) * 32 // element.bits // (2 if packed else 1)
     step = 2 if packed else 1  # an element in each column
     count = per_repeat * repeat * 32 // element.bits
-    rest = rng.choice(((), (1,), (2,), (1, 2), (2, 2)))
+    room = tmem.COLUMNS // tmem.columns(atom)
+    rest = rng.choice([r for r in ((), (1,), (2,), (1, 2), (2, 2)) if math.prod(r) <= room])
     far: list[int] = []
     near: list[int] = []
     across, along = row * step, count
