@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from docs.drawn import pictures
 from docs.examples import refreshed
 from docs.reference import reference_pages
 from docs.results import evidence_pages
@@ -63,9 +64,11 @@ def pages() -> dict[Path, str]:
     for path in sorted(DOCS.rglob("*.md")):
         if path not in out and path not in made:
             made[path] = path.read_text(encoding="utf-8")
-    return out | {path: refreshed(text) for path, text in made.items()}
+    drawings = {DOCS / "pictures" / name: text for name, text in pictures().items()}
+    return out | {path: refreshed(text) for path, text in made.items()} | drawings
 
 
 if __name__ == "__main__":
     for path, text in pages().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from layoutcheck.reports.pictures.scene import Scene, Vector, local
 
 MAX_RUNS = 20_000  # of one side; beyond it (and below `SMALLEST` pixels a cell) cells are drawn in blocks
 SMALLEST = 1.6
-BLOCK = 6.0
+BLOCK = 8.0
 GAP = 0.1  # of a cell, between two vectors
 
 
@@ -99,8 +100,11 @@ def _names(map_: Map, scale: float) -> str:
     for thread, r, c in zip(runs[run, 0].tolist(), row.tolist(), column.tolist(), strict=True):
         cells.setdefault(thread, set()).add((r, c))
     out = []
+    touched = Counter(place for mine in cells.values() for place in mine)
     for thread, mine in cells.items():
         r, c = min(mine)
+        if touched[r, c] > 1:  # several names in one place cannot be read
+            continue
         wide = high = 1
         while (r, c + wide) in mine:
             wide += 1
@@ -148,8 +152,8 @@ def _blocks(map_: Map, scale: float) -> list[str]:
                 "rect",
                 x=c * each * scale,
                 y=r * each * scale,
-                width=wide - 0.4,
-                height=min(each, map_.rows - r * each) * scale - 0.4,
+                width=max(0.5, wide - 0.4),
+                height=max(0.5, min(each, map_.rows - r * each) * scale - 0.4),
                 class_=f"lc-fill {svg.shade(a)}",
                 data_block=f"{r} {c}",
                 data_threads=f"{a}-{z}",
@@ -198,7 +202,8 @@ CELL_WIDE, CELL_HIGH = 25.0, 23.0
 
 def window(map_: Map, focus: tuple[int, int]) -> tuple[int, int, int, int]:
     """(row, column, rows, columns) of the part around a cell that is drawn in detail."""
-    rows, columns = min(DETAIL_ROWS, map_.rows), min(DETAIL_COLUMNS, map_.columns)
+    rows = map_.rows if map_.rows <= DETAIL_COLUMNS else DETAIL_ROWS
+    columns = min(DETAIL_COLUMNS, map_.columns)
     row = max(0, min(focus[0] - rows // 4, map_.rows - rows)) if focus[0] >= rows else 0
     column = max(0, min(focus[1] - columns // 4, map_.columns - columns)) if focus[1] >= columns else 0
     return row, column, rows, columns

@@ -11,7 +11,6 @@ from layoutcheck.reports.pictures.memory import Map, axes, memory_map
 from layoutcheck.reports.pictures.panel import (
     CELL_HIGH,
     CELL_WIDE,
-    SMALLEST,
     boxes,
     detail,
     focus,
@@ -26,7 +25,7 @@ from layoutcheck.reports.pictures.svg import WIDTH, Picture
 
 _GUTTER, _HEAD, _BETWEEN = 52.0, 36.0, 26.0
 _HIGHEST = 400.0
-_BIGGEST = 22.0
+_BIGGEST, _LEAST = 22.0, 2.5
 NAMES = {"src": "source", "dst": "destination"}
 
 
@@ -44,20 +43,11 @@ def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
     y = 0.0
     small = any(_needs_detail(map_) for map_ in maps.values())
     if small:
-        room = WIDTH - 2 * _GUTTER - _BETWEEN
-        scale = min(
-            room / (maps["src"].columns + maps["dst"].columns),
-            _HIGHEST / max(map_.rows for map_ in maps.values()),
-            _BIGGEST,
-        )
-        most = max(map_.columns for map_ in maps.values())
-        scale = max(scale, min(SMALLEST, room / 2 / most))
-        at = {"src": _GUTTER, "dst": 2 * _GUTTER + _BETWEEN + maps["src"].columns * scale}
-        at["dst"] = max(at["dst"], min(x["dst"], WIDTH - maps["dst"].columns * scale))
+        scales, at = _scales(maps)
         deepest = 0.0
         for side in SIDES:
-            body.append(_overview(scene, maps[side], vector, scale, at[side]))
-            deepest = max(deepest, maps[side].rows * scale)
+            body.append(_overview(scene, maps[side], vector, scales[side], at[side]))
+            deepest = max(deepest, maps[side].rows * scales[side])
         y = _HEAD + deepest + 28
     deepest = 0.0
     for side in SIDES:
@@ -86,6 +76,22 @@ def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
         "".join(body),
         {"thread": vector.thread, "instruction": vector.instruction, "reached": int(scene.reached)},
     )
+
+
+def _scales(maps: dict[str, Map]) -> tuple[dict[str, float], dict[str, float]]:
+    """The size of a cell on each side, and where each side begins.
+
+    An element is as large on both sides, unless one side's memory is so wide that the other would vanish.
+    """
+    room = WIDTH - 2 * _GUTTER - _BETWEEN
+    columns, rows = ({side: getattr(maps[side], key) for side in SIDES} for key in ("columns", "rows"))
+    same = min(room / sum(columns.values()), _HIGHEST / max(rows.values()), _BIGGEST)
+    if same >= _LEAST:
+        begin = 2 * _GUTTER + _BETWEEN + columns["src"] * same
+        begin = max(begin, min(WIDTH / 2 + _GUTTER, WIDTH - columns["dst"] * same))
+        return dict.fromkeys(SIDES, same), {"src": _GUTTER, "dst": begin}
+    scales = {side: min(room / 2 / columns[side], _HIGHEST / rows[side], _BIGGEST) for side in SIDES}
+    return scales, {"src": _GUTTER, "dst": WIDTH / 2 + _GUTTER}
 
 
 def _needs_detail(map_: Map) -> bool:
@@ -137,10 +143,10 @@ def _outlines(scene: Scene, map_: Map, vector: Vector, scale: float, x: float, y
 def _detail(scene: Scene, map_: Map, vector: Vector, x: float, y: float, zoomed: bool) -> str:
     part = window(map_, focus(map_, scene, vector))
     lines = axes(scene.memref(map_.side), map_)
-    heading = f"{NAMES[map_.side]}, {'enlarged' if zoomed else 'all of it'}"
+    heading = f"{NAMES[map_.side]}{', enlarged' if zoomed else ''}"
     out = [svg.text(x, y + 11, heading, "lc-p")]
     if not zoomed:
-        out.append(_what(scene, map_, x + 130, y + 11))
+        out.append(_what(scene, map_, x + 88, y + 11))
     if lines[0] or lines[1]:
         said = "   ".join(
             f"{name} {arrow}" for name, arrow in zip(reversed(lines), "\u2192\u2193", strict=True) if name
