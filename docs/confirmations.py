@@ -1,0 +1,149 @@
+"""The page of the copies that a GPU ran: each run in docs/evidence/ beside what was predicted of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from tests.holes import HOLES
+from tests.tma_holes import TMA_HOLES
+
+# What each run holds; those that are not there yet are left out.
+RUNS = {
+    "confirm": "Loads, stores, cp.async, ldmatrix, stmatrix",
+    "bulk": "Bulk copies and st.async",
+    "tma": "TMA",
+}
+
+_PAGE = """# Copies on a GPU
+
+Every copy here was compiled by the DSL and run, and its destination read back element by element and compared
+with two predictions: where the bytes go according to the instructions (`execution`), and where the layouts
+ask them to go (`intent`). [How a copy is run](confirm.md).
+
+{sections}"""
+
+_RUN = """## {title}
+
+{device}, driver {driver}, {compiler}, {date}; [{name}.json](evidence/{name}.json), `{command}`.
+{compared} copies run and compared, **{disagreements}**.
+
+| verdict | model | machine | copies |
+| --- | --- | --- | ---: |
+{table}
+
+Copies called `legal` or `slow` that corrupted or faulted: **{missed}**. Copies called `wrong` whose every
+byte was as asked, nothing outside touched: **{alarms}**{which}. Not run: {not_run}. {disagreeing}
+### {title}: every reproducer
+
+One copy for each hole in DSL 4.8.1, which the compiler accepts and the machine gets wrong, and its corrected
+twin.
+
+| reproducer | what is wrong with it | verdict | predicted | observed | corrected twin |
+| --- | --- | --- | --- | --- | --- |
+{holes}
+
+### {title}: random copies
+
+{random} copies drawn at random near the boundary of what the compiler accepts.
+
+| verdict | predicted | observed | copies |
+| --- | --- | --- | ---: |
+{random_table}
+"""
+
+
+def row(*cells: object) -> str:
+    """A row of a Markdown table."""
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def page(runs: dict[str, dict[str, Any]]) -> str:
+    """The page of the runs by the names of their files."""
+    why = {name: hole[-1] for name, hole in (HOLES | TMA_HOLES).items()}  # type: ignore[operator]
+    return _PAGE.format(sections="\n".join(_section(name, run, why) for name, run in runs.items()))
+
+
+def _section(name: str, run: dict[str, Any], why: dict[str, str]) -> str:
+    holes = {one["name"]: one for one in run["holes"]}
+    drawn = [_random(one) for one in run["random"]]
+    every = [(one["name"], one["verdict"], _observed(one), one["codes"]) for one in run["holes"]]
+    every += [(named, verdict, seen, []) for named, verdict, _, seen in drawn]
+    fine = [one for one in every if one[2] == "right"]
+    alarms = [f"`{named}` {' '.join(codes)}" for named, verdict, _, codes in fine if verdict == "wrong"]
+    missed = [one for one in every if one[1] in ("legal", "slow") and one[2] != "right"]
+    counted = [(int(n), cells.split(" | ")) for n, cells in (line.split(None, 1) for line in run["table"])]
+    compared = [(n, cells) for n, cells in counted if cells[1] == "gpu"]
+    failed = run["disagreements"]
+    reasons = (
+        run["not_run"] if isinstance(run["not_run"], dict) else Counter(one[1] for one in run["not_run"])
+    )
+    return _RUN.format(
+        title=RUNS[name],
+        name=name,
+        device=run["device"]["name"],
+        driver=run["driver"],
+        compiler=run["compiler"],
+        date=run["date"],
+        command=run["command"],
+        compared=f"{sum(n for n, _ in compared):,}",
+        disagreements=f"{len(failed)} disagreements" if failed else "no disagreement",
+        table="\n".join(row(cells[0], cells[2], _machine(cells), n) for n, cells in compared),
+        missed=len(missed),
+        alarms=len(alarms),
+        which=f" ({', '.join(alarms)}: wrong in what the bytes mean)" if alarms else "",
+        not_run="; ".join(f"{n} ({reason})" for reason, n in reasons.items()) or "none",
+        disagreeing="".join(
+            f"\nDisagrees: `{one['name']}`, `{one['src']}` to `{one['dst']}`: {_observed(one)}.\n"
+            for one in failed
+        ),
+        holes="\n".join(_hole(hole, why[hole], holes) for hole in why if f"{hole}-broken" in holes),
+        random=f"{len(drawn):,}",
+        random_table="\n".join(row(*key, n) for key, n in Counter(one[1:] for one in drawn).most_common()),
+    )
+
+
+def _machine(cells: list[str]) -> str:
+    """The last columns of a run's table: the fault, or what became of the bytes."""
+    return f"{cells[4]}, {cells[5]}" if cells[3] == "no fault" else _fault(cells[3])
+
+
+def _hole(name: str, why: str, holes: dict[str, Any]) -> str:
+    broken, fixed = holes[f"{name}-broken"], holes[f"{name}-fixed"]
+    codes = ", ".join(f"[{code}](rules/{code.lower()}.md)" for code in dict.fromkeys(broken["codes"]))
+    expected = _expected(broken["expected_fault"])
+    twin = f"{fixed['verdict']}: {_observed(fixed)}"
+    return row(f"`{name}`", why, f"{broken['verdict']} {codes}", expected, _observed(broken), twin)
+
+
+def _random(one: list[Any]) -> tuple[str, str, str, str]:
+    """Name, verdict, what was predicted, what was observed."""
+    name, verdict, *rest = [part for part in one if not isinstance(part, list)]
+    expected, fault, predicted, asked, *guard = rest
+    return name, verdict, _expected(expected), _result(fault, predicted, asked, guard[0] if guard else True)
+
+
+def _observed(one: dict[str, Any]) -> str:
+    if one["ran"] != "gpu":
+        return f"not run ({one['note']})"
+    return _result(one["fault"], one["as_predicted"], one["as_asked"], one["guard_untouched"])
+
+
+def _expected(fault: str) -> str:
+    return fault if " " in fault else f"{fault} fault" if fault else "no fault"
+
+
+def _fault(name: str) -> str:
+    """CUDA_ERROR_MISALIGNED_ADDRESS as words."""
+    return re.sub(r"^CUDA_ERROR_", "", name).lower().replace("_", " ") if "_" in name else name
+
+
+def _result(fault: str, predicted: bool | None, asked: bool | None, guard: bool | None) -> str:
+    """What the machine did, in words."""
+    if fault:
+        return _fault(fault)
+    where = "" if predicted else ", not as predicted"
+    if not asked:
+        return f"corrupts{where}" if guard else f"corrupts, and writes outside{where}"
+    return f"right{where}" if guard else f"right, and writes outside{where}"
