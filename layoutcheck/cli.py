@@ -205,10 +205,11 @@ def trace(
     The script's output goes to standard error. Exit status 2: the script failed, and no copy is wrong.
     """
     from layoutcheck import tracing
-    from layoutcheck.reports.traced import render, render_json
+    from layoutcheck.reports import github, sarif
+    from layoutcheck.reports.traced import annotations, render, render_json
 
-    if format_ not in ("text", "json"):
-        raise InputError(f"trace has no format '{format_[:40]}'", expected="text or json")
+    if format_ not in ("text", "json", "github", "sarif"):
+        raise InputError(f"trace has no format '{format_[:40]}'", expected="text, json, github or sarif")
     sink = _Sink("text", output, everything)
     words = args or []
     found = tracing.traced(
@@ -218,7 +219,11 @@ def trace(
         arch=arch,
         timeout_s=timeout,
     )
-    sink.put((render_json if format_ == "json" else render)(found, sink.style))
+    if format_ in ("github", "sarif"):
+        annotate = github if format_ == "github" else sarif
+        sink.put(annotate.render_located(annotations(found), sink.style))
+    else:
+        sink.put((render_json if format_ == "json" else render)(found, sink.style))
     return tracing.status(found, strict)
 
 

@@ -7,10 +7,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from layoutcheck.check import SCHEMA_VERSION, Report
 from layoutcheck.reports import text
+from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Distinct, Frame, Trace
 
@@ -64,6 +66,19 @@ def render_json(judged: Judged, style: Style) -> str:
         lines.append({"schema_version": SCHEMA_VERSION, "trace": seen, "report": given})
     lines.append({"schema_version": SCHEMA_VERSION, "summary": summary(judged)})
     return "".join(json.dumps(line, ensure_ascii=style.ascii) + "\n" for line in lines)
+
+
+def annotations(judged: Judged) -> list[Located]:
+    """What is wrong, each at its own line, with paths from where the run started."""
+    found = []
+    for one, report in judged.reports:
+        where = one.first.where
+        path = Path(os.path.relpath(where.file)).as_posix()
+        for finding in report.findings if report is not None and report.verdict in SHOWN else ():
+            if finding.severity in SHOWN:
+                place = (path, where.line, max(1, where.column))
+                found.append(Located(finding.code, finding.severity, finding.title, finding.message, *place))
+    return found
 
 
 def summary(judged: Judged) -> dict[str, Any]:

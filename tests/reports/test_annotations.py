@@ -18,7 +18,11 @@ from layoutcheck.reports.github import render_located
 from layoutcheck.reports.located import Located, of_lint
 from layoutcheck.reports.sarif import log
 from layoutcheck.reports.style import Style
+from layoutcheck.reports.traced import annotations
 from layoutcheck.rules import rules as copy_rules
+from layoutcheck.sources.request import build
+from layoutcheck.sources.traced import Frame, Trace, TracedCopy
+from layoutcheck.tracing import judge
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 LEVEL = {"enum": ["none", "note", "warning", "error"]}
@@ -197,3 +201,14 @@ def test_github_levels(severity, command):
 def test_github_escapes_what_would_end_a_command():
     text = render_located([Located("LC1", "slow", "50%\r\nof::it", "m", "a,b:c.py", 1, 2)], Style())
     assert text == "::warning file=a%2Cb%3Ac.py,line=1,col=2,title=LC1 slow::50%25%0D%0Aof::it%0Am\n"
+
+
+def test_a_trace_is_annotated_at_the_users_lines():
+    memref = '!cute.memref<bf16, {}, align<16>, "{}">'
+    copy, _ = build(memref.format("gmem", "(8):(1)"), memref.format("smem", "(8):(64)"), "cp.async", bits=128)
+    where = Frame(str(Path.cwd() / "a folder" / "k.py"), 7, 5)
+    one = TracedCopy(copy, "cute.copy", where, (), "k", "sm_90a")
+    judged = judge(Trace((one, one)))
+    (found,) = annotations(judged)
+    assert (found.path, found.line, found.column, found.code) == ("a folder/k.py", 7, 5, "LC201")
+    assert len(held(log([found]))["results"]) == 1
