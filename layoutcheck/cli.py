@@ -206,7 +206,7 @@ def trace(
     """
     from layoutcheck import tracing
     from layoutcheck.reports import github, sarif
-    from layoutcheck.reports.traced import annotations, render, render_json
+    from layoutcheck.reports.traced import located, render, render_json
 
     if format_ not in ("text", "json", "github", "sarif"):
         raise InputError(f"trace has no format '{format_[:40]}'", expected="text, json, github or sarif")
@@ -221,7 +221,7 @@ def trace(
     )
     if format_ in ("github", "sarif"):
         annotate = github if format_ == "github" else sarif
-        sink.put(annotate.render_located(annotations(found), sink.style))
+        sink.put(annotate.render_located(located(found), sink.style))
     else:
         sink.put((render_json if format_ == "json" else render)(found, sink.style))
     return tracing.status(found, strict)

@@ -68,7 +68,7 @@ def render_json(judged: Judged, style: Style) -> str:
     return "".join(json.dumps(line, ensure_ascii=style.ascii) + "\n" for line in lines)
 
 
-def annotations(judged: Judged) -> list[Located]:
+def located(judged: Judged) -> list[Located]:
     """What is wrong, each at its own line, with paths from where the run started."""
     found = []
     for one, report in judged.reports:

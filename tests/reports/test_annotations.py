@@ -18,7 +18,7 @@ from layoutcheck.reports.github import render_located
 from layoutcheck.reports.located import Located, of_lint
 from layoutcheck.reports.sarif import log
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.traced import annotations
+from layoutcheck.reports.traced import located
 from layoutcheck.rules import rules as copy_rules
 from layoutcheck.sources.request import build
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy
@@ -209,6 +209,6 @@ def test_a_trace_is_annotated_at_the_users_lines():
     where = Frame(str(Path.cwd() / "a folder" / "k.py"), 7, 5)
     one = TracedCopy(copy, "cute.copy", where, (), "k", "sm_90a")
     judged = judge(Trace((one, one)))
-    (found,) = annotations(judged)
+    (found,) = located(judged)
     assert (found.path, found.line, found.column, found.code) == ("a folder/k.py", 7, 5, "LC201")
     assert len(held(log([found]))["results"]) == 1
