@@ -303,7 +303,7 @@ def test_python_3_10_reads_settings_with_tomli(repo, monkeypatch):
 
 
 def test_the_speed_that_the_page_claims_was_measured():
-    """docs/lint.md: a second for 100,000 lines, four times ruff, one file before numpy and typer are imported."""
+    """A second for 100,000 lines, four times ruff; one file before numpy and typer are imported."""
     found = json.loads((ROOT / "docs" / "evidence" / "lint.json").read_text())
     per = found["per_100000_lines"]["cpu_seconds"]
     assert 0.5 < per["layoutcheck"] < 1.5
