@@ -8,6 +8,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.check import Report
+from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import UniversalCopy
@@ -78,6 +79,9 @@ def drawn_outcomes(outcomes: Sequence[Outcome]) -> list[Picture]:
         pictures = copy_pictures(facts)
         if not pictures and facts.obstacle is not None:
             why = f"nothing here can be drawn: {facts.obstacle.message}"
+        opaque = [m.name for m in (facts.copy.src, facts.copy.dst) if isinstance(m, OtherOperand)]
+        if opaque:
+            why = f"nothing here can be drawn: where a {opaque[0]} lies is not known"
         found += pictures
     if not found:
         raise InputError(why, expected="a copy between tensors whose layouts are known")
