@@ -22,6 +22,9 @@ Every copy here was compiled by the DSL and run, and its destination read back e
 with two predictions: where the bytes go according to the instructions (`execution`), and where the layouts
 ask them to go (`intent`). [How a copy is run](confirm.md).
 
+Two kinds of `wrong` can leave every byte as asked: bits copied into another type mean another number there
+([LC208](rules/lc208.md)), and a barrier that completes early is a race, which may be won.
+
 {sections}"""
 
 _RUN = """## {title}
@@ -33,8 +36,10 @@ _RUN = """## {title}
 | --- | --- | --- | ---: |
 {table}
 
-Copies called `legal` or `slow` that corrupted or faulted: **{missed}**. Copies called `wrong` whose every
-byte was as asked, nothing outside touched: **{alarms}**{which}. Not run: {not_run}. {disagreeing}
+Copies called `legal` or `slow` that corrupted or faulted: **{missed}**. Copies called `wrong` whose every byte
+was as asked, nothing outside touched: **{alarms}**{which}. Not run: {not_run}.
+{disagreeing}
+
 ### {title}: every reproducer
 
 One copy for each hole in DSL 4.8.1, which the compiler accepts and the machine gets wrong, and its corrected
@@ -71,7 +76,7 @@ def _section(name: str, run: dict[str, Any], why: dict[str, str]) -> str:
     every = [(one["name"], one["verdict"], _observed(one), one["codes"]) for one in run["holes"]]
     every += [(named, verdict, seen, []) for named, verdict, _, seen in drawn]
     fine = [one for one in every if one[2] == "right"]
-    alarms = [f"`{named}` {' '.join(codes)}" for named, verdict, _, codes in fine if verdict == "wrong"]
+    alarms = [" ".join((f"`{named}`", *codes)) for named, verdict, _, codes in fine if verdict == "wrong"]
     missed = [one for one in every if one[1] in ("legal", "slow") and one[2] != "right"]
     counted = [(int(n), cells.split(" | ")) for n, cells in (line.split(None, 1) for line in run["table"])]
     compared = [(n, cells) for n, cells in counted if cells[1] == "gpu"]
@@ -92,7 +97,7 @@ def _section(name: str, run: dict[str, Any], why: dict[str, str]) -> str:
         table="\n".join(row(cells[0], cells[2], _machine(cells), n) for n, cells in compared),
         missed=len(missed),
         alarms=len(alarms),
-        which=f" ({', '.join(alarms)}: wrong in what the bytes mean)" if alarms else "",
+        which=f" ({', '.join(alarms)})" if alarms else "",
         not_run="; ".join(f"{n} ({reason})" for reason, n in reasons.items()) or "none",
         disagreeing="".join(
             f"\nDisagrees: `{one['name']}`, `{one['src']}` to `{one['dst']}`: {_observed(one)}.\n"
