@@ -10,7 +10,9 @@ from typing import Any
 from layoutcheck.algebra.inttuple import product, wrap
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.witness import witnesses
 from layoutcheck.dsl.session import Session
+from layoutcheck.dsl.tma import MadeTma, make_tma
 
 _PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")
 
@@ -30,9 +32,19 @@ def verify(
     if session is None:
         with Session() as session:
             return verify(copies, timeout, session, bare)
-    return [
-        verdict(a) for a in session.ask("verify" if bare else "build", [item(c) for c in copies], timeout)
-    ]
+    whole = [copy.tma is not None for copy in copies]
+    plain = [item(copy) for copy, tma in zip(copies, whole, strict=True) if not tma]
+    answers = iter(session.ask("verify" if bare else "build", plain, timeout) if plain else ())
+    tensors = [(copy, witnesses(copy)[0], 0) for copy, tma in zip(copies, whole, strict=True) if tma]
+    made = iter(make_tma(tensors, lower=False, timeout=timeout, session=session) if tensors else ())
+    return [_made(next(made)) if tma else verdict(next(answers)) for tma in whole]
+
+
+def _made(answer: MadeTma) -> Prediction:
+    """The DSL's word on a TMA copy between whole tensors."""
+    if answer.died:
+        return verdict({"died": answer.died})
+    return verdict({"error": answer.error, "stage": "tma"} if answer.error else {})
 
 
 def item(copy: Copy) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from layoutcheck.algebra.inttuple import is_static
 from layoutcheck.check import Fix, Report, check
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import (
     bulk_run,
@@ -28,12 +29,14 @@ from layoutcheck.fixes import (
     stage_through_registers,
     static_stride,
     swizzle,
+    tma,
     tmem_view,
     transpose_in_ldmatrix,
     widen_copy,
 )
 from layoutcheck.fixes.code import folded
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.rules.facts import Facts
 
 # Where two fixes cost the same, the one that changes less of the program comes first.
@@ -55,10 +58,11 @@ STRATEGIES = (
     pad_pitch,
     convert,
     widen_copy,
+    tma,
 )
 
 # What makes a working copy faster without asking more instructions of it.
-FASTER = (fit_threads, match_layout, swizzle, widen_copy)
+FASTER = (fit_threads, match_layout, swizzle, widen_copy, tma)
 
 MOST = 6  # shown: more would not be read
 
@@ -85,9 +89,13 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
                 continue
             cost = _cost(fix.predicted)
             if not slow or cost < present:
-                found.append(((*cost, rank), fix))
+                # Another way to move the tile, with host code and a barrier, comes after repairs of this one.
+                rewrite = strategy is tma and not isinstance(report.copy.atom, TmaCopy)
+                found.append(((rewrite, *cost, rank), fix))
                 break  # a strategy yields what it prefers first
     fixes = tuple(fix for _, fix in sorted(found, key=lambda pair: pair[0]))
+    if len(fixes) > MOST and fixes[-1].strategy == tma.STRATEGY:
+        fixes = (*fixes[: MOST - 1], fixes[-1])
     if slow:
         return fixes[:MOST], None
     return fixes[:MOST], None if fixes else _obstacle(report, tried)
@@ -95,7 +103,10 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
 
 def _has_static_shapes(copy: Copy) -> bool:
     """Whether every extent is known, as cute.copy demands and every strategy takes for granted."""
-    shapes = [memref.layout.shape for memref in (copy.src, copy.dst)]
+    tensors: tuple[Memref, ...] = (copy.src, copy.dst)
+    if isinstance(copy.atom, TmaCopy):  # whose global tensor may have any extents
+        tensors = tuple(memref for memref in tensors if memref.space == "smem")
+    shapes = [memref.layout.shape for memref in tensors]
     if copy.tiling is not None:
         shapes += [copy.tiling.src.layout.shape, copy.tiling.dst.layout.shape]
     return all(map(is_static, shapes))

@@ -1,0 +1,234 @@
+"""`tma`: the tile moved by TMA, in a shared layout that its boxes follow, with the barrier that it takes.
+
+Of a TMA copy that goes wrong it is the nearest that works: base and strides of whole 16 bytes, the mode that is
+contiguous in global memory contiguous in shared memory too, rows as wide as the swizzle, boxes at multiples of
+128 bytes. Of any other copy between global and shared memory it is the same tile without a thread's work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.tma.plan import gmem_side, smem_side
+from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.fixes import code
+from layoutcheck.fixes.draft import Draft
+from layoutcheck.machine.arch import parse_arch
+from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.tma import MOST_BOX, REPEAT_BYTES, SPAN_BYTES, SWIZZLES
+from layoutcheck.rules.facts import Facts
+
+STRATEGY = "tma"
+_PIECE_BYTES = 16
+
+
+def propose(facts: Facts) -> Iterator[Draft]:
+    """The same tile by TMA: as the tensors lie where that can be, else of a tensor that TMA can take."""
+    copy = facts.copy
+    found = _pair(facts)
+    if found is None or parse_arch(copy.arch).number < 90:
+        return
+    kind, gmem, smem, tile = found
+    if gmem.dtype != smem.dtype or gmem.dtype.bits % 8:
+        return
+    better, asks = _takeable(gmem)
+    if isinstance(copy.atom, TmaCopy):
+        told = _expecting(copy, smem, tile)
+        if told is not None:
+            yield told
+        aligned = replace(smem, align_bytes=max(128, smem.proved_align_bytes))
+        yield _draft(copy, kind, better, aligned, tile, asks)
+        whole = _whole_rows(better)
+        if kind != "load" and whole is not None:
+            owned = (*asks, "the rest of every row's last 16 bytes must belong to the tensor")
+            yield _draft(copy, kind, whole, aligned, tile, owned)
+    for swizzle in ("128B", "64B", "32B", "none"):
+        laid = _laid_out(better, smem, tile.tiler, swizzle)
+        if laid is not None:
+            yield _draft(copy, kind, better, laid, tile, asks)
+
+
+def _pair(facts: Facts) -> tuple[str, Memref, Memref, TmaTile] | None:
+    """(kind, global tensor, shared tensor, tile) of a copy between the two spaces."""
+    copy = facts.copy
+    if isinstance(copy.atom, TmaCopy):
+        if copy.tma is None:
+            return None
+        tile = replace(copy.tma, described=None)
+        return copy.atom.kind, copy.side(gmem_side(copy)), copy.side(smem_side(copy)), tile
+    src, dst = facts.whole("src"), facts.whole("dst")
+    spaces = src.space, dst.space
+    if copy.tiling is None or copy.pred is not None or set(spaces) != {"gmem", "smem"}:
+        return None
+    gmem, smem = (src, dst) if spaces[0] == "gmem" else (dst, src)
+    sizes = [tuple(map(_size, memref.layout.modes)) for memref in (gmem, smem)]
+    if isinstance(gmem, OtherOperand) or sizes[0] != sizes[1] or None in sizes[0]:
+        return None
+    tiler = tuple(n for n in sizes[0] if n is not None)
+    return ("load" if spaces[0] == "gmem" else "store"), gmem, smem, TmaTile(tiler)
+
+
+def _size(layout: Layout) -> int | None:
+    extents = flatten((layout.shape,))
+    return math.prod(extents) if all(isinstance(n, int) for n in extents) else None
+
+
+def _takeable(gmem: Memref) -> tuple[Memref, tuple[str, ...]]:
+    """The global tensor as a tensor map can hold it, and what that asks of its maker."""
+    asks: list[str] = []
+    piece = _PIECE_BYTES * 8 // gmem.dtype.bits
+    if gmem.proved_align_bytes % _PIECE_BYTES:
+        gmem = replace(gmem, align_bytes=_PIECE_BYTES)
+        asks.append("the tensor must begin at a multiple of 16 bytes: assumed_align=16")
+    layout = gmem.layout
+    strides = flatten(wrap(layout.stride))
+    if 1 not in strides or type(layout.shape) is not tuple or any(type(n) is tuple for n in layout.shape):
+        return gmem, tuple(asks)
+    steps = []
+    for stride in strides:
+        if isinstance(stride, Dynamic):
+            steps.append(Dynamic(math.lcm(stride.divisor, piece), stride.bits))
+        else:
+            steps.append(stride if stride in (0, 1) else -(-stride // piece) * piece)
+    if tuple(steps) != strides:
+        gmem = replace(gmem, layout=Layout(layout.shape, tuple(steps)))
+        asks.append(f"every pitch must be a multiple of {piece} elements (16 bytes): pad the tensor")
+    return gmem, tuple(asks)
+
+
+def _whole_rows(gmem: Memref) -> Memref | None:
+    """The tensor with rows of whole 16 bytes, where its pitch has room for them."""
+    piece = _PIECE_BYTES * 8 // gmem.dtype.bits
+    shape, stride = wrap(gmem.layout.shape), wrap(gmem.layout.stride)
+    first = next((i for i, d in enumerate(stride) if d == 1), None)
+    if first is None or not isinstance(shape[first], int) or shape[first] % piece == 0:
+        return None
+    rows = -(-shape[first] // piece) * piece
+    if any(isinstance(d, int) and 1 < d < rows for d in stride):
+        return None
+    longer = tuple(rows if i == first else n for i, n in enumerate(shape))
+    return replace(gmem, layout=Layout(longer, stride))
+
+
+def _laid_out(gmem: Memref, smem: Memref, tiler: tuple[int, ...], kind: str) -> Memref | None:
+    """The shared tensor in atoms as wide as the swizzle's span along global memory's contiguous mode."""
+    strides = wrap(gmem.layout.stride)
+    first = next((i for i, d in enumerate(strides) if d == 1 and tiler[i] > 1), None)
+    if first is None or max(n for i, n in enumerate(tiler) if i != first or len(tiler) == 1) > MOST_BOX:
+        return None
+    width = gmem.dtype.bits // 8
+    run = SPAN_BYTES[kind] // width if SPAN_BYTES[kind] else min(tiler[first], MOST_BOX)
+    if tiler[first] % run or run * width % _PIECE_BYTES:
+        return None
+    order = [i for i in range(len(tiler)) if i != first]
+    order.sort(
+        key=lambda i: (isinstance(strides[i], Dynamic), strides[i] if isinstance(strides[i], int) else 0)
+    )
+    shape: list[object] = list(tiler)
+    stride: list[object] = [0] * len(tiler)
+    reach = run
+    for mode in order:
+        stride[mode] = reach if tiler[mode] > 1 else 0
+        reach *= tiler[mode]
+    stride[first] = 1
+    if tiler[first] != run:
+        shape[first], stride[first] = (run, tiler[first] // run), (1, reach)
+    return replace(
+        smem,
+        layout=Layout(tuple(shape), tuple(stride)),
+        swizzle=SWIZZLES[kind],
+        align_bytes=max(REPEAT_BYTES[kind], smem.proved_align_bytes),
+    )
+
+
+def _expecting(copy: Copy, smem: Memref, tile: TmaTile) -> Draft | None:
+    """The same copy with a barrier that waits for the tile's bytes."""
+    if copy.issue is None or copy.issue.expect_bytes is None or copy.tma != tile:
+        return None
+    count = math.prod(tile.tiler) * smem.dtype.bits // 8
+    return Draft(
+        STRATEGY,
+        f"expect the {count} B of the tile",
+        f"cute.arch.mbarrier_arrive_and_expect_tx(mbar, {count})",
+        (replace(copy, issue=replace(copy.issue, expect_bytes=count)),),
+    )
+
+
+def _draft(copy: Copy, kind: str, gmem: Memref, smem: Memref, tile: TmaTile, asks: tuple[str, ...]) -> Draft:
+    load = kind == "load"
+    atom = copy.atom if isinstance(copy.atom, TmaCopy) else TmaCopy(kind, gmem.dtype)
+    src, dst = (gmem, smem) if load else (smem, gmem)
+    issue = copy.issue if isinstance(copy.atom, TmaCopy) else None
+    made = Copy(atom, src, dst, arch=copy.arch, issue=issue, tma=tile)
+    swizzle = f" under {smem.swizzle}" if smem.swizzle is not None else ""
+    notes = [*asks]
+    old = copy.side("dst" if load else "src")
+    if smem.layout != old.layout or smem.swizzle != old.swizzle:
+        notes.append("for every use of the tile")
+    return Draft(
+        STRATEGY,
+        f"{'into' if load else 'from'} {smem.layout}{swizzle}",
+        _code(kind, smem, tile),
+        (made,),
+        "; ".join(notes),
+    )
+
+
+def _code(kind: str, smem: Memref, tile: TmaTile) -> str:
+    """Host and kernel parts, with the barrier of a load or the group of a store."""
+    op = {
+        "load": "cpasync.CopyBulkTensorTileG2SOp()",
+        "store": "cpasync.CopyBulkTensorTileS2GOp()",
+        "reduce": "cpasync.CopyReduceBulkTensorTileS2GOp()",
+    }[kind]
+    layout = code.layout_code(smem.layout)
+    tiler = code.tree_code(tile.tiler)
+    modes = len(tile.tiler)
+    allocate = f"allocator.allocate_tensor({code.dtype_code(smem.dtype)}, layout, byte_alignment={smem.proved_align_bytes}"
+    composed = "layout"
+    if smem.swizzle is not None:
+        allocate += f", swizzle={code.swizzle_code(smem.swizzle)}"
+        composed = f"cute.make_composed_layout({code.swizzle_code(smem.swizzle)}, 0, layout)"
+    count = math.prod(tile.tiler) * smem.dtype.bits // 8
+    lines = [
+        f"layout = {layout}",
+        "# on the host, in @cute.jit",
+        f"atom, tma_tensor = cpasync.make_tiled_tma_atom({op}, gmem, {composed}, {tiler})",
+        "# in the kernel",
+        f"smem = {allocate})",
+        f"tile = cute.local_tile(tma_tensor, {tiler}, coord)",
+        "sA, gA = cpasync.tma_partition(atom, 0, cute.make_layout(1), "
+        f"cute.group_modes(smem, 0, {modes}), cute.group_modes(tile, 0, {modes}))",
+    ]
+    if kind == "load":
+        lines += [
+            "mbar = allocator.allocate_array(cutlass.Int64, 1)",
+            "if cute.arch.warp_idx() == 0:",
+            "    with cute.arch.elect_one():",
+            "        cute.arch.mbarrier_init(mbar, 1)",
+            "cute.arch.mbarrier_init_fence()",
+            "cute.arch.sync_threads()",
+            "if cute.arch.warp_idx() == 0:  # the whole warp: the copy elects a thread",
+            "    with cute.arch.elect_one():",
+            f"        cute.arch.mbarrier_arrive_and_expect_tx(mbar, {count})",
+            "    cute.copy(atom, gA, sA, tma_bar_ptr=mbar)",
+            "cute.arch.mbarrier_wait(mbar, 0)",
+        ]
+    else:
+        lines += [
+            "cute.arch.fence_view_async_shared()  # after writing the tile",
+            "cute.arch.sync_threads()",
+            "if cute.arch.warp_idx() == 0:  # the whole warp: the copy elects a thread",
+            "    cute.copy(atom, sA, gA)",
+            "    cute.arch.cp_async_bulk_commit_group()",
+            "    cute.arch.cp_async_bulk_wait_group(0)",
+        ]
+    return "\n".join(lines)
