@@ -36,8 +36,8 @@ _RUN = """## {title}
 | --- | --- | --- | ---: |
 {table}
 
-Copies called `legal` or `slow` that corrupted or faulted: **{missed}**. Copies called `wrong` whose every byte
-was as asked, nothing outside touched: **{alarms}**{which}. Not run: {not_run}.
+Copies called `legal` or `slow` that corrupted or faulted: **{missed}**. Copies called `wrong` whose every
+byte was as asked, nothing outside touched: **{alarms}**{which}. Not run: {not_run}.
 {disagreeing}
 
 ### {title}: every reproducer
