@@ -151,8 +151,12 @@ def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:
 
 
 def _first_tile(mode: Layout, tile: Layout) -> Layout:
+    """The elements of a mode that its first tile takes, in the mode's own order."""
+    count = size(tile)
+    if set(offsets(tile).reshape(-1).tolist()) != set(range(count)):
+        raise NoOrigin(f"a tile {tile} takes elements of its mode that are not adjacent")
     try:
-        first: Layout = composition(mode, tile, strict=False)
+        first: Layout = composition(mode, Layout(count, 1), strict=False)
     except InputError:
         raise NoOrigin(f"a tile {tile} of mode {mode} is not static") from None
     return first

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.api import check_traced
-from layoutcheck.copies.tiled import tile
+from layoutcheck.copies.tiled import partition, tile
 from layoutcheck.errors import InputError
+from layoutcheck.sources.chains import NoOrigin, Origin, whole
+from layoutcheck.sources.mlir import Value
 from layoutcheck.sources.printed import made_in_library, read_module, where_of
 from layoutcheck.sources.traced import Frame
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
@@ -151,3 +155,21 @@ def test_text_that_is_no_module_is_an_input_error() -> None:
     (found,) = read_module(module(dst_parts=(DST_PART, DST_CUT, "!cute.what<1>")), "k", "sm_90a")
     assert found.copy is None or found.missing
     assert parse_memref(SRC).space == "gmem"
+
+
+def test_one_tile_of_a_mode_keeps_the_modes_order() -> None:
+    """A tiler that permutes its mode does so once: the part of the tensor is not permuted before."""
+    tiled = parse_tiled_copy(
+        "!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<f16>, "
+        'layout_copy_tv = <"((32,4),(16,1)):((4,1),(128,0))">, tiler_mn = <"[(4,32):(32,1);16:1]">>'
+    )
+    tensor = parse_memref('!cute.memref<f16, smem, align<128>, "(256,16,2):(16,1,4096)">')
+    whole_partition = partition(tiled, "dst", tensor)
+    found = Origin(tiled, "dst", tensor, Value("%t"), kept=(0, 2))  # one tile of mode 0, one stage
+    view = replace(whole_partition.view, layout=parse_layout("((16,1),(1)):((1,0),(0))"))
+    part, _ = whole(found, view, "dst")
+    assert str(part.layout) == "(128,16):(16,1)"
+    assert partition(tiled, "dst", part).thread == whole_partition.thread
+    gaps = parse_tiled_copy(str(tiled).replace("(4,32):(32,1)", "(4,32):(64,1)"))
+    with pytest.raises(NoOrigin, match="not adjacent"):
+        whole(replace(found, tiled=gaps), view, "dst")
