@@ -10,8 +10,8 @@ off: the kernel faults, or TMA reads other data.
 
 ## Why
 
-Measured on DSL 4.8.1: `from_dlpack(x, assumed_align=16)` and the host's `make_ptr(..., assumed_align=16)` raise for
-an address that breaks the promise, and a function compiled with `--enable-tvm-ffi` checks the tensors it is
+Measured on DSL 4.8.1: a call with `from_dlpack(x, assumed_align=16)` raises for an address that breaks the
+promise, as the host's `make_ptr(..., assumed_align=16)` does by itself, and a function compiled with `--enable-tvm-ffi` checks the tensors it is
 called with. A compiled function called with `from_dlpack(x)`, with a torch tensor, with a pointer that
 promises less, or (under tvm-ffi) with an address, is not checked; nor is `cute.make_ptr` inside a `@cute.jit`
 function. Reported as faults in flashinfer pull request 4466.
