@@ -83,7 +83,7 @@ def unzipped(split: Callable[[Layout, Any], Layout], a: Layout, tiler: Any) -> t
 
 
 def zipped_divide(a: Any, tiler: Any, *, strict: bool = True) -> Any:
-    """(tiles, rests): ((T0, T1, ..), (R0, R1, .., modes that are not divided)).
+    """(tiles, rests): ((T0, T1, ..), (R0, R1, .., modes not divided)). Raises as `logical_divide` does.
 
     >>> print(zipped_divide(Layout((8, 8), (8, 1)), (2, 4)))
     ((2,4),(4,2)):((8,1),(16,4))

@@ -67,7 +67,7 @@ def flat_product(block: Layout, tiler: Any, *, strict: bool = True) -> Layout:
 
 
 def blocked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
-    """Mode i is (block mode i, tiler mode i): the block repeated side by side.
+    """Mode i is (block mode i, tiler mode i): the block repeated side by side. Raises as `logical_product`.
 
     >>> print(blocked_product(Layout((2, 2), (1, 2)), Layout((3, 4), (1, 3))))
     ((2,3),(2,4)):((1,4),(2,12))
@@ -78,7 +78,7 @@ def blocked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
 
 
 def raked_product(block: Any, tiler: Layout, *, strict: bool = True) -> Any:
-    """Mode i is (tiler mode i, block mode i), coalesced: the blocks interleaved.
+    """Mode i is (tiler mode i, block mode i), coalesced: the blocks interleaved. Raises as `logical_product`.
 
     >>> print(raked_product(Layout((2, 2), (1, 2)), Layout((3, 4), (1, 3))))
     ((3,2),(4,2)):((4,1),(12,2))

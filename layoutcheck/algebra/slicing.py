@@ -24,7 +24,7 @@ def slice_(a: Any, coord: Any) -> Any:
 
 
 def dice(a: Layout, coord: Any) -> Layout:
-    """The modes at which `coord` is an integer: what `slice_` leaves out.
+    """The modes at which `coord` is an integer: what `slice_` leaves out. Raises as `slice_` does.
 
     >>> print(dice(Layout((2, (3, 4)), (1, (2, 6))), (0, (None, 1))))
     (2,4):(1,6)
@@ -33,7 +33,10 @@ def dice(a: Layout, coord: Any) -> Layout:
 
 
 def slice_and_offset(a: Any, coord: Any) -> tuple[Any, Any]:
-    """(slice_(A, coord), A(coord with 0 for None)): the view, and how far into A it begins."""
+    """(slice_(A, coord), A(coord with 0 for None)): the view, and how far into A it begins, in elements.
+
+    Raises InputError where the coordinate does not fit.
+    """
     if isinstance(a, ComposedLayout):
         return slice_(a, coord), 0
     return slice_(a, coord), _offset(a, coord)
