@@ -42,8 +42,8 @@ def case(
     """Register a function without parameters that returns `(kernel, arguments)`.
 
     - `arch`: the architecture it is built for, or several ("sm_80", "sm_90a"); the default is the settings'
-    - `expect`: the verdict that is meant ("rejected", "wrong", "slow", "legal"), or the codes of the findings that
-      are meant ("LC102"): they are not reported, and it is a finding if they do not come
+    - `expect`: the verdict that is meant ("rejected", "wrong", "slow", "legal"), or the codes of the findings
+      that are meant ("LC102"): they are not reported, and it is a finding if they do not come
     - `name`: how the case is called in reports; the default is the function's name
 
     All three are read from the text, so they are written as literals.
