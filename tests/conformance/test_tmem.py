@@ -199,3 +199,18 @@ def test_number_shape_and_addresses_of_the_emitted_instructions(dsl: Session) ->
 @pytest.mark.parametrize("seed", range(4))
 def test_sweep_emitted(dsl: Session, seed: int) -> None:
     print(dict(agree(dsl, seed, 1000)))
+
+
+def test_an_undistributed_swizzle_has_one_address(dsl: Session) -> None:
+    """LC257: with a run-time offset all instructions go to [%r1]; with a static one each has its own."""
+    memref = '!cute.memref<f32, {}, align<1024>, "{}((4,1),(4,2)):((1,0),(64,512))">'
+    atom = "!cute_nvgpu.atom.simt_async_copy<f32, cache = always, 128 b>"
+    item = {"call": "copy", "atom": atom, "pred": None, "evict": False, "rest": 8, "arch": "sm_90a"}
+    targets = []
+    for offset in ("?", "0"):
+        dst = memref.format("smem", f"S<4,0,4> o {offset} o ")
+        (answer,) = dsl.ask("lower", [{**item, "src": memref.format("gmem", ""), "dst": dst}])
+        lines = [line.split() for line in answer["ptx"].splitlines() if "cp.async.ca" in line]
+        targets.append({words[1] for words in lines})
+        assert len(lines) == 8
+    assert [len(found) for found in targets] == [1, 8]
