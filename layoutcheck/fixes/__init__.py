@@ -24,6 +24,7 @@ from layoutcheck.fixes import (
     pad_pitch,
     predicate,
     promise,
+    recast,
     regroup,
     retile,
     stage_through_registers,
@@ -62,7 +63,7 @@ STRATEGIES = (
 )
 
 # What makes a working copy faster without asking more instructions of it.
-FASTER = (fit_threads, match_layout, swizzle, widen_copy, tma)
+FASTER = (fit_threads, match_layout, recast, swizzle, widen_copy, tma)
 
 MOST = 6  # shown: more would not be read
 

@@ -118,3 +118,11 @@ def test_st_async_checks_its_base_and_not_its_pitch() -> None:
         report = check(fragment, tile, "st.async", dtype=BF16, bits=128)
         assert report.verdict == verdict
     assert str(report.copy.dst.layout) == str(parse_layout("(8,2):(2,16)"))
+
+
+def test_four_bit_vectors_are_slow_and_bytes_are_not() -> None:
+    report = check("(32,2):(1,32)", "(32,2):(1,32)", "universal", bits=128, dtype="f4E2M1FN")
+    assert report.verdict == "slow" and report.execution["width_bits"] == 64
+    (fix,) = [fix for fix in report.fixes if fix.strategy == "recast"]
+    assert fix.verdict == "legal" and fix.predicted["width_bits"] == 128
+    assert str(fix.copies[0].src.layout) == "(16,2):(1,16)"

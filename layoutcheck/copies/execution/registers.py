@@ -30,23 +30,29 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.plan import Plan, chunk_starts, iterated, refuse_inside_bytes, vectors
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.offsets import CompilerFails, rest_modes, size, v_mode
+from layoutcheck.copies.offsets import CompilerFails, offsets_at, rest_modes, size, v_mode
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import DsmemStore, RegisterCopy, UniversalCopy
+
+# LLVM's vectors of 4-bit elements: 8 bytes at most, of the last of several slices even 2 (measured in PTX).
+NIBBLES_MOST_BYTES = 8
 
 
 def plan_fixed(copy: Copy, witness: Copy, atom: RegisterCopy) -> Plan:
     """The g2r family: accesses of the atom's width wherever they fall."""
     width = atom.width_bits
     starts = chunk_starts(copy, max(1, width // copy.src.dtype.bits))
-    return vectors(copy, witness, starts, width, max(1, width // 8))
+    most = NIBBLES_MOST_BYTES if copy.src.dtype.bits == 4 else width
+    return vectors(copy, witness, starts, width, min(max(1, width // 8), most))
 
 
 def plan_dsmem(copy: Copy, witness: Copy, atom: DsmemStore) -> Plan:
     """`st.async`: stores of the atom's width wherever they fall, as the g2r family's."""
     starts = chunk_starts(copy, max(1, atom.width_bits // copy.src.dtype.bits))
     for memref in (copy.src, copy.dst):
-        refuse_inside_bytes(memref, starts)
+        v = v_mode(memref.layout)
+        known = tuple(d.divisor if isinstance(d, Dynamic) else d for d in flatten(v.stride))
+        refuse_inside_bytes(memref, offsets_at(Layout.trusted(flatten(v.shape), known), starts))
     return replace(vectors(copy, witness, starts, atom.width_bits, atom.width_bits // 8), dst_op="st.async")
 
 
@@ -97,11 +103,12 @@ def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
     run_bytes = math.gcd(*(run // 2 for run in _runs(copy)))
     if atom.width_bits:
         n = atom.width_bits // 4
-        return vectors(copy, witness, chunk_starts(copy, n), 4 * n, math.gcd(run_bytes, align, n // 2))
+        width_bytes = math.gcd(run_bytes, align, n // 2, NIBBLES_MOST_BYTES)
+        return vectors(copy, witness, chunk_starts(copy, n), 4 * n, width_bytes)
     span = math.gcd(run_bytes, align)
     if not span or size(v_mode(copy.src.layout)) % (2 * span):
         return vectors(copy, witness, chunk_starts(copy, 1), 8, 1, data_bits=4)
-    return vectors(copy, witness, chunk_starts(copy, 2 * span), 8 * span, span)
+    return vectors(copy, witness, chunk_starts(copy, 2 * span), 8 * span, math.gcd(span, NIBBLES_MOST_BYTES))
 
 
 def slice_align_bytes(memref: Memref) -> int:
