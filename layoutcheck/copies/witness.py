@@ -76,7 +76,7 @@ def _instantiate(copy: Copy, grow: bool) -> Copy:
 
     def view(side: str, whole: Memref) -> Memref:
         typed = copy.side(side)
-        if typed.space == "rmem" and typed.layout.is_static:  # a thread's own, whoever partitioned what
+        if typed.layout.is_static:  # as it is regrouped, or registers that nobody partitioned
             return typed
         return _as_view(typed, partition(tiling.tiled, side, whole).view)
 

@@ -29,7 +29,7 @@ class Collector:
         self.last = ""
         self.raised = False
         self._failures: list[TraceFailure] = []
-        self._loaded: dict[str, int] = {}
+        self._loaded: dict[str, None] = {}
         self._notes: list[str] = []
         self._versions: dict[str, str] = {}
         self._spans: dict[tuple[int, int], range] = {}  # (process, module) -> its copies
@@ -47,11 +47,11 @@ class Collector:
         """Everything seen, and how it ended."""
         failures = [*self._failures, *([ending] if ending else [])]
         notes = list(self._notes)
-        for path, count in self._loaded.items():
-            times = f" ({count} times)" if count > 1 else ""
-            notes.append(f"loaded, not compiled, and so not traced: {path}{times}")
         if self._loaded:
-            notes.append("a cache of compiled kernels hides them: QUACK_CACHE_ENABLED=0, or an empty cache")
+            count, first = len(self._loaded), next(iter(self._loaded))
+            files = f"{count} compiled file{'s' * (count != 1)}, such as {first}, not traced: "
+            cache = "loaded from a cache? Empty it, or turn it off (QUACK_CACHE_ENABLED=0)"
+            notes.append(files + cache)
         return Trace(
             tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions
         )
@@ -63,7 +63,7 @@ class Collector:
         elif kind == "raised":
             self._raise(event)
         elif kind == "loaded":
-            self._loaded[event["path"]] = self._loaded.get(event["path"], 0) + 1
+            self._loaded[event["path"]] = None
         elif kind == "unsupported":
             self._failures.append(TraceFailure("unsupported", event["message"]))
         elif kind == "note":

@@ -53,6 +53,11 @@ if __name__ == "__main__":
     cute.compile(host, good, good)
     print(sys.argv)
     what = sys.argv[1]
+    if what == "load":
+        try:
+            cute.runtime.load_module("cached/kernel.o")
+        except Exception:
+            pass
     if what == "raise":
         raise ValueError("on purpose")
     if what == "abort":
@@ -137,6 +142,11 @@ def test_a_process_that_dies_loses_nothing_seen_before(folder: Path) -> None:
     (failure,) = found.failures
     assert failure.kind == "killed" and "SIGABRT" in failure.message
     assert sum(one.refused is not None for one in found.copies) == 3
+
+
+def test_kernels_that_come_from_a_cache_are_said_to_be_missing(folder: Path) -> None:
+    (note,) = traced(folder, "load").notes
+    assert note.startswith("1 compiled file, such as cached/kernel.o, not traced")
 
 
 def test_a_script_that_hangs_is_ended(folder: Path) -> None:
