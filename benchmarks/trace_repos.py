@@ -140,6 +140,11 @@ def one_line(text: str) -> str:
     return " ".join(plain.split())[:300]
 
 
+def reason(missing: str) -> str:
+    """Why a picture is missing, without the layouts and coordinates of the one copy."""
+    return re.sub(r"its view \S+ is not.*", "its view is not the partition", missing).partition(", by ")[0]
+
+
 def family(operation: str) -> str:
     atom = re.search(r"!cute_nvgpu\.atom\.(\w+)", operation)
     return atom[1] if atom else "none"
@@ -176,7 +181,7 @@ def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
             group["all_threads"] += copy.picture == "threads"
             by_atom[family(copy.operation)][copy.picture] += 1
             if copy.missing:
-                missing[re.sub(r"its view \S+ is not.*", "its view is not the partition", copy.missing)] += 1
+                missing[reason(copy.missing)] += 1
         for entry, report in judged.reports:
             if report is None or report.verdict not in REPORTED:
                 continue
