@@ -9,7 +9,7 @@ its span. The DSL writes the tensor map without asking the driver, and the instr
 
 CUDA Driver API, cuTensorMapEncodeTiled: boxDim[0] times the element size is a multiple of 16 bytes, and
 at most 32, 64 or 128 bytes under the swizzle of that name. An H200 raises an illegal instruction for 2,
-8, 14 and 24 bytes, and for 128 bytes under the 64-byte swizzle (docs/evidence/tma.json).
+8, 14 and 24 bytes, and for 128 bytes under the 64-byte swizzle (docs/evidence/tma_probes.json).
 
 ## How to fix it
 

@@ -7,7 +7,7 @@ extent is not, or boxes that split it so, begin in between, and the instruction 
 
 ## Why
 
-An H200 raises an illegal instruction for a box at element 3 of bf16 (docs/evidence/tma.json); the same
+An H200 raises an illegal instruction for a box at element 3 of bf16 (docs/evidence/tma_probes.json); the same
 was reported for f32 stores at element offsets that are no multiple of 4 (triton-lang/triton#8657).
 
 ## How to fix it

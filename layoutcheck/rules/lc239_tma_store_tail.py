@@ -9,7 +9,7 @@ belong to the padding, or to whatever follows the tensor.
 ## Why
 
 Measured on an H200: a store of 64 columns at column 64 of rows of 100 bf16 (200 B) writes 208 B of each
-row (docs/evidence/tma.json). A load zero-fills exactly.
+row (docs/evidence/tma_probes.json). A load zero-fills exactly.
 
 ## How to fix it
 

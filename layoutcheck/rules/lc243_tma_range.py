@@ -8,7 +8,7 @@ what is larger or negative.
 ## Why
 
 CUDA Driver API, cuTensorMapEncodeTiled: globalDim and globalStrides. DSL 4.8.1 never calls it (read in
-the lowered code); a negative pitch faults on an H200 (docs/evidence/tma.json).
+the lowered code); a negative pitch faults on an H200 (docs/evidence/tma_probes.json).
 
 ## How to fix it
 

@@ -16,7 +16,7 @@ from layoutcheck.rules.facts import Facts
 
 # What goes wrong in memory where a tensor map does not say what the layouts do.
 EFFECTS = frozenset(("wrong", "missing", "outside_src", "outside_dst", "race", "overlap", "fault"))
-FAULT = "an H200 raises an illegal instruction (docs/evidence/tma.json)"
+FAULT = "an H200 raises an illegal instruction (docs/evidence/tma_probes.json)"
 
 
 @dataclass(frozen=True, slots=True)

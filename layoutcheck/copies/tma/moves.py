@@ -5,10 +5,10 @@ Of whole tensors everything is known: intent follows the two layouts, execution 
 tensor, only the box is known. Both are then compared in the space of coordinates, and what the tensor map
 says of global memory stays open.
 
-Measured on an H200 (docs/evidence/tma.json): elements outside the tensor arrive as zeros; a store writes
-whole 16-byte pieces, past the edge of dimension 0 where that is inside one; rows of a box under a swizzle lie
-a span apart, also where the box is narrower; addresses in shared memory are multiples of 128, a box's first
-extent and its coordinate whole 16 bytes, the box no wider than the span, or the instruction faults.
+Measured on an H200 (docs/evidence/tma_probes.json): elements outside the tensor arrive as zeros; a store
+writes whole 16-byte pieces, past the edge of dimension 0 where that is inside one; rows of a box under a
+swizzle lie a span apart, also where the box is narrower; addresses in shared memory are multiples of 128, a
+box's first extent and its coordinate whole 16 bytes, the box no wider than the span, or the instruction faults.
 """
 
 from __future__ import annotations
