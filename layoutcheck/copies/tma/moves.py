@@ -7,8 +7,9 @@ says of global memory stays open.
 
 Measured on an H200 (docs/evidence/tma_probes.json): elements outside the tensor arrive as zeros; a store
 writes whole 16-byte pieces, past the edge of dimension 0 where that is inside one; rows of a box under a
-swizzle lie a span apart, also where the box is narrower; addresses in shared memory are multiples of 128, a
-box's first extent and its coordinate whole 16 bytes, the box no wider than the span, or the instruction faults.
+swizzle lie a span apart, also where the box is narrower. Addresses in shared memory are multiples of 128, a
+box's first extent and its coordinate are whole 16 bytes, the box is no wider than the span, and no store
+begins before the tensor, or the instruction faults.
 """
 
 from __future__ import annotations
