@@ -18,6 +18,8 @@ _PAGES = {
     "tma_election": ("who may start a TMA copy", "guides/tma.md"),
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
+    "lint": ("how long the lint takes beside ruff, over three repositories", "lint.md"),
+    "trace": ("what the trace finds in other repositories, script by script", "trace.md"),
     "canonical": ("wgmma through the descriptors of random operand layouts", "canonical.md"),
     "banks": ("shared-memory wavefronts and global sectors, one instruction a kernel", "banks.md"),
     "cp_async": ("the same for cp.async, with its times", "banks.md"),
