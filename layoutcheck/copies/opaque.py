@@ -41,6 +41,11 @@ def run_time_swizzle(view: Memref) -> str | None:
     return found[1] if found else None
 
 
+def is_composed(view: Memref) -> bool:
+    """Whether the view is in memory and its layout composed with a swizzle."""
+    return isinstance(view, OtherOperand) and view.name == "cute.memref" and '"S<' in view.text
+
+
 @dataclass(frozen=True, slots=True)
 class CoordTensor(OtherOperand):
     """A tensor of coordinates, the global side of a TMA copy: `layout` has basis strides (`1@0`).

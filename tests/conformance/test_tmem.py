@@ -27,6 +27,7 @@ from layoutcheck.dsl.session import Session  # noqa: E402
 from layoutcheck.dsl.verifier import verify  # noqa: E402
 from layoutcheck.errors import InputError  # noqa: E402
 from layoutcheck.machine.atoms import S2TCopy, TmemLoad  # noqa: E402
+from layoutcheck.sources.request import build  # noqa: E402
 from tests.conformance.generate_tmem import random_tmem_copy  # noqa: E402
 from tests.conformance.test_verifier import WITHOUT_CLASS, disagreements  # noqa: E402
 
@@ -214,3 +215,23 @@ def test_an_undistributed_swizzle_has_one_address(dsl: Session) -> None:
         targets.append({words[1] for words in lines})
         assert len(lines) == 8
     assert [len(found) for found in targets] == [1, 8]
+
+
+@pytest.mark.parametrize("offset", ["0", "?"])
+@pytest.mark.parametrize("width", [0, 128])
+def test_a_composed_layout_is_no_layout_type(dsl: Session, offset: str, width: int) -> None:
+    """What looks for vectors refuses a view whose swizzle is in its layout."""
+    composed = f'!cute.memref<f32, smem, align<1024>, "S<4,0,4> o {offset} o ((4,1),(4,2)):((1,0),(64,512))">'
+    plain = '!cute.memref<f32, {}, align<16>, "((4,1),(4,2)):((1,0),(4,16))">'
+    for name, src, dst in (
+        ("universal", plain.format("gmem"), composed),
+        ("s2r", composed, plain.format("rmem")),
+        ("r2s", plain.format("rmem"), composed),
+    ):
+        if name != "universal" and not width:
+            continue
+        copy = build(src, dst, name, dtype="f32", bits=width or None)[0]
+        found = predict(copy)
+        (said,) = verify([copy], session=dsl)
+        assert (found.outcome, said.outcome) == ("rejected", "rejected")
+        assert said.message.startswith(found.message)

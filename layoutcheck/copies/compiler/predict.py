@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.copies.compiler.prediction import Prediction
+from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.python_layer import (
     through_atom_call,
     through_autovec,
@@ -14,9 +14,9 @@ from layoutcheck.copies.compiler.tma import predict_tma
 from layoutcheck.copies.compiler.types import check_pointers, check_type
 from layoutcheck.copies.compiler.verifier import ACCEPTED, modelled_atom, predict_verifier
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.opaque import OtherOperand, is_composed
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.atoms import RegisterCopy, TmaCopy, UniversalCopy
 
 
 def predict(copy: Copy) -> Prediction:
@@ -28,12 +28,24 @@ def predict(copy: Copy) -> Prediction:
         return predict_tma(copy)
     for operand, view in (("src", copy.src), ("dst", copy.dst), ("pred", copy.pred)):
         if isinstance(view, OtherOperand):
+            if operand != "pred" and is_composed(view) and _wants_strides(copy):
+                message = "expects layouts of src and dst to be LayoutType"
+                return rejected("composed_layout", message, operand, got=str(view))
             message = f"copies of a {view.name} are not modelled"
             return Prediction("unknown", message, "unsupported_operand", operand)
     reached = check_pointers(copy) or _reached(copy)
     if reached is None:
         return ACCEPTED
     return reached if isinstance(reached, Prediction) else predict_verifier(reached)
+
+
+def _wants_strides(copy: Copy) -> bool:
+    """Whether the atom looks for a vector in the layouts, and so refuses one that is composed."""
+    sides = {"s2r": copy.src, "r2s": copy.dst}
+    return copy.op == "copy" and (
+        isinstance(copy.atom, UniversalCopy)
+        or (isinstance(copy.atom, RegisterCopy) and is_composed(sides.get(copy.atom.kind, copy.src)))
+    )
 
 
 def _reached(copy: Copy) -> Prediction | Copy | None:
