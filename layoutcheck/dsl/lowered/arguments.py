@@ -1,8 +1,8 @@
 """Numbers for what a kernel is given at run time: dynamic extents and strides, pointers, integers.
 
-A tensor's dynamic extents become 1024 (a third and further ones 4), made a multiple of what the type
-promises; its dynamic strides make it compact, the modes in the order in which the static strides have them.
-Each pointer is an object of its own. An integer, of which nothing is known, is 1024.
+A tensor's dynamic extents become 512, or 1024 where its stride is 1, made a multiple of what the type
+promises; its dynamic strides make it compact, from the mode of stride 1 outwards. Each pointer is an object
+of its own. An integer, of which nothing is known, is 1024.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from layoutcheck.dsl.lowered.types import SHARED, Type
 from layoutcheck.dsl.lowered.values import Value
 from layoutcheck.errors import InputError
 
-EXTENT, FURTHER_EXTENT = 1024, 4
+INNER_EXTENT, EXTENT, INTEGER = 1024, 512, 1024
 SHARED_ARGUMENT = 1 << 20  # where a pointer to shared memory points that a kernel is given
 
 _LAYOUT = re.compile(r'"([^"]*:[^"]*)"')
@@ -42,7 +42,7 @@ def _fill(kind: Type, numbers: Iterator[int], index: int) -> Value:
         return SHARED_ARGUMENT if kind.space == SHARED else spaces.object_at(index + 1)
     if kind.bits == 1:
         return 0
-    return next(numbers, EXTENT if kind.bits >= 32 else 0)
+    return next(numbers, INTEGER if kind.bits >= 32 else 0)
 
 
 def _dynamic_leaves(cute_type: str) -> list[int]:
@@ -64,9 +64,9 @@ def dynamic_leaves(layout: Layout) -> list[int]:
     shape, stride = flatten(layout.shape), flatten(layout.stride)
     extents: list[int] = []
     chosen: list[int] = []
-    for leaf in shape:
+    for leaf, step in zip(shape, stride, strict=True):
         if isinstance(leaf, Dynamic):
-            size = EXTENT if len(chosen) < 2 else FURTHER_EXTENT
+            size = INNER_EXTENT if step == 1 else EXTENT
             chosen.append(-(-size // leaf.divisor) * leaf.divisor)
             extents.append(chosen[-1])
         else:

@@ -1,0 +1,125 @@
+"""What each line of a kernel's source costs in shared and global memory, by the lowered addresses.
+
+No copy has to be understood for this: the instructions are the compiler's, their addresses evaluated, and the
+models of banks and sectors count them (machine/banks.py, machine/sectors.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from layoutcheck.copies.cost import SideCost, cost
+from layoutcheck.copies.execution import Execution
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered import Lowered
+from layoutcheck.dsl.lowered.passes import TAGGED
+from layoutcheck.dsl.lowered.pictures import Picture, memory_accesses
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import WARP, parse_arch
+from layoutcheck.sources.mlir import parse
+from layoutcheck.sources.printed import where_of
+from layoutcheck.sources.traced import Frame
+
+NOWHERE = Frame("", 0)
+_EMPTY: IntArray = np.empty((0, 0, 0), np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class LineCost:
+    """One side of what a line does: `side` has the counts of one execution by the whole block.
+
+    `count` operations of the line (of `kernels`) do the same. `kind` is that of their pictures, `reached`
+    False where block 0 never comes by.
+    """
+
+    where: Frame
+    operation: str
+    side: SideCost
+    kind: str
+    kernels: tuple[str, ...]
+    count: int = 1
+    reached: bool = True
+
+    @property
+    def extra_wavefronts(self) -> int:
+        """Passes through shared memory beyond what as many bytes need."""
+        return self.side.wavefronts - self.side.ideal_wavefronts
+
+    @property
+    def worst_lanes(self) -> tuple[int | None, ...]:
+        """Byte addresses of the warp instruction with most ways, None where a lane is off."""
+        if not len(self.side.addresses):
+            return ()
+        return tuple(None if at < 0 else int(at) for at in self.side.addresses[self.side.worst])
+
+
+def line_costs(text: str, lowered: Lowered, arch: str = "sm_90a") -> list[LineCost]:
+    """Every side in shared or global memory of a module's operations, alike ones of a line together.
+
+    `text` is the traced module with its locations, `lowered` what `lower` made of it. By file and line.
+    Raises InputError where the text is no module or the architecture is unknown.
+    """
+    places = tag_places(text)
+    found: list[LineCost] = []
+    for kernel in lowered.kernels:
+        for tag, picture in kernel.pictures.items():
+            where = places.get(tag, NOWHERE)
+            name = tag.partition("#")[0]
+            found += [
+                LineCost(where, name, side, picture.kind, (kernel.name,), 1, picture.reached)
+                for side in side_costs(picture, arch)
+            ]
+    return merged(found)
+
+
+def merged(costs: Iterable[LineCost]) -> list[LineCost]:
+    """Equal costs of one line counted together, sorted by file and line, the most ways first."""
+    groups: dict[object, LineCost] = {}
+    for one in costs:
+        side = one.side
+        key = (
+            one.where, one.operation, side.side, side.op, side.space, side.width_bits, side.instructions,
+            side.wavefronts, side.ideal_wavefronts, side.ways, side.sectors, side.ideal_sectors, one.kind,
+        )  # fmt: skip
+        known = groups.get(key)
+        if known is None:
+            groups[key] = one
+        else:
+            kernels = tuple(dict.fromkeys((*known.kernels, *one.kernels)))
+            reached = known.reached or one.reached
+            groups[key] = replace(known, count=known.count + one.count, kernels=kernels, reached=reached)
+    return sorted(groups.values(), key=lambda c: (c.where.file, c.where.line, -c.side.ways, c.side.op))
+
+
+def side_costs(picture: Picture, arch: str = "sm_90a") -> Iterator[SideCost]:
+    """The sides of one execution of an operation that lie in shared or global memory, with their counts."""
+    widest = parse_arch(arch).widest_access_bits // 8
+    bypass = any(access.op == "cp.async.cg" for access in picture.accesses)
+    src, dst = memory_accesses(picture.once, picture.threads, widest)
+    if not src and not dst:
+        return
+    if picture.threads % WARP and any("matrix" in access.op for access in (*src, *dst)):
+        return
+    try:
+        whole = cost(Execution(_EMPTY, _EMPTY, 8, src, dst), arch, bypass)
+    except InputError:  # an access of a width that no instruction has
+        return
+    for side in whole.sides:
+        if side.space in ("smem", "dsmem", "gmem", "generic") and (side.addresses >= 0).any():
+            yield side
+
+
+def tag_places(text: str) -> dict[str, Frame]:
+    """Where in the user's source each tagged operation of a traced module stands."""
+    seen: Counter[str] = Counter()
+    found: dict[str, Frame] = {}
+    for op in parse(text).walk():
+        if TAGGED.match(op.name):
+            frames = where_of(op.location_text)
+            found[f"{op.name}#{seen[op.name]}"] = frames[0] if frames else NOWHERE
+            seen[op.name] += 1
+    return found
