@@ -199,6 +199,7 @@ def trace(
     output: Output = None,
     strict: Strict = False,
     everything: Annotated[bool, Option("legal copies too, findings in full", "--all")] = False,
+    banks: Annotated[bool, Option("what each line costs in shared memory instead", "--banks")] = False,
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
@@ -206,12 +207,24 @@ def trace(
     """
     from layoutcheck import tracing
     from layoutcheck.reports import github, sarif
+    from layoutcheck.reports.lowered_banks import bank_table
     from layoutcheck.reports.traced import located, render, render_json
 
     if format_ not in ("text", "json", "github", "sarif"):
         raise InputError(f"trace has no format '{format_[:40]}'", expected="text, json, github or sarif")
     sink = _Sink("text", output, everything)
     words = args or []
+    if banks:
+        trace, costs, problems = tracing.banks(
+            "-m" if module else script,
+            [script, *words] if module else words,
+            launch=not no_launch,
+            arch=arch,
+            timeout_s=timeout,
+        )
+        sink.put(bank_table(costs, format_, everything))
+        sys.stderr.writelines(f"{problem}\n" for problem in problems)
+        return 2 if trace.failures else 0
     found = tracing.traced(
         "-m" if module else script,
         [script, *words] if module else words,

@@ -11,10 +11,13 @@ from typing import Any
 from layoutcheck.api import check_traced
 from layoutcheck.check import Report
 from layoutcheck.dsl.fake_cuda import has_gpu
+from layoutcheck.dsl.lowered import lower
+from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
+from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.reports.traced import SHOWN, Judged
-from layoutcheck.sources.traced import Trace, distinct
+from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
 
 
 def traced(
@@ -37,6 +40,40 @@ def traced(
         note = "no kernel was compiled; there is no GPU here, and --no-launch does without"
         found = replace(found, notes=(*found.notes, note))
     return judge(found)
+
+
+def banks(
+    script: str,
+    args: Sequence[str] = (),
+    *,
+    launch: bool = True,
+    arch: str | None = None,
+    timeout_s: float | None = None,
+) -> tuple[Trace, list[LineCost], list[str]]:
+    """Run the script; what each line costs, by the addresses that the compiler's own passes give.
+
+    The last are sentences on modules that they do not. Raises InputError, and DslUnavailable without a DSL.
+    """
+    seen: list[tuple[str, str, list[Frame]]] = []
+
+    def observe(text: str, arch: str, copies: Sequence[TracedCopy]) -> None:
+        seen.append((text, arch, [copy.where for copy in copies]))
+
+    with _shown() as progress:
+        found = trace_script(
+            script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,
+            observe=observe,
+        )  # fmt: skip
+    costs: list[LineCost] = []
+    problems: list[str] = []
+    with Session() as session:
+        for text, target, places in seen:
+            lowered = lower([text], session=session)[0]
+            if lowered.problem:
+                problems.append(f"{places[0] if places else 'a kernel'}: {lowered.problem}")
+            else:
+                costs += line_costs(text, lowered, target, places)
+    return found, merged(costs), problems
 
 
 def judge(trace: Trace) -> Judged:

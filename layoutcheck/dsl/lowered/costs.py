@@ -7,7 +7,7 @@ models of banks and sectors count them (machine/banks.py, machine/sectors.py).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from layoutcheck.dsl.lowered.pictures import Picture, memory_accesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.sources.mlir import parse
-from layoutcheck.sources.printed import where_of
+from layoutcheck.sources.printed import COPIES, where_of
 from layoutcheck.sources.traced import Frame
 
 NOWHERE = Frame("", 0)
@@ -57,13 +57,16 @@ class LineCost:
         return tuple(None if at < 0 else int(at) for at in self.side.addresses[self.side.worst])
 
 
-def line_costs(text: str, lowered: Lowered, arch: str = "sm_90a") -> list[LineCost]:
+def line_costs(
+    text: str, lowered: Lowered, arch: str = "sm_90a", copies: Sequence[Frame] = ()
+) -> list[LineCost]:
     """Every side in shared or global memory of a module's operations, alike ones of a line together.
 
-    `text` is the traced module with its locations, `lowered` what `lower` made of it. By file and line.
+    `text` is the traced module, `lowered` what `lower` made of it; `copies` is where its copies
+    stand, in order, for a text without locations. By file and line.
     Raises InputError where the text is no module or the architecture is unknown.
     """
-    places = tag_places(text)
+    places = tag_places(text, copies)
     found: list[LineCost] = []
     for kernel in lowered.kernels:
         for tag, picture in kernel.pictures.items():
@@ -113,13 +116,16 @@ def side_costs(picture: Picture, arch: str = "sm_90a") -> Iterator[SideCost]:
             yield side
 
 
-def tag_places(text: str) -> dict[str, Frame]:
+def tag_places(text: str, copies: Sequence[Frame] = ()) -> dict[str, Frame]:
     """Where in the user's source each tagged operation of a traced module stands."""
     seen: Counter[str] = Counter()
     found: dict[str, Frame] = {}
+    given = iter(copies)
     for op in parse(text).walk():
         if TAGGED.match(op.name):
             frames = where_of(op.location_text)
+            if copies and op.name in COPIES:
+                frames = [next(given, NOWHERE)]
             found[f"{op.name}#{seen[op.name]}"] = frames[0] if frames else NOWHERE
             seen[op.name] += 1
     return found
