@@ -33,6 +33,26 @@ def test_the_kernel_becomes_a_function_with_a_harness_around_it() -> None:
     assert re.search(r"mul\.wide\.u32 %offset, %thread, 20;", text)  # a thread's record
 
 
+def test_scalars_are_passed_as_words_and_a_barrier_is_announced_and_waited_for() -> None:
+    kernel = """.visible .entry k0(
+\t.param .align 4 .b8 k0_param_0[4],
+\t.param .u32 .ptr .shared .align 8 k0_param_1,
+\t.param .u16 k0_param_2
+)
+{
+\tret;
+}"""
+    text, sizes = wrap(kernel, "sm_90a", "barrier")
+    assert sizes == [4, 4, 4] and ".ptr" not in text
+    assert text.index("mbarrier.arrive.expect_tx") < text.index("call.uni") < text.index("mbarrier.try_wait")
+    assert "add.u32 %i, %thread, 2;" in text  # the barrier's own words are no part of the image
+    assert ".reqnctapercluster" not in text
+    grouped, _ = wrap(kernel, "sm_90a", "group")
+    assert "cp.async.bulk.wait_group 0;" in grouped and "mbarrier" not in grouped
+    between, _ = wrap(kernel.replace("ret;", "st.async.weak; ret;"), "sm_90a", "barrier")
+    assert ".reqnctapercluster 1, 1, 1" in between
+
+
 @pytest.mark.parametrize("text", ["", "no kernel here", ".visible .entry k0(", ".func k0() { ret; }"])
 def test_what_is_no_kernel_is_refused(text: str) -> None:
     with pytest.raises(UnexpectedPtx):
@@ -42,7 +62,12 @@ def test_what_is_no_kernel_is_refused(text: str) -> None:
 @pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas (CUDA toolkit) is not installed")
 def test_harnesses_assemble(tmp_path: Path) -> None:
     pytest.importorskip("cutlass", reason="the copies are compiled by nvidia-cutlass-dsl")
-    for one in prepare([(name, HOLES[name][0]) for name in ("h01", "h18", "h23", "h10")]):
+    for one in prepare(
+        [
+            (name, HOLES[name][0])
+            for name in ("h01", "h18", "h23", "h10", "h21", "h21-store", "h21-cluster", "h45")
+        ]
+    ):
         assert one.task is not None
         path = tmp_path / f"{one.name}.ptx"
         path.write_text(one.task.ptx)
