@@ -33,7 +33,7 @@ from layoutcheck.gpu.images import (
     NotRunnable,
     arena,
 )
-from layoutcheck.machine.atoms import LdMatrix, StMatrix, TmaCopy
+from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
 from layoutcheck.rules.facts import Facts
 
 # Shared operands begin here: low bits are the model's, nothing of the block's lies below.
@@ -99,6 +99,8 @@ def plan(copy: Copy) -> Job:
     Raises NotRunnable (an InputError) for copies that do not fit on the device, InputError for forms not
     modelled.
     """
+    if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)):
+        raise NotRunnable("tensor memory has no address that a harness could fill or read back")
     facts = Facts(copy)
     if facts.obstacle is not None:
         raise facts.obstacle

@@ -119,3 +119,14 @@ def test_published_cases(case: str, code: str) -> None:
 
     found = [lc.check(**copy) for copy in read(case).copies]
     assert code in [finding.code for report in found for finding in report.findings]
+
+
+def test_tensor_memory_is_never_run() -> None:
+    """Neither a GPU nor the simulator can hold a view of tensor memory: no outcome, and no disagreement."""
+    from layoutcheck.gpu.images import NotRunnable
+    from layoutcheck.gpu.job import plan
+
+    for broken, fixed, _, _ in TENSOR_MEMORY.values():
+        for arguments in (broken, fixed):
+            with pytest.raises(NotRunnable):
+                plan(lc.check(**arguments).copy)
