@@ -257,7 +257,9 @@ def _view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:
         Access(_OPS[copy.atom.kind], "smem", copy.atom.copy_bits // 8, starts[:, None], SMEM_ALIGN_BYTES),
     )
     span = SPAN_BYTES[kind]
-    fault = "illegal instruction" if len(box) > 1 and (inner % 16 or (span and inner > span)) else ""
+    refused = len(box) > 1 and (inner % 16 or (span and inner > span))
+    too_new = copy.atom.dtype.bits in (4, 6) and parse_arch(copy.arch).number < 100
+    fault = "illegal instruction" if refused or too_new else ""
     sides = (coordinates, shared) if load else (shared, coordinates)
     src, dst = (side.reshape(-1, 1, per) for side in sides)
     return Execution(src, dst, unit, () if load else access, access if load else (), fault=fault)

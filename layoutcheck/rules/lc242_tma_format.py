@@ -1,0 +1,68 @@
+"""LC242 tma-format: the target has no tensor map of 4-bit or 6-bit elements.
+
+## What it means
+
+Tensor maps of packed or unpacked 4-bit and 6-bit elements begin with Blackwell. The DSL writes them for
+Hopper as well, and the kernel faults.
+
+## Why
+
+PTX ISA, tensor data types .b4x16, .b4x16_p64 and .b6x16_p32: sm_100 and later. An H200 raises an illegal
+instruction for both 4-bit formats (docs/evidence/tma_probes.json).
+
+## How to fix it
+
+Compile for sm_100a or later, or move the elements packed, as a tensor of bytes.
+
+## How to silence it
+
+Check for the architecture you build for: `--arch sm_100a`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.machine.arch import parse_arch
+from layoutcheck.machine.tma import PTX
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, tma_atom
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Elements narrower than a byte before sm_100."""
+    atom = tma_atom(facts)
+    arch = parse_arch(facts.copy.arch)
+    if atom is None or arch.number >= 100 or atom.dtype.bits not in (4, 6):
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{arch} has no tensor map of {atom.dtype}: the kernel faults",
+        f"Tensor maps of {atom.dtype.bits}-bit elements begin with sm_100; {FAULT}.",
+        Where("atom"),
+        evidence("tensorDataType", str(atom.dtype), "8 bits or more before sm_100", PTX),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.coord_tensor<"(0,0)", "(((256,128),1),(1)):(((1@0,1@1),0),(0))">',
+            "dst": '!cute.memref<f4E2M1FN, smem, align<1024>, S<3,4,3>, "((32768,1),(1)):((1,0),(0))">',
+            "atom": '!cute_nvgpu.atom.tma_load<f4E2M1FN, copy_bits = 131072, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(256,128):(1@1,1@0)">>',
+        },
+        clean={
+            "src": '!cute.coord_tensor<"(0,0)", "(((256,128),1),(1)):(((1@0,1@1),0),(0))">',
+            "dst": '!cute.memref<f4E2M1FN, smem, align<1024>, S<3,4,3>, "((32768,1),(1)):((1,0),(0))">',
+            "atom": '!cute_nvgpu.atom.tma_load<f4E2M1FN, copy_bits = 131072, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(256,128):(1@1,1@0)">>',
+            "arch": "sm_100a",
+        },
+    ),
+    explains=EFFECTS,
+)
