@@ -17,8 +17,10 @@ from layoutcheck.reports.blocks import copy_blocks, layout_blocks, render, tile_
 from layoutcheck.reports.outcome import Outcome
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.grid import grid_picture
+from layoutcheck.reports.pictures.scene import SIDES
 from layoutcheck.reports.pictures.svg import Picture
 from layoutcheck.reports.pictures.tile import tile_picture
+from layoutcheck.reports.pictures.tv import NAMES
 from layoutcheck.reports.style import Style
 from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.types import parse_tiled_copy
@@ -79,9 +81,11 @@ def drawn_outcomes(outcomes: Sequence[Outcome]) -> list[Picture]:
         pictures = copy_pictures(facts)
         if not pictures and facts.obstacle is not None:
             why = f"nothing here can be drawn: {facts.obstacle.message}"
-        opaque = [m.name for m in (facts.copy.src, facts.copy.dst) if isinstance(m, OtherOperand)]
+        opaque = [side for side in SIDES if isinstance(facts.copy.side(side), OtherOperand)]
         if opaque:
-            why = f"nothing here can be drawn: where a {opaque[0]} lies is not known"
+            why = (
+                f"nothing here can be drawn: the addresses of the {NAMES[opaque[0]]}'s elements are not known"
+            )
         found += pictures
     if not found:
         raise InputError(why, expected="a copy between tensors whose layouts are known")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import layoutcheck as lc
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.reports import blocks
@@ -23,6 +25,13 @@ TILED = (
     "!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<f32, 64 b>, "
     'layout_copy_tv = <"((4,4),(1,2)):((8,1),(0,4))">, tiler_mn = <"[4:1;8:1]">>'
 )
+
+
+# 256 threads of 64 values, an element at a time: as many cells as a page has to carry.
+LARGE: dict[str, Any] = {
+    "src": "(128,128):(1,128)", "dst": '!cute.memref<bf16, smem, align<1024>, "(128,128):(128,1)">',
+    "atom": "universal", "bits": 16, "dtype": "bf16", "thr": "(16,16):(1,16)", "val": "(8,8):(8,1)",
+}  # fmt: skip
 
 
 class Page(HTMLParser):
@@ -92,6 +101,12 @@ def test_what_is_no_report_has_a_place_on_the_page() -> None:
     text = render([message, failure], Style())
     words = "".join(page(text).text)
     assert "LC101" in words and "not <b>JSON" in words and "<b>" not in text
+
+
+def test_a_page_of_256_threads_with_64_values_stays_below_a_megabyte() -> None:
+    text = render([lc.check(**LARGE)], Style())
+    assert len(text.encode()) < 1_000_000
+    page(text)
 
 
 def test_svg_of_a_case_is_one_file(tmp_path: Path, capsys: Captured) -> None:

@@ -20,14 +20,9 @@ from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.cases import case
 from layoutcheck.sources.request import build
 from tests.reports.browser import chromium, pixels
+from tests.reports.test_draw_cli import LARGE
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-# 256 threads of 64 values, an element at a time: as many cells as a page has to carry.
-LARGE: dict[str, Any] = {
-    "src": "(128,128):(1,128)", "dst": '!cute.memref<bf16, smem, align<1024>, "(128,128):(128,1)">',
-    "atom": "universal", "bits": 16, "dtype": "bf16", "thr": "(16,16):(1,16)", "val": "(8,8):(8,1)",
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,7 @@ from layoutcheck.reports.pictures.scene import Scene, scene
 from layoutcheck.reports.pictures.svg import Picture
 from layoutcheck.reports.pictures.tile import tile_picture
 from layoutcheck.reports.style import Style
+from layoutcheck.rules import rules
 from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.cases import case, case_names
 from layoutcheck.sources.request import build
@@ -409,7 +410,7 @@ def test_large_things_stay_small() -> None:
         assert len(picture.svg()) < 300_000
         corner = [node for node in parsed(picture).iter() if node.get("data-cells")]
         assert corner and all(int(node.get("data-cells")) > 1 for node in corner)
-    tile = build("(256,1024):(1024,1)", "(256,1024):(1024,1)", "universal", bits=8, dtype="i8",
+    tile = build("(128,1024):(1024,1)", "(128,1024):(1024,1)", "universal", bits=8, dtype="i8",
                  thr="(1,256):(256,1)", val="(8,1)", dst_space="smem")[0]  # fmt: skip
     pictures = copy_pictures(Facts(tile))
     assert pictures and sum(len(picture.svg()) for picture in pictures) < 1_500_000
@@ -421,7 +422,32 @@ def test_large_things_stay_small() -> None:
         assert sum(counted) == moves(run, "moved")[panel.get("data-side")].size
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+def test_tensor_memory_is_drawn_lane_by_lane() -> None:
+    copy = build(
+        '!cute.memref<f32, tmem, align<16>, "(((32,32),1),1):(((2,65536),0),0)">',
+        '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">',
+        "tcgen05.ld.32x32b.x32", dtype="f32", arch="sm_100a",
+    )[0]  # fmt: skip
+    root = parsed(_drawn(copy).pictures["tv-asked"])
+    panel = next(of_class(root, "lc-panel"))
+    assert len(decode(panel.get("data-starts"))) == 32
+    assert any(node.text == "lane 0" for node in root.iter())
+
+
+@pytest.mark.sweep
+def test_every_rules_example_can_be_drawn_or_is_not() -> None:
+    for rule in rules().values():
+        for request in (rule.example.flagged, rule.example.clean):
+            facts = Facts(build(**request)[0])
+            for picture in copy_pictures(facts):
+                root = parsed(picture)
+                sizes = [
+                    node.get(key) for node in root.iter() for key in ("width", "height") if node.get(key)
+                ]
+                assert all(float(size) > 0 for size in sizes)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(requests())
 def test_whatever_is_checked_can_be_drawn_or_is_not(request: dict[str, Any]) -> None:
     try:

@@ -22,6 +22,9 @@ from layoutcheck.reports.pictures.scene import Scene, local
 
 _NARROWEST_BYTES = 16  # a row of memory shorter than one vector shows nothing
 _WIDEST_CELLS = 256
+_LANE_BITS = (
+    32 << 16
+)  # tensor memory: an address has the lane above 16 bits of 32-bit column (PTX ISA, tcgen05)
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Map:
     starts: IntArray
     runs: IntArray
     asked: IntArray
+    lanes: bool = False  # rows are the lanes of tensor memory
 
     @property
     def rows(self) -> int:
@@ -66,6 +70,8 @@ class Map:
         start = int(self.starts[row])
         if self.kind == "tile":
             return str(start // self.pitch)
+        if self.lanes:
+            return f"lane {start // self.pitch}"
         return f"T{start}" if self.private else f"{start:+}"
 
     def offset(self, row: int, column: int) -> int:
@@ -94,9 +100,9 @@ def memory_map(scene: Scene, side: str, kind: str = "moved") -> Map:
     cell = math.gcd(element, int(np.gcd.reduce(np.append(within, touched[:, 1]))))
     first -= first % cell
     columns = -(-(last - first) // cell)
-    return Map(
-        side, kind, private, pitch, cell, first, columns, keys if private else keys * pitch, moved, asked
-    )
+    starts = keys if private else keys * pitch
+    lanes = memref.space == "tmem"
+    return Map(side, kind, private, pitch, cell, first, columns, starts, moved, asked, lanes)
 
 
 def joined(runs: IntArray) -> IntArray:
@@ -136,6 +142,8 @@ def cut(runs: IntArray, at: int, pitch: int) -> IntArray:
 def pitch_units(memref: Memref, unit_bits: int) -> int:
     """Units of one row: the first stride beyond the contiguous part, which is at least `_NARROWEST_BYTES`."""
     bits = memref.dtype.bits
+    if memref.space == "tmem":
+        return _LANE_BITS // unit_bits
     run = 1
     for stride, extent in _modes(memref.layout):
         if run * bits >= 8 * _NARROWEST_BYTES or stride * bits >= 8 * _NARROWEST_BYTES:

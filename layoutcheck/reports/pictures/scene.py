@@ -19,11 +19,14 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import LdMatrix, OtherAtom, StMatrix
+from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.rules.facts import Facts
 
 SIDES = ("src", "dst")
 _NOBODY = np.empty((0, 1), np.int64)
+
+# Atoms whose refused copies have an execution all the same: what the compiler refuses of them is a proof.
+_WOULD_RUN = (UniversalCopy, CpAsync, RegisterCopy, LdMatrix, StMatrix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +125,14 @@ def scene(facts: Facts) -> Scene | None:
             trial = facts.worst or facts.trials[-1]
             run = (trial.witness, trial.src_base, trial.dst_base)
             asked, done, difference = trial.intent, trial.execution, trial.difference
-        elif facts.accepted:
+        elif facts.accepted or not isinstance(facts.resolved.atom, _WOULD_RUN):
             return None
         else:
             witness = witnesses(copy)[0]
             run = (witness, *bases(witness)[-1])
             asked, done = intent(*run), execution(copy, run[1], run[2], witness)
+            if asked.src.shape != asked.dst.shape or done.src.shape != done.dst.shape:
+                return None
             difference = compare(asked, done, *run)
         by_thread = thread_intent(*run)
     except InputError:

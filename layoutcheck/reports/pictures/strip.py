@@ -47,6 +47,14 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
                 body.append(svg.text(_LEFT, y + 12, more, "lc-s lc-u"))
                 y += _ROW - 4
         y += 12
+    faults = [
+        f" The {NAMES[side]}'s address {offender.used * 8 // scene.unit_bits - scene.origin(side):+} is no "
+        f"multiple of {offender.asked}: the access faults."
+        for side in SIDES
+        if (offender := scene.difference.first.get(f"misaligned_{side}"))
+        and offender.used is not None
+        and scene.reached
+    ]
     count = vector.moved["src"].shape[0]
     size = vector.moved["src"].shape[1] * scene.unit_bits
     return Picture(
@@ -54,7 +62,7 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
         f"One instruction, byte by byte: thread {vector.thread}, instruction {vector.instruction}",
         f"{count} value{'s' * (count != 1)} of {size} bits, numbered and coloured; a row is {span} "
         f"{scene.units} of memory. Where the two rows of a side differ, "
-        f"the machine does not do what the layouts say.",
+        f"the machine does not do what the layouts say.{''.join(faults)}",
         y,
         "".join(body),
         {"thread": vector.thread, "instruction": vector.instruction, "unit-bits": scene.unit_bits},

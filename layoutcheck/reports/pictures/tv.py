@@ -6,6 +6,7 @@ part around the instruction that the report is about is drawn again with every t
 
 from __future__ import annotations
 
+from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.memory import Map, axes, memory_map
 from layoutcheck.reports.pictures.panel import (
@@ -71,11 +72,19 @@ def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
         f"tv-{kind}",
         heading,
         f"{cells} In a cell: {inside}; +n: named by n more threads or instructions; \u2205: asked for, and "
-        f"touched by nobody. Outlined: instruction {vector.instruction} of thread {vector.thread}.",
+        f"touched by nobody.{_apart(scene)} Outlined: instruction {vector.instruction} of thread "
+        f"{vector.thread}.",
         y + 12,
         "".join(body),
         {"thread": vector.thread, "instruction": vector.instruction, "reached": int(scene.reached)},
     )
+
+
+def _apart(scene: Scene) -> str:
+    """Why rows of shared memory lie so far from each other where only one lane's view is known."""
+    if scene.copy.tiling is None and isinstance(scene.copy.atom, (LdMatrix, StMatrix)):
+        return " Only one lane's view is known: the other lanes' rows are taken to lie far away."
+    return ""
 
 
 def _scales(maps: dict[str, Map]) -> tuple[dict[str, float], dict[str, float]]:
