@@ -74,11 +74,11 @@ def _cause(facts: Facts, side: str) -> tuple[str, str, str]:
             continue
         name = f"{side} stride {'.'.join(map(str, path))}"
         size = f"{bits // 8} B" if bits % 8 == 0 else f"{bits} bits"
-        known = ", known only at run time," if isinstance(stride, Dynamic) else ""
+        known = ", known only at run time" if isinstance(stride, Dynamic) else ""
         return (
             name,
             f"{stride} ({size})",
-            f"Mode {'.'.join(map(str, path))} of the {NAMES[side]} {memref.layout} has stride {stride}{known} "
+            f"Mode {'.'.join(map(str, path))} of the {NAMES[side]} {memref.layout} has stride {stride}{known}, "
             f"{size} a step.",
         )
     return f"{side} address", str(memref.layout), f"Runs of the {NAMES[side]} begin between 16 B boundaries."
