@@ -309,3 +309,10 @@ def test_the_speed_that_the_page_claims_was_measured():
     assert 0.5 < per["layoutcheck"] < 1.5
     assert 3 < found["ratio_to_ruff"]["cpu_seconds"] < 5
     assert found["startup"]["cpu_seconds"]["layoutcheck"] < found["startup"]["cpu_seconds"]["imports"]
+
+
+def test_this_repository_is_clean(monkeypatch, capsys):
+    """Its kernels, benchmarks and tests, by its own settings; the mistakes of tests/lint/sources are left out."""
+    monkeypatch.chdir(ROOT)
+    status, text = out(capsys, ".", "--static", "--no-cache")
+    assert status == 0 and "\n0 findings" in text
