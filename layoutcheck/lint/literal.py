@@ -398,8 +398,8 @@ class _Reader:
         return Tiled(atom, thr, val)
 
     def _read_get_slice(self, call: Call) -> Tiled:
-        assert isinstance(call.node.func, ast.Attribute)
-        value = self.value(call.scope, call.node.func.value)
+        func = call.node.func
+        value = self.value(call.scope, func.value) if isinstance(func, ast.Attribute) else None
         if not isinstance(value, Tiled):
             raise Unknown("a tiled copy that is not written out")
         return value

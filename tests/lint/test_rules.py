@@ -77,6 +77,10 @@ def test_every_mistake_has_a_twin():
         "from cutlass import cute\na = b\nb = a\ncute.copy(a, b, a)\ncute.composition(a, b)",
         "from cutlass import cute\ncute.make_copy_atom()\ncute.CopyAtom(CopyG2SOp(*x), num_bits_per_copy=7)",
         "from cutlass import cute\nf(x=(yield), *y)\ncute.make_swizzle(1, 2)\n",
+        "from cutlass import cute\nfrom m import get_slice, mark_compact_shape_dynamic, data_ptr\n"
+        "def f(x):\n    c = cute.compile(g, from_dlpack(x, assumed_align=16))\n    c(data_ptr(x))\n"
+        "    mark_compact_shape_dynamic(x, mode=1)\n    s = get_slice(x)\n    cute.copy(s, s, s)\n"
+        "    a = cute.make_tensor(s, s)\n",
         "from cutlass.cute import *\nmake_tensor(x.iterator, make_layout((1, 2)))\ncompile(f)(x)",
         "from cutlass import cute\ncute.composition(cute.make_layout((0, -1)), cute.make_layout(10**30))",
     ],

@@ -110,8 +110,11 @@ def _unpromised(module: Module, scope: Scope, node: ast.expr, maker: str, tvm: b
         if any(keyword.arg == "assumed_align" for keyword in found.keywords):
             return None
         found, index = resolve.follow(scope, found.args[0])
-    if isinstance(found, ast.Call) and resolve.last(module, found) == "data_ptr":
-        assert isinstance(found.func, ast.Attribute)
+    if (
+        isinstance(found, ast.Call)
+        and isinstance(found.func, ast.Attribute)
+        and found.func.attr == "data_ptr"
+    ):
         found, index = resolve.follow(scope, found.func.value)
     return _callers(module, scope, found) if index is None else None
 

@@ -71,7 +71,8 @@ def _starred(node: ast.Call) -> bool:
 
 def _tensor_behind(module: Module, call: Call) -> str | None:
     """`x` of `from_dlpack(x).mark_...(...)`, or of a name bound to it."""
-    assert isinstance(call.node.func, ast.Attribute)
+    if not isinstance(call.node.func, ast.Attribute):
+        return None
     made, index = resolve.follow(call.scope, call.node.func.value)
     if (
         index is None
