@@ -46,7 +46,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             continue
         mode, typed, value = found.mode_of(dimension)
         kept = found.stored.strides_bytes[dimension - 1]
-        named = f"stride {typed}" if isinstance(typed, int) else f"stride {typed}, {value} for instance,"
+        named = f"stride {typed}," if isinstance(typed, int) else f"stride {typed}, {value} for instance,"
         yield Finding(
             RULE.code,
             RULE.severity,
