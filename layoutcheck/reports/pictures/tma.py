@@ -31,7 +31,7 @@ _MOST = 32_768  # pieces
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """16-byte pieces in the order the boxes name them; `at[side][piece]` is an offset, -1 for a filled zero.
+    """16-byte pieces in the order the boxes name them; `at[side][piece]` is an address, -1 for a filled zero.
 
     `row` and `column` are those within the box, `wrong` pieces that the layouts want elsewhere.
     """
@@ -56,10 +56,10 @@ def pieces_of(scene: Scene) -> Pieces | None:
         zero = (whole < 0).all(axis=1)
         if not (np.diff(whole[~zero], axis=1) == 1).all() or (whole[~zero] < 0).any():
             return None
-        at[side] = np.where(zero, -1, whole[:, 0] - scene.origin(side))
+        at[side] = np.where(zero, -1, whole[:, 0])
     shared = _shared(scene)
     access = (scene.execution.src_accesses if shared == "src" else scene.execution.dst_accesses)[0]
-    starts = access.addresses[:, 0] - scene.origin(shared)
+    starts = access.addresses[:, 0]
     each = access.width_bytes // PIECE
     count = len(at[shared])
     index = np.arange(count)
@@ -102,9 +102,8 @@ def _row_pieces(scene: Scene, shared: str) -> int:
 
 def _wrong(scene: Scene, at: dict[str, IntArray]) -> npt.NDArray[np.bool_]:
     """Pieces whose first byte the layouts want elsewhere, or not at all."""
-    to, of = (scene.asks(side).reshape(-1) - scene.origin(side) for side in ("dst", "src"))
-    missing = scene.asks("src").reshape(-1) < 0
-    of = np.where(missing, -1, of)
+    to, of = (scene.asks(side).reshape(-1) for side in ("dst", "src"))
+    of = np.where(of < 0, -1, of)
     order = np.argsort(to, kind="stable")
     place = np.minimum(np.searchsorted(to[order], at["dst"]), len(to) - 1)
     named = to[order][place] == at["dst"]
@@ -168,7 +167,7 @@ class _Grid:
         self.origin = scene.origin(side)
         self.pitch = LINE if shared else max(PIECE, pitch_units(scene.memref(side), 8))
         self.known = np.flatnonzero(pieces.at[side] >= 0)
-        at = pieces.at[side][self.known]
+        at = pieces.at[side][self.known] - self.origin
         self.starts, self.row = np.unique(at // self.pitch, return_inverse=True)
         self.first = 0 if shared else int((at % self.pitch).min())
         self.column = (at % self.pitch - self.first) // PIECE
@@ -185,7 +184,7 @@ class _Grid:
         """All pieces, small."""
         box, column = self.pieces.box[self.known], self.pieces.column[self.known] % svg.HUES
         column = np.where(self.pieces.at["src"][self.known] < 0, -1, column)  # zeros
-        at = self.pieces.at[self.side][self.known]
+        at = self.pieces.at[self.side][self.known] - self.origin
         paths = []
         for number, hue in sorted(set(zip(box.tolist(), column.tolist(), strict=True))):
             mine = np.flatnonzero((box == number) & (column == hue))
@@ -270,7 +269,7 @@ class _Grid:
     def detail(self, x: float, y: float) -> str:
         """The first rows, every piece named."""
         rows, columns = min(self.rows, _ROWS), min(self.columns, _COLUMNS)
-        at = self.pieces.at[self.side][self.known]
+        at = self.pieces.at[self.side][self.known] - self.origin
         out = [svg.text(0, -20, f"the first {rows} rows of {columns * PIECE} bytes, enlarged", "lc-s lc-u")]
         out += [
             svg.text((c + 0.5) * _CELL_WIDE, -5, self.first + c * PIECE, "lc-t lc-m lc-u")
