@@ -1,4 +1,4 @@
-"""Expressions read as CuTe's values, one function of CuTe at a time; `Unknown` for what is not written out."""
+"""Expressions read as CuTe's values, one function of CuTe at a time; `Unknown` for what is no literal."""
 
 from __future__ import annotations
 
