@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib
 import sys
 from types import SimpleNamespace
@@ -135,10 +136,8 @@ def _mode(torch: Any) -> None:
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             named = {key: place(value) for key, value in (kwargs or {}).items()}
             name = getattr(func, "__name__", "")
-            if func is is_cuda:
+            if name == "__get__" and func == is_cuda:
                 return True
-            if func is device_of:
-                return torch.device("cuda", 0)
             if name == "cuda":
                 return args[0]
             if name == "pin_memory" or name == "record_stream":
@@ -159,8 +158,29 @@ def _mode(torch: Any) -> None:
                     return from_meta(made)
             return func(*args, **named)
 
-    is_cuda, device_of = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
+    is_cuda = torch.Tensor.is_cuda.__get__
     Pretended().__enter__()
+    _autograd(torch, Pretended)
+
+
+def _autograd(torch: Any, mode: Any) -> None:
+    """torch leaves the mode for the functions of an autograd.Function; go back to it there."""
+
+    def within(function: Any) -> Any:
+        @functools.wraps(function)
+        def again(*args: Any, **named: Any) -> Any:
+            with mode():
+                return function(*args, **named)
+
+        return again
+
+    def __init_subclass__(cls: Any, **named: Any) -> None:  # noqa: N807
+        super(torch.autograd.Function, cls).__init_subclass__(**named)
+        for name in ("forward", "backward"):
+            if isinstance(cls.__dict__.get(name), staticmethod):
+                setattr(cls, name, staticmethod(within(cls.__dict__[name].__func__)))
+
+    torch.autograd.Function.__init_subclass__ = classmethod(__init_subclass__)
 
 
 def _numel(size: Any) -> int:

@@ -1,0 +1,49 @@
+"""FlashAttention's kernels in CuTe DSL (flash_attn.cute), a case a function, as its tests call them."""
+
+import sys
+
+import torch
+
+BF16 = torch.bfloat16
+
+
+def made(*shape):
+    return torch.randn(*shape, device="cuda", dtype=BF16, requires_grad=True)
+
+
+def attend(head_dim, seqlen=512, heads=4, kv_heads=4, **named):
+    from flash_attn.cute.interface import flash_attn_func
+
+    q = made(2, seqlen, heads, head_dim)
+    k, v = made(2, seqlen, kv_heads, head_dim), made(2, seqlen, kv_heads, head_dim)
+    out = flash_attn_func(q, k, v, **named)
+    return (out[0] if isinstance(out, tuple) else out), (q, k, v)
+
+
+def case_forward():
+    attend(128)
+
+
+def case_forward_causal():
+    attend(128, causal=True)
+
+
+def case_forward_64_grouped():
+    attend(64, kv_heads=1)
+
+
+def case_backward():
+    out, inputs = attend(128, causal=True)
+    torch.autograd.grad(out, inputs, torch.empty_like(out))
+
+
+def case_varlen():
+    from flash_attn.cute.interface import flash_attn_varlen_func
+
+    q, k, v = (made(1024, 4, 128) for _ in range(3))
+    cu = torch.tensor([0, 300, 1024], device="cuda", dtype=torch.int32)
+    flash_attn_varlen_func(q, k, v, cu_seqlens_q=cu, cu_seqlens_k=cu)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
