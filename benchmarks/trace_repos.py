@@ -151,7 +151,7 @@ def family(operation: str) -> str:
 
 
 def place(file: str, line: int, root: Path) -> str:
-    with_root = Path(file)
+    with_root = Path(os.path.normpath(file))
     return f"{with_root.relative_to(root) if with_root.is_relative_to(root) else with_root.name}:{line}"
 
 
@@ -219,11 +219,12 @@ def keep(
 ) -> None:
     """Write what is known so far under the repositories' names, beside what other runs wrote."""
     evidence = json.loads(output.read_text()) if output.exists() else {}
-    words = [word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:]]
+    given = " ".join(word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:])
+    given = re.sub(r"--output \S+", "--output docs/evidence/trace.json", given)
     versions = next((judged.trace.versions for _, judged, _ in rows if judged.trace.versions), {})
     evidence.setdefault("repositories", {})["+".join(names)] = {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "command": "python -m benchmarks.trace_repos " + " ".join(words),
+        "command": f"python -m benchmarks.trace_repos {given}",
         "versions": {**versions, "platform": platform.system(), "gpu": "none"},
         "finished": finished,
         **gather(rows),

@@ -180,7 +180,8 @@ def _autograd(torch: Any, mode: Any) -> None:
             if isinstance(cls.__dict__.get(name), staticmethod):
                 setattr(cls, name, staticmethod(within(cls.__dict__[name].__func__)))
 
-    torch.autograd.Function.__init_subclass__ = classmethod(__init_subclass__)
+    hook: Any = __init_subclass__
+    torch.autograd.Function.__init_subclass__ = classmethod(hook)
 
 
 def _numel(size: Any) -> int:

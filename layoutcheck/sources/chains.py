@@ -139,6 +139,8 @@ def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:
     except (InputError, AttributeError) as error:  # AttributeError: an atom without traits
         reason = error.message if isinstance(error, InputError) else "its atom is not modelled"
         raise NoOrigin(f"its partition cannot be repeated: {reason}") from None
+    if not _same_threads(made.thread, partition(found.tiled, side, found.tensor).thread):
+        raise NoOrigin("its part of the tensor is not what its threads' offsets say")
     alike = _alike if tensor.swizzle != view.swizzle else _same
     if not alike(made.view.layout, view.layout):
         raise NoOrigin(f"its view {view.layout} is not the partition {made.view.layout}")
@@ -160,6 +162,14 @@ def _first_tile(mode: Layout, tile: Layout) -> Layout:
     except InputError:
         raise NoOrigin(f"a tile {tile} of mode {mode} is not static") from None
     return first
+
+
+def _same_threads(a: Layout, b: Layout) -> bool:
+    """Whether every thread has the same offset."""
+    if a.is_static and b.is_static:
+        return size(a) == size(b) and bool((offsets(a) == offsets(b)).all())
+    same: bool = coalesce(a) == coalesce(b)
+    return same
 
 
 def _alike(a: Layout, b: Layout) -> bool:
