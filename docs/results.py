@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from docs import confirmations
+from docs import confirmations, lowered_results
 from docs.confirmations import row
 
 EVIDENCE = Path(__file__).parent / "evidence"
@@ -20,6 +20,8 @@ _PAGES = {
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
     "lint": ("how long the lint takes beside ruff, over three repositories", "lint.md"),
     "trace": ("what the trace finds in other repositories, script by script", "trace.md"),
+    "lowered": ("copies of real kernels by what their lowered addresses rest on", "lowered.md"),
+    "shipped_banks": ("bank conflicts of shipped kernels, predicted and counted", "lowered.md"),
     "canonical": ("wgmma through the descriptors of random operand layouts", "canonical.md"),
     "banks": ("shared-memory wavefronts and global sectors, one instruction a kernel", "banks.md"),
     "cp_async": ("the same for cp.async, with its times", "banks.md"),
@@ -47,7 +49,8 @@ The pages read them; nobody types a figure. This table is made of the files them
 def evidence_pages() -> dict[str, str]:
     """The pages by their names in docs/."""
     runs = {name: _read(name) for name in confirmations.RUNS if (EVIDENCE / f"{name}.json").exists()}
-    return {"evidence.md": _runs(), "confirmed.md": confirmations.page(runs)}
+    lowered = lowered_results.page(_read("lowered"), _read("shipped_banks"))
+    return {"evidence.md": _runs(), "confirmed.md": confirmations.page(runs), "lowered.md": lowered}
 
 
 def _read(stem: str) -> dict[str, Any]:

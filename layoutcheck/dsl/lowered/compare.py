@@ -23,6 +23,7 @@ import numpy as np
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import Access as Memory
 from layoutcheck.copies.execution import execution
@@ -94,13 +95,21 @@ def _side(copy: Copy, side: str, found: tuple[Memory, ...], threads: IntArray) -
     count, times = have.addresses.shape[0], seen.addresses.shape[0]
     if times % count:
         return f"{side}: the model has {count} instructions a thread, the lowering {times}"
-    target = seen.addresses[:count]
-    columns = threads % have.addresses.shape[1]
-    if copy.tiling is not None and have.addresses.shape[1] != target.shape[1]:
-        columns = (threads - threads[0] // have.addresses.shape[1] * have.addresses.shape[1]) % (
-            have.addresses.shape[1]
-        )
-    target = target[:, threads]
+    made_for = have.addresses.shape[1]
+    first = 0 if made_for == seen.addresses.shape[1] else int(threads[0])
+    group = (threads - first) // made_for if copy.tiling is not None else np.zeros_like(threads)
+    for number in np.unique(group):  # as many threads as the tiled copy has; each group has its own tile
+        mine = threads[group == number]
+        columns = (mine - (first if copy.tiling is not None else 0)) % made_for
+        answer = _addresses(unknown, have, seen.addresses[:count][:, mine], columns)
+        if answer:
+            return answer
+    return ""
+
+
+def _addresses(unknown: _Unknown, have: Memory, target: IntArray, columns: IntArray) -> str | Silent:
+    """Compare the addresses of threads whose tensor begins at one place, or (without a tiling) of any."""
+    copy, side = unknown.copy, unknown.side
     memref = copy.tiling.side(side) if copy.tiling else copy.side(side)
     swizzle = memref.swizzle if memref.swizzle is not None and memref.swizzle.bits else None
     if unknown.leaves and swizzle is not None:
@@ -114,18 +123,26 @@ def _side(copy: Copy, side: str, found: tuple[Memory, ...], threads: IntArray) -
     elif swizzle is None:
         ours = target[0] + (have.addresses - have.addresses[0])[:, columns]
     else:
-        ours = np.empty_like(target)
-        begin = swizzle(target[0])
-        period = 1 << (swizzle.base + max(swizzle.shift, 0) + swizzle.bits)
-        mask = _LANE_MASK if "matrix" in have.op else -1
-        for residue in np.unique(begin % period):
-            here = begin % period == residue
-            base = int(residue) + _ROOM  # above 0 also where offsets are negative
-            at = unknown.accesses(unknown.first, base)[0].addresses[:, columns[here]] & mask
-            ours[:, here] = at + (begin[here] - base)
+        ours = _by_residue(unknown, swizzle, have, target, columns)
     if swizzle is not None and memref.space == "smem":  # see the module's text
         ours, target = ours % _SLIP, target % _SLIP
     return _first_difference(side, ours, target)
+
+
+def _by_residue(
+    unknown: _Unknown, swizzle: Swizzle, have: Memory, target: IntArray, columns: IntArray
+) -> IntArray:
+    """The model's addresses of threads whose views begin anywhere under a swizzle, one period at a time."""
+    ours = np.empty_like(target)
+    begin = swizzle(target[0])
+    period = 1 << (swizzle.base + max(swizzle.shift, 0) + swizzle.bits)
+    mask = _LANE_MASK if "matrix" in have.op else -1
+    for residue in np.unique(begin % period):
+        here = begin % period == residue
+        base = int(residue) + _ROOM  # above 0 also where offsets are negative
+        at = unknown.accesses(unknown.first, base)[0].addresses[:, columns[here]] & mask
+        ours[:, here] = at + (begin[here] - base)
+    return ours
 
 
 def _op(access: Memory) -> str:

@@ -52,6 +52,8 @@ class Operations:
         if maker is not None:
             step: Step = maker(self, op)
             return step
+        if name.startswith("nvvm.clusterlaunchcontrol.query"):
+            return self._assume(op, "uniform", "the tile that the hardware hands out next is taken for none")
         if name.startswith("nvvm.read.ptx.sreg."):
             kind = "uniform" if "clock" not in name and "timer" not in name else "blocked"
             return self._assume(op, kind, f"{name.removeprefix('nvvm.read.ptx.sreg.')} is taken for 0")
@@ -477,6 +479,32 @@ def _extended(self: Operations, op: Operation) -> Step:
     return run
 
 
+def _funnel(self: Operations, op: Operation) -> Step:
+    """`llvm.intr.fshl` and `fshr`: a window of two words put together, shifted."""
+    values, trust = self.machine.values, self.machine.trust
+    a, b, c = (self.slots[v] for v in op.operands)
+    out = self.slots[op.results[0]]
+    bits = parse_type(op.results[0].type).bits
+    right = op.name.endswith("fshr")
+
+    def one(high: int, low: int, by: int) -> int:
+        whole = ((high & ((1 << bits) - 1)) << bits) | (low & ((1 << bits) - 1))
+        by %= bits
+        return int(wrap(whole >> (by if right else bits - by), bits))
+
+    def run() -> None:
+        given = [number(values[slot]) for slot in (a, b, c)]
+        trust[out] = trust[a] | trust[b] | trust[c]
+        if all(isinstance(n, int) for n in given):
+            values[out] = one(*given)  # type: ignore[arg-type]
+            return
+        columns = np.broadcast_arrays(*given)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        values[out] = np.array([one(*row) for row in rows], np.int64)
+
+    return run
+
+
 def _rank(self: Operations, op: Operation) -> Step:
     """`nvvm.mapa`: the same place in the shared memory of another block of the cluster."""
     values, trust = self.machine.values, self.machine.trust
@@ -558,6 +586,7 @@ _MAKERS: dict[str, Callable[[Operations, Operation], Step]] = {
     **dict.fromkeys(("math.ctpop", "math.ctlz", "math.cttz", "llvm.intr.ctpop"), _count_bits),
     **dict.fromkeys(("arith.mului_extended", "arith.mulsi_extended"), _extended),
     "nvvm.mapa": _rank,
+    **dict.fromkeys(("llvm.intr.fshl", "llvm.intr.fshr"), _funnel),
     "llvm.alloca": _allocate,
     "llvm.mlir.addressof": _address_of,
     **dict.fromkeys(

@@ -17,6 +17,7 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Evaluated
 from layoutcheck.dsl.lowered.record import Access, Mask
+from layoutcheck.dsl.lowered.values import CLASSES
 from layoutcheck.machine.banks import OFF
 
 WIDEST_BYTES = 16  # of one load or store; 32 in global memory from sm_100 on (PTX ISA, ld: .v8.b32)
@@ -36,8 +37,8 @@ class Picture:
     `kind` says what their addresses rest on: "static" (threads, blocks and loop counters), "arguments" (also
     numbers given to dynamic arguments), "uniform" (also a value loaded at run time that all threads of a warp
     share), "data" (values that each thread loads) or "blocked" (something that is not evaluated); `reasons`
-    are what was assumed, in words. `reached` is False where block 0 does not come by, or not with these
-    arguments.
+    are what was assumed, in words, the worst last. `reached` is False where block 0 does not come by, or not
+    with these arguments.
     """
 
     tag: str
@@ -65,7 +66,8 @@ def pictures(kernel: Evaluated) -> dict[str, Picture]:
         trust = 0
         for access in accesses:
             trust |= access.trust | access.second_trust
-        reasons = tuple(f"{sentence}" for _, sentence in kernel.reasons.read(trust))
+        assumed = sorted(kernel.reasons.read(trust), key=lambda one: CLASSES.index(one[0]))
+        reasons = tuple(sentence for _, sentence in assumed)
         found[tag] = Picture(
             tag,
             kernel.launch.threads,

@@ -218,6 +218,20 @@ def test_lanes_talk() -> None:
     assert elements(picture(text, "cute.copy#1")) == [(tid ^ 3).tolist()]
 
 
+def test_funnel_shifts() -> None:
+    """A rotation of the thread index, and a window of two words."""
+    body = f"""
+      %r = "llvm.intr.fshr"(%tid, %tid, %c4) : (i32, i32, i32) -> i32
+      {binary("%m", "shrui", "%r", "%c12")}
+      %w = "llvm.intr.fshl"(%c1, %tid, %c4) : (i32, i32, i32) -> i32
+      {load("%m")}
+      {load("%w", "cute.copy#1", "%y")}"""
+    text = kernel(body)
+    rotated = ((tid >> 4) | (tid << 28)) & 0xFFFFFFFF
+    assert elements(picture(text)) == [(rotated >> 12).tolist()]
+    assert elements(picture(text, "cute.copy#1")) == [[16] * THREADS]
+
+
 GLOBAL = (
     '%gp = "llvm.getelementptr"(%g, {index}) <{{elem_type = i32, '
     "rawConstantIndices = array<i32: -2147483648>}}> : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>\n"
