@@ -82,11 +82,12 @@ class Memory:
         kind = parse_type(op.results[0].type)
         space, size = parse_type(op.operands[0].type).space, kind.size_bytes
         align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
+        nibbles = _nibbles(kind)
         tag, numeric = self.tag(op), self.levels.get(op.results[0], 0) == NUMBER
 
         def run() -> None:
             address, trust, name = self._place(pointer, space)
-            access = Access(tag, "ld", size, address, name, align, trust=trust)
+            access = Access(tag, "ld", size, address, name, align, trust=trust, facts=nibbles)
             if tag:
                 machine.record(access)
             if name == "rmem" and numeric:
@@ -140,12 +141,12 @@ class Memory:
         kind = parse_type(op.operands[0].type)
         space, size = parse_type(op.operands[1].type).space, kind.size_bytes
         align = integer(op.attributes.get("alignment", "")) or kind.align_bytes
-        tag = self.tag(op)
+        tag, nibbles = self.tag(op), _nibbles(kind)
 
         def run() -> None:
             address, trust, name = self._place(pointer, space)
             if tag:
-                access = Access(tag, "st", size, address, name, align, trust=trust)
+                access = Access(tag, "st", size, address, name, align, trust=trust, facts=nibbles)
                 access.data = _data(machine.values[value], size)
                 machine.record(access)
             if name == "rmem":
@@ -310,6 +311,12 @@ def numbers_and_data(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
     if op.name in known:
         return list(op.operands), []
     return [v for v in op.operands if v.type.startswith("!llvm.ptr")], []
+
+
+def _nibbles(kind: Type) -> dict[str, str]:
+    """A mark for vectors of elements below a byte, which the back end takes apart."""
+    below = kind.kind == "vector" and 0 < kind.parts[0].bits < 8
+    return {"sub_byte": "yes"} if below else {}
 
 
 def _words(op: Operation) -> dict[str, str]:

@@ -20,6 +20,7 @@ from layoutcheck.dsl.lowered.record import Access, Mask
 from layoutcheck.dsl.lowered.values import CLASSES
 from layoutcheck.machine.banks import OFF
 
+SUB_BYTE_BYTES = 8  # of a vector of elements below a byte (measured: PTX of DSL 4.8.1 moves f4 by .b64)
 WIDEST_BYTES = 16  # of one load or store; 32 in global memory from sm_100 on (PTX ISA, ld: .v8.b32)
 _WINDOW = {
     "gmem": "global",
@@ -124,6 +125,8 @@ def _parts(access: Access, widest_bytes: int) -> list[tuple[int, str, str, int, 
         found.append((side, access.op, access.space, 16, spaces.in_object(access.space, access.address)[1]))
     elif access.op in ("ld", "st") and access.space != "rmem":
         widest = widest_bytes if access.space == "gmem" else WIDEST_BYTES
+        if "sub_byte" in access.facts:
+            widest = SUB_BYTE_BYTES
         align = access.align_bytes & -access.align_bytes
         width = min(widest, align or 1, access.size & -access.size or 1)
         at = spaces.in_object(access.space, access.address)[1]

@@ -161,6 +161,12 @@ def test_tiled_copies_of_all_threads(dsl) -> None:
     assert seen["CpAsync"] >= 8 and seen["UniversalCopy"] >= 8, seen
 
 
+def test_vectors_of_four_bit_elements_are_taken_apart(dsl) -> None:
+    """32 of them are two 64-bit accesses in PTX, whatever their alignment."""
+    sides = (Memref(dtype("f4E2M1FN"), space, Layout((32,), (1,)), 16) for space in ("gmem", "smem"))
+    assert agree([Copy(UniversalCopy(dtype("f4E2M1FN"), 0), *sides)], dsl, 32) == {"UniversalCopy": 1}
+
+
 def test_random_copies(dsl) -> None:
     seen = agree(plain_copies(random.Random(11), 24), dsl, 32, group=4)
     assert sum(seen.values()) - seen["problem"] - seen["refused"] >= 12, seen
