@@ -16,6 +16,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, threads
 from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import StMatrix
 from layoutcheck.sources.chains import NoOrigin, origin, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse
@@ -27,6 +28,8 @@ MAX_SOURCE_BYTES = 1 << 24
 
 COPIES = ("cute.copy", "cute.copy_atom_call")
 COPY = '"cute.copy'  # what no module without a copy has in it
+# One such copy (CUTLASS, blackwell_geforce) is lowered to other addresses than `partition` gives its threads.
+UNSETTLED = "the threads of stmatrix under a tiler that permutes its modes are not settled"
 ONE_THREAD = ("tma", "bulk")  # atoms that one thread issues for all: their types say all of it
 _PLACE = re.compile(r'(?:"((?:[^"\\]|\\.)*)"\()?"((?:[^"\\]|\\.)+)":(\d+):(\d+)')
 _FUNCTION = re.compile(r"[\w.<>]+\Z")
@@ -84,6 +87,8 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str]:
         tensors = {side: whole(found, copy.side(side), side) for side, found in origins.items()}
     except NoOrigin as reason:
         return copy, str(reason)
+    if isinstance(copy.atom, StMatrix) and any(type(mode.shape) is tuple for mode in first.tiled.tiler):
+        return copy, UNSETTLED
     count = threads(first.tiled)
     told = [workers(op, found.index, count) for found in origins.values()]
     for one in told:
