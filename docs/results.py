@@ -16,6 +16,7 @@ _PAGES = {
     "bulk": ("bulk copies and st.async: bytes, faults, barriers that never complete", "confirmed.md"),
     "tma": ("TMA copies: bytes, faults, barriers that never complete", "confirmed.md"),
     "tma_election": ("who may start a TMA copy", "guides/tma.md"),
+    "quack": ("softmax and rmsnorm of quack under pytest --layoutcheck=confirm", "pytest.md"),
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
     "lint": ("how long the lint takes beside ruff, over three repositories", "lint.md"),

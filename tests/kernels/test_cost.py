@@ -79,4 +79,4 @@ def test_runs_cost_what_the_sweep_showed() -> None:
             measured = us[name] / us[tiles[128, 128]]
             runs = READ_RUN_BYTES / (2 * n) + WRITE_RUN_BYTES / (2 * m)
             whole = READ_RUN_BYTES / 256 + WRITE_RUN_BYTES / 256
-            assert (2 + runs) / (2 + whole) == pytest.approx(measured, abs=0.02)
+            assert (2 + runs) / (2 + whole) == pytest.approx(measured, abs=0.03)  # two runs differ by 0.02
