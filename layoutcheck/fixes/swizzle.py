@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import OtherOperand, run_time_swizzle
 from layoutcheck.copies.tiled import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.rules.costs import conflicted, suggestion
 from layoutcheck.rules.facts import Facts
+from layoutcheck.sources.types import parse_memref
 
 STRATEGY = "swizzle"
 
@@ -23,6 +27,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
     """A swizzle that keeps vectors whole, for a copy that goes wrong; that ends conflicts, for one that works."""
     yield from _without_conflicts(facts)
     yield from _above_the_vector(facts)
+    yield from _onto_the_pointer(facts)
 
 
 def _without_conflicts(facts: Facts) -> Iterator[Draft]:
@@ -54,7 +59,7 @@ def _without_conflicts(facts: Facts) -> Iterator[Draft]:
     yield Draft(
         STRATEGY,
         f"{what}: {best.wavefronts} wavefronts instead of {side.wavefronts}, {ends}",
-        _allocation(new),
+        _allocation(new, code.layout_code(new.layout)),
         (repaired,),
         _NOTE if best.swizzle else "the tile's allocation grows with it",
     )
@@ -75,19 +80,42 @@ def _above_the_vector(facts: Facts) -> Iterator[Draft]:
         yield _moved(copy, side, replace(old, swizzle=swizzle), 1 << base)
 
 
+def _onto_the_pointer(facts: Facts) -> Iterator[Draft]:
+    """The swizzle that stayed in a layout at a run-time offset, given to the pointer, which needs no offset.
+
+    A layout's swizzle counts elements, a pointer's bytes; whole vectors have to stay together.
+    """
+    copy = facts.copy
+    for side in ("src", "dst"):
+        view = copy.side(side)
+        found = run_time_swizzle(view)
+        if found is None or not isinstance(view, OtherOperand):
+            continue
+        bare = parse_memref(view.text.replace(f"{found} o ? o ", ""))
+        old = parse_swizzle(found)
+        element = max(1, bare.dtype.bits // 8).bit_length() - 1
+        base = max(old.base + element, (facts.width_bytes - 1).bit_length() if facts.width_bytes else 4)
+        bits = min(old.bits, BANK_SPAN_BYTES.bit_length() - 1 - base)
+        if bits < 1:
+            continue
+        swizzle = Swizzle(bits, base, max(old.base + old.shift + element - base, bits))
+        new = replace(bare, swizzle=swizzle, align_bytes=max(swizzle.period, bare.proved_align_bytes))
+        yield _moved(copy, side, new, 1 << base)
+
+
 def _moved(copy: Copy, side: str, new: Memref, vector_bytes: int) -> Draft:
     return Draft(
         STRATEGY,
-        f"{new.swizzle}: the swizzle moves whole vectors of {vector_bytes} bytes",
-        _allocation(new),
+        f"{new.swizzle} on the pointer: it moves whole vectors of {vector_bytes} bytes",
+        _allocation(new, "layout"),  # the whole tile's: a thread's view does not tell it
         (copy.with_side(side, new),),
         _NOTE,
     )
 
 
-def _allocation(memref: Memref) -> str:
-    """`allocator.allocate_tensor(...)` of that tile."""
-    arguments = [code.dtype_code(memref.dtype), code.layout_code(memref.layout)]
+def _allocation(memref: Memref, layout: str) -> str:
+    """`allocator.allocate_tensor(...)` of a tile with that layout."""
+    arguments = [code.dtype_code(memref.dtype), layout]
     if memref.swizzle is not None:
         arguments.append(f"byte_alignment={memref.swizzle.period}")
         arguments.append(f"swizzle={code.swizzle_code(memref.swizzle)}")
