@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +14,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tma.basis import NoCommonRun
-from layoutcheck.copies.tma.plan import gmem_side, plan
+from layoutcheck.copies.tma.plan import gmem_side, plan, tile_of
 from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.copies.witness import witnesses
 from layoutcheck.dsl.session import Session
@@ -80,6 +82,36 @@ def random_copy(rng: random.Random, most_bytes: int = 1 << 15) -> Copy:
     return Copy(TmaCopy("store", element), shared, gmem, tma=tile)
 
 
+def chained_copy(rng: random.Random) -> Copy:
+    """A load of a tensor whose modes mostly continue each other, which the DSL joins into dimensions."""
+    rank = rng.randrange(2, 9)
+    element = dtype(rng.choice(("bf16", "f32", "i8", "f64")))
+    tiler, shape, stride = [], [], []
+    reach = rng.choice((1, 1, 1, 2))
+    for _ in range(rank):
+        tiler.append(rng.choice((1, 2, 3, 4, 5, 6, 8, 16, 24, 32)))
+        stride.append(reach)
+        shape.append(tiler[-1] * rng.choice((1, 1, 1, 1, 1, 2)) + (rng.random() < 0.15))
+        reach = reach * shape[-1] + (rng.choice((1, 8)) if rng.random() < 0.15 else 0)
+    order = list(range(rank))
+    if rng.random() < 0.2:
+        order[0], order[1] = order[1], order[0]
+    step, reach = [0] * rank, 1
+    for mode in order:
+        step[mode], reach = reach, reach * tiler[mode]
+    if rng.random() < 0.5:
+        rng.shuffle(order)
+    tiler, shape, stride, step = ([some[i] for i in order] for some in (tiler, shape, stride, step))
+    return chained(rng.choice((*SWIZZLES, *ODD_SWIZZLES)), shape, stride, tiler, step, str(element))
+
+
+def chained(swizzle, shape, stride, tiler, step, name="bf16") -> Copy:  # type: ignore[no-untyped-def]
+    gmem = Memref(dtype(name), "gmem", Layout(tuple(shape), tuple(stride)), 16)
+    smem = Memref(dtype(name), "smem", Layout(tuple(tiler), tuple(step)), 1024, swizzle)
+    tile = TmaTile(tuple(tiler), (0,) * len(tiler))
+    return Copy(TmaCopy("load", dtype(name)), gmem, smem, tma=tile)
+
+
 def boxes_of(ptx: str) -> list[tuple[tuple[int | None, ...], int]]:
     """(coordinates, byte offset in shared memory) of every instruction; None for what is no constant."""
     constants = {name: int(value) for name, value in _CONSTANT.findall(ptx)}
@@ -119,19 +151,28 @@ def compare(copy: Copy, made: MadeTma) -> str:
     return ""
 
 
-def sweep(count: int, seed: int, session: Session) -> list[str]:
+def sweep(
+    count: int, seed: int, session: Session, draw: Callable[[random.Random], Copy] = random_copy
+) -> list[str]:
     """The differences among `count` random copies."""
     rng = random.Random(seed)
-    copies = []
+    copies: list[Copy] = []
     while len(copies) < count:
-        copy = random_copy(rng)
+        copy = draw(rng)
+        if math.prod(tile_of(copy).tiler) > 1 << 16:
+            continue
         try:
             if plan(copy).boxes <= 64:
                 copies.append(copy)
         except NoCommonRun:
-            continue
+            copies.append(copy)
         except InputError:
             continue
+    return differences(copies, session)
+
+
+def differences(copies: list[Copy], session: Session) -> list[str]:
+    """What the DSL makes otherwise than the model, copy by copy."""
     made = make_tma([(copy, copy, _BASE) for copy in copies], session=session)
     return [
         f"{copy.atom} {copy.src} {copy.dst} {copy.tma}\n{text}"
@@ -148,6 +189,27 @@ def session():
 
 def test_tensor_maps_and_boxes(session: Session) -> None:
     assert sweep(25, 1, session) == []
+
+
+def test_modes_that_continue_each_other(session: Session) -> None:
+    """They are joined up to the swizzle's span first, then further; joined ones have no place beyond four."""
+    far = Swizzle(3, 4, 3)
+    joined = chained(far, (3, 8, 16, 4), (1, 3, 24, 384), (2, 8, 16, 3), (1, 2, 16, 256))
+    assert plan(joined).implied.box == (2, 8, 48)
+    fits = chained(Swizzle(2, 4, 3), (3, 8, 16, 4), (1, 3, 24, 384), (2, 8, 16, 3), (1, 2, 16, 256))
+    assert plan(fits).implied.box == (2, 128, 3)
+    tiles = ((4, 4, 4, 4, 2, 2), (1, 4, 16, 64, 256, 512))
+    fifth = chained(None, (4, 4, 4, 4, 2, 2), (1, 5, 25, 125, 625, 1250), *tiles, "f32")
+    with pytest.raises(NoCommonRun):
+        plan(fifth)
+    apart = chained(None, (4, 4, 4, 4, 4, 4), (1, 5, 25, 125, 625, 3125), *tiles, "f32")
+    assert differences([joined, fits, fifth, apart], session) == []
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_many_chains(session: Session, seed: int) -> None:
+    assert sweep(400, seed, session, chained_copy) == []
 
 
 @pytest.mark.sweep

@@ -27,7 +27,10 @@ _FAR = 1 << 40
 
 
 class NoCommonRun(InputError):
-    """The DSL's process dies looking for a box: no mode of stride 1, or a first extent that none divides."""
+    """The DSL's process dies looking for a box.
+
+    No mode of stride 1, a first extent that nothing divides, or joined modes beyond the fourth dimension.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +78,32 @@ def box_basis(
 
 
 def _merged(modes: list[tuple[int, int]], stride: tuple[Any, ...], limit: int) -> list[Side]:
-    """Neighbours that continue each other in global memory are one dimension, as far as a box reaches."""
-    sides: list[Side] = []
-    last: Any = None  # the stride that would continue the last side
-    for extent, mode in modes:
-        most = limit if len(sides) <= 1 else MOST_BOX
-        step = stride[mode]
-        if sides and isinstance(step, int) and step == last and sides[-1].extent * extent <= most:
-            whole = sides[-1].extent * extent
-            sides[-1] = Side(whole, (*sides[-1].modes, mode), whole)
+    """Neighbours that continue each other in global memory are one dimension, as far as a box reaches.
+
+    The DSL joins them twice: all as far as the first dimension may reach, then the others as far as any may.
+    """
+    singles = [Side(extent, (mode,), extent) for extent, mode in modes]
+    return _joined(_joined(singles, stride, limit, limit), stride, limit, MOST_BOX)
+
+
+def _joined(sides: list[Side], stride: tuple[Any, ...], first: int, others: int) -> list[Side]:
+    """Left to right, each side into the one before it: up to `first` elements, or `others` for later ones."""
+    out: list[Side] = []
+    for side in sides:
+        before, steps = out[-1] if out else None, stride[side.modes[0]]
+        most = first if len(out) == 1 else others
+        if before is not None and before.extent * side.extent <= most and _end(before, stride) == steps:
+            whole = before.extent * side.extent
+            out[-1] = Side(whole, (*before.modes, *side.modes), whole)
         else:
-            sides.append(Side(extent, (mode,), extent))
-        last = step * extent if isinstance(step, int) else None
-    return sides
+            out.append(side)
+    return out
+
+
+def _end(side: Side, stride: tuple[Any, ...]) -> int | None:
+    """The stride of a mode that would continue the side, as far as that is static."""
+    step = stride[side.modes[0]]
+    return step * side.of if isinstance(step, int) else None
 
 
 def _cut(sides: list[Side], limit: int) -> list[Side]:
@@ -116,10 +132,12 @@ def _endless(shape: Any) -> Any:
 
 
 def _grouped(sides: list[Side]) -> list[Side]:
-    """Five dimensions at most: what is beyond the fourth becomes one."""
-    if len(sides) <= MOST_RANK:
-        return sides
+    """Five dimensions at most: what is beyond the fourth becomes one, of modes that are not joined yet."""
     rest = sides[MOST_RANK - 1 :]
+    if any(len(side.modes) > 1 for side in rest):
+        raise NoCommonRun("modes that continue each other are one dimension, beyond the fourth")
+    if len(rest) < 2:
+        return sides
     extent = 1
     for side in rest:
         extent *= side.extent
