@@ -32,6 +32,7 @@ from layoutcheck.copies.offsets import (
     size,
     v_mode,
 )
+from layoutcheck.copies.tiled import partition
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import BulkCopy, LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
 from layoutcheck.machine.atoms.traits import traits
@@ -169,8 +170,6 @@ def thread_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:
     private = PRIVATE * 8 // memref.dtype.bits if memref.space == "rmem" else 0
     if copy.tiling is None:
         return np.arange(count or 1, dtype=np.int64) * private
-    from layoutcheck.copies.tiled import partition
-
     whole = copy.tiling.src if side == "src" else copy.tiling.dst
     if private:
         return np.arange(count or size(copy.tiling.tiled.layout_tv[0]), dtype=np.int64) * private

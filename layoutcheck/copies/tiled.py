@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.complement import complement
@@ -31,9 +31,6 @@ from layoutcheck.display import Picture
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom
 from layoutcheck.machine.atoms.traits import traits
-
-if TYPE_CHECKING:
-    from layoutcheck.copies.copy import Copy
 
 SIDES = ("src", "dst")
 _RUN_TIME = Dynamic()  # threadIdx
@@ -224,32 +221,6 @@ def _rest(layout: Layout, tiler: tuple[Layout, ...]) -> tuple[Layout, ...]:
     ]
     rest = (*steps, *layout.modes[len(tiler) :])
     return rest if len(layout) > 1 else (make_layout(*rest),)
-
-
-def tile(
-    tiled: TiledCopy,
-    src: Memref,
-    dst: Memref,
-    *,
-    pred: Memref | None = None,
-    block_threads: int | None = None,
-    arch: str = "sm_90a",
-) -> Copy:
-    """`cute.copy(tiled, thr.partition_S(src), thr.partition_D(dst), pred=pred)` of whole tiles.
-
-    `pred` is the thread's own predicate tensor, as given to cute.copy. Raises what `partition` raises.
-    """
-    from layoutcheck.copies.copy import Copy, Tiling  # it imports TiledCopy from here
-
-    return Copy(
-        tiled.atom,
-        partition(tiled, "src", src).view,
-        partition(tiled, "dst", dst).view,
-        pred=pred,
-        tiled=tiled,
-        tiling=Tiling(tiled, src, dst, block_threads),
-        arch=arch,
-    )
 
 
 def tile_shape(tiled: TiledCopy) -> tuple[int, ...]:

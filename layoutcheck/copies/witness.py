@@ -23,6 +23,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import CoordTensor
+from layoutcheck.copies.tiled import partition
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import TmaCopy
 
@@ -68,8 +69,6 @@ def _instantiate(copy: Copy, grow: bool) -> Copy:
             dst=_static_memref(copy.dst, grow, 3),
             pred=copy.pred and _static_memref(copy.pred, grow, 5),
         )
-    from layoutcheck.copies.tiled import partition
-
     tiling = copy.tiling
     src = _static_memref(tiling.src, grow, 1)
     dst = _static_memref(tiling.dst, grow, 3)

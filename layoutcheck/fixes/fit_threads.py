@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
+from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiled import threads as threads_of
+from layoutcheck.copies.tiling import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy

@@ -12,8 +12,9 @@ from dataclasses import replace
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
+from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiled import threads as threads_of
+from layoutcheck.copies.tiling import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy

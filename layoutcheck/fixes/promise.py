@@ -11,7 +11,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import dotted
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tiled import tile
+from layoutcheck.copies.tiling import tile
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.machine.atoms.bulk import GRAIN_BYTES

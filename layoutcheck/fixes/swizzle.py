@@ -10,7 +10,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, run_time_swizzle
-from layoutcheck.copies.tiled import tile
+from layoutcheck.copies.tiling import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES

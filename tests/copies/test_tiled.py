@@ -19,9 +19,9 @@ from layoutcheck.copies.tiled import (
     make_tiled_copy_tv,
     partition,
     threads,
-    tile,
     tile_shape,
 )
+from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, UniversalCopy
 from layoutcheck.machine.dtypes import dtype

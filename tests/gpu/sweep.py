@@ -35,7 +35,8 @@ from layoutcheck.check import check
 from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy, Issue
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
+from layoutcheck.copies.tiled import make_tiled_copy_tv
+from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import Confirmation, Prepared, prepare, run
 from layoutcheck.machine.atoms import BulkCopy, CpAsync, DsmemStore, UniversalCopy

@@ -9,7 +9,8 @@ import pytest
 
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.api import check_traced
-from layoutcheck.copies.tiled import partition, tile
+from layoutcheck.copies.tiled import partition
+from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
 from layoutcheck.sources.chains import NoOrigin, Origin, whole
 from layoutcheck.sources.mlir import Value

@@ -19,7 +19,8 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tiled import make_tiled_copy_tv, tile
+from layoutcheck.copies.tiled import make_tiled_copy_tv
+from layoutcheck.copies.tiling import tile
 from layoutcheck.dsl.lowered import Lowered, lower
 from layoutcheck.dsl.lowered.compare import Silent, disagreement
 from layoutcheck.dsl.session import Session
