@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from layoutcheck.copies.copy import Copy as Copy
     from layoutcheck.copies.memref import Memref as Memref
     from layoutcheck.errors import InputError as InputError
+    from layoutcheck.findings import Finding as Finding
     from layoutcheck.registry import case as case
-    from layoutcheck.rules.finding import Finding as Finding
 
 _HOMES = {
     "check_copy": "layoutcheck.api",
     "check_error": "layoutcheck.api",
     "Fix": "layoutcheck.check",
     "Report": "layoutcheck.check",
-    "Finding": "layoutcheck.rules.finding",
+    "Finding": "layoutcheck.findings",
     "Copy": "layoutcheck.copies.copy",
     "Memref": "layoutcheck.copies.memref",
     "InputError": "layoutcheck.errors",

@@ -9,14 +9,12 @@ from layoutcheck.copies.as_dict import copy_to_dict
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.display import Page
+from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, Finding, verdict
 from layoutcheck.rules import rules
 from layoutcheck.rules.drawing import drawing
 from layoutcheck.rules.effects import occurred
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.summary import execution_summary, inference
-
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,6 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
 
 # Heard only where nothing else explains what the compiler says, or what the machine does.
 REFUSED, DISAGREES = "LC100", "LC200"
-_ORDER = ("rejected", "wrong", "unknown", "slow", "note")  # worst first
 
 
 def check(copy: Copy) -> Report:
@@ -145,12 +142,9 @@ def find_all(facts: Facts) -> tuple[Finding, ...]:
         found += rules()[DISAGREES].find(facts)
     if not any(finding.severity == "rejected" for finding in found):
         found += rules()[REFUSED].find(facts)
-    return tuple(sorted(found, key=lambda one: (_ORDER.index(one.severity), rules()[one.code].follows)))
+    return tuple(sorted(found, key=lambda one: (SEVERITIES.index(one.severity), rules()[one.code].follows)))
 
 
 def verdict_of(facts: Facts, findings: tuple[Finding, ...]) -> str:
     """The worst finding decides; what the compiler refuses is `rejected`, whatever else is said of it."""
-    severities = {finding.severity for finding in findings}
-    if facts.prediction.outcome in ("rejected", "aborts"):
-        return "rejected"
-    return next((s for s in _ORDER if s in severities and s != "note"), "legal")
+    return "rejected" if facts.prediction.outcome in ("rejected", "aborts") else verdict(findings)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-# Worst first: the order of a verdict.
-SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")
-
 
 @dataclass(frozen=True, slots=True)
 class Edit:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from layoutcheck.errors import InputError
-from layoutcheck.numerics.findings import SCHEMA_VERSION
+from layoutcheck.findings import SCHEMA_VERSION
 
 app = typer.Typer(
     help="Tensor-core arithmetic: predict the bits, explain a mismatch, derive a tolerance.",

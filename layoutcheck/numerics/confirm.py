@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.errors import InputError
-from layoutcheck.numerics.findings import Finding, verdict
+from layoutcheck.findings import Finding, verdict
 from layoutcheck.numerics.formats import Floats, Raw
 from layoutcheck.numerics.paths import Comparison, Dot, Path, compare_outputs, run
 from layoutcheck.numerics.units import Unit
@@ -81,7 +81,7 @@ def confirm(
         )
         evidence = {"equal_to_model": equal, "outputs": size}
         title = "the hardware does not compute like the model"
-        findings = (Finding("LC406", "wrong", title, message, evidence), *findings)
+        findings = (Finding("LC406", "wrong", title, message, evidence=evidence), *findings)
     return Confirmation(model, hardware, (equal[0], equal[1]), size, findings)
 
 

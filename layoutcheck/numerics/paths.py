@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.errors import InputError
-from layoutcheck.numerics.findings import Finding, verdict
+from layoutcheck.findings import Finding, verdict
 from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, round_to
 from layoutcheck.numerics.units import Unit, unit
 
@@ -244,7 +244,7 @@ def _finding(
         "the paths round at different places. Make the steps equal, or derive the tolerance from them."
     )
     evidence = {"first_step": first[0], "one": first[1], "other": first[2], "out_of_tolerance": list(counts)}
-    return Finding("LC401", "wrong", title, message, evidence)
+    return Finding("LC401", "wrong", title, message, evidence=evidence)
 
 
 def draw(

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.findings import Finding, verdict
 from layoutcheck.numerics.confirm import Confirmation, has_dot
-from layoutcheck.numerics.findings import Finding, verdict
 from layoutcheck.numerics.formats import Format, Raw
 from layoutcheck.numerics.paths import Comparison
 from layoutcheck.numerics.probes import Probe, identify, predict, summary

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.errors import InputError
-from layoutcheck.numerics.findings import Finding, verdict
+from layoutcheck.findings import Finding, verdict
 from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, round_to, ulp
 from layoutcheck.numerics.paths import draw
 from layoutcheck.numerics.units import Unit, unit
@@ -219,14 +219,16 @@ def _judge(
             "correct kernels that add in another order differ by a step now and then, and fail."
         )
         title = f"a bit-equality test: below one {out} step at every output"
-        found.append(Finding("LC402", "wrong", title, message, {"step": float(step.min())}))
+        found.append(Finding("LC402", "wrong", title, message, evidence={"step": float(step.min())}))
     elif user["below_bound"] > 0:
         severity = "wrong" if user["model_outside"] > 0 else "note"
         message = (
             f"{user['below_bound']:.1%} of the outputs may be wrong by more than the tolerance "
             f"({limit.formula}); on the sample {user['model_outside']:.1%} are."
         )
-        found.append(Finding("LC404", severity, "below the derived bound", message, {"c1": limit.c1}))
+        found.append(
+            Finding("LC404", severity, "below the derived bound", message, evidence={"c1": limit.c1})
+        )
     if user["blind_to_one_product"] >= 0.5:
         by_format = float(np.mean(step / 2 >= term))
         cause = f"one {out} step already hides it" if by_format >= 0.5 else "the tolerance is wider than it"
@@ -236,7 +238,7 @@ def _judge(
             f"Test the indexing with small integers, exact up to a sum of {exact_integer_limit(u)}."
         )
         evidence = {"hidden_by_output": by_format}
-        found.append(Finding("LC403", "note", "cannot see a missing product", message, evidence))
+        found.append(Finding("LC403", "note", "cannot see a missing product", message, evidence=evidence))
     return user, tuple(found)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.check import SCHEMA_VERSION
+from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.gpu.confirm import Confirmation
 from layoutcheck.reports import json as reports_json
 from layoutcheck.reports.outcome import Failure

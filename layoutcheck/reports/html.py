@@ -13,6 +13,7 @@ from typing import Any
 from layoutcheck.check import Fix, Report
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.findings import Finding, Where
 from layoutcheck.reports.names import atom_name
 from layoutcheck.reports.outcome import Failure, Message, Outcome
 from layoutcheck.reports.pictures import copy_pictures
@@ -21,7 +22,6 @@ from layoutcheck.reports.pointing import mode_spans
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import answers, headline
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 
 _LONGEST_FACT = 200
 

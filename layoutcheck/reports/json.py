@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.check import SCHEMA_VERSION, Report
+from layoutcheck.check import Report
+from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.reports.outcome import Failure, Message, Outcome
 from layoutcheck.reports.style import Style
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from layoutcheck.errors import InputError
+from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Counts, Result
 from layoutcheck.reports.style import VERDICT_COLOUR, Style
@@ -46,8 +47,6 @@ def sarif(result: Result, style: Style) -> str:
 
 def as_json(result: Result, style: Style) -> str:
     """One object: findings, counts and notes."""
-    from layoutcheck.check import SCHEMA_VERSION  # with the model, which reading does not need
-
     made = {
         "schema_version": SCHEMA_VERSION,
         "findings": [finding.to_dict() for finding in result.findings],

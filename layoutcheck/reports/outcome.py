@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from layoutcheck.check import Report
 from layoutcheck.errors import InputError
-from layoutcheck.rules.finding import Finding, Where
+from layoutcheck.findings import Finding, Where
 
 if TYPE_CHECKING:
     from layoutcheck.sources.diagnostics import Diagnostic

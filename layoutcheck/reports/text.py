@@ -14,12 +14,12 @@ from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.findings import Finding, Where
 from layoutcheck.reports.drawing import differs, draw
 from layoutcheck.reports.names import atom_name
 from layoutcheck.reports.outcome import Failure, Message, Outcome
 from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
-from layoutcheck.rules.finding import Finding, Where
 
 _MOST_EVIDENCE = 2  # lines
 _LONGEST_FACT = 40  # characters of one piece of evidence; the compiler's message has a line of its own

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.check import SCHEMA_VERSION, Report
+from layoutcheck.check import Report
+from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.reports import text
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style

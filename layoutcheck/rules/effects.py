@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutcheck.findings import Where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Where
 from layoutcheck.rules.vector import NAMES, atom_v, elements, width_bits
 
 # Kinds of difference (copies/difference.py) whose addresses belong to one operand.

@@ -33,8 +33,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.copies.vectors import missing_promises
+from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES, find_break
 

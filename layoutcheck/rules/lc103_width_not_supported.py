@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import CpAsync
 from layoutcheck.machine.atoms.cp_async import WIDTHS_BITS, WIDTHS_BITS_GLOBAL
 from layoutcheck.rules.facts import Facts, plain
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 
 KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", "mem_order")

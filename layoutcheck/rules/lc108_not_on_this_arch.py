@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, has_atom, needs, parse_arch
 from layoutcheck.machine.atoms import OtherAtom
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 
 

@@ -30,9 +30,9 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.modes import dotted
+from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES, atom_v, elements, leaves
 

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, vector_against_v, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 
 SYMPTOMS = ("missing",)

@@ -33,10 +33,10 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.difference import compare
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.intent import intent
+from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import BulkCopy, TmaCopy
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES, leaves
 

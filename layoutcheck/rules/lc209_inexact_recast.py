@@ -25,9 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.modes import dotted
+from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES, leaves
 

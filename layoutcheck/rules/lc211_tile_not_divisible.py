@@ -25,9 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra import inttuple
+from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = (

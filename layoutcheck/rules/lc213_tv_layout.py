@@ -28,9 +28,9 @@ import numpy as np
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
+from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = (

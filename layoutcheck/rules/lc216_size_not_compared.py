@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmemLoad, TmemStore
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("unmatched", "outside_pred", "missing", "outside_src", "outside_dst", "guard")

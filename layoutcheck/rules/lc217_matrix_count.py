@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES, atom_v, find_break
 

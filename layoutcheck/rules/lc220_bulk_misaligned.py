@@ -25,11 +25,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES, leaves
 

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes, instructions, run_of_v
 from layoutcheck.rules.effects import evidence
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("misaligned_src", "misaligned_dst", "missing", "wrong")

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import asked_bytes, bulk_atom, instructions, run_of_v, stalls
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("missing",)

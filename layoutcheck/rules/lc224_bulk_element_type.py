@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom, instruction_bytes, instructions, stalls
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")

@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import DRIVER
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 

@@ -28,9 +28,9 @@ from collections.abc import Iterator
 
 from layoutcheck.copies.tma.moves import SMEM_ALIGN_BYTES
 from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import PTX
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom
 

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.tma import PTX
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, tma_atom
 

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import S2TCopy
 from layoutcheck.rules.effects import evidence, occurred, where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, rectangle_text, steps, tmem_atom
 

@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.copies.opaque import run_time_swizzle
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, StMatrix
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 
 

@@ -26,8 +26,8 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.modes import dotted
+from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES, leaves
 

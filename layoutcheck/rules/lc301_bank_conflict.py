@@ -29,11 +29,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.copies.cost import SideCost
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.banks import SharedCost, shared_wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult
 from layoutcheck.rules.costs import conflicted, suggestion, swizzle_of, under
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES
 

@@ -28,10 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import SECTOR_BYTES
 from layoutcheck.rules.costs import copy_cost
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES
 

@@ -29,9 +29,9 @@ from collections.abc import Iterator
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import WIDEST_BITS, max_vector
 from layoutcheck.errors import InputError
+from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 
 

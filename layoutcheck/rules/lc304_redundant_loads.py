@@ -29,8 +29,8 @@ import numpy as np
 
 from layoutcheck.algebra.modes import dotted
 from layoutcheck.copies.witness import is_static
+from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import leaves
 

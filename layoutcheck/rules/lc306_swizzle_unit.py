@@ -29,9 +29,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.costs import conflicted, swizzle_of, under
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from layoutcheck.findings import Finding
 from layoutcheck.pages import page
 from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.check import check
 from layoutcheck.errors import InputError
+from layoutcheck.findings import SEVERITIES
 from layoutcheck.rules import rule, rules
-from layoutcheck.rules.finding import SEVERITIES
 from tests.holes import HOLES
 
 ROOT = Path(__file__).parents[2]

@@ -1,12 +1,13 @@
-"""`Finding`: one thing that is wrong, slow or unknown about a copy, with its evidence."""
+"""`Finding`: one thing that is wrong, slow or unknown about a copy or a matmul, with its evidence."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-# Worst first. "note" never decides a verdict.
-SEVERITIES = ("wrong", "rejected", "unknown", "slow", "note")
+SCHEMA_VERSION = 1  # of every JSON document that holds findings
+SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")  # worst first; "note" never decides a verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, slow or worth knowing about a copy.
+    """One thing that is wrong, slow or worth knowing about a copy, or about a matmul's arithmetic (LC4xx).
 
     `code` is the rule's ("LC201"), `severity` "rejected", "wrong", "unknown", "slow" or "note" (which never
     decides a verdict). `title` is one line; `message` gives the reason in the user's modes and strides;
@@ -62,3 +63,9 @@ class Finding:
             "where": self.where.to_dict(),
             "evidence": self.evidence,
         }
+
+
+def verdict(findings: Iterable[Finding]) -> str:
+    """The worst severity: "rejected", "wrong", "unknown", "slow"; "legal" where there are only notes."""
+    found = {finding.severity for finding in findings}
+    return next((one for one in SEVERITIES if one in found and one != "note"), "legal")
