@@ -28,7 +28,7 @@ raises `InputError`, nothing else does.
 
 # Headings in the order of the page; a public name goes under the first whose prefix its home has.
 _GROUPS = {
-    "Check a copy": ("layoutcheck.api", "layoutcheck.check", "layoutcheck.rules"),
+    "Check a copy": ("layoutcheck.api", "layoutcheck.check", "layoutcheck.findings", "layoutcheck.rules"),
     "Operands": ("layoutcheck.copies",),
     "Count banks and sectors": ("layoutcheck.machine",),
     "Errors": ("layoutcheck.errors",),
