@@ -93,6 +93,15 @@ def layout_code(layout: Layout) -> str:
     return f"cute.make_layout({tree_code(layout.shape)}, stride={tree_code(layout.stride)})"
 
 
+def fragment_code(view: str, dtype: DType) -> str:
+    """The register tensor of a thread's view, compact from its first mode on, so that V is contiguous.
+
+    `make_rmem_tensor_like` orders by the view's strides instead, a run-time one last (DSL 4.8.1): of
+    (8,4):(?,64) it makes (8,4):(4,1), which no wide copy takes.
+    """
+    return f"fragment = cute.make_rmem_tensor({view}.shape, {dtype_code(dtype)})"
+
+
 def swizzle_code(swizzle: Swizzle) -> str:
     """`cute.make_swizzle(3, 4, 3)`."""
     return f"cute.make_swizzle({swizzle.bits}, {swizzle.base}, {swizzle.shift})"

@@ -35,7 +35,7 @@ def _draft(facts: Facts, widest: int) -> Draft:
     lines = [
         f"load_atom = {code.atom_code(load)}",
         f"store_atom = {code.atom_code(store)}",
-        "fragment = cute.make_rmem_tensor_like(src)",
+        code.fragment_code("src", copy.src.dtype),
         "cute.copy(load_atom, src, fragment)",
         f"converted = cute.make_rmem_tensor_like(fragment, {code.dtype_code(copy.dst.dtype)})",
         f"converted.store(fragment.load().to({code.dtype_code(copy.dst.dtype)}))",

@@ -12,6 +12,7 @@ from layoutcheck.algebra.modes import dotted
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiling import tile
+from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
@@ -28,8 +29,9 @@ def propose(facts: Facts) -> Iterator[Draft]:
     if need < 2:
         return
     said: list[str] = []
-    src = _promised(facts.whole("src"), "src", need, said)
-    dst = _promised(facts.whole("dst"), "dst", need, said)
+    tiled = copy.tiling is not None
+    src = _promised(facts.whole("src"), "src", need, said, tiled)
+    dst = _promised(facts.whole("dst"), "dst", need, said, tiled)
     if not said:
         return
     yield Draft(
@@ -49,17 +51,19 @@ def _rebuilt(copy: Copy, src: Memref, dst: Memref) -> Copy:
     )
 
 
-def _promised(memref: Memref, side: str, need: int, said: list[str]) -> Memref:
-    """The operand with both kinds of promise; what has to be written is appended to `said`."""
+def _promised(memref: Memref, side: str, need: int, said: list[str], whole: bool) -> Memref:
+    """The operand, a whole tile or a thread's view, with both kinds of promise; `said` gets what is to be written."""
     if memref.space == "rmem":
         return memref
     align = memref.align_bytes
     if memref.proved_align_bytes % need:
         align = need
         said.append(
-            f"{NAMES[side]} = from_dlpack(tensor, assumed_align={need})  # or make_ptr(..., assumed_align={need})"
+            f"# on the host; likewise make_ptr(..., assumed_align={need})\n"
+            f"{side} = cute.runtime.from_dlpack(tensor, assumed_align={need})"
             if memref.space in ("gmem", "generic")
-            else f"{NAMES[side]} = allocator.allocate_tensor(dtype, layout, byte_alignment={need})"
+            else f"{side} = allocator.allocate_tensor({code.dtype_code(memref.dtype)}, "
+            f"{code.layout_code(memref.layout) if whole else 'layout'}, byte_alignment={need}{_swizzle(memref)})"
         )
     n = max(1, need * 8 // memref.dtype.bits)
     strides: list[object] = []
@@ -73,6 +77,11 @@ def _promised(memref: Memref, side: str, need: int, said: list[str]) -> Memref:
             strides.append(stride)
     stride_tree = inttuple.unflatten(iter(strides), memref.layout.stride)
     return replace(memref, layout=Layout(memref.layout.shape, stride_tree), align_bytes=align)
+
+
+def _swizzle(memref: Memref) -> str:
+    """The argument that keeps the pointer's swizzle."""
+    return f", swizzle={code.swizzle_code(memref.swizzle)}" if memref.swizzle is not None else ""
 
 
 def _title(facts: Facts, src: Memref, dst: Memref) -> str:

@@ -73,7 +73,7 @@ def _views(
 ) -> tuple[Memref, Memref, str, TiledCopy | None] | None:
     """Both sides as one thread sees them, the code that makes them, and the tiled copy they are cut by."""
     if copy.tiling is None:
-        return copy.src, copy.dst, "fragment = cute.make_rmem_tensor_like(tSrc)", None
+        return copy.src, copy.dst, code.fragment_code("tSrc", copy.src.dtype), None
     tiling = copy.tiling
     fast = contiguous_mode(tiling.src.layout if along_source else tiling.dst.layout)
     if fast is None:
@@ -90,6 +90,6 @@ def _views(
         f"{code.layout_code(split[1])})",
         "thr_copy = tiled_copy.get_slice(tidx)",
         "tSrc, tDst = thr_copy.partition_S(src), thr_copy.partition_D(dst)",
-        "fragment = cute.make_rmem_tensor_like(tSrc)",
+        code.fragment_code("tSrc", src.dtype),
     ]
     return src, dst, "\n".join(lines), tiled

@@ -14,11 +14,14 @@ from layoutcheck.copies.tiling import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
-from layoutcheck.rules.costs import conflicted, suggestion
+from layoutcheck.rules.costs import conflicted, suggestion, under
 from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.types import parse_memref
 
 STRATEGY = "swizzle"
+
+MOST_ALIGN_BYTES = 1024
+"""The most that `SmemAllocator` gives: DSL 4.8.1 asserts it. A longer pattern can begin at any multiple of it."""
 
 _NOTE = "every access of the tile must use the same pointer swizzle"
 
@@ -39,8 +42,13 @@ def _without_conflicts(facts: Facts) -> Iterator[Draft]:
         return
     old = tiling.side(side.side)
     new = replace(old, layout=best.layout, swizzle=best.swizzle)
+    count = best.wavefronts
     if best.swizzle is not None:
-        new = replace(new, align_bytes=max(best.swizzle.period, old.proved_align_bytes))
+        new = replace(new, align_bytes=max(_align_bytes(best.swizzle), old.proved_align_bytes))
+        bases = range(0, best.swizzle.period, MOST_ALIGN_BYTES)
+        count = max(under(facts, side, best.swizzle, base) or side.wavefronts for base in bases)
+    if count >= side.wavefronts:
+        return
     src, dst = (new, tiling.dst) if side.side == "src" else (tiling.src, new)
     repaired = tile(
         tiling.tiled,
@@ -54,15 +62,22 @@ def _without_conflicts(facts: Facts) -> Iterator[Draft]:
         f"the pointer swizzle {best.swizzle}" if best.swizzle else f"rows padded by {best.padding} elements"
     )
     ends = (
-        "no bank conflict is left" if best.conflict_free else "the fewest that any swizzle or padding leaves"
+        "no bank conflict is left"
+        if count == side.ideal_wavefronts
+        else "the fewest that any swizzle or padding leaves"
     )
     yield Draft(
         STRATEGY,
-        f"{what}: {best.wavefronts} wavefronts instead of {side.wavefronts}, {ends}",
+        f"{what}: {count} wavefronts instead of {side.wavefronts}, {ends}",
         _allocation(new, code.layout_code(new.layout)),
         (repaired,),
         _NOTE if best.swizzle else "the tile's allocation grows with it",
     )
+
+
+def _align_bytes(swizzle: Swizzle) -> int:
+    """Where a tile under that swizzle begins: at the begin of its pattern, as far as the allocator can."""
+    return min(swizzle.period, MOST_ALIGN_BYTES)
 
 
 def _above_the_vector(facts: Facts) -> Iterator[Draft]:
@@ -99,7 +114,7 @@ def _onto_the_pointer(facts: Facts) -> Iterator[Draft]:
         if bits < 1:
             continue
         swizzle = Swizzle(bits, base, max(old.base + old.shift + element - base, bits))
-        new = replace(bare, swizzle=swizzle, align_bytes=max(swizzle.period, bare.proved_align_bytes))
+        new = replace(bare, swizzle=swizzle, align_bytes=max(_align_bytes(swizzle), bare.proved_align_bytes))
         yield _moved(copy, side, new, 1 << base)
 
 
@@ -117,7 +132,7 @@ def _allocation(memref: Memref, layout: str) -> str:
     """`allocator.allocate_tensor(...)` of a tile with that layout."""
     arguments = [code.dtype_code(memref.dtype), layout]
     if memref.swizzle is not None:
-        arguments.append(f"byte_alignment={memref.swizzle.period}")
+        arguments.append(f"byte_alignment={_align_bytes(memref.swizzle)}")
         arguments.append(f"swizzle={code.swizzle_code(memref.swizzle)}")
     else:
         arguments.append(f"byte_alignment={memref.proved_align_bytes}")

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout, parse_swizzle
@@ -29,6 +31,9 @@ from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
+
+MAX_TILE = 1 << 20
+"""Elements of a tile; no GPU has 1 MiB of shared memory."""
 
 _MATRIX = re.compile(r"(ld|st)matrix\.x([124])(\.trans)?\Z")
 _OPS = ("ld", "st", "cp.async", "cp.async.cg")
@@ -48,6 +53,12 @@ def analyse(
             raise InputError(f"{tile}: one swizzle, at offset 0, is what a tile can have")
         pointer, outer = in_bytes(tile.inner, element.bits), tile.outer
     assert isinstance(outer, Layout)
+    if not (inttuple.is_static(outer.shape) and inttuple.is_static(outer.stride)):
+        raise InputError(f"{outer} has run-time values", expected="the static layout of a tile")
+    size = inttuple.product(outer.shape)
+    assert isinstance(size, int)
+    if size > MAX_TILE:
+        raise InputError(f"a tile of {size} elements", expected=f"one of shared memory, at most {MAX_TILE}")
     read = read_accesses(accesses, outer, element.bits)
     return analyse_tile(outer, element.bits, read, pointer), best_swizzle(outer, element.bits, read, arch)
 
@@ -121,7 +132,7 @@ def render(rows: Sequence[TileCost], best: SwizzleResult, format_: str = "text")
         )
         for line in table
     ]
-    return "\n".join([*lines, "", _verdict(rows, best)]) + "\n"
+    return "\n".join([*lines, "", textwrap.fill(_verdict(rows, best), 80, break_on_hyphens=False)]) + "\n"
 
 
 def _verdict(rows: Sequence[TileCost], best: SwizzleResult) -> str:

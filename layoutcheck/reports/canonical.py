@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 
 from layoutcheck.errors import InputError
 from layoutcheck.machine.canonical import Canonical
@@ -25,15 +26,16 @@ def render(found: Canonical, subject: str, unit: str, format_: str = "text") -> 
     if format_ != "text":
         raise InputError(f"unknown format '{format_[:40]}'", expected="text or json")
     title = f"{found.verdict}: {subject} is {_SAID[found.verdict]} for {unit}"
-    lines = [f"{title}: {found.name}" if found.name else title]
+    lines = _wrapped("", f"{title}: {found.name}" if found.name else title)
     if found.reason:
-        lines.append(f"  {found.reason}")
+        lines += _wrapped("  ", found.reason)
     if found.decision.message:
-        lines.append(f"  compiler  {found.decision.message}")
+        lines += _wrapped("  compiler  ", found.decision.message)
     if found.decision.accepted:
-        lines.append(
-            f"  descriptor  leading offset {found.decision.leading_bytes} B, stride offset "
-            f"{found.decision.stride_bytes} B; the base must be a multiple of {found.align_bytes} B"
+        lines += _wrapped(
+            "  descriptor  ",
+            f"leading offset {found.decision.leading_bytes} B, stride offset "
+            f"{found.decision.stride_bytes} B; the base must be a multiple of {found.align_bytes} B",
         )
     if found.nearest:
         lines.append(f"  nearest  {found.nearest_name}: {found.nearest}")
@@ -42,3 +44,11 @@ def render(found: Canonical, subject: str, unit: str, format_: str = "text") -> 
         lines.append("  nearest  none: no canonical tile has this shape and element type")
     lines.append(f"  ({_MEASURED[unit]})")
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    """The text behind its head, in lines of 80 columns."""
+    indent = " " * max(2, len(head))
+    return textwrap.wrap(
+        head + text, 80, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -64,14 +64,17 @@ def swizzle_of(facts: Facts, side: str) -> Swizzle | None:
     return swizzle if swizzle is not None and swizzle.bits else None
 
 
-def under(facts: Facts, side: SideCost, swizzle: Swizzle | None) -> int | None:
-    """The wavefronts of that side with another pointer swizzle; None where it tears its accesses apart."""
+def under(facts: Facts, side: SideCost, swizzle: Swizzle | None, base: int = 0) -> int | None:
+    """The wavefronts of that side with another pointer swizzle; None where it tears its accesses apart.
+
+    `base`, in bytes, is where the tile begins in the swizzle's pattern.
+    """
     if swizzle is not None and swizzle.granule * 8 < side.width_bits:
         return None
     plain = _plain(facts.copy, side.side)
     if plain is None:
         return None
-    at = plain if swizzle is None else np.where(plain < 0, OFF, swizzle(plain))
+    at = plain if swizzle is None else np.where(plain < 0, OFF, swizzle(plain + base))
     return int(wavefronts(at, side.width_bits, side.rule).wavefronts.sum())
 
 

@@ -104,6 +104,27 @@ def test_a_conflict_gets_the_swizzle_that_ends_it() -> None:
     assert str(fix.copies[0].tiling.dst.swizzle) == "S<3,4,3>"
 
 
+@pytest.mark.parametrize(
+    ("dst", "val", "bits"), [("(64,64):(64,1)", "(1,4)", 128), ("(64,64):(1,64)", "(1,1)", 32)]
+)
+def test_a_tile_begins_where_the_allocator_can_begin_it(dst: str, val: str, bits: int) -> None:
+    thr = "(8,16)" if bits == 128 else "(2,64):(64,1)"
+    report = lc.check("(64,64):(64,1)", dst, "universal", bits=bits, dtype="f32", thr=thr, val=val)
+    [fix] = [fix for fix in report.fixes if fix.strategy == "swizzle"]
+    tile = fix.copies[0].tiling.dst
+    assert tile.swizzle.period > 1024  # the pattern is longer than any alignment that SmemAllocator gives
+    assert tile.align_bytes == 1024
+    assert "byte_alignment=1024" in fix.code
+
+
+def test_staged_registers_are_compact_from_the_values_on() -> None:
+    # make_rmem_tensor_like orders by the view's strides: of (8,4):(?,64) it makes (8,4):(4,1).
+    report = lc.check("(8,4):(?,64)", "(8,4):(1,8)", "cp.async", bits=128, dtype="f16")
+    [fix] = [fix for fix in report.fixes if fix.strategy == "stage-through-registers"]
+    assert "cute.make_rmem_tensor(tSrc.shape, cutlass.Float16)" in fix.code
+    assert str(fix.copies[0].dst.layout) == "(8,4):(1,8)"
+
+
 def test_a_slow_copys_fixes_are_faster() -> None:
     narrow = lc.check(
         '!cute.memref<bf16, gmem, align<16>, "((8,1),4):((1,0),64)">',

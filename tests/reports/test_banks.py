@@ -16,7 +16,8 @@ def test_one_table_for_all_accesses() -> None:
     text = render(rows, best)
     assert text.splitlines()[0].split() == ["access", "instructions", "wavefronts", "ideal", "ways"]
     assert [(row.wavefronts, row.ideal, row.ways) for row in rows] == [(64, 64, 1), (512, 64, 8)]
-    assert "S<3,4,3> on the pointer (bytes), S<3,3,3> in a composed layout (elements), takes 128" in text
+    assert "S<3,4,3> on the pointer (bytes), S<3,3,3> in a composed layout (elements), takes\n128" in text
+    assert max(map(len, text.splitlines())) <= 80
     assert "nothing can beat" in text
 
 
@@ -76,3 +77,9 @@ def test_bad_format_and_two_swizzles() -> None:
         render(*analyse("(64,64):(64,1)", "ldmatrix.x4"), "svg")
     with pytest.raises(InputError, match="one swizzle"):
         analyse("S<3,3,3> o 0 o (64,64):(64,1)", "ldmatrix.x4", swizzle="S<3,4,3>")
+
+
+@pytest.mark.parametrize("tile", ["(1000000,1000000)", "(?,64)", "(64,64):(?,1)"])
+def test_what_is_no_tile_of_shared_memory(tile: str) -> None:
+    with pytest.raises(InputError):
+        analyse(tile, "ldmatrix.x4")
