@@ -164,6 +164,9 @@ def lint(
     baseline: Annotated[Path | None, Option("findings in this file are old, and not reported")] = None,
     write_baseline: Annotated[Path | None, Option("write all findings as a baseline, and succeed")] = None,
     config: Annotated[Path | None, Option("a pyproject.toml; the default is the nearest")] = None,
+    force_exclude: Annotated[
+        bool, Option("exclude files that are named here too (pre-commit names all)", "--force-exclude")
+    ] = False,
     no_cache: Annotated[bool, Option("look at everything again", "--no-cache")] = False,
     workers: Annotated[int, Option("processes; 0 is one a processor")] = 0,
 ) -> int:
@@ -179,7 +182,7 @@ def lint(
     render = counted if statistics else renderer(format_)
     result, repaired = linted(
         paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
-        write_baseline=write_baseline, cache=not no_cache, workers=workers,
+        write_baseline=write_baseline, force_exclude=force_exclude, cache=not no_cache, workers=workers,
     )  # fmt: skip
     for line in repaired:
         sys.stderr.write(f"fixed {line}\n")

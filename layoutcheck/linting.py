@@ -39,6 +39,7 @@ def linted(
     fix: bool = False,
     baseline: Path | None = None,
     write_baseline: Path | None = None,
+    force_exclude: bool = False,
     cache: bool = True,
     workers: int = 0,
 ) -> tuple[Result, list[str]]:
@@ -50,6 +51,8 @@ def linted(
         settings = replace(settings, cache=None)
     if baseline is None and settings.baseline is not None and write_baseline is None:
         baseline = settings.root / settings.baseline
+    if force_exclude:
+        paths = [path for path in paths if not settings.excluded(path)]
     repaired: list[str] = []
     if fix:
         from layoutcheck.lint.fixing import repair

@@ -1,7 +1,7 @@
 """A baseline: the findings an old repository has already, so that only new ones fail.
 
-A finding is known by its file, its code and the text of its line, not by the line's number, and as often as
-it was counted.
+A finding is known by its file, relative to the project, its code and the text of its line, not by the line's
+number, and as often as it was counted.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from layoutcheck.lint.finding import LintFinding
 
 VERSION = 1
 Key = tuple[str, str, str]  # path, code, digest of the line
-LineOf = Callable[[LintFinding], str]
+Place = Callable[[LintFinding], tuple[str, str]]  # the path from the project's root, and the line's text
 
 
-def key(finding: LintFinding, line_of: LineOf) -> Key:
+def key(finding: LintFinding, place: Place) -> Key:
     """What a finding is known by."""
-    line = " ".join(line_of(finding).split())
-    return finding.path, finding.code, hashlib.sha256(line.encode()).hexdigest()[:16]
+    path, line = place(finding)
+    return path, finding.code, hashlib.sha256(" ".join(line.split()).encode()).hexdigest()[:16]
 
 
-def write(file: Path, findings: Sequence[LintFinding], line_of: LineOf) -> None:
+def write(file: Path, findings: Sequence[LintFinding], place: Place) -> None:
     """Write the baseline of these findings. Raises InputError where it cannot be written."""
-    counted = Counter(key(finding, line_of) for finding in findings)
+    counted = Counter(key(finding, place) for finding in findings)
     entries = [{"path": p, "code": c, "line": d, "count": n} for (p, c, d), n in sorted(counted.items())]
     text = json.dumps({"layoutcheck_baseline": VERSION, "findings": entries}, indent=1) + "\n"
     try:
@@ -53,12 +53,12 @@ def read(file: Path) -> Counter[Key]:
         raise InputError(f"'{file}' is no baseline", expected="a file that --write-baseline wrote") from None
 
 
-def new(findings: Sequence[LintFinding], known: Counter[Key], line_of: LineOf) -> list[LintFinding]:
+def new(findings: Sequence[LintFinding], known: Counter[Key], place: Place) -> list[LintFinding]:
     """The findings that the baseline does not hold."""
     left = Counter(known)
     out = []
     for finding in findings:
-        mine = key(finding, line_of)
+        mine = key(finding, place)
         if left[mine] > 0:
             left[mine] -= 1
         else:

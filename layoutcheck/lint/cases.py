@@ -205,6 +205,17 @@ def failures(run: Run) -> Iterator[LintFinding]:
             "Copies that it would have built after that were not seen.",
             origin=run.case.name,
         )
+    if not run.trace.failures and not run.trace.kernels:
+        yield LintFinding(
+            "LC911",
+            "unknown",
+            run.case.path,
+            run.case.line,
+            1,
+            f"case '{run.case}' built no kernel",
+            "Return (kernel, arguments), the arguments in one tuple, or compile in the function.",
+            origin=run.case.name,
+        )
 
 
 def unusable(case: Case) -> LintFinding:

@@ -101,9 +101,13 @@ def lint(
     if runs is not None:
         wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
     wanted.sort(key=lambda finding: finding.order)
+
+    def place(finding: LintFinding) -> tuple[str, str]:
+        return settings.inside(finding.path), texts.line(finding)
+
     if write_baseline is not None:
-        baseline.write(write_baseline, wanted, texts.line)
-    new = baseline.new(wanted, known, texts.line) if known else wanted
+        baseline.write(write_baseline, wanted, place)
+    new = baseline.new(wanted, known, place) if known else wanted
     return Result(
         tuple(new),
         Counts(

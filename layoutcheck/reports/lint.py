@@ -86,7 +86,7 @@ def _summary(result: Result, style: Style) -> list[str]:
     ]
     if counts.cases:
         lines.append(
-            f"{_many(counts.cases, 'case')} traced: {counts.copies} copies, {counts.checked} checked"
+            f"{_many(counts.cases, 'case')} traced: {_copies(counts.copies)}, {counts.checked} checked"
             + (f", {counts.as_meant} findings as expected" if counts.as_meant else "")
             + "."
         )

@@ -183,6 +183,24 @@ def test_a_baseline_knows_lines_not_numbers(repo, capsys):
     assert out(capsys, ".")[0] == 0
 
 
+def test_a_baseline_holds_wherever_it_is_run(repo, capsys, monkeypatch):
+    (repo / "sub").mkdir()
+    (repo / "a.py").rename(repo / "sub" / "a.py")
+    table(repo, 'baseline = "base.json"')
+    assert out(capsys, ".", "--write-baseline", "base.json")[0] == 0
+    for folder in (repo, repo / "sub"):
+        monkeypatch.chdir(folder)
+        status, text = out(capsys, ".")
+        assert status == 0 and "1 in the baseline" in text
+
+
+def test_a_named_file_is_excluded_only_by_force(repo, capsys):
+    table(repo, 'exclude = ["a.py"]')
+    assert out(capsys, "a.py")[0] == 1
+    status, text = out(capsys, "a.py", "--force-exclude")
+    assert status == 0 and text.startswith("0 files")
+
+
 def test_the_cache_answers_as_reading_does(repo, capsys):
     fresh = out(capsys, ".")
     store = repo / ".layoutcheck_cache" / "source.json"
