@@ -133,9 +133,11 @@ def emitted(
     memory: dict = {}
     for (_space, address), bits in trace.memory.items():
         for k in range(8 // unit):
-            memory[_narrow(address * (8 // unit) + k, copy.dst, unit)] = _unit(
-                bits[k * unit : (k + 1) * unit]
-            )
+            at = _narrow(address * (8 // unit) + k, copy.dst, unit)
+            value = _unit(bits[k * unit : (k + 1) * unit])
+            if isinstance(value, int) and value != NOTHING:  # a negative stride may lead below address 0
+                value = _narrow(value, copy.src, unit)
+            memory[at] = value
     for row, registers in trace.matrix_stores:
         for n, register in enumerate(registers):
             for k in range(4):
