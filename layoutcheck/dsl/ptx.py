@@ -21,13 +21,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
+from layoutcheck.dsl.ptx_bits import (
+    ARITHMETIC,
+    BITWISE,
+    COMPARE,
+    Bit,
+    Bits,
+    as_signed,
+    extend,
+    fit,
+    of_int,
+    to_int,
+)
 from layoutcheck.errors import InputError
-
-# One bit: a known 0 or 1, or the name of the bit it is a copy of.
-Bit: TypeAlias = "int | tuple[str, int]"
-Bits: TypeAlias = "tuple[Bit, ...]"  # least significant first
 
 _MAX_STEPS = 200_000
 _LINE = re.compile(r"\s*(?:@(!?)(%\w+)\s+)?([a-z][\w.:]*)\s*(.*?);")
@@ -167,7 +174,7 @@ class _Machine:
             self.tensor_memory(name, operands)
         elif name == "elect.sync":  # the thread that runs is the one elected
             register, predicate = operands[0].split("|")
-            self.registers[register], self.registers[predicate] = _bits(0, 32), (1,)
+            self.registers[register], self.registers[predicate] = of_int(0, 32), (1,)
         else:
             self.compute(words, operands)
 
@@ -195,7 +202,7 @@ class _Machine:
         at = int(found[2]) if found[2] else 0
         each = _width(name) // 8
         for target in _vector(operands[0]):
-            self.registers[target] = _bits(int.from_bytes(data[at : at + each], "little"), 8 * each)
+            self.registers[target] = of_int(int.from_bytes(data[at : at + each], "little"), 8 * each)
             at += each
 
     def load_store(self, name: str, operands: list[str]) -> None:
@@ -213,7 +220,7 @@ class _Machine:
             if load:
                 self.registers[register] = tuple(bit for k in range(each) for bit in self.read(space, at + k))
             else:
-                value = _fit(self.value(register), 8 * each)
+                value = fit(self.value(register), 8 * each)
                 for k in range(each):
                     self.trace.memory[space, at + k] = value[8 * k : 8 * k + 8]
 
@@ -263,7 +270,7 @@ class _Machine:
         registers = _vector(vector) if vector is not None else []
         others = [o for o in operands if not o.startswith(("[", "{"))]
         extra = self.number(others[0]) if others else None
-        stored = () if load else tuple(_fit(self.value(register), 32) for register in registers)
+        stored = () if load else tuple(fit(self.value(register), 32) for register in registers)
         self.trace.tensor_memory.append(TensorMemoryAccess(name, address, extra, stored))
         if load:
             for n, register in enumerate(registers):
@@ -276,10 +283,10 @@ class _Machine:
             return self.registers[operand]
         if operand.startswith("%"):
             return (("undefined", 0),) * 64
-        return _bits(_literal(operand), 64)
+        return of_int(_literal(operand), 64)
 
     def number(self, operand: str) -> int:
-        return _number(self.value(operand), operand)
+        return to_int(self.value(operand), operand)
 
     def compute(self, words: list[str], operands: list[str]) -> None:
         kind = words[0]
@@ -289,38 +296,38 @@ class _Machine:
             return
         target, sources = operands[0], operands[1:]
         if kind in ("cvt", "cvta"):
-            value = _fit(self.value(sources[0]), _cvt_source(words))
-            self.registers[target] = _extend(value, width, signed=words[-1].startswith("s"))
+            value = fit(self.value(sources[0]), _cvt_source(words))
+            self.registers[target] = extend(value, width, signed=words[-1].startswith("s"))
             return
-        if kind in _BITWISE:
-            values = [_fit(self.value(s), width) for s in sources]
-            self.registers[target] = _BITWISE[kind](values, [self.value(s) for s in sources])
+        if kind in BITWISE:
+            values = [fit(self.value(s), width) for s in sources]
+            self.registers[target] = BITWISE[kind](values, [self.value(s) for s in sources])
             return
         if kind == "shf":  # of a double word, by at most 31 bits
             low, high, by = (self.number(source) % (1 << 32) for source in sources)
             both = high << 32 | low
             shifted = both << by % 32 >> 32 if words[1] == "l" else both >> by % 32
-            self.registers[target] = _bits(shifted, 32)
+            self.registers[target] = of_int(shifted, 32)
             return
-        if kind not in _ARITHMETIC:
+        if kind not in ARITHMETIC:
             raise InputError(f"unknown PTX instruction '{'.'.join(words)}'")
         signed = words[-1].startswith("s")
         numbers = [
-            _signed(self.number(s), width) if signed else self.number(s) % (1 << width) for s in sources
+            as_signed(self.number(s), width) if signed else self.number(s) % (1 << width) for s in sources
         ]
         out = 2 * width if "wide" in words else width
         if kind == "setp":
-            self.registers[target] = _bits(int(_COMPARE[words[1]](numbers[0], numbers[1])), 1)
+            self.registers[target] = of_int(int(COMPARE[words[1]](numbers[0], numbers[1])), 1)
             return
         if "wide" in words and kind == "mad":
             numbers[2] = self.number(sources[2])
-        self.registers[target] = _bits(_ARITHMETIC[kind](numbers), out)
+        self.registers[target] = of_int(ARITHMETIC[kind](numbers), out)
 
     def move(self, width: int, operands: list[str]) -> None:
         """mov, also as pack `mov.b32 %r, {a, b}` and unpack `mov.b32 {a, b}, %r`."""
         targets, sources = _vector(operands[0]), _vector(operands[1])
         each = width // len(sources)
-        value = tuple(bit for s in sources for bit in _fit(self.value(s), each))
+        value = tuple(bit for s in sources for bit in fit(self.value(s), each))
         each = width // len(targets)
         for i, target in enumerate(targets):
             if target != "_":
@@ -356,133 +363,6 @@ def _literal(text: str) -> int:
     if text in ("true", "false"):
         return int(text == "true")
     return int(text.rstrip("U"), 0)
-
-
-def _bits(value: int, width: int) -> Bits:
-    return tuple((value >> i) & 1 for i in range(width))
-
-
-def _fit(value: Bits, width: int) -> Bits:
-    return value[:width] if len(value) >= width else value + (0,) * (width - len(value))
-
-
-def _extend(value: Bits, width: int, signed: bool) -> Bits:
-    if len(value) >= width:
-        return value[:width]
-    return value + (value[-1] if signed else 0,) * (width - len(value))
-
-
-def _number(value: Bits, operand: str) -> int:
-    out = 0
-    for i, bit in enumerate(value):
-        if not isinstance(bit, int):
-            raise InputError(f"'{operand}' depends on the data that is copied: {bit}")
-        out |= bit << i
-    return out
-
-
-def _signed(value: int, width: int) -> int:
-    value %= 1 << width
-    return value - (1 << width) if value >> (width - 1) else value
-
-
-def _and(values: list[Bits], _: list[Bits]) -> Bits:
-    def one(a: Bit, b: Bit) -> Bit:
-        if a == 0 or b == 0:
-            return 0
-        if a == 1:
-            return b
-        if b == 1 or a == b:
-            return a
-        return ("mixed", 0)
-
-    return tuple(map(one, *values))
-
-
-def _or(values: list[Bits], _: list[Bits]) -> Bits:
-    def one(a: Bit, b: Bit) -> Bit:
-        if a == 1 or b == 1:
-            return 1
-        if a == 0:
-            return b
-        if b == 0 or a == b:
-            return a
-        return ("mixed", 0)
-
-    return tuple(map(one, *values))
-
-
-def _xor(values: list[Bits], _: list[Bits]) -> Bits:
-    def one(a: Bit, b: Bit) -> Bit:
-        if isinstance(a, int) and isinstance(b, int):
-            return a ^ b
-        if a == 0:
-            return b
-        return a if b == 0 else ("mixed", 0)
-
-    return tuple(map(one, *values))
-
-
-def _not(values: list[Bits], _: list[Bits]) -> Bits:
-    return tuple(1 - bit if isinstance(bit, int) else ("mixed", 0) for bit in values[0])
-
-
-def _shl(values: list[Bits], raw: list[Bits]) -> Bits:
-    by = _number(raw[1], "shift")
-    width = len(values[0])
-    return ((0,) * min(by, width) + values[0])[:width]
-
-
-def _shr(values: list[Bits], raw: list[Bits]) -> Bits:
-    by = _number(raw[1], "shift")
-    return _fit(values[0][by:], len(values[0]))
-
-
-def _bfi(values: list[Bits], raw: list[Bits]) -> Bits:
-    at, length = _number(raw[2], "bfi") & 255, _number(raw[3], "bfi") & 255
-    out = list(values[1])
-    out[at : at + length] = values[0][: len(out[at : at + length])]
-    return tuple(out)
-
-
-def _bfe(values: list[Bits], raw: list[Bits]) -> Bits:
-    at, length = _number(raw[1], "bfe") & 255, _number(raw[2], "bfe") & 255
-    return _fit(values[0][at : at + length], len(values[0]))
-
-
-def _prmt(values: list[Bits], raw: list[Bits]) -> Bits:
-    selector = _number(raw[2], "prmt")
-    pool = values[0] + values[1]
-    out: Bits = ()
-    for i in range(4):
-        pick = (selector >> (4 * i)) & 15
-        byte = pool[8 * (pick & 7) : 8 * (pick & 7) + 8]
-        out += (byte[7],) * 8 if pick & 8 else byte
-    return out
-
-
-def _selp(values: list[Bits], raw: list[Bits]) -> Bits:
-    return values[0] if _number(raw[2][:1], "selp") else values[1]
-
-
-_BITWISE: dict[str, Callable[[list[Bits], list[Bits]], Bits]] = {
-    "and": _and, "or": _or, "xor": _xor, "not": _not, "shl": _shl, "shr": _shr,
-    "bfi": _bfi, "bfe": _bfe, "prmt": _prmt, "selp": _selp,
-}  # fmt: skip
-
-_ARITHMETIC: dict[str, Callable[[list[int]], int]] = {
-    "add": lambda n: n[0] + n[1],
-    "sub": lambda n: n[0] - n[1],
-    "mul": lambda n: n[0] * n[1],
-    "mad": lambda n: n[0] * n[1] + n[2],
-    "neg": lambda n: -n[0],
-    "setp": lambda n: 0,
-}
-
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
-}  # fmt: skip
 
 
 def pack(*values: tuple[int, int]) -> bytes:
