@@ -5,7 +5,7 @@ is loaded stays symbolic: every bit read from a tensor is a name, `(space, bit a
 data through packing, shifts and permutes until it is stored. So the result says which source bit reaches
 which destination bit, and in which accesses, for whatever register shuffling the compiler chose.
 
-    trace = run(ptx, params=[...])
+    trace = run(ptx, params={"kernel_param_0": ...})
     trace.accesses       every executed memory instruction: name, direction, width, byte address
     trace.memory         final contents: (space, byte address) -> 8 bits, each 0, 1 or a name
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
-from layoutcheck.copies.compiler.shared import alignment, is_npow2_sub_byte, vector_abort
-from layoutcheck.copies.compiler.vectors import text, vectors
+from layoutcheck.copies.compiler.shared import alignment, is_npow2_sub_byte, unit_strides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.machine.atoms import DsmemStore
 
@@ -53,22 +52,7 @@ def width(atom: DsmemStore, copy: Copy) -> Prediction | None:
 
 def vector(atom: DsmemStore, copy: Copy) -> Prediction | None:
     """n elements must be one run of static strides (their product is tested) on both sides."""
-    n = atom.width_bits // copy.src.dtype.bits
-    if n == 1:
-        return None
-    found = vectors(copy.src.layout, copy.dst.layout, n)
-    if found.verdict == "aborts":
-        return vector_abort(copy, n, found)
-    if found.verdict == "one":
-        return None
-    return rejected(
-        "dynamic_strides" if found.verdict == "dynamic" else "static_strides_one",
-        f"{atom}' atom strides of src and dst need to be static and equal to 1, "
-        f"but got {text(found.src)} and {text(found.dst)}",
-        found.operand,
-        elements=n,
-        **found.evidence,
-    )
+    return unit_strides(copy, atom.width_bits, f"{atom}' atom strides of src and dst need to be")
 
 
 def pointer(atom: DsmemStore, copy: Copy) -> Prediction | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
-from layoutcheck.copies.compiler.shared import alignment, is_npow2_sub_byte, vector_abort
-from layoutcheck.copies.compiler.vectors import text, vectors
+from layoutcheck.copies.compiler.shared import alignment, is_npow2_sub_byte, unit_strides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.machine.atoms import RegisterCopy
 
@@ -62,22 +61,7 @@ def width(atom: RegisterCopy, copy: Copy) -> Prediction | None:
 
 def vector(atom: RegisterCopy, copy: Copy) -> Prediction | None:
     """n elements must be one run of static strides (their product is tested) on both sides."""
-    n = atom.width_bits // copy.src.dtype.bits
-    if n == 1:
-        return None
-    found = vectors(copy.src.layout, copy.dst.layout, n)
-    if found.verdict == "aborts":
-        return vector_abort(copy, n, found)
-    if found.verdict == "one":
-        return None
-    return rejected(
-        "dynamic_strides" if found.verdict == "dynamic" else "static_strides_one",
-        "expects atom strides of src and dst to be static and equal to 1, "
-        f"but got {text(found.src)} and {text(found.dst)}",
-        found.operand,
-        elements=n,
-        **found.evidence,
-    )
+    return unit_strides(copy, atom.width_bits, "expects atom strides of src and dst to be")
 
 
 def pointers(atom: RegisterCopy, copy: Copy) -> Prediction | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
-from layoutcheck.copies.compiler.vectors import Inadmissible, Vectors
+from layoutcheck.copies.compiler.vectors import Inadmissible, Vectors, text, vectors
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.atoms import Atom
@@ -101,4 +101,26 @@ def vector_abort(copy: Copy, n: int, found: Vectors) -> Prediction:
         elements=n,
         extent=at.extent,
         left=at.left,
+    )
+
+
+def unit_strides(copy: Copy, width_bits: int, said: str) -> Prediction | None:
+    """One instruction's elements must be one run of static strides on both sides (their product is tested).
+
+    `said` is how the atom's own message begins, up to "static".
+    """
+    n = width_bits // copy.src.dtype.bits
+    if n == 1:
+        return None
+    found = vectors(copy.src.layout, copy.dst.layout, n)
+    if found.verdict == "aborts":
+        return vector_abort(copy, n, found)
+    if found.verdict == "one":
+        return None
+    return rejected(
+        "dynamic_strides" if found.verdict == "dynamic" else "static_strides_one",
+        f"{said} static and equal to 1, but got {text(found.src)} and {text(found.dst)}",
+        found.operand,
+        elements=n,
+        **found.evidence,
     )
