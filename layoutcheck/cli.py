@@ -69,6 +69,8 @@ def explain(
     everything: Annotated[bool, Option("the code of every fix, every finding in full", "--all")] = False,
 ) -> int:
     """Explain one copy, a named case, or pasted compiler output ('-' or a file)."""
+    if case == "":
+        return _list_cases()
     sink = _Sink(format_, output, everything)
     if case is not None:
         if src is not None:
@@ -266,6 +268,8 @@ def draw(
     from layoutcheck.reports.draw import blocks, drawn, drawn_outcomes, outcome_blocks
     from layoutcheck.reports.pictures.svg import document
 
+    if case == "":
+        return _list_cases()
     if format_ not in (None, "svg", "text"):
         raise InputError(f"draw has no format '{format_[:40]}'", expected="svg or text")
     if (target is None) == (case is None):
@@ -367,6 +371,9 @@ def _dispatch(words: list[str]) -> int:
         describe = getattr(error, "format_message", None)  # typer's usage errors have it
         if describe is None:
             raise
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group of commands, without one: its help
+            sys.stdout.write(f"{describe()}\n")
+            return 2
         raise InputError(f"{describe()} (see 'layoutcheck --help')") from None
     return status if isinstance(status, int) else 0
 
@@ -443,15 +450,25 @@ def _status(outcomes: list[Outcome], strict: bool) -> int:
 
 def _case(name: str) -> list[Outcome]:
     from layoutcheck.api import check_copy
-    from layoutcheck.sources.cases import case, case_names
+    from layoutcheck.sources.cases import case
     from layoutcheck.sources.request import build
 
-    if not name:
-        raise InputError("which case?", expected=f"--case NAME, one of {', '.join(case_names())}")
     found = case(name)
     subject = f"{found.name}: {found.title} ({found.url})"
     made = [build(**request) for request in found.copies]
     return [check_copy(copy, assumptions=assumptions, subject=subject) for copy, assumptions in made]
+
+
+def _list_cases() -> int:
+    """Every named case and its title."""
+    from layoutcheck.sources.cases import case, case_names
+
+    style = _style(sys.stdout)
+    width = max(map(len, case_names()))
+    for name in case_names():
+        lines = style.wrap(case(name).title, " " * (width + 2), f"{name:<{width}}  ")
+        sys.stdout.write("\n".join(lines) + "\n")
+    return 0
 
 
 def _pasted(text: str, arch: str) -> list[Outcome]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
 
 
@@ -57,3 +60,11 @@ class InputError(LayoutcheckError, ValueError):
             end=self.end + offset,
             expected=self.expected,
         )
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """' (did you mean A or B?)' of at most three known names that begin like `name` or resemble it, or ''."""
+    wanted, names = name.strip().lower(), list(known)
+    near = [each for each in names if wanted and each.lower().startswith(wanted)]
+    near = near or get_close_matches(wanted, names, 3, 0.6)
+    return f" (did you mean {' or '.join(near[:3])}?)" if near else ""

@@ -25,4 +25,4 @@ def rule(code: str) -> AnyRule:
     try:
         return every[code.strip().upper()]
     except KeyError:
-        raise InputError(f"no rule '{code[:40]}'", expected=f"one of {', '.join(every)}") from None
+        raise InputError(f"no rule '{code[:40]}'", expected="a code that `layoutcheck rule` lists") from None

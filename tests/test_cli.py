@@ -77,12 +77,40 @@ def test_a_named_case(capsys: Captured) -> None:
 
 
 def test_the_known_cases_are_listed(capsys: Captured) -> None:
-    for arguments in (
-        ["explain", "--case"],
-        ["explain", "--case", "--strict"],
-        ["explain", "--case", "issue-0"],
-    ):
-        assert "issue-2320" in refused(capsys, *arguments)
+    for arguments in (["explain", "--case"], ["explain", "--case", "--strict"], ["draw", "--case"]):
+        assert run(arguments) == 0
+        out = capsys.readouterr().out
+        assert "issue-2320" in out
+        assert max(map(len, out.splitlines())) <= 80
+    assert "did you mean issue-2320" in refused(capsys, "explain", "--case", "issue-232")
+
+
+def test_a_group_of_commands_alone_prints_its_help(capsys: Captured) -> None:
+    assert run(["numerics"]) == 2
+    assert capsys.readouterr().out.startswith("Usage:")
+
+
+@pytest.mark.parametrize(
+    ("atom", "meant"),
+    [("tma", "tma_load"), ("bulk", "bulk.g2s"), ("cp.asnyc", "cp.async"), ("tcgen05.ld", ".x32")],
+)
+def test_a_misspelt_atom(atom: str, meant: str, capsys: Captured) -> None:
+    said = refused(capsys, "explain", "(8):(1)", "(8):(1)", "--atom", atom, "--dtype", "bf16")
+    assert "did you mean" in said
+    assert meant in said.partition("did you mean")[2].partition("?)")[0]
+
+
+@pytest.mark.parametrize(("layout", "said"), [("(128,64):(64,1)", True), ("(8,4):(1,64)", False)])
+def test_a_tile_without_thread_layout_is_said_to_be_a_view(layout: str, said: bool, capsys: Captured) -> None:
+    run(["explain", layout, layout, "--atom", "cp.async", "--bits", "128", "--dtype", "bf16"])
+    assert ("one thread's views" in " ".join(capsys.readouterr().out.split())) == said
+
+
+def test_what_a_later_pass_refuses_is_never_run(capsys: Captured) -> None:
+    assert run(["explain", "8:1", "8:1", "--atom", "stmatrix.x4", "--dtype", "f16", "--arch", "sm_80"]) == 1
+    out = capsys.readouterr().out
+    assert "its verifier accepts it, a later pass refuses it" in out
+    assert "never reached" in out
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.txt")), ids=lambda path: path.stem)

@@ -166,7 +166,7 @@ def read_any_layout(scan: Scanner) -> Layout | ComposedLayout:
         if not scan.accept("o"):
             return inner
     offset = read_tree(scan, "the offset of a composed layout")
-    scan.expect("o", "'o' and the outer layout of a composed layout")
+    scan.expect("o", "'o' and the outer layout: a composed layout is written 'S<3,3,3> o 0 o (64,64):(64,1)'")
     return ComposedLayout(inner, offset, read_layout(scan))
 
 

@@ -34,6 +34,7 @@ _ALIASES = {
     "float8e5m2": "f8E5M2", "float8_e5m2": "f8E5M2", "float8e8m0fnu": "f8E8M0FNU",
     "float4e2m1fn": "f4E2M1FN", "fp4": "f4E2M1FN", "e2m1": "f4E2M1FN",
     "float6e2m3fn": "f6E2M3FN", "float6e3m2fn": "f6E3M2FN",
+    "e8m0": "f8E8M0FNU", "ue8m0": "f8E8M0FNU", "float8_e8m0fnu": "f8E8M0FNU",
     "boolean": "i8", "bool": "i8",
 }  # fmt: skip
 
@@ -47,7 +48,7 @@ def dtype(name: str) -> DType:
 
     Raises InputError for an unknown name.
     """
-    name = name.strip()
+    name = name.strip().removeprefix("cutlass.")
     for candidate in (name, _ALIASES.get(name.lower(), name)):
         if candidate in _FLOATS:
             return DType(candidate, _FLOATS[candidate], "float")

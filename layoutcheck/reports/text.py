@@ -179,10 +179,11 @@ def _answers(report: Report, style: Style) -> list[str]:
 
 def answers(report: Report) -> list[tuple[str, str]]:
     """What the compiler, the machine and the cost model say, each in a sentence."""
-    out = [("compiler", _said(report.compiler))]
+    late = report.verdict == "rejected" and report.compiler.accepted  # refused by a pass after the verifier
+    out = [("compiler", _said(report.compiler, late))]
     if report.asked is not None:
         same = report.asked.message and report.asked.message == report.compiler.message
-        out.append(("DSL", "says the same, asked itself" if same else _said(report.asked)))
+        out.append(("DSL", "says the same, asked itself" if same else _said(report.asked, late)))
     return [*out, ("machine", _machine(report)), ("cost", _cost(report))]
 
 
@@ -191,9 +192,9 @@ def headline(report: Report) -> str:
     return _GOOD.get(report.verdict, report.compiler.message or "see below")
 
 
-def _said(prediction: Prediction) -> str:
+def _said(prediction: Prediction, late: bool = False) -> str:
     said = {
-        "accepted": "accepts it",
+        "accepted": "its verifier accepts it, a later pass refuses it" if late else "accepts it",
         "rejected": "rejects it",
         "aborts": "crashes on it",
         "unknown": "not known",
@@ -206,7 +207,7 @@ def _machine(report: Report) -> str:
     wrong = [finding for finding in report.findings if finding.severity == "wrong"]
     if wrong:
         return f"does not do what the layouts say: {wrong[0].title}"
-    if not report.compiler.accepted and report.compiler.outcome != "unknown":
+    if report.verdict == "rejected":
         return "never reached"
     if report.verdict == "unknown" or not report.execution:
         return "not known"
@@ -215,8 +216,10 @@ def _machine(report: Report) -> str:
 
 def _cost(report: Report) -> str:
     execution = report.execution
+    if report.verdict == "rejected":
+        return "none: nothing runs"
     if not execution:
-        return "none: nothing runs" if report.verdict == "rejected" else "not known"
+        return "not known"
     operations = execution.get("operations")
     parts = [f"{count} x {name}" for name, count in operations.items()] if operations else []
     if not parts:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, meant
 
 _FOLDER = Path(__file__).with_name("cases")
 
@@ -42,7 +42,9 @@ def case(name: str) -> Case:
     names = case_names()
     wanted = name.strip().lower()
     if wanted not in names:
-        raise InputError(f"no case '{name[:60]}'", expected=f"one of {', '.join(names)}")
+        raise InputError(
+            f"no case '{name[:60]}'{meant(wanted, names)}", expected=f"one of {', '.join(names)}"
+        )
     fields = json.loads((_FOLDER / f"{wanted}.json").read_text(encoding="utf-8"))
     return Case(
         fields["name"],

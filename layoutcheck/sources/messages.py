@@ -147,7 +147,7 @@ def explain(message: str) -> Explanation | None:
         }
         return Explanation(
             wording.code,
-            title[0].upper() + title[1:] if not operand else title,
+            title,
             wording.meaning,
             operand if operand in ("src", "dst") else None,
             evidence,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import OPS, Copy, Issue, Tiling
@@ -30,6 +31,7 @@ from layoutcheck.machine.atoms import (
     TmaCopy,
     TmemLoad,
     TmemStore,
+    UniversalCopy,
 )
 from layoutcheck.machine.atoms.bulk import SPACES as BULK_SPACES
 from layoutcheck.machine.dtypes import DType, dtype
@@ -118,6 +120,8 @@ def build(
         whole = make_tiled_copy_tv(moved, to_layout(thr, "thr"), to_layout(val, "val"))
     elif tiled is None:
         issue = _issue(moved, block, expect_bytes)
+        if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (src, dst))):
+            assumed.append("src and dst are one thread's views: thr and val would make them whole tiles")
         copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority, issue, tma)
         return copy, tuple(assumed)
     assert whole is not None
@@ -127,6 +131,20 @@ def build(
     views = (partition(whole, "src", source).view, partition(whole, "dst", target).view)
     tiling = Tiling(whole, source, target, block)
     return Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict_priority), tuple(assumed)
+
+
+def _like_a_tile(atom: Atom | None, view: Memref | OtherOperand) -> bool:
+    """Whether the first mode is longer than the one instruction of a thread's view: perhaps a whole tile."""
+    if not isinstance(atom, (CpAsync, RegisterCopy, UniversalCopy)) or isinstance(view, OtherOperand):
+        return False
+    size = product(view.layout.modes[0].shape)
+    values = atom.width_bits // view.dtype.bits
+    return len(view.layout) > 1 and values > 0 and isinstance(size, int) and size > values
+
+
+def _is_bare(given: Any) -> bool:
+    """Whether an operand is the text of a layout alone."""
+    return isinstance(given, str) and given.lstrip().startswith("(")
 
 
 def _issue(atom: Atom | None, block: int | None, expect_bytes: int | None) -> Issue | None:

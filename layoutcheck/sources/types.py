@@ -55,7 +55,7 @@ _SPACE_NAME = re.compile(rf"(?:{'|'.join(SPACES)})\b")
 _COORD_TENSOR = re.compile(r'<\s*"(\([^"]*\))"\s*,\s*"([^"]*)"\s*>\Z')
 _FRACTION = re.compile(r"\d+/\d+@")
 _COMPOSED = (
-    "a tensor<ptr<...>> or memref with the swizzle on its pointer, "
+    "the layout alone and --swizzle with the pointer's swizzle, of bytes; or a tensor<ptr<...>> or memref, "
     "such as tensor<ptr<bf16, smem, align<128>, S<3,4,3>> o (64,64):(64,1)>"
 )
 

@@ -12,7 +12,7 @@ text. All functions raise InputError with the place in the text.
 from __future__ import annotations
 
 from layoutcheck.algebra.notation import Scanner
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, meant
 from layoutcheck.machine.atoms import Atom, OtherAtom
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.sources.atoms.bulk import BULK
@@ -94,7 +94,7 @@ def named_atom(text: str, element: DType | None = None, bits: int | None = None)
     fitting = [short for short in _SHORT if name == short or name.startswith(short + ".")]
     if not fitting:
         raise InputError(
-            f"unknown atom '{text.strip()[:40]}'",
+            f"unknown atom '{text.strip()[:40]}'{meant(name, NAMES.split(', '))}",
             text=text,
             start=0,
             end=len(text),
@@ -110,7 +110,7 @@ def named_atom(text: str, element: DType | None = None, bits: int | None = None)
     atom = _SHORT[family].build(Short(family, options, element, widths[0] if widths else bits))
     if atom is None:
         raise InputError(
-            f"unknown option in atom '{text.strip()[:40]}'",
+            f"unknown option in atom '{text.strip()[:40]}'{meant(name, NAMES.split(', '))}",
             text=text,
             start=len(text) - len(text.lstrip()) + len(family),
             end=len(text),
