@@ -1,0 +1,86 @@
+"""The code of fixes can be pasted: the DSL compiles it, with nothing around it but what the user has."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.check import Fix
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.fixes import code
+
+pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the judge of these tests")
+
+ROWS = {"thr": "(16,8):(8,1)", "val": "(1,8)"}
+COPIES: dict[str, dict[str, Any]] = {
+    "transposed": {
+        "src": "(128,64):(1,128)", "dst": "(128,64):(64,1)", "atom": "cp.async", "bits": 128, "dtype": "bf16",
+        "thr": "(16,8):(8,1)", "val": "(8,1)",
+    },
+    "odd pitch": {
+        "src": "(128,64):(68,1)", "dst": "(128,64):(64,1)", "atom": "cp.async", "bits": 128, "dtype": "bf16",
+        **ROWS,
+    },
+    "run-time stride of V": {
+        "src": "(8,4):(?,64)", "dst": "(8,4):(1,8)", "atom": "cp.async", "bits": 128, "dtype": "f16",
+    },
+    "swizzle of a long period": {
+        "src": "(64,64):(64,1)", "dst": "(64,64):(1,64)", "atom": "universal", "bits": 32, "dtype": "f32",
+        "thr": "(2,64):(64,1)", "val": "(1,1)",
+    },
+    "4-bit vectors": {"src": "(32):(1)", "dst": "(32):(1)", "atom": "universal", "bits": 128, "dtype": "fp4"},
+}  # fmt: skip
+
+
+def operand(memref: Memref) -> str:
+    """The tensor that the user has."""
+    element, layout = code.dtype_code(memref.dtype), code.layout_code(memref.layout)
+    if memref.space == "smem":
+        return f"allocator.allocate_tensor({element}, {layout}, byte_alignment=128)"
+    return f"cute.make_tensor(cute.recast_ptr(m.iterator, dtype={element}), {layout})"
+
+
+def pasted(copy: Copy, fix: Fix) -> str:
+    """The fix's code, and the copy with the names that it sets."""
+    lines = [fix.code]
+    sides = {"src": copy.tiling.src, "dst": copy.tiling.dst} if copy.tiling else {}
+    for name, memref in sides.items():
+        if f"{name}_layout = " in fix.code:
+            element = code.dtype_code(memref.dtype)
+            lines.append(f"{name} = allocator.allocate_tensor({element}, {name}_layout, byte_alignment=128)")
+    if "smem_tile = " in fix.code:
+        lines.append("dst = smem_tile")
+    cut = "tiled_copy = " in fix.code and "cute.copy(" not in fix.code
+    if cut and "FP32" not in fix.title:  # that one asks for other tensors
+        lines.append("own = tiled_copy.get_slice(tidx)")
+        lines.append("cute.copy(atom, own.partition_S(src), own.partition_D(dst))")
+    return "\n".join(lines)
+
+
+def test_the_code_of_fixes_compiles() -> None:
+    kernels = []
+    for name, arguments in COPIES.items():
+        report = lc.check(**arguments)
+        src, dst = (
+            (report.copy.tiling.src, report.copy.tiling.dst)
+            if report.copy.tiling
+            else (report.copy.src, report.copy.dst)
+        )
+        kernels += [
+            [f"{name}: {fix.strategy}", operand(src), operand(dst), pasted(report.copy, fix)]
+            for fix in report.fixes
+            if fix.strategy != "tma"  # half of it is host code, for which this kernel has no place
+        ]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.conformance.pasted_fixes"],
+        input=json.dumps(kernels), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    said = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+    assert len(said) == len(kernels) >= 10
+    assert {name: error for name, error in said.items() if error is not None} == {}
