@@ -7,11 +7,12 @@ signatures. Loading typer takes longer than checking a copy, and most command li
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 if TYPE_CHECKING:
     import typer
@@ -108,7 +109,8 @@ def _for_typer(command: Command) -> Command:
 
 def _options(command: Command) -> dict[str, tuple[Any, Option]]:
     """Every parameter's type and option, in order."""
-    hints = get_type_hints(command, include_extras=True)
+    # Python 3.10's get_type_hints wraps what has the default None in an Optional of its own.
+    hints = inspect.get_annotations(command, eval_str=True)
     hints.pop("return", None)
     return {name: (hint.__origin__, hint.__metadata__[0]) for name, hint in hints.items()}
 
