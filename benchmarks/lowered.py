@@ -1,97 +1,135 @@
-"""How much of real kernels the lowered addresses recover, and whether the model agrees with them.
+"""How much of real kernels the lowered addresses recover, whether the model agrees, and where banks conflict.
 
-    python -m benchmarks.lowered OUT.json GROUP:ARCH:FOLDER ...
+    python -m benchmarks.lowered cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK flash-attention=DIR
+        [--output docs/evidence/lowered.json] [--only TEXT,...] [--jobs 2] [--timeout 120] [--until HH:MM]
 
-FOLDER holds traced modules, `*.trace.mlir`, in MLIR's generic form with locations (what `trace_script` gives
-to its `observe`). Every `cute.copy` of every module is counted by atom: what its addresses rest on, or why it
-has none; and `disagreement` is asked wherever both speak.
+The repositories are those of benchmarks/trace_repos.py: every script is run as by `layoutcheck trace
+--no-launch`. Every `cute.copy` of every module is counted by atom: what its addresses rest on, or why
+it has none; `disagreement` is asked wherever both speak; and the wavefronts of each line are counted. Groups
+that are not run keep what the evidence has of them; no script is begun after `--until` (UTC).
 """
 
 from __future__ import annotations
 
-import datetime
+import argparse
+import hashlib
 import json
+import os
+import re
 import sys
+import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+from benchmarks.trace_repos import Job, jobs, one_line, place
 from layoutcheck.dsl.lowered import Lowered, lower
 from layoutcheck.dsl.lowered.compare import Silent, disagreement
+from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.session import Session
-from layoutcheck.sources.printed import read_module
+from layoutcheck.dsl.trace import trace_script
 from layoutcheck.sources.traced import TracedCopy
 
-
-def main(target: Path, groups: list[str]) -> None:
-    """Count, print, write."""
-    found: dict[str, Any] = {}
-    with Session() as session:
-        for group in groups:
-            name, arch, folder = group.split(":", 2)
-            found[name] = count(sorted(Path(folder).glob("*.trace.mlir")), arch, session)
-            print(name, json.dumps(found[name], indent=1), flush=True)
-            write(target, found)
+TITLES = {"cute": "CUTLASS", "cute_ext": "CUTLASS ext"}
+LOWER_SECONDS = 120.0
 
 
-def write(target: Path, found: dict[str, Any]) -> None:
-    """The groups done so far."""
-    head = {
-        "command": "python -m benchmarks.lowered lowered.json GROUP:ARCH:FOLDER ...",
-        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "dsl": version("nvidia-cutlass-dsl"),
-    }
-    target.write_text(json.dumps({**head, "groups": found}, indent=1) + "\n")
+@dataclass
+class Group:
+    """What is counted of one group; each module once, however many scripts build it."""
 
+    scripts: int = 0
+    not_traced: dict[str, str] = field(default_factory=dict)
+    digests: set[str] = field(default_factory=set)
+    atoms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    model: Counter[str] = field(default_factory=Counter)
+    silent: Counter[str] = field(default_factory=Counter)
+    blocked: Counter[str] = field(default_factory=Counter)
+    disagreements: list[str] = field(default_factory=list)
+    seconds: list[tuple[float, float]] = field(default_factory=list)
+    costs: list[LineCost] = field(default_factory=list)
 
-def count(files: list[Path], arch: str, session: Session) -> dict[str, Any]:
-    """One group's counts."""
-    atoms: dict[str, Counter[str]] = defaultdict(Counter)
-    model: Counter[str] = Counter()
-    silent: Counter[str] = Counter()
-    blocked: Counter[str] = Counter()
-    disagreements: list[str] = []
-    seconds: list[tuple[float, float]] = []
-    for file in files:
-        text = file.read_text()
-        lowered = lower([text], 120, session)[0]
-        seconds.append(lowered.seconds)
+    def take(self, text: str, arch: str, copies: Sequence[TracedCopy], session: Session) -> None:
+        """One traced module."""
+        digest = hashlib.sha256(f"{arch} {text}".encode()).hexdigest()
+        if digest in self.digests:
+            return
+        self.digests.add(digest)
+        lowered = lower([text], LOWER_SECONDS, session)[0]
+        self.seconds.append(lowered.seconds)
         if lowered.problem:
-            blocked[f"module: {lowered.problem[:80]}"] += 1
+            self.blocked[f"module: {lowered.problem[:80]}"] += 1
+        else:
+            self.costs += line_costs(text, lowered, arch, [one.where for one in copies])
         seen: Counter[str] = Counter()
-        for copy in read_module(text, file.stem, arch):
+        for copy in copies:
             name = copy.operation.split('"')[1]
-            tag = f"{name}#{seen[name]}"
+            self._copy(copy, lowered, f"{name}#{seen[name]}")
             seen[name] += 1
-            kind = state(lowered, tag)
-            atoms[family(copy)][kind] += 1
-            picture = lowered.picture(tag)
-            if picture is None or copy.copy is None:
-                model["not compared"] += 1
-                continue
-            if kind in ("data", "blocked"):
-                blocked[f"{kind}: {picture.reasons[-1]}"] += 1
-            answer = disagreement(copy.copy, picture)
-            if isinstance(answer, Silent):
-                model["silent"] += 1
-                silent[answer.reason[:80]] += 1
-            elif answer:
-                model["disagree"] += 1
-                disagreements.append(f"{copy.where.file.split('/')[-1]}:{copy.where.line} {tag}: {answer}")
-            else:
-                model[f"agree, {copy.picture}"] += 1
-    return {
-        "modules": len(files),
-        "copies": sum(sum(kinds.values()) for kinds in atoms.values()),
-        "by_atom": {atom: dict(kinds) for atom, kinds in sorted(atoms.items())},
-        "blocked_by": dict(blocked.most_common()),
-        "model": dict(model),
-        "model_silent": dict(silent.most_common(8)),
-        "disagreements": disagreements[:20],
-        "mean_seconds": [round(sum(s[i] for s in seconds) / max(1, len(seconds)), 3) for i in (0, 1)],
-        "most_seconds": round(max((sum(s) for s in seconds), default=0.0), 2),
-    }
+
+    def _copy(self, copy: TracedCopy, lowered: Lowered, tag: str) -> None:
+        kind = state(lowered, tag)
+        self.atoms[family(copy)][kind] += 1
+        picture = lowered.picture(tag)
+        if picture is None or copy.copy is None:
+            self.model["not compared"] += 1
+            return
+        if kind in ("data", "blocked"):
+            self.blocked[f"{kind}: {picture.reasons[-1]}"] += 1
+        answer = disagreement(copy.copy, picture)
+        if isinstance(answer, Silent):
+            self.model["silent"] += 1
+            self.silent[answer.reason[:80]] += 1
+        elif answer:
+            self.model["disagree"] += 1
+            at = f"{copy.where.file.split('/')[-1]}:{copy.where.line}"
+            self.disagreements.append(f"{at} {tag}: {answer}")
+        else:
+            self.model[f"agree, {copy.picture}"] += 1
+
+    def to_dict(self, root: Path) -> dict[str, Any]:
+        """As the evidence has it."""
+        seconds = self.seconds
+        return {
+            "scripts": self.scripts,
+            "not_traced": self.not_traced,
+            "modules": len(self.digests),
+            "copies": sum(sum(kinds.values()) for kinds in self.atoms.values()),
+            "by_atom": {atom: dict(kinds) for atom, kinds in sorted(self.atoms.items())},
+            "blocked_by": dict(self.blocked.most_common()),
+            "model": dict(self.model),
+            "model_silent": dict(self.silent.most_common(8)),
+            "disagreements": self.disagreements[:20],
+            "mean_seconds": [round(sum(s[i] for s in seconds) / max(1, len(seconds)), 3) for i in (0, 1)],
+            "most_seconds": round(max((sum(s) for s in seconds), default=0.0), 2),
+            "conflicts": conflicts(self.costs, root),
+        }
+
+
+def conflicts(costs: list[LineCost], root: Path) -> list[dict[str, Any]]:
+    """The lines that conflict in shared memory, most ways first."""
+    found = [one for one in merged(costs) if one.side.space in ("smem", "dsmem") and one.side.ways > 1]
+    found.sort(key=lambda one: (-one.side.ways, -one.extra_wavefronts, one.where.file, one.where.line))
+    return [
+        {
+            "place": place(one.where.file, one.where.line, root),
+            "instruction": f"{one.side.op} {one.side.width_bits} b",
+            "ways": one.side.ways,
+            "wavefronts": one.side.wavefronts,
+            "ideal_wavefronts": one.side.ideal_wavefronts,
+            "rests_on": one.kind,
+            "reached": one.reached,
+            "copies": one.count,
+        }
+        for one in found
+    ]
 
 
 def state(lowered: Lowered, tag: str) -> str:
@@ -117,5 +155,92 @@ def family(copy: TracedCopy) -> str:
     return name if name != "OtherAtom" else str(copy.copy.atom).split("<")[0].split(".")[-1]
 
 
+def title(job: Job) -> str:
+    """The group's name on the page."""
+    first, _, rest = job.group.partition("/")
+    return f"{TITLES[first]} {rest}" if first in TITLES else job.group
+
+
+def run(job: Job, group: Group, timeout_s: float, session: Session, lock: Lock) -> None:
+    """Trace one script, and count its modules as they come."""
+
+    def observe(text: str, arch: str, copies: Sequence[TracedCopy]) -> None:
+        with lock:
+            group.take(text, arch, copies, session)
+
+    with tempfile.TemporaryFile() as log:
+        trace = trace_script(
+            str(job.script), job.args, launch=False, arch=job.arch, timeout_s=timeout_s, output=log,
+            cwd=str(job.script.parent), observe=observe,
+        )  # fmt: skip
+    with lock:
+        group.scripts += 1
+        if not trace.kernels:
+            said = [one_line(f"{f.kind}: {f.message}") for f in trace.failures] or ["it builds no kernel"]
+            group.not_traced[job.name] = said[0]
+
+
+def write(target: Path, groups: dict[str, tuple[Group, Path]], left: list[str]) -> None:
+    """What is counted so far, beside the groups of earlier runs."""
+    evidence = json.loads(target.read_text()) if target.exists() else {"groups": {}}
+    given = " ".join(word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:])
+    given = re.sub(r"--output \S+", "--output docs/evidence/lowered.json", given)
+    now = datetime.now(timezone.utc)
+    for name, (group, root) in groups.items():
+        if group.digests:
+            evidence["groups"][name] = {"date": now.strftime("%Y-%m-%d"), **group.to_dict(root)}
+    head = {
+        "command": f"python -m benchmarks.lowered {given}",
+        "date": now.strftime("%Y-%m-%d"),
+        "dsl": version("nvidia-cutlass-dsl"),
+        "scripts_not_begun": left,
+    }
+    target.write_text(json.dumps({**evidence, **head}, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("repositories", nargs="+", metavar="NAME=DIR")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--until", default="99:99", metavar="HH:MM")
+    given = parser.parse_args()
+    todo: list[Job] = []
+    wanted = given.only.split(",")
+    for text in given.repositories:
+        name, _, folder = text.partition("=")
+        root = Path(folder or ".").resolve()
+        if name in ("quack", "flash-attention"):
+            os.environ["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+        found = list(jobs(name, root))
+        todo += [job for job in found if any(part in f"{job.group} {job.name}" for part in wanted)]
+    groups = {title(job): (Group(), job.root) for job in todo}
+    left = [job.name for job in todo]
+    lock = Lock()
+
+    def one(job: Job, session: Session) -> Job | None:
+        if datetime.now(timezone.utc).strftime("%H:%M") >= given.until:
+            return None
+        run(job, groups[title(job)][0], given.timeout, session, lock)
+        return job
+
+    with ExitStack() as stack:
+        session = stack.enter_context(Session())
+        pool = stack.enter_context(ThreadPoolExecutor(given.jobs))
+        for future in as_completed([pool.submit(one, job, session) for job in todo]):
+            job = future.result()
+            if job is None:
+                continue
+            left.remove(job.name)
+            print(job.group, job.name, len(left), "left", flush=True)
+            if given.output:
+                with lock:
+                    write(given.output, groups, left)
+    for name, (group, root) in groups.items():
+        print(name, json.dumps(group.to_dict(root), indent=1))
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main()

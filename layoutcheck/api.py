@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from layoutcheck.check import Report
+from layoutcheck.check import Report, with_addresses
 from layoutcheck.check import check as judge
 from layoutcheck.check import report as judge_facts
 from layoutcheck.copies.compiler import Prediction
@@ -109,6 +109,8 @@ def check_traced(traced: TracedCopy, *, fixes: bool = True) -> Report | None:
         asked = facts.__dict__["prediction"] = Prediction("accepted", evidence={"model": model})
     report = judge_facts(facts)
     proposed, obstacle = propose(report) if fixes else ((), None)
+    if traced.addresses is not None:
+        report = with_addresses(facts, report, traced.addresses)
     return replace(report, fixes=proposed, obstacle=obstacle, asked=asked, subject=str(traced.where))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layoutcheck.copies.as_dict import copy_to_dict
@@ -10,11 +10,12 @@ from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.display import Page
 from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, Finding, verdict
-from layoutcheck.rules import rules
+from layoutcheck.rules import lowered, rules
 from layoutcheck.rules.drawing import drawing
 from layoutcheck.rules.effects import occurred
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.summary import execution_summary, inference
+from layoutcheck.sources.traced import Addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,16 @@ def report(facts: Facts) -> Report:
         execution_summary(facts),
         drawing(facts),
     )
+
+
+def with_addresses(facts: Facts, made: Report, addresses: Addresses) -> Report:
+    """The report with what the compiler's lowering shows beyond it: findings of codes that it has not."""
+    if made.verdict == "rejected":
+        return made
+    known = {finding.code for finding in made.findings}
+    more = [finding for finding in lowered.findings(addresses) if finding.code not in known]
+    found = tuple(sorted((*made.findings, *more), key=lambda one: SEVERITIES.index(one.severity)))
+    return replace(made, verdict=verdict_of(facts, found), findings=found)
 
 
 def find_all(facts: Facts) -> tuple[Finding, ...]:

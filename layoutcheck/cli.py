@@ -34,6 +34,9 @@ _HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair i
 Format = Annotated[str, Option("text, json, github, sarif, html or svg", "--format")]
 Output = Annotated[Path | None, Option("write the report to this file")]
 Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
+NoLowered = Annotated[
+    bool, Option("copies of unknown layouts by their types, not the compiler's lowering", "--no-lowered")
+]
 Compiler = Annotated[bool, Option("ask the installed DSL as well", "--compiler")]
 
 
@@ -170,6 +173,7 @@ def lint(
         bool, Option("exclude files that are named here too (pre-commit names all)", "--force-exclude")
     ] = False,
     no_cache: Annotated[bool, Option("look at everything again", "--no-cache")] = False,
+    no_lowered: NoLowered = False,
     workers: Annotated[int, Option("processes; 0 is one a processor")] = 0,
 ) -> int:
     """Find copies that are rejected, wrong or slow in Python source, which is read and never imported.
@@ -184,7 +188,8 @@ def lint(
     render = counted if statistics else renderer(format_)
     result, repaired = linted(
         paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
-        write_baseline=write_baseline, force_exclude=force_exclude, cache=not no_cache, workers=workers,
+        write_baseline=write_baseline, force_exclude=force_exclude, cache=not no_cache,
+        lowered=not no_lowered, workers=workers,
     )  # fmt: skip
     for line in repaired:
         sys.stderr.write(f"fixed {line}\n")
@@ -205,6 +210,7 @@ def trace(
     strict: Strict = False,
     everything: Annotated[bool, Option("legal copies too, findings in full", "--all")] = False,
     banks: Annotated[bool, Option("what each line costs in shared memory instead", "--banks")] = False,
+    no_lowered: NoLowered = False,
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
@@ -236,6 +242,7 @@ def trace(
         launch=not no_launch,
         arch=arch,
         timeout_s=timeout,
+        lowered=not no_lowered,
     )
     if format_ in ("github", "sarif"):
         annotate = github if format_ == "github" else sarif

@@ -41,6 +41,7 @@ def linted(
     write_baseline: Path | None = None,
     force_exclude: bool = False,
     cache: bool = True,
+    lowered: bool = True,
     workers: int = 0,
 ) -> tuple[Result, list[str]]:
     """The result of a run, and what was repaired in the files first. Raises InputError for unusable input."""
@@ -49,6 +50,8 @@ def linted(
     settings = settings_for(paths, config, select, ignore)
     if not cache:
         settings = replace(settings, cache=None)
+    if not lowered:
+        settings = replace(settings, lowered=False)
     if baseline is None and settings.baseline is not None and write_baseline is None:
         baseline = settings.root / settings.baseline
     if force_exclude:

@@ -13,6 +13,7 @@ from layoutcheck.check import Report
 from layoutcheck.dsl.fake_cuda import has_gpu
 from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
+from layoutcheck.dsl.lowered.settle import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
@@ -27,12 +28,17 @@ def traced(
     launch: bool = True,
     arch: str | None = None,
     timeout_s: float | None = None,
+    lowered: bool = True,
 ) -> Judged:
-    """Run the script, its output on standard error, and judge what it compiled. Raises InputError."""
-    with _shown() as progress:
+    """Run the script, its output on standard error, and judge what it compiled. Raises InputError.
+
+    `lowered` False leaves copies whose layouts cannot be followed to their types.
+    """
+    with _shown() as progress, Lowering() as lowering:
         found = trace_script(
-            script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress
-        )
+            script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,
+            lowering=lowering if lowered else None,
+        )  # fmt: skip
     unsupported = [failure for failure in found.failures if failure.kind == "unsupported"]
     if unsupported:
         raise InputError(unsupported[0].message)
@@ -81,7 +87,7 @@ def judge(trace: Trace) -> Judged:
     known: dict[Any, Report | None] = {}
     reports = []
     for one in distinct(trace):
-        key = one.first.copy, one.first.refused
+        key = one.first.copy, one.first.refused, one.first.addresses
         if key not in known:
             report = check_traced(one.first, fixes=False)
             if report is not None and report.verdict in SHOWN:

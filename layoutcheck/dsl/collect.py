@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from layoutcheck.dsl.lowered.settle import Lowering
 from layoutcheck.errors import InputError
 from layoutcheck.sources.printed import read_module, where_of
 from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFailure
@@ -21,8 +22,11 @@ _MOST = 200  # characters of an operation's message
 class Collector:
     """Takes events as `dsl/spool.py` writes them; `trace()` is what they come to."""
 
-    def __init__(self, main: int | None = None, observe: Observe | None = None) -> None:
+    def __init__(
+        self, main: int | None = None, observe: Observe | None = None, lowering: Lowering | None = None
+    ) -> None:
         self.observe = observe
+        self.lowering = lowering
         self.main = main  # the script's own process; what others raise is theirs to tell it
         self.kernels: dict[str, Kernel] = {}  # by the text's digest: building a kernel again adds nothing
         self.copies: list[TracedCopy] = []
@@ -34,6 +38,7 @@ class Collector:
         self._versions: dict[str, str] = {}
         self._spans: dict[tuple[int, int], range] = {}  # (process, module) -> its copies
         self._refused = 0
+        self._modules: list[tuple[str, str, range]] = []  # text and architecture of those with more to ask
 
     def take(self, events: Iterable[dict[str, Any]]) -> bool:
         """Work through events; whether there were any."""
@@ -42,6 +47,21 @@ class Collector:
             found = True
             self._take(event)
         return found
+
+    def settle(self, between: Callable[[], None] | None = None) -> None:
+        """Ask the lowering for the addresses of copies of which only the types are known.
+
+        Once all events are taken; `between` is called before each module.
+        """
+        modules, self._modules = self._modules, []
+        for text, arch, span in modules:
+            if between is not None:
+                between()
+            if self.lowering is not None:
+                mine = self.copies[span.start : span.stop]
+                self.copies[span.start : span.stop] = self.lowering.settle(text, mine, arch)
+        if modules and self.lowering is not None and self.lowering.problem:
+            self._note(f"copies of unknown layouts are judged by their types: {self.lowering.problem}")
 
     def trace(self, ending: TraceFailure | None = None) -> Trace:
         """Everything seen, and how it ended."""
@@ -93,6 +113,8 @@ class Collector:
             )
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
+        if self.lowering is not None and any(one.picture == "types" for one in found):
+            self._modules.append((event["text"], event["arch"], self._spans[module]))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))
         if self.observe is not None:

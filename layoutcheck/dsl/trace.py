@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
+from layoutcheck.dsl.lowered.settle import Lowering
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Trace, TraceFailure
 
@@ -46,13 +47,14 @@ def trace_script(
     progress: Progress | None = None,
     cwd: str | None = None,
     observe: Observe | None = None,
+    lowering: Lowering | None = None,
 ) -> Trace:
     """Run `python path args` (or `python -m args` for path "-m") and return every copy of every kernel built.
 
     `launch` False builds no further than the trace, launches nothing, and where there is no GPU makes torch
     and the DSL believe in one of `arch`. `timeout_s` ends the run. `output` takes what the script
     writes; None leaves it its own. `observe` gets the text and the copies of every module, while the
-    script runs.
+    script runs. `lowering` gives the addresses of copies whose layouts cannot be followed.
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
     if path != "-m" and not Path(cwd or ".", path).is_file():
@@ -60,7 +62,7 @@ def trace_script(
     command = [sys.executable, path, *args]
     return _run(
         command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
-        progress=progress, cwd=cwd, observe=observe,
+        progress=progress, cwd=cwd, observe=observe, lowering=lowering,
     )  # fmt: skip
 
 
@@ -74,6 +76,7 @@ def trace_callable(
     network: bool = False,
     progress: Progress | None = None,
     cwd: str | None = None,
+    lowering: Lowering | None = None,
 ) -> Trace:
     """Import the file `path`, call its function `name` and trace what is built, without launching anything.
 
@@ -85,7 +88,7 @@ def trace_callable(
     command = [sys.executable, "-m", "layoutcheck.dsl.tracing", path, name]
     return _run(
         command, launch=False, arch=arch, timeout_s=timeout_s, output=output, network=network,
-        progress=progress, cwd=cwd,
+        progress=progress, cwd=cwd, lowering=lowering,
     )  # fmt: skip
 
 
@@ -119,6 +122,7 @@ def _run(
     progress: Progress | None,
     cwd: str | None,
     observe: Observe | None = None,
+    lowering: Lowering | None = None,
 ) -> Trace:
     if not hasattr(os, "fork"):
         raise InputError("kernels are traced on Linux only")
@@ -133,7 +137,7 @@ def _run(
             cwd=cwd,
             start_new_session=True,  # so that all its processes can be ended together
         )
-        collector = Collector(process.pid, observe)
+        collector = Collector(process.pid, observe, lowering)
         timed_out = False
         try:
             while process.poll() is None and not timed_out:
@@ -146,8 +150,13 @@ def _run(
         finally:
             _end(process)
         collector.take(spool.read(Path(folder)))
-        if progress is not None:
-            progress(len(collector.kernels), len(collector.copies))
+
+        def shown() -> None:
+            if progress is not None:
+                progress(len(collector.kernels), len(collector.copies))
+
+        shown()
+        collector.settle(shown)
         return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector))
 
 

@@ -121,6 +121,7 @@ def trace(
 
     Raises InputError where kernels cannot be traced at all. An interrupt ends the children first.
     """
+    from layoutcheck.dsl.lowered.settle import Lowering
     from layoutcheck.dsl.trace import trace_callable
     from layoutcheck.sources.traced import from_lines, to_lines
 
@@ -132,7 +133,8 @@ def trace(
             raise InterruptedError  # leaves trace_callable by the way that ends its children
 
     def one(case: Case) -> Run:
-        key = digest(tool_version(), dsl_version() or "", project, case.path, case.function, case.arch)
+        tiers = "lowered" if settings.lowered else "types"
+        key = digest(tool_version(), dsl_version() or "", project, case.path, case.function, case.arch, tiers)
         stored = cache.get(key)
         if stored is not None:
             return Run(case, from_lines(stored), cached=True)
@@ -143,6 +145,7 @@ def trace(
             timeout_s=settings.timeout,
             progress=halt,
             cwd=str(settings.root.resolve()),
+            lowering=lowering if settings.lowered else None,
         )
         if not traced.failures:  # a failure may be the machine's, and is asked again
             cache.put(key, list(to_lines(traced)))
@@ -150,7 +153,8 @@ def trace(
 
     callable_ = [case for case in cases if not case.problem]
     runs: dict[Case, Run] = {}
-    with ThreadPoolExecutor(max(1, workers or min(len(callable_) or 1, os.cpu_count() or 1))) as pool:
+    threads = max(1, workers or min(len(callable_) or 1, os.cpu_count() or 1))
+    with Lowering() as lowering, ThreadPoolExecutor(threads) as pool:
         waiting = {pool.submit(one, case): case for case in callable_}
         try:
             for number, future in enumerate(as_completed(waiting), 1):
@@ -228,7 +232,7 @@ def unusable(case: Case) -> LintFinding:
 
 def undecided(run: Run, verdict: str) -> bool:
     """Whether the trace cannot show what is expected: `slow` of no copies, or of their types alone."""
-    types = not run.trace.copies or any(copy.picture != "threads" for copy in run.trace.copies)
+    types = not run.trace.copies or any(copy.picture == "types" for copy in run.trace.copies)
     return types and verdict == "legal" and "slow" in run.case.expect
 
 

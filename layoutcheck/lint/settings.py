@@ -33,6 +33,7 @@ class Settings:
     arch: str = "sm_90a"
     timeout: int = 120
     cache: str | None = ".layoutcheck_cache"
+    lowered: bool = True
     places: dict[str, str] = field(default_factory=dict, compare=False)
 
     def selected(self, code: str, path: str) -> bool:
@@ -143,6 +144,10 @@ def _value(key: str, value: Any, where: str) -> Any:
     if key == "timeout":
         if type(value) is not int or not 1 <= value <= 86400:
             raise InputError(f"{where}: {value!r:.40}", expected="seconds for each case, 1 to 86400")
+        return value
+    if key == "lowered":
+        if type(value) is not bool:
+            raise InputError(f"{where}: {value!r:.40}", expected="true or false")
         return value
     if key == "cache" and value is False:
         return None

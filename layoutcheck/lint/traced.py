@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from layoutcheck.check import Report, check
+from layoutcheck.check import Report, with_addresses
+from layoutcheck.check import report as check_facts
 from layoutcheck.fixes import propose
 from layoutcheck.lint.analyse import of_report
 from layoutcheck.lint.cases import VERDICTS, Run, failures, meant, shown, undecided, unexpected
 from layoutcheck.lint.finding import LintFinding
+from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.traced import Frame, TracedCopy, distinct
 
 _REPORTED = ("rejected", "wrong", "slow")
@@ -73,11 +75,15 @@ def judge(runs: Iterable[Run]) -> Judged:
 def _report(one: TracedCopy, known: dict[Any, Report | None]) -> Report | None:
     if one.copy is None:
         return None
-    if one.copy not in known:
-        report = check(one.copy)
+    key = one.copy, one.addresses
+    if key not in known:
+        facts = Facts(one.copy)
+        report = check_facts(facts)
         fixes, obstacle = propose(report) if report.verdict not in ("legal", "unknown") else ((), None)
-        known[one.copy] = replace(report, fixes=fixes, obstacle=obstacle)
-    return known[one.copy]
+        if one.addresses is not None:
+            report = with_addresses(facts, report, one.addresses)
+        known[key] = replace(report, fixes=fixes, obstacle=obstacle)
+    return known[key]
 
 
 def _refusal(one: TracedCopy, report: Report | None) -> str | None:

@@ -62,6 +62,7 @@ def render_json(judged: Judged, style: Style) -> str:
             "missing": first.missing,
             "refused": first.refused,
             "in_dsl": first.in_dsl,
+            "addresses": None if first.addresses is None else asdict(first.addresses),
         }
         given = None if report is None else report.to_dict()
         lines.append({"schema_version": SCHEMA_VERSION, "trace": seen, "report": given})
@@ -92,9 +93,17 @@ def summary(judged: Judged) -> dict[str, Any]:
         "places": len({one.where for one in trace.copies}),
         "distinct": len(judged.reports),
         "verdicts": dict(sorted(judged.verdicts().items())),
-        "all_threads": sum(one.picture == "threads" for one in trace.copies),
+        "all_threads": sum(one.picture != "types" for one in trace.copies),
+        "pictures": {
+            name: sum(one.picture == kind for one in trace.copies)
+            for name, kind in (("layouts", "threads"), ("lowered", "lowered"), ("types", "types"))
+        },
         "in_dsl": sum(one.in_dsl for one in trace.copies),
-        "missing": dict(Counter(one.missing for one in trace.copies if one.missing).most_common()),
+        "missing": dict(
+            Counter(
+                one.missing for one in trace.copies if one.missing and one.addresses is None
+            ).most_common()
+        ),
         "failures": [asdict(failure) for failure in trace.failures],
         "notes": list(trace.notes),
         "versions": trace.versions,
@@ -141,7 +150,11 @@ def _counts(judged: Judged, style: Style) -> Iterator[str]:
         "bold",
     )
     if found["copies"]:
-        yield f"  the addresses of all threads are known for {found['all_threads']} of {found['copies']}"
+        pictures = found["pictures"]
+        yield (
+            f"  {found['copies']} copies: {pictures['layouts']} for all threads by their layouts, "
+            f"{pictures['lowered']} by the compiler's lowering, {pictures['types']} by types only"
+        )
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")
     for failure in judged.trace.failures:

@@ -47,9 +47,13 @@ def find(facts: Facts) -> Iterator[Finding]:
         bare = under(facts, side, None)
         if bare is not None and bare < side.wavefronts:
             return
+    yield conflict(side, suggestion(facts, side))
+
+
+def conflict(side: SideCost, better: SwizzleResult | None = None) -> Finding:
+    """The finding about a side that conflicts; `better` is what would help."""
     worst = worst_access(side)
-    better = suggestion(facts, side)
-    yield Finding(
+    return Finding(
         RULE.code,
         RULE.severity,
         f"{side.ways}-way bank conflict in the {NAMES[side.side]}: {side.wavefronts} wavefronts where "

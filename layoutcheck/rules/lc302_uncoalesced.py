@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.copies.cost import SideCost
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import SECTOR_BYTES
 from layoutcheck.rules.costs import copy_cost
@@ -42,31 +43,40 @@ def find(facts: Facts) -> Iterator[Finding]:
     """A side in global memory whose warps move at least twice the sectors that their bytes fill."""
     found = copy_cost(facts)
     for side in found.sides if found else ():
-        if side.space != "gmem" or side.sectors < LEAST * side.ideal_sectors:
-            continue
-        moved = side.sectors * SECTOR_BYTES
-        first = [int(at) for at in side.addresses[0] if at >= 0]
-        step = abs(first[1] - first[0]) if len(first) > 1 else 0
-        apart = f"Lanes 0 and 1 of the first are {step} B apart." if step else ""
-        yield Finding(
-            RULE.code,
-            RULE.severity,
-            f"uncoalesced {side.op}: {side.sectors} sectors move where {side.ideal_sectors} would do",
-            f"{side.instructions} warp instructions of {side.width_bits} bits a lane use {side.bytes_used} "
-            f"of the {moved} bytes that they move from or to the {NAMES[side.side]}, "
-            f"{100 * side.bytes_used / moved:.0f} %. {apart}".strip(),
-            Where(side.side),
-            {
-                "op": side.op,
-                "width_bits": side.width_bits,
-                "instructions": side.instructions,
-                "sectors": side.sectors,
-                "ideal_sectors": side.ideal_sectors,
-                "ratio": round(side.sectors / side.ideal_sectors, 2),
-                "bytes_used": side.bytes_used,
-                "bytes_moved": moved,
-            },
-        )
+        if scattered(side):
+            yield uncoalesced(side)
+
+
+def scattered(side: SideCost) -> bool:
+    """Whether a side in global memory moves at least twice the sectors that its bytes fill."""
+    return side.space == "gmem" and side.sectors >= LEAST * max(1, side.ideal_sectors)
+
+
+def uncoalesced(side: SideCost) -> Finding:
+    """The finding about such a side."""
+    moved = side.sectors * SECTOR_BYTES
+    first = [int(at) for at in side.addresses[0] if at >= 0]
+    step = abs(first[1] - first[0]) if len(first) > 1 else 0
+    apart = f"Lanes 0 and 1 of the first are {step} B apart." if step else ""
+    return Finding(
+        RULE.code,
+        RULE.severity,
+        f"uncoalesced {side.op}: {side.sectors} sectors move where {side.ideal_sectors} would do",
+        f"{side.instructions} warp instructions of {side.width_bits} bits a lane use {side.bytes_used} "
+        f"of the {moved} bytes that they move from or to the {NAMES[side.side]}, "
+        f"{100 * side.bytes_used / moved:.0f} %. {apart}".strip(),
+        Where(side.side),
+        {
+            "op": side.op,
+            "width_bits": side.width_bits,
+            "instructions": side.instructions,
+            "sectors": side.sectors,
+            "ideal_sectors": side.ideal_sectors,
+            "ratio": round(side.sectors / side.ideal_sectors, 2),
+            "bytes_used": side.bytes_used,
+            "bytes_moved": moved,
+        },
+    )
 
 
 RULE = make_rule(

@@ -35,13 +35,66 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class LoweredSide:
+    """One operand's instructions by the compiler's own lowering, counted as in `copies.cost.SideCost`.
+
+    `lanes` are the byte addresses of warp instruction number `worst`, -1 where a lane is off. `kind` is what
+    the addresses rest on: "static", "arguments" or "uniform" (dsl/lowered/pictures.py).
+    """
+
+    side: str
+    op: str
+    space: str
+    width_bits: int
+    kind: str
+    instructions: int
+    wavefronts: int
+    ideal_wavefronts: int
+    ways: int
+    worst: int
+    sectors: int
+    ideal_sectors: int
+    bytes_used: int
+    lanes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredFault:
+    """An address that cannot be right: `kind` is "misaligned", "outside" (of shared memory) or "race".
+
+    The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
+    of the block's shared memory). `other` is the size of that memory ("outside") or the other thread
+    ("race").
+    """
+
+    kind: str
+    side: str
+    op: str
+    space: str
+    thread: int
+    address: int
+    width_bytes: int
+    other: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """What the compiler's lowering of one copy does in memory, for all `threads` of a block."""
+
+    threads: int
+    sides: tuple[LoweredSide, ...] = ()
+    faults: tuple[LoweredFault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TracedCopy:
     """One copy operation of one kernel.
 
     `copy`       what the checker takes; None where the printed types cannot be read (`missing` says why)
     `operation`  the operation as the compiler prints it, with the types of its operands
     `where`      the innermost frame of the user's code, `stack` its callers, innermost first
-    `picture`    "threads" where the addresses of all threads are known (`copy.tiling`), else "types"
+    `picture`    "threads" where the addresses of all threads follow from the layouts (`copy.tiling`),
+                 "lowered" where they are those of the compiler's lowering (`addresses`), else "types"
     `missing`    what kept it from the full picture, in words; "" where nothing did
     `refused`    the verifier's own message, where it refuses this operation
     `in_dsl`     whether DSL library code made the copy on behalf of the user's line
@@ -57,6 +110,7 @@ class TracedCopy:
     missing: str = ""
     refused: str | None = None
     in_dsl: bool = False
+    addresses: Addresses | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +171,8 @@ def distinct(trace: Trace) -> list[Distinct]:
     """One entry for each different copy of each place, sorted by file, line and column."""
     groups: dict[Any, list[TracedCopy]] = {}
     for one in trace.copies:
-        key = (one.where, one.copy if one.copy is not None else one.operation, one.refused, one.arch)
+        known = one.copy if one.copy is not None else one.operation
+        key = (one.where, known, one.refused, one.arch, one.addresses)
         groups.setdefault(key, []).append(one)
     found = [Distinct(g[0], len(g), tuple(dict.fromkeys(one.kernel for one in g))) for g in groups.values()]
     return sorted(found, key=lambda d: (d.first.where.file, d.first.where.line, d.first.where.column))
@@ -149,6 +204,7 @@ def _copy_line(one: TracedCopy) -> dict[str, Any]:
         "missing": one.missing,
         "refused": one.refused,
         "in_dsl": one.in_dsl,
+        "addresses": None if one.addresses is None else asdict(one.addresses),
     }
 
 
@@ -201,7 +257,15 @@ def _copy_in(record: dict[str, Any]) -> TracedCopy:
         record["missing"],
         record["refused"],
         record["in_dsl"],
+        _addresses(record.get("addresses")),
     )
+
+
+def _addresses(record: dict[str, Any] | None) -> Addresses | None:
+    if record is None:
+        return None
+    sides = tuple(LoweredSide(**{**side, "lanes": tuple(side["lanes"])}) for side in record["sides"])
+    return Addresses(record["threads"], sides, tuple(LoweredFault(**fault) for fault in record["faults"]))
 
 
 def _copy_out(copy: Copy) -> dict[str, Any]:

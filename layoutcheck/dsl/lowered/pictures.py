@@ -7,7 +7,7 @@ compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Evaluated
 from layoutcheck.dsl.lowered.record import Access, Mask
-from layoutcheck.dsl.lowered.values import CLASSES
+from layoutcheck.dsl.lowered.values import CLASSES, Reasons
 from layoutcheck.machine.banks import OFF
 
 SUB_BYTE_BYTES = 8  # of a vector of elements below a byte (measured: PTX of DSL 4.8.1 moves f4 by .b64)
@@ -48,6 +48,11 @@ class Picture:
     kind: str
     reasons: tuple[str, ...] = ()
     reached: bool = True
+    assumed: Reasons = field(default_factory=Reasons, compare=False, repr=False)
+
+    def kind_of(self, trust: int) -> str:
+        """What an address rests on whose trust is given, as `kind` says it of all of them."""
+        return self.assumed.worst(trust)
 
     @property
     def instructions(self) -> tuple[Access, ...]:
@@ -76,6 +81,7 @@ def pictures(kernel: Evaluated) -> dict[str, Picture]:
             kernel.reasons.worst(trust),
             reasons,
             accesses[0].reached,
+            kernel.reasons,
         )
     return found
 
@@ -90,7 +96,7 @@ def memory_accesses(
     """
     sides: tuple[dict[tuple[str, str, int], list[IntArray]], ...] = ({}, {})
     for access in _movers(accesses):
-        for side, op, space, width, address in _parts(access, widest_bytes):
+        for side, op, space, width, address in access_parts(access, widest_bytes):
             row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
             if masked and access.active is not None:
                 row = np.where(access.active, row, OFF)
@@ -110,7 +116,7 @@ def _movers(accesses: tuple[Access, ...]) -> list[Access]:
     return [a for a in accesses if a.op != "ld" or a in used]
 
 
-def _parts(access: Access, widest_bytes: int) -> list[tuple[int, str, str, int, IntArray | int]]:
+def access_parts(access: Access, widest_bytes: int) -> list[tuple[int, str, str, int, IntArray | int]]:
     """(side, op, space, bytes, address) of each instruction and side of an access that lies in memory."""
     found: list[tuple[int, str, str, int, IntArray | int]] = []
     if access.op.startswith("cp.async"):
@@ -143,7 +149,7 @@ def execution(accesses: tuple[Access, ...], threads: int) -> Execution | None:
 
     Registers' addresses are those of the lowered module's arrays: only their differences mean something.
     """
-    moves = [move for access in accesses for move in _moves(access, accesses, threads)]
+    moves = [move[:3] for access in accesses for move in access_moves(access, accesses, threads)]
     if not moves:
         return None
     width = min(size for _, _, size in moves)
@@ -156,16 +162,20 @@ def execution(accesses: tuple[Access, ...], threads: int) -> Execution | None:
     return Execution(src, dst, 8, *sides, zero_fills=accesses[0].op.startswith("cp.async"))
 
 
-def _moves(
+def access_moves(
     access: Access, accesses: tuple[Access, ...], threads: int
-) -> list[tuple[IntArray, IntArray, int]]:
-    """(from, to, bytes) of what one access puts in place: a cp.async, or what a store was given by loads."""
+) -> list[tuple[IntArray, IntArray, int, int]]:
+    """(from, to, bytes, trust of from) of what one access puts in place.
+
+    That is what a cp.async moves, or what a store was given by loads.
+    """
 
     def row(address: IntArray | int, space: str) -> IntArray:
         return np.broadcast_to(np.asarray(spaces.in_object(space, address)[1], np.int64), (threads,))
 
     if access.op.startswith("cp.async") and access.second is not None:
-        return [(row(access.second, access.second_space), row(access.address, access.space), access.size)]
+        source = row(access.second, access.second_space)
+        return [(source, row(access.address, access.space), access.size, access.second_trust)]
     if access.op != "st":
         return []
     target = row(access.address, access.space)
@@ -175,18 +185,17 @@ def _moves(
             continue
         load = data.access
         if load.op == "ld":
-            found.append((row(load.address, load.space) + data.start, target + offset, size))
+            found.append((row(load.address, load.space) + data.start, target + offset, size, load.trust))
         elif load.op.startswith("ldmatrix") and "row" in load.facts.get("layout", "") and size % 4 == 0:
             for at in range(0, size, 4):
                 matrix = (data.start + at) // 4
-                found.append(
-                    (matrix_register(row(load.address, load.space), matrix), target + offset + at, 4)
-                )
+                place = matrix_register(row(load.address, load.space), matrix)
+                found.append((place, target + offset + at, 4, load.trust))
         elif load.op.startswith("ldmatrix") and size % 4 == 0 and _elements_bytes(load) == 2:
             for at in range(0, size, 2):
                 matrix, half = divmod(data.start + at, 4)
                 place = transposed_register(row(load.address, load.space), matrix, half // 2)
-                found.append((place, target + offset + at, 2))
+                found.append((place, target + offset + at, 2, load.trust))
     return found
 
 

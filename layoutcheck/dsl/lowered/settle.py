@@ -1,0 +1,217 @@
+"""`Lowering`: copies whose layouts could not be followed get the addresses of the compiler's own lowering.
+
+    with Lowering() as lowering:
+        copies = lowering.settle(text, copies, arch)
+
+A copy that `sources.printed` could only read the types of is judged by one thread. Its module, lowered and
+evaluated, has the addresses of all of them: they are counted here, and what cannot be right is noted. Faults
+are claimed only where address, execution and source rest on threads, loop counters and, for alignment, on
+numbers for dynamic arguments; costs also where a whole warp shares a value loaded at run time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import TracebackType
+
+import numpy as np
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.cost import SideCost
+from layoutcheck.copies.offsets import IntArray, size
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.dsl.lowered import Kernel, Lowered, lower
+from layoutcheck.dsl.lowered.costs import side_costs
+from layoutcheck.dsl.lowered.pictures import Picture, access_moves, access_parts
+from layoutcheck.dsl.lowered.record import Access
+from layoutcheck.dsl.session import DslUnavailable, Session
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
+from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide, TracedCopy
+
+MODULE_SECONDS = 60.0
+_SURE = ("static", "arguments")
+_KNOWN = (*_SURE, "uniform")
+
+
+class Lowering:
+    """Lowers modules in one process of the DSL, started where the first is asked for; threads may share it.
+
+    `problem` says why nothing more can be lowered, once that is so.
+    """
+
+    def __init__(self) -> None:
+        self.problem = ""
+        self._session: Session | None = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Lowering:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            self._session.close()
+
+    def settle(self, text: str, copies: Sequence[TracedCopy], arch: str) -> list[TracedCopy]:
+        """The copies of a module in order; those known by types get addresses, or the reason why not."""
+        if not any(wanting(one) for one in copies):
+            return list(copies)
+        lowered = self._lower(text)
+        seen: Counter[str] = Counter()
+        found = []
+        for one in copies:
+            name = one.operation.split('"')[1]
+            found.append(settled(one, lowered, f"{name}#{seen[name]}", arch) if wanting(one) else one)
+            seen[name] += 1
+        return found
+
+    def _lower(self, text: str) -> Lowered:
+        with self._lock:
+            if self.problem:
+                return Lowered(problem=self.problem)
+            try:
+                if self._session is None:
+                    self._session = Session().__enter__()
+                return lower([text], MODULE_SECONDS, self._session)[0]
+            except DslUnavailable as error:
+                self.problem = str(error)
+                return Lowered(problem=self.problem)
+
+
+def wanting(one: TracedCopy) -> bool:
+    """Whether a copy is known by its types alone."""
+    return one.picture == "types" and one.copy is not None and one.refused is None
+
+
+def settled(one: TracedCopy, lowered: Lowered, tag: str, arch: str) -> TracedCopy:
+    """The copy with its addresses, or with what kept them from being known."""
+    kernel = next((k for k in lowered.kernels if tag in k.pictures), None)
+    picture = kernel.pictures[tag] if kernel is not None else None
+    if kernel is None or picture is None:
+        unmet = any(tag in k.unmet for k in lowered.kernels)
+        why = lowered.problem or ("its branch is not run by block 0" if unmet else "the compiler removes it")
+        if tag in lowered.refused:
+            why = "the verifier refuses it"
+    elif picture.kind not in _KNOWN:
+        why = picture.reasons[-1] if picture.reasons else "its addresses are not known"
+    else:
+        try:
+            return replace(one, picture="lowered", addresses=addresses(one.copy, kernel, picture, arch))
+        except InputError as error:
+            why = error.message
+    return replace(one, missing=f"{one.missing}; lowered: {why}")
+
+
+def addresses(copy: Copy | None, kernel: Kernel, picture: Picture, arch: str) -> Addresses:
+    """What a picture shows. Raises InputError for an unknown architecture."""
+    sides = tuple(
+        _side(side, kind)
+        for side in side_costs(picture, arch)
+        if (kind := _kind(side, picture)) in _KNOWN and (kind == "static" or picture.reached)
+    )
+    return Addresses(picture.threads, sides, tuple(_faults(copy, kernel, picture, arch)))
+
+
+def _side(side: SideCost, kind: str) -> LoweredSide:
+    lanes = tuple(map(int, side.addresses[side.worst])) if len(side.addresses) else ()
+    return LoweredSide(
+        side.side, side.op, side.space, side.width_bits, kind, side.instructions, side.wavefronts,
+        side.ideal_wavefronts, side.ways, side.worst, side.sectors, side.ideal_sectors, side.bytes_used,
+        lanes,
+    )  # fmt: skip
+
+
+def _kind(side: SideCost, picture: Picture) -> str:
+    """What the addresses on one side rest on."""
+    trust = 0
+    for access in picture.once:
+        if access.space == side.space:
+            trust |= access.trust
+        if access.second_space == side.space:
+            trust |= access.second_trust
+    return picture.kind_of(trust)
+
+
+def _faults(copy: Copy | None, kernel: Kernel, picture: Picture, arch: str) -> Iterator[LoweredFault]:
+    """The first of each kind and side."""
+    if not picture.reached:
+        return
+    found: dict[tuple[str, str], LoweredFault] = {}
+    widest = parse_arch(arch).widest_access_bits // 8
+    for access in picture.once:
+        for side, op, space, width, address in access_parts(access, widest):
+            own = access.second_trust if space == access.second_space else access.trust
+            kind = picture.kind_of(own | access.guard)
+            row = np.broadcast_to(np.asarray(address, np.int64), (picture.threads,))
+            active = np.ones(picture.threads, bool) if access.active is None else access.active
+            name = ("src", "dst")[side]
+            wrong = active & (row % width != 0)
+            if space in ("gmem", "smem") and kind in _SURE and wrong.any():
+                thread = int(wrong.argmax())
+                fault = LoweredFault("misaligned", name, op, space, thread, int(row[thread]), width)
+                found.setdefault(("misaligned", name), fault)
+            wrong = active & ((row < 0) | (row + width > kernel.shared_bytes))
+            if space == "smem" and kind == "static" and kernel.shared_bytes and wrong.any():
+                thread = int(wrong.argmax())
+                fault = LoweredFault(
+                    "outside", name, op, space, thread, int(row[thread]), width, kernel.shared_bytes
+                )
+                found.setdefault(("outside", name), fault)
+    race = _race(copy, picture)
+    if race is not None:
+        found["race", "dst"] = race
+    yield from found.values()
+
+
+def _race(copy: Copy | None, picture: Picture) -> LoweredFault | None:
+    """Two threads that write one byte of shared memory from different places, without a barrier between.
+
+    Accesses of one operation may be of several turns of an unrolled loop, with barriers between them:
+    they are taken together only where they are no more than one execution's.
+    """
+    moves = [
+        (access, *move)
+        for access in picture.once
+        if access.space == "smem" and picture.kind_of(access.trust | access.guard) == "static"
+        for move in access_moves(access, picture.once, picture.threads)
+        if picture.kind_of(move[3]) in _SURE
+    ]
+    groups: list[list[tuple[Access, IntArray, IntArray, int, int]]]
+    if _once_only(copy, [move[3] for move in moves]):
+        groups = [moves] if moves else []
+    else:
+        groups = [[move] for move in moves]
+    for group in groups:
+        unit = min(move[3] for move in group)
+        if any(move[3] % unit for move in group):
+            continue
+        writes = [
+            np.stack([target + k, source + k, np.arange(picture.threads)])[
+                :, slice(None) if access.active is None else access.active
+            ]
+            for access, source, target, width, _ in group
+            for k in range(0, width, unit)
+        ]
+        every = np.concatenate(writes, axis=1)
+        every = every[:, np.lexsort((every[2], every[1], every[0]))]
+        at, source, thread = every
+        clash = (at[1:] == at[:-1]) & (source[1:] != source[:-1]) & (thread[1:] != thread[:-1])
+        if clash.any():
+            n = int(clash.argmax())
+            op = group[0][0].op
+            return LoweredFault(
+                "race", "dst", op, "smem", int(thread[n]), int(at[n]), unit, int(thread[n + 1])
+            )
+    return None
+
+
+def _once_only(copy: Copy | None, widths: Sequence[int]) -> bool:
+    """Whether as many bytes are moved as the thread's view has."""
+    if copy is None or isinstance(copy.dst, OtherOperand) or not copy.dst.layout.is_static:
+        return False
+    return sum(widths) * 8 == size(copy.dst.layout) * copy.dst.dtype.bits

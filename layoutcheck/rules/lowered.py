@@ -1,0 +1,91 @@
+"""What the compiler's lowering of a traced copy shows, as findings of the rules that judge layouts.
+
+Where a copy's layouts cannot be followed, its addresses come from the compiler's own passes
+(`dsl.lowered`), for the threads of one block, block 0, and the numbers given to dynamic arguments. Only what
+holds for every such run, or is a run that goes wrong, is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from layoutcheck.copies.cost import SideCost
+from layoutcheck.findings import Finding, Where
+from layoutcheck.rules import lc301_bank_conflict as lc301
+from layoutcheck.rules import lc302_uncoalesced as lc302
+from layoutcheck.rules import rule
+from layoutcheck.rules.vector import NAMES
+from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
+
+_BY = "The addresses are those of the compiler's own lowering, for all threads of a block."
+_CODES = {"misaligned": "LC202", "outside": "LC204", "race": "LC210"}
+_VERBS = {"src": "reads", "dst": "writes"}
+
+
+def findings(addresses: Addresses) -> Iterator[Finding]:
+    """The faults, then what is slow."""
+    yield from map(_fault, addresses.faults)
+    faulty = {fault.side for fault in addresses.faults}
+    for side in addresses.sides:
+        if side.side in faulty:
+            continue
+        made = _cost(side)
+        found = None
+        if side.space == "smem" and side.wavefronts > side.ideal_wavefronts:
+            found = lc301.conflict(made)
+        elif lc302.scattered(made):
+            found = lc302.uncoalesced(made)
+        if found is not None:
+            message = f"{found.message} {_BY}"
+            if side.kind == "arguments":
+                message += " Dynamic extents and strides were given numbers."
+            yield replace(found, message=message, evidence={**found.evidence, "rests_on": side.kind})
+
+
+def _cost(side: LoweredSide) -> SideCost:
+    """The side as the cost rules take it: of its addresses only the worst warp instruction's are kept."""
+    return SideCost(
+        side.side, side.op, side.space, side.width_bits, side.instructions, np.array([side.lanes], np.int64),
+        side.wavefronts, side.ideal_wavefronts, side.ways, 0, side.sectors, side.ideal_sectors,
+        side.bytes_used,
+    )  # fmt: skip
+
+
+def _fault(fault: LoweredFault) -> Finding:
+    name, width, at = NAMES[fault.side], fault.width_bytes, fault.address
+    verb = _VERBS[fault.side]
+    if fault.kind == "misaligned":
+        title = f"a {width} B access to the {name} is not aligned: the kernel faults"
+        message = (
+            f"Thread {fault.thread}'s {fault.op} is {at % width} B past a {width} B boundary (byte {at} of "
+            f"{'shared memory' if fault.space == 'smem' else 'its tensor'})."
+        )
+    elif fault.kind == "outside":
+        title = f"the copy {verb} outside the block's shared memory"
+        message = (
+            f"Thread {fault.thread}'s {fault.op} {verb} {width} B at byte {at} of the {fault.other} B "
+            "that the kernel allocates."
+        )
+    else:
+        title = "several threads write different data to the same bytes"
+        message = (
+            f"Threads {fault.thread} and {fault.other} write {width} B at byte {at} of shared memory, from "
+            "different sources."
+        )
+    judged = rule(_CODES[fault.kind])
+    evidence = {
+        "op": fault.op, "address": at, "width_bytes": width, "thread": fault.thread, "space": fault.space,
+    }  # fmt: skip
+    if fault.kind != "misaligned":
+        evidence["shared_bytes" if fault.kind == "outside" else "other_thread"] = fault.other
+    return Finding(
+        judged.code,
+        judged.severity,
+        title,
+        f"{message} {_BY}",
+        Where(fault.side, None, fault.thread),
+        evidence,
+    )
