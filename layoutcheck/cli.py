@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -443,6 +444,11 @@ def _style(stream: TextIO, plain: bool = False) -> Style:
 
 
 def _complain(message: str) -> None:
+    head, *place = message.split("\n")
+    if sys.stderr.isatty():  # a terminal would break the line within a word
+        width = max(40, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
+        first, *more = textwrap.wrap(f"error: {head}", width, subsequent_indent="  ", break_on_hyphens=False)
+        message = "\n".join([first.removeprefix("error: "), *more, *place])
     colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     text = f"{chr(27)}[1;31merror{chr(27)}[0m: {message}" if colour else f"error: {message}"
     encoding = sys.stderr.encoding or "ascii"

@@ -339,6 +339,26 @@ def test_colour_only_on_a_terminal(environment: dict[str, str], colour: bool) ->
     assert (b"\x1b[" in shown) == colour
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminals")
+def test_a_long_complaint_is_wrapped_on_a_terminal() -> None:
+    import pty
+
+    parent, child = pty.openpty()
+    arguments = ["explain", G, S, "--atom", "tma", "--dtype", "bf16"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "layoutcheck.cli", *arguments],
+        stderr=child, cwd=ROOT, env={**ENVIRONMENT, "NO_COLOR": "1"},
+    )  # fmt: skip
+    os.close(child)
+    assert process.wait(timeout=60) == 2
+    shown = os.read(parent, 4096).decode().splitlines()
+    os.close(parent)
+    assert shown[0].startswith("error: unknown atom 'tma'")
+    assert len(shown) > 4
+    assert max(map(len, shown)) <= 80
+    assert shown[-1].strip() == "^^^"
+
+
 def test_a_closed_pipe_is_quiet() -> None:
     reader, writer = os.pipe()
     os.close(reader)

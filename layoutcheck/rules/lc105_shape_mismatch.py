@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.algebra.layout import text
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.facts import Facts, plain
 from layoutcheck.rules.rule import Example, make_rule
@@ -40,7 +41,8 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         _title(facts),
-        f"source {facts.copy.src.layout.shape} against destination {facts.copy.dst.layout.shape}: {said.message}.",
+        f"source {text(facts.copy.src.layout.shape)} against destination {text(facts.copy.dst.layout.shape)}: "
+        f"{said.message}.",
         Where(said.operand),
         {"compiler": said.message, **plain(said.evidence)},
     )

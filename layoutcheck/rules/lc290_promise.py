@@ -49,8 +49,8 @@ def find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            f"the verdict holds while the {NAMES[side]}'s promises do",
-            f"{'; '.join(promises)}. Nothing checks it at run time: assert {' and '.join(guards)}.",
+            f"the verdict holds while the {NAMES[side]}'s promises do: {' and '.join(promises)}",
+            f"Nothing checks it at run time: assert {' and '.join(guards)}.",
             Where(side),
             {"promises": promises},
         )
