@@ -48,6 +48,7 @@ def check(
     tiler: Any = None,
     coord: Any = None,
     described: Any = None,
+    internal_type: Any = None,
 ) -> Report:
     """Whether one copy is accepted, right and fast, and how to repair it.
 
@@ -63,7 +64,8 @@ def check(
     - `block`: threads launched (of a bulk copy: that issue it)
     - `expect_bytes`: what the barrier of a bulk copy, a TMA load or `st.async` is told to expect
     - `tiler`, `coord`, `described`: of a TMA copy of whole tensors, the tile's extents (default: the shared
-      tensor's), which tile it is, and the shared layout that the tensor map was made of, if another
+      tensor's), which tile it is, and the shared layout that the tensor map was made of, if another;
+      `internal_type` as given to `make_tiled_tma_atom`
     - `arch`: the target, such as "sm_100a"; None is sm_90a, or the first that has the atom
     - `op`: "copy", "autovec_copy", "basic_copy", "basic_copy_if" or "copy_atom_call"
     - `evict_priority`: whether `autovec_copy` is given an `l1c_evict_priority`
@@ -74,7 +76,7 @@ def check(
         src, dst, atom, tiled=tiled, pred=pred, thr=thr, val=val, dtype=dtype, bits=bits, arch=arch,
         src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align, swizzle=swizzle,
         block=block, op=op, evict_priority=evict_priority, expect_bytes=expect_bytes,
-        tiler=tiler, coord=coord, described=described,
+        tiler=tiler, coord=coord, described=described, internal_type=internal_type,
     )  # fmt: skip
     return check_copy(copy, assumptions=assumptions)
 

@@ -64,6 +64,7 @@ def explain(
     tiler: Annotated[str | None, Option("TMA: extents of the tile, '(64,64)'")] = None,
     coord: Annotated[str | None, Option("TMA: which tile, '(0,1)'; default: the first")] = None,
     described: Annotated[str | None, Option("TMA: smem layout the map was made of, if another")] = None,
+    internal_type: Annotated[str | None, Option("TMA: internal_type of make_tiled_tma_atom")] = None,
     op: Annotated[str, Option("copy, autovec_copy, basic_copy, copy_atom_call")] = "copy",
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
     format_: Format = "text",
@@ -94,7 +95,7 @@ def explain(
                 src, dst, atom, bits=bits, dtype=dtype, thr=thr, val=val, tiled=tiled, pred=pred, arch=arch,
                 src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align,
                 swizzle=swizzle, block=block, expect_bytes=expect_bytes, op=op,
-                tiler=tiler, coord=coord, described=described,
+                tiler=tiler, coord=coord, described=described, internal_type=internal_type,
             )
         ]  # fmt: skip
     if compiler:

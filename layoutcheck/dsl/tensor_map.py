@@ -5,8 +5,9 @@ that it stores are evaluated for a base address and run-time extents and strides
 `tma_partition` and `cute.copy` run in a kernel that takes the tensor map, the shared tensor's address and the
 barrier's as parameters; its PTX is the answer's.
 
-An item: gmem, smem (memref types), tiler, coord, kind, described (a layout or composed layout), arch, base,
-values (run-time leaves of gmem, left to right), lower (whether PTX is wanted).
+An item: gmem, smem (memref types), tiler, coord, kind, internal (an element type or ""), described (a layout
+or composed layout), arch, base, values (run-time leaves of gmem, left to right), lower (whether PTX is
+wanted).
 """
 
 from __future__ import annotations
@@ -43,6 +44,14 @@ def _op(kind: str) -> Any:
     }[kind]()
 
 
+def _numeric(name: str) -> Any:
+    """The DSL's class of an element type by its printed name; None for none."""
+    from cutlass._mlir import ir
+    from cutlass.base_dsl.typing import Numeric
+
+    return Numeric.from_mlir_type(ir.Type.parse(name)) if name else None
+
+
 def _host(item: Item) -> Item:
     """The atom, its coordinate tensor, and the words of its tensor map."""
     from cutlass._mlir import ir
@@ -58,7 +67,11 @@ def _host(item: Item) -> Item:
     layout, end = block.operations[0].results[0], block.operations[1]
     with ir.InsertionPoint(end):
         atom, coords = cpasync.make_tiled_tma_atom(
-            _op(item["kind"]), block.arguments[0], layout, tuple(item["tiler"])
+            _op(item["kind"]),
+            block.arguments[0],
+            layout,
+            tuple(item["tiler"]),
+            internal_type=_numeric(item["internal"]),
         )
         cpasync.copy_tensormap(atom, block.arguments[1])
     types = {"atom": str(atom._trait.value.type), "coord": str(coords.type)}

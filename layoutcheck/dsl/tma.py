@@ -82,6 +82,7 @@ def item(copy: Copy, witness: Copy, base: int, lower: bool) -> dict[str, Any]:
         "smem": str(smem),
         "described": composed(tile.described or smem),
         "tiler": list(tile.tiler),
+        "internal": str(tile.internal or ""),
         "coord": list(tile.coord or (0,) * len(tile.tiler)),
         "arch": copy.arch,
         "base": base,

@@ -23,6 +23,7 @@ from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.dtypes import dtype
 from layoutcheck.machine.tma import MOST_BOX, REPEAT_BYTES, SPAN_BYTES, SWIZZLES
 from layoutcheck.rules.facts import Facts
 
@@ -37,6 +38,8 @@ def propose(facts: Facts) -> Iterator[Draft]:
     if found is None or parse_arch(copy.arch).number < 90:
         return
     kind, gmem, smem, tile = found
+    if kind == "load" and gmem.dtype.bits == 4 and smem.dtype.bits == 8 and tile.internal is None:
+        yield _with_gaps(copy, gmem, smem, tile)
     if gmem.dtype != smem.dtype or gmem.dtype.bits % 8:
         return
     better, asks = _takeable(gmem)
@@ -146,6 +149,29 @@ def _laid_out(gmem: Memref, smem: Memref, tiler: tuple[int, ...], kind: str) -> 
         layout=Layout(tuple(shape), tuple(stride)),
         swizzle=SWIZZLES[kind],
         align_bytes=max(REPEAT_BYTES[kind], smem.proved_align_bytes),
+    )
+
+
+def _with_gaps(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Draft:
+    """4-bit elements into bytes: a tensor map with gaps."""
+    swizzle = (
+        f"cute.make_composed_layout({code.swizzle_code(smem.swizzle)}, 0, layout)"
+        if smem.swizzle
+        else "layout"
+    )
+    return Draft(
+        STRATEGY,
+        "a tensor map with gaps: internal_type=cutlass.Uint8, the tensor at 32 bytes, tiles 128 elements wide",
+        f"layout = {code.layout_code(smem.layout)}\n"
+        "atom, tma_tensor = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), gmem, "
+        f"{swizzle}, {code.tree_code(tile.tiler)}, internal_type=cutlass.Uint8)",
+        (
+            replace(
+                copy,
+                src=replace(gmem, align_bytes=max(32, gmem.proved_align_bytes)),
+                tma=replace(tile, internal=dtype("i8")),
+            ),
+        ),
     )
 
 

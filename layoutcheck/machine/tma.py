@@ -26,6 +26,8 @@ FORMATS = (
     ("U4_UNPACK_U8", 8), ("U6_UNPACK_U8", 8),
 )  # fmt: skip
 
+GROUP = 16  # elements that the formats with gaps keep together, in 16 bytes of shared memory
+
 # The swizzles of shared memory that TMA knows, as the byte-address swizzle each is.
 SWIZZLES: dict[str, Swizzle | None] = {
     "none": None,
@@ -92,8 +94,13 @@ class Descriptor:
 
     @property
     def element_bits(self) -> int:
-        """Bits of an element."""
+        """Bits that an element takes in shared memory, its share of a gap included."""
         return dict(FORMATS)[self.format]
+
+    @property
+    def data_bits(self) -> int:
+        """Bits of an element in global memory."""
+        return int(self.format[1]) if gapped(self.format) else self.element_bits
 
     @property
     def box_elements(self) -> int:
@@ -106,11 +113,11 @@ class Descriptor:
     @property
     def box_bytes(self) -> int:
         """Bytes that one instruction moves, which is what it adds to the barrier's transaction count."""
-        return self.box_elements * self.element_bits // 8
+        return self.box_elements * self.data_bits // 8
 
     @property
     def inner_bytes(self) -> int:
-        """Bytes of the box along dimension 0."""
+        """Bytes of the box along dimension 0 in shared memory."""
         return self.box[0] * self.element_bits // 8
 
     def fields(self) -> dict[str, object]:
@@ -160,6 +167,34 @@ def violations(map_: Descriptor) -> Iterator[Violation]:
     for step in map_.element_strides:
         if not 1 <= step <= 8:
             yield Violation("elementStrides", step, "1 to 8", DRIVER)
+
+
+def format_violations(map_: Descriptor, kind: str) -> Iterator[Violation]:
+    """What the formats of 4 and 6 bits demand beyond that, of a "load" or "store"."""
+    if map_.format == "U4" and map_.dims[0] % 2:
+        yield Violation("globalDim[0]", map_.dims[0], "a multiple of 2", DRIVER)
+    if not gapped(map_.format):
+        return
+    if map_.dims[0] % 128:
+        yield Violation("globalDim[0]", map_.dims[0], "a multiple of 128", DRIVER)
+    for stride in map_.strides_bytes:
+        if stride % 32:
+            yield Violation("globalStrides", stride, "a multiple of 32 bytes", DRIVER)
+    if map_.box[0] != 128:
+        yield Violation("boxDim[0]", map_.box[0], "128", DRIVER)
+    four = map_.data_bits == 4
+    if four and kind != "load":
+        yield Violation("tensorDataType", f"that of a {kind}", "that of a load", DRIVER)
+    allowed = {"none", "128B", "128B_ATOM_32B"} | (
+        {"128B_ATOM_64B"} if not four and kind != "load" else set()
+    )
+    if map_.swizzle not in allowed:
+        yield Violation("swizzle", map_.swizzle, " or ".join(sorted(allowed)), DRIVER)
+
+
+def gapped(format_: str) -> bool:
+    """Whether 16 elements of 4 or 6 bits of that format take 16 bytes of shared memory."""
+    return format_.endswith("_UNPACK_U8")
 
 
 def swizzle_kind(swizzle: Swizzle | None) -> str | None:
@@ -228,7 +263,7 @@ def decode(words: Sequence[int]) -> Descriptor:
     rank, code = (flags >> 4 & 7) + 1, flags >> 7 & 15
     kind, atom = flags >> 13 & 3, flags >> 19 & 3
     swizzle = next((name for name, bits in _SWIZZLE_CODE.items() if bits == (kind, atom)), None)
-    if rank > MOST_RANK or code >= len(FORMATS) or swizzle is None or not flags & 2:
+    if rank > MOST_RANK or code >= len(FORMATS) or swizzle is None or flags & 3 != 2:  # 3: im2col
         raise InputError(f"{words[1]:#018x} is no word 1 of a tiled tensor map that we know")
     lows = (words[1] >> 32, words[2] & low, words[2] >> 32, words[3] & low)
     strides = tuple(((words[3] >> (32 + 4 * i) & 15) << 32 | part) << 4 for i, part in enumerate(lows))

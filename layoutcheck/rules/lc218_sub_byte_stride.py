@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.findings import Finding
+from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
@@ -44,7 +45,7 @@ EXPLAINS = (
 def find(facts: Facts) -> Iterator[Finding]:
     """Copies of elements narrower than a byte that go wrong."""
     bits = facts.copy.src.dtype.bits
-    if bits >= 8 or not occurred(facts):
+    if bits >= 8 or isinstance(facts.copy.atom, TmaCopy) or not occurred(facts):
         return
     for side in ("src", "dst"):
         found = find_break(facts.resolved, side, 8 // bits)

@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.copies.tma.moves import SMEM_ALIGN_BYTES
 from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.copies.tma.views import SMEM_ALIGN_BYTES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import PTX
 from layoutcheck.rules.facts import Facts

@@ -7,6 +7,7 @@ from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tma.internal import as_moved
 from layoutcheck.copies.tma.plan import TmaPlan, gmem_side, plan, smem_side
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
@@ -37,7 +38,7 @@ class WholeTma:
     @property
     def stored(self) -> Descriptor:
         """The tensor map as it is stored."""
-        return decode(encode(self.plan.implied))
+        return decode(encode(self.plan.written))
 
     def mode_of(self, dimension: int) -> tuple[int, Any, Any]:
         """Of a dimension of the map: the global tensor's leaf mode, its stride as typed and its value."""
@@ -62,7 +63,8 @@ def whole_tma(facts: Facts) -> WholeTma | None:
     except InputError:
         return None
     smem = copy.side(smem_side(copy))
-    return WholeTma(made, copy.side(side), trial.witness.side(side), smem, copy.tma.described or smem)
+    typed, static = (as_moved(one).side(side) for one in (copy, trial.witness))
+    return WholeTma(made, typed, static, smem, copy.tma.described or smem)
 
 
 def box_of(facts: Facts) -> tuple[tuple[int, ...], int, str] | None:

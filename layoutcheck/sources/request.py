@@ -78,6 +78,7 @@ def build(
     tiler: Any = None,
     coord: Any = None,
     described: Any = None,
+    internal_type: Any = None,
     expect_bytes: int | None = None,
 ) -> tuple[Copy, tuple[str, ...]]:
     """The copy and the assumptions made. Every argument as in `layoutcheck.check`; raises InputError."""
@@ -105,7 +106,7 @@ def build(
     source = _operand("src", src, element, spaces[0], src_space, src_align, pointer, assumed)
     target = _operand("dst", dst, element, spaces[1], dst_space, dst_align, pointer, assumed)
     guard = _predicate(pred)
-    tma = tma_tile(moved, source, target, tiler, coord, described)
+    tma = tma_tile(moved, source, target, tiler, coord, described, internal_type)
     if thr is not None or val is not None:
         if tiled is not None or isinstance(whole, TiledCopy):
             raise InputError(

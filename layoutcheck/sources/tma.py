@@ -13,6 +13,7 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom, TmaCopy
+from layoutcheck.machine.dtypes import dtype
 
 _MOST = 1 << 40
 
@@ -24,12 +25,13 @@ def tma_tile(
     tiler: Any,
     coord: Any,
     described: Any,
+    internal_type: Any = None,
 ) -> TmaTile | None:
     """The tile of a TMA copy between whole tensors; None for other copies. Raises InputError.
 
     Without a tiler the tile has the shared tensor's shape, without a coordinate it is the first.
     """
-    given = {"tiler": tiler, "coord": coord, "described": described}
+    given = {"tiler": tiler, "coord": coord, "described": described, "internal_type": internal_type}
     named = [name for name, value in given.items() if value is not None]
     if not isinstance(atom, TmaCopy):
         if named:
@@ -64,7 +66,8 @@ def tma_tile(
             f"a tiler of {len(extents)} modes for a tensor of {len(wrap(gmem.layout.shape))}",
             expected="one extent for each mode of the global tensor",
         )
-    return TmaTile(extents, at, _described(described, smem))
+    internal = dtype(str(internal_type)) if internal_type is not None else None
+    return TmaTile(extents, at, _described(described, smem), internal)
 
 
 def _extents(name: str, value: Any) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ import math
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tma.basis import NoCommonRun
-from layoutcheck.copies.tma.plan import gmem_side, plan, tile_of
+from layoutcheck.copies.tma.plan import SplitsByte, gmem_side, plan, tile_of
 from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.copies.witness import witnesses
 from layoutcheck.dsl.session import Session
@@ -27,6 +28,13 @@ from layoutcheck.machine.tma import encode
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 
 TYPES = ("bf16", "bf16", "f16", "f32", "i8", "f64", "f8E4M3FN", "tf32", "i32")
+# Elements, and the internal types that they are tried with.
+INTERNALS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("f4E2M1FN", ()), ("i4", ()), ("f6E2M3FN", ()), ("f6E3M2FN", ()), ("f4E2M1FN", ("i8",)), ("i4", ("i8",)),
+    ("f6E3M2FN", ("i8", "f6E2M3FN")), ("f32", ("tf32", "i32", "bf16", "i64", "f32", "i8")),
+    ("tf32", ("f32",)),
+    ("bf16", ("i16", "i32", "i8", "f16", "i64")), ("i8", ("i64", "bf16")), ("f64", ("i64", "i32")),
+)  # fmt: skip
 EXTENTS = (1, 2, 3, 4, 8, 16, 24, 32, 64, 96, 128, 200, 256, 300, 512)
 TILES = (1, 2, 3, 4, 7, 8, 16, 24, 32, 48, 64, 96, 128, 256)
 SWIZZLES = (None, None, Swizzle(1, 4, 3), Swizzle(2, 4, 3), Swizzle(3, 4, 3), Swizzle(3, 4, 3))
@@ -36,10 +44,19 @@ _CONSTANT = re.compile(r"mov\.b32\s+(%r\d+), (-?\d+);")
 _BASE = (1 << 40) + 64
 
 
-def random_copy(rng: random.Random, most_bytes: int = 1 << 15) -> Copy:
+def typed_copy(rng: random.Random) -> Copy:
+    """A copy of elements narrower than a byte, or by an internal type."""
+    name, internals = rng.choice(INTERNALS)
+    copy = random_copy(rng, types=(name,))
+    internal = dtype(rng.choice(internals)) if internals else None
+    assert copy.tma is not None
+    return replace(copy, tma=replace(copy.tma, internal=internal), arch="sm_100a")
+
+
+def random_copy(rng: random.Random, most_bytes: int = 1 << 15, types: tuple[str, ...] = TYPES) -> Copy:
     """A load or store of a random tile, mostly a sensible one."""
     rank = rng.choice((1, 2, 2, 2, 3, 3, 4, 5))
-    element = dtype(rng.choice(TYPES))
+    element = dtype(rng.choice(types))
     order = list(range(rank))
     rng.shuffle(order)
     shape = [rng.choice(EXTENTS) for _ in range(rank)]
@@ -51,7 +68,7 @@ def random_copy(rng: random.Random, most_bytes: int = 1 << 15) -> Copy:
             reach += rng.choice((1, 2, 8, 8, 16))
     while True:
         tiler = [rng.choice([n for n in TILES if n <= (s if s < 3 else max(8, s))]) for s in shape]
-        size = element.bits // 8
+        size = element.bits / 8
         for n in tiler:
             size *= n
         if size <= most_bytes:
@@ -135,10 +152,12 @@ def compare(copy: Copy, made: MadeTma) -> str:
         mine = plan(copy, copy, _BASE)
     except NoCommonRun:
         return "" if made.died else f"the model sees it die; {made.error}"
+    except SplitsByte:
+        return "" if made.error else f"the model sees it refused; {made.error}"
     if made.died or made.error:
         return f"the DSL says {made.error or made.died}"
-    if encode(mine.implied) != made.words:
-        return f"map {mine.implied}\nnot {made.descriptor}\n{made.atom}"
+    if encode(mine.written) != made.words:
+        return f"map {mine.written}\nnot {made.descriptor}\n{made.atom}"
     if made.ptx:
         found = boxes_of(made.ptx)
         want = [(tuple(map(int, c)), int(a)) for c, a in zip(mine.coords, mine.smem_at, strict=True)]
@@ -164,7 +183,7 @@ def sweep(
         try:
             if plan(copy).boxes <= 64:
                 copies.append(copy)
-        except NoCommonRun:
+        except (NoCommonRun, SplitsByte):
             copies.append(copy)
         except InputError:
             continue
@@ -212,6 +231,16 @@ def test_many_chains(session: Session, seed: int) -> None:
     assert sweep(400, seed, session, chained_copy) == []
 
 
+def test_narrow_elements_and_internal_types(session: Session) -> None:
+    assert sweep(25, 1, session, typed_copy) == []
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_many_narrow_elements_and_internal_types(session: Session, seed: int) -> None:
+    assert sweep(300, seed, session, typed_copy) == []
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_many(session: Session, seed: int) -> None:
@@ -238,5 +267,5 @@ def test_run_time_extents_and_strides(session: Session) -> None:
         copy = Copy(TmaCopy("load", element), Memref(element, "gmem", layout, 16), smem, tma=TmaTile(tiler))
         for witness in witnesses(copy):
             made = make_tma([(copy, witness, _BASE + 2)], session=session, lower=False)[0]
-            assert made.words == encode(plan(copy, witness, _BASE + 2).implied), (text, witness.src, made)
+            assert made.words == encode(plan(copy, witness, _BASE + 2).written), (text, witness.src, made)
             assert gmem_side(copy) == "src"

@@ -14,12 +14,22 @@ from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.copies.tma.basis import NoCommonRun, box_basis
-from layoutcheck.copies.tma.plan import gmem_side, smem_side, tile_of
+from layoutcheck.copies.tma.internal import as_moved
+from layoutcheck.copies.tma.plan import SplitsByte, gmem_side, plan, smem_side, tile_of
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
 
 ACCEPTED = Prediction("accepted")
+_ROWS = (
+    "which four rows an instruction moves is read from the index tensor at run time, and is not in the types"
+)
+# What the printed operands of the other modes leave open (the forms are those DSL 4.8.1 prints).
+_MISSING = {
+    "gather4": _ROWS,
+    "scatter4": _ROWS,
+    "im2col": "the corners, strides and offsets of the filter are in the tensor map, and are not in the types",
+}
 
 
 def predict_tma(copy: Copy) -> Prediction:
@@ -34,10 +44,11 @@ def predict_tma(copy: Copy) -> Prediction:
         text = "src and dst need be CoordTensorType and CuteMemRefType"
         return rejected("tma_operands", text, smem_side(copy))
     if isinstance(there, CoordTensor):
-        if atom.mode != "tiled" or not here.layout.is_static:
-            return Prediction(
-                "unknown", f"TMA copies in mode {atom.mode} are not modelled", "tma_mode", "atom"
-            )
+        if atom.mode != "tiled":
+            missing = _MISSING.get(atom.mode, f"TMA copies in mode {atom.mode} are not modelled")
+            return Prediction("unknown", missing, "tma_mode", "atom")
+        if not here.layout.is_static:
+            return Prediction("unknown", "a shared tensor of run-time layout is not modelled", "tma_smem")
         return check_shapes(copy) or ACCEPTED
     if copy.tma is None or there.space != "gmem":
         return rejected(
@@ -81,7 +92,16 @@ def _whole(copy: Copy) -> Prediction:
     if not is_static(described.layout.shape):
         return Prediction("unknown", "a shared layout of run-time shape is not modelled", "tma_smem")
     try:
-        box_basis(gmem.layout, described.layout, tile.tiler, described.swizzle, gmem.dtype.bits)
+        moved = as_moved(copy)
+        there, here = moved.side(gmem_side(copy)), moved.side(smem_side(copy))
+        cut = tile_of(moved)
+        here = cut.described or here
+        box_basis(there.layout, here.layout, cut.tiler, here.swizzle, there.dtype.bits)
+        if smem.dtype.bits < 8 and is_static(gmem.layout) and is_static(smem.layout):
+            plan(copy)
+    except SplitsByte:
+        text = "cannot convert to ptr, element may exist within a byte"
+        return rejected("tma_size", text, smem_side(copy), smem=str(smem.layout))
     except NoCommonRun as error:
         return aborts("tma_no_run", f"making the tensor map: {error.message}", smem_side(copy))
     except InputError as error:

@@ -18,6 +18,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, size
 from layoutcheck.copies.tma.basis import Side, box_basis
+from layoutcheck.copies.tma.internal import as_moved, tensor_format
 from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import TmaCopy
@@ -31,12 +32,14 @@ BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 class TmaPlan:
     """`implied` is the tensor map with every field as the tensors demand it, before anything is cut off.
 
-    `sides` are its dimensions. `scales[i]` says what a step along leaf mode i of the global tensor is:
+    `written` is what the DSL writes, likewise, which of a store ignores its internal type. `sides` are its
+    dimensions. `scales[i]` says what a step along leaf mode i of the global tensor is:
     (dimension, coordinate), dimension None where it moves nothing. Box k begins at coordinates `coords[k]`
     and, in bytes from the shared tensor's base, at `smem_at[k]`.
     """
 
     implied: Descriptor
+    written: Descriptor
     sides: tuple[Side, ...]
     scales: tuple[tuple[int | None, int], ...]
     coords: IntArray
@@ -46,6 +49,10 @@ class TmaPlan:
     def boxes(self) -> int:
         """How many instructions the copy is."""
         return int(self.smem_at.size)
+
+
+class SplitsByte(InputError):
+    """A box of 4-bit or 6-bit elements begins within a byte, which the DSL refuses."""
 
 
 def gmem_side(copy: Copy) -> str:
@@ -59,27 +66,23 @@ def smem_side(copy: Copy) -> str:
     return "dst" if gmem_side(copy) == "src" else "src"
 
 
-def tensor_format(dtype: DType) -> str:
-    """The format that the DSL gives a tensor map of these elements. Raises InputError where there is none."""
-    name = str(dtype)
-    known = {"f16": "F16_RN", "bf16": "BF16_RN", "f32": "F32_RN", "tf32": "F32_RN", "f64": "F64_RN"}
-    if name in known:
-        return known[name]
-    if dtype.bits == 4:
-        return "U4"
-    if dtype.bits in (8, 16, 32, 64) and name != "i1":
-        return f"U{dtype.bits}"
-    raise InputError(f"no tensor map holds {name}", expected="elements of 4, 8, 16, 32 or 64 bits")
-
-
 @lru_cache(maxsize=512)
 def descriptor(
-    gmem: Memref, described: Memref, tiler: tuple[int, ...], base: int = 0, typed: Layout | None = None
+    gmem: Memref,
+    described: Memref,
+    tiler: tuple[int, ...],
+    base: int = 0,
+    typed: Layout | None = None,
+    internal: DType | None = None,
+    bytewise: bool = False,
 ) -> Descriptor:
     """The tensor map of tiles of `tiler` of a static tensor at `base`, for the shared tensor `described`.
 
-    `typed` is the tensor's layout as it is compiled, where that has dynamic extents or strides.
+    `typed` is the tensor's layout as it is compiled, where that has dynamic extents or strides. An `internal`
+    type of another width has the tensors recast before (`as_moved`). `bytewise` is how the DSL counts:
+    strides rounded up to whole bytes, too few elements where several modes of 4 or 6 bits are one dimension.
     """
+    format_ = tensor_format(gmem.dtype, internal)
     sides = box_basis(typed or gmem.layout, described.layout, tiler, described.swizzle, gmem.dtype.bits)
     shape, stride = flatten(wrap(gmem.layout.shape)), flatten(wrap(gmem.layout.stride))
     bits = gmem.dtype.bits
@@ -87,24 +90,29 @@ def descriptor(
     for side in sides:
         extent, step = 1, 0
         for mode in side.modes:  # several modes of one dimension: their common step, and how far they reach
-            n, d = shape[mode], stride[mode] * bits // 8
+            n, d = shape[mode], -(-stride[mode] * bits // 8) * 8 if bytewise else stride[mode] * bits
             common = math.gcd(step, d)
             several = common and len(side.modes) > 1
             extent = (extent - 1) * (step // common) + (n - 1) * (d // common) + 1 if several else n
             step = common if len(side.modes) > 1 else d
         dims.append(extent)
         steps.append(step)
-    strides = tuple(steps[1:])
+    strides = tuple(-(-step // 8) for step in steps[1:])
     return Descriptor(
-        tensor_format(gmem.dtype),
+        format_,
         tuple(dims),
         strides,
         tuple(side.extent for side in sides),
         dsl_kind(described.swizzle),
         base,
-        tf32=str(gmem.dtype) == "tf32",
+        tf32=str(internal or gmem.dtype) == "tf32",
         large=is_large(dims, strides, bits),
     )
+
+
+def smem_bits(element: DType) -> int:
+    """Bits between elements of a shared tensor: the DSL gives one of 6 bits a byte."""
+    return 8 if element.bits == 6 else element.bits
 
 
 def scales(gmem: Memref, sides: tuple[Side, ...]) -> tuple[tuple[int | None, int], ...]:
@@ -133,21 +141,37 @@ def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan
 
     Raises NoCommonRun where the DSL dies, InputError for what is not modelled.
     """
+    plain, before = copy, witness or copy
+    copy, witness = as_moved(copy), as_moved(before)
     tile = tile_of(copy)
     typed = copy.side(gmem_side(copy)).layout
-    gmem, smem = ((witness or copy).side(side) for side in (gmem_side(copy), smem_side(copy)))
+    gmem, smem = (witness.side(side) for side in (gmem_side(copy), smem_side(copy)))
     described = tile.described or smem
-    map_ = descriptor(gmem, described, tile.tiler, gmem_base, typed)
-    sides = box_basis(typed, described.layout, tile.tiler, described.swizzle, gmem.dtype.bits)
-    starts = _starts(smem.layout, map_.box_elements)
+    map_ = descriptor(gmem, described, tile.tiler, gmem_base, typed, tile.internal)
+    stored = gmem_side(copy) == "dst" and tile_of(plain).internal is not None
+    bits = gmem.dtype.bits  # a store's boxes are no narrower for a wider internal type
+    bits = min(bits, plain.side("dst").dtype.bits) if stored else bits
+    sides = box_basis(typed, described.layout, tile.tiler, described.swizzle, bits)
+    endless = box_basis(typed, described.layout, tile.tiler, None, bits) if tile is not plain.tma else ()
+    if any(len(side.modes) > 1 for side in endless):
+        raise InputError("modes that are one dimension are not modelled under an internal type")
+    starts = _starts(smem.layout, math.prod(side.extent for side in sides))
     leaves = _leaf_coords(gmem.layout, tile, starts)
     steps = scales(gmem, sides)
-    coords = np.zeros((starts.size, map_.rank), dtype=np.int64)
+    coords = np.zeros((starts.size, len(sides)), dtype=np.int64)
     for leaf, (dimension, step) in zip(leaves, steps, strict=True):
         if dimension is not None:
             coords[:, dimension] += leaf * step
-    at = offsets_at(smem.layout, starts) * smem.dtype.bits // 8
-    return TmaPlan(map_, sides, steps, coords, at)
+    first = offsets_at(smem.layout, starts)
+    if (first * smem.dtype.bits % 8).any():
+        raise SplitsByte("a box begins within a byte of shared memory")
+    at = first * smem_bits(smem.dtype) // 8
+    made = (plain, before) if stored else (copy, witness)
+    gmem, smem = (made[1].side(side) for side in (gmem_side(copy), smem_side(copy)))
+    cut, typed = tile_of(made[0]), made[0].side(gmem_side(copy)).layout
+    internal = None if stored else cut.internal
+    written = descriptor(gmem, cut.described or smem, cut.tiler, gmem_base, typed, internal, bytewise=True)
+    return TmaPlan(map_, written, sides, steps, coords, at)
 
 
 def _starts(smem: Layout, box_elements: int) -> IntArray:
@@ -194,10 +218,12 @@ def fewest_boxes(copy: Copy) -> int:
 
     Along the contiguous mode a box reaches the swizzle's span or 256 elements, along others 256 elements.
     """
+    copy = as_moved(copy)
     tile = tile_of(copy)
     gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
     kind = dsl_kind((tile.described or smem).swizzle)
-    widest = MOST_BOX if kind == "none" else min(MOST_BOX, SPAN_BYTES[kind] * 8 // gmem.dtype.bits)
+    bits = gmem.dtype.bits
+    widest = MOST_BOX if kind == "none" else min(MOST_BOX, SPAN_BYTES[kind] * 8 // bits)
     strides = wrap(gmem.layout.stride)
     first = next((i for i, d in enumerate(strides) if 1 in flatten((d,))), 0)
     count = 1

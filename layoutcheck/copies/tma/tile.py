@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutcheck.copies.memref import Memref
+from layoutcheck.machine.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,12 +14,13 @@ class TmaTile:
 
     `tiler` has the tile's extent along each top-level mode of the global tensor, `coord` says which tile it
     is. `described` is the shared tensor whose layout and swizzle the tensor map was made of, None where it is
-    the one that the copy uses.
+    the one that the copy uses. `internal` is the `internal_type` that the map was made with, if any.
     """
 
     tiler: tuple[int, ...]
     coord: tuple[int, ...] = ()
     described: Memref | None = None
+    internal: DType | None = None
 
     @property
     def origin(self) -> tuple[int, ...]:

@@ -15,6 +15,8 @@ from layoutcheck.sources.atoms.reading import NAME, NUMBER, WORD, Family, Short,
 
 _PLAIN = {f"tma_{kind}": kind for kind in KINDS}
 _NON_EXEC = {f"non_exec_{mode}_tma_{kind}": (mode, kind) for mode in ("tiled", "im2col") for kind in KINDS}
+_NON_EXEC |= {"non_exec_2d_gather4_tma_load": ("gather4", "load")}
+_NON_EXEC |= {"non_exec_2d_scatter4_tma_store": ("scatter4", "store")}
 _LEAD = re.compile(r"(?!bf16\b|f16\b|f32\b|tf32\b|f64\b)(?:sm_\w+|[A-Z]{2,}\w*)\s*,")  # the kind of operation
 _QUOTED = re.compile(r'<\s*"([^"]*)"\s*>')
 

@@ -1,0 +1,84 @@
+"""LC244 tma-gaps: a tensor map of 4-bit or 6-bit elements with gaps breaks a limit of these formats.
+
+## What it means
+
+`internal_type=cutlass.Uint8` for 4-bit elements, and any 6-bit elements, give a tensor map that puts every
+16 elements into 16 bytes of shared memory. Address and strides of its tensor are multiples of 32 bytes, its
+first extent is a multiple of 128 elements, its boxes are 128 elements wide; not every swizzle exists, and
+4-bit elements can be loaded only. Packed 4-bit elements need an even first extent. The DSL checks none of it.
+
+## Why
+
+CUDA Driver API, cuTensorMapEncodeTiled, for CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B, 16U6_ALIGN16B and
+16U4_ALIGN8B. DSL 4.8.1 writes the map without the driver (measured). No GPU with these formats was at hand.
+
+## How to fix it
+
+Pad rows to 128 elements, align the tensor to 32 bytes, and make tiles 128 elements wide in the 128-byte
+swizzle. Store 4-bit elements packed.
+
+## How to silence it
+
+There is nothing to silence: the driver would refuse the map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.tma import DRIVER, Violation, format_violations, gapped
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The first limit that is broken."""
+    found, atom = whole_tma(facts), tma_atom(facts)
+    if found is None or atom is None:
+        return
+    written = found.plan.written
+    broken = list(format_violations(written, atom.kind))
+    align = found.gmem.proved_align_bytes
+    if gapped(written.format) and align % 32:
+        broken.insert(
+            0, Violation("globalAddress", f"a multiple of {align} B", "a multiple of 32 bytes", DRIVER)
+        )
+    for bad in broken[:1]:
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"{bad.field} of a {written.format} tensor map is {bad.value}, and must be {bad.demand}",
+            f"The format {written.format} demands that {bad.field} is {bad.demand}; here it is {bad.value}. "
+            "The DSL writes the tensor map without asking the driver, which would refuse it.",
+            Where(gmem_side(facts.copy)),
+            evidence(bad.field, bad.value, bad.demand, bad.source),
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f4E2M1FN, gmem, align<16>, "(128,128):(128,1)">',
+            "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
+            "atom": "tma_load",
+            "dtype": "f4E2M1FN",
+            "internal_type": "u8",
+            "arch": "sm_120a",
+        },
+        clean={
+            "src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">',
+            "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
+            "atom": "tma_load",
+            "dtype": "f4E2M1FN",
+            "internal_type": "u8",
+            "arch": "sm_120a",
+        },
+    ),
+    explains=EFFECTS,
+)

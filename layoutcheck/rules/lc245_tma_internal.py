@@ -1,0 +1,99 @@
+"""LC245 tma-internal: the tensor map is not of the elements that its copy counts.
+
+## What it means
+
+Two ways to it. A shared tensor of bytes takes 4-bit elements with gaps, 16 of them in 16 bytes, and the
+tensor map packs them, as it was made without `internal_type=cutlass.Uint8`. Or a store was given an
+`internal_type` of another width: DSL 4.8.1 cuts boxes and counts coordinates in elements of that type, and
+writes a tensor map of the tensor's own.
+
+## Why
+
+Read from the tensor maps and coordinates that DSL 4.8.1 makes (tests/conformance/test_tma.py). The two
+formats differ in bytes 8 and 9 of the map, as CUTLASS issue 3236 reports for FP4 on sm_120.
+
+## How to fix it
+
+Pass `internal_type=cutlass.Uint8` where shared memory is to have gaps, and only there. Recast both tensors
+before the store, and leave `internal_type` out.
+
+## How to silence it
+
+There is nothing to silence: elements arrive elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.tma import gapped
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A written format of other elements than asked, or packed ones into bytes."""
+    found = whole_tma(facts)
+    if found is None or facts.effect is None or facts.copy.tma is None:
+        return
+    written, asked = found.plan.written, found.plan.implied
+    internal = facts.copy.tma.internal
+    side = smem_side(facts.copy)
+    if (written.element_bits, written.data_bits) != (asked.element_bits, asked.data_bits):
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the store counts {asked.format} elements, its tensor map is of {written.format}",
+            f"internal_type {internal} asks for {asked.format}. The coordinates are counted in it, but the DSL writes "
+            f"a tensor map of {written.format} for a store.",
+            Where("atom"),
+            evidence("tensorDataType", written.format, asked.format, "measured on DSL 4.8.1"),
+        )
+    elif found.smem.dtype.bits == 8 and written.data_bits < 8 and not gapped(written.format):
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the tensor map packs elements of {written.data_bits} bits, the shared tensor gives each a byte",
+            f"{found.smem} has room for 16 elements in 16 B, and a {written.format} map packs them into 8 B.",
+            Where(side),
+            evidence(
+                "tensorDataType", written.format, "U4_UNPACK_U8", "CUDA Driver API, CUtensorMapDataType"
+            ),
+        )
+    elif found.smem.dtype.bits == 4 and gapped(written.format):
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            "the tensor map puts gaps between 4-bit elements, the shared tensor packs them",
+            f"A {written.format} map puts 16 elements into 16 B, {found.smem} has 8 B for them.",
+            Where(side),
+            evidence("tensorDataType", written.format, "U4", "CUDA Driver API, CUtensorMapDataType"),
+        )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">',
+            "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
+            "atom": "tma_load",
+            "dtype": "f4E2M1FN",
+            "arch": "sm_120a",
+        },
+        clean={
+            "src": '!cute.memref<f4E2M1FN, gmem, align<32>, "(128,128):(128,1)">',
+            "dst": '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "(128,128):(128,1)">',
+            "atom": "tma_load",
+            "dtype": "f4E2M1FN",
+            "internal_type": "u8",
+            "arch": "sm_120a",
+        },
+    ),
+    explains=EFFECTS,
+)
