@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from layoutcheck.check import check
+from layoutcheck.check import Report, check
+from layoutcheck.copies.execution import execution
 from layoutcheck.errors import InputError
 from layoutcheck.sources.request import build
 from tests.tma_holes import TMA_HOLES, g, load, s
@@ -32,6 +35,52 @@ def test_its_twin_is_legal(name: str) -> None:
     fixed = TMA_HOLES[name][1]
     report = check(build(**fixed)[0])
     assert report.verdict == "legal", [finding.title for finding in report.findings]
+
+
+def four_bits(align: int = 32, smem: str = "i8", columns: int = 128, **more: Any) -> Report:
+    there = f'!cute.memref<f4E2M1FN, gmem, align<{align}>, "(128,{columns}):({columns},1)">'
+    here = f'!cute.memref<{smem}, smem, align<1024>, "(64,128):(128,1)">'
+    return check(build(**{**load(there, here), "dtype": "f4E2M1FN", "arch": "sm_100a", **more})[0])
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "field"),
+    [
+        ({"smem": "f4E2M1FN"}, "", ""),
+        ({"internal_type": "u8"}, "", ""),
+        ({"internal_type": "u8", "align": 16}, "LC244", "globalAddress"),
+        ({"internal_type": "u8", "columns": 192}, "LC244", "globalDim[0]"),
+        ({"internal_type": "u8", "smem": "f4E2M1FN"}, "LC245", "tensorDataType"),
+        ({}, "LC245", "tensorDataType"),
+        ({"smem": "f4E2M1FN", "arch": "sm_90a"}, "LC242", "tensorDataType"),
+    ],
+)
+def test_elements_of_four_bits(more: dict[str, Any], code: str, field: str) -> None:
+    report = four_bits(**more)
+    assert [found.code for found in report.findings] == ([code] if code else [])
+    assert not code or report.findings[0].evidence["field"] == field
+
+
+def test_every_nibble_of_a_gapped_box() -> None:
+    """Element i of a row lies in nibble i % 16 of the row's 16-byte group i // 16 (CUDA Driver API)."""
+    there = '!cute.memref<f4E2M1FN, gmem, align<32>, "(4,128):(128,1)">'
+    here = '!cute.memref<i8, smem, align<1024>, "(4,128):(128,1)">'
+    copy = build(there, here, "tma_load", dtype="f4E2M1FN", internal_type="u8", arch="sm_100a")[0]
+    done = execution(copy, 0, 0)
+    assert done.unit_bits == 4
+    for source, target in zip(done.src[:, 0, 0], done.dst[:, 0, 0], strict=True):
+        row, column = divmod(int(source), 128)
+        assert target == 256 * row + column // 16 * 32 + column % 16
+
+
+def test_a_store_ignores_its_internal_type() -> None:
+    there = '!cute.memref<f64, gmem, align<16>, "(128,128):(128,1)">'
+    here = '!cute.memref<f64, smem, align<1024>, "(8,8):(8,1)">'
+    wide = check(build(here, there, "tma_store", internal_type="i32", coord="(0,1)")[0])
+    assert [found.code for found in wide.findings] == ["LC245"]
+    assert check(build(here, there, "tma_store", internal_type="i64", coord="(0,1)")[0]).verdict == "legal"
+    loaded = check(build(there, here, "tma_load", internal_type="i32", coord="(0,1)")[0])
+    assert loaded.verdict == "legal"
 
 
 def test_boxes_are_counted() -> None:

@@ -274,3 +274,19 @@ def test_atoms_round_trip(atom: Atom) -> None:
 def test_tiled_copies_round_trip(atom: Atom, layout: Layout, tiler: list[Layout]) -> None:
     tiled = TiledCopy(atom, layout, tuple(tiler))
     assert parse_tiled_copy(str(tiled)) == tiled
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "kind"),
+    [
+        ("non_exec_2d_gather4_tma_load<sm_100, bf16, copy_bits = 4096,", "gather4", "load"),
+        ("non_exec_2d_scatter4_tma_store<bf16, copy_bits = 4096,", "scatter4", "store"),
+        ("tma_load<bf16, copy_bits = 4096, mode = gather4, num_cta = 1,", "gather4", "load"),
+        ("non_exec_im2col_tma_load<sm_90, bf16, copy_bits = 4096,", "im2col", "load"),
+    ],
+)
+def test_modes_of_tma(text: str, mode: str, kind: str) -> None:
+    """As DSL 4.8.1 prints them."""
+    atom = parse_atom(f'!cute_nvgpu.atom.{text} tma_gbasis = <"(64,1):(1@1,1@0)">>')
+    assert isinstance(atom, TmaCopy)
+    assert (atom.mode, atom.kind, atom.copy_bits) == (mode, kind, 4096)

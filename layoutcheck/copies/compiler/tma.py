@@ -28,7 +28,7 @@ _ROWS = (
 _MISSING = {
     "gather4": _ROWS,
     "scatter4": _ROWS,
-    "im2col": "the corners, strides and offsets of the filter are in the tensor map, and are not in the types",
+    "im2col": "corners, strides and offsets of the filter are in the tensor map, and are not in the types",
 }
 
 
