@@ -68,11 +68,11 @@ def _drawn(copy: Copy) -> Drawn:
 
 
 def drawable(name: str) -> bool:
-    """Whether the addresses of a case are known: no opaque operand, elements of one width."""
+    """Whether the addresses of a case are known: no opaque operand, elements of one width (TMA knows gaps)."""
     made = [build(**request)[0] for request in case(name).copies]
     return not any(
         isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand)
-        or copy.src.dtype.bits != copy.dst.dtype.bits
+        or (copy.src.dtype.bits != copy.dst.dtype.bits and copy.tma is None)
         for copy in made
     )  # fmt: skip
 
