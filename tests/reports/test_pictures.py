@@ -68,7 +68,7 @@ def _drawn(copy: Copy) -> Drawn:
 
 
 def drawable(name: str) -> bool:
-    """Whether the addresses of a case are known: no opaque operand, elements of one width (TMA knows gaps)."""
+    """Whether the addresses of a case are known: no opaque operand, elements of one width or TMA."""
     made = [build(**request)[0] for request in case(name).copies]
     return not any(
         isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand)
