@@ -25,6 +25,7 @@ from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.spool import as_dict
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import confirm
+from layoutcheck.lint.cache import dsl_version
 from layoutcheck.reports import json as reports_json
 from layoutcheck.reports import text
 from layoutcheck.reports.confirmation import Confirmed, render
@@ -220,6 +221,8 @@ class Observer:
         for (verdict, title, location), tests in sorted(worst.items()):
             more = f" and {len(set(tests)) - 1} more" if len(set(tests)) > 1 else ""
             write(f"{location or 'unknown place'}: {verdict}{title} ({tests[0]}{more})")
+        if not self.kernels and dsl_version() is None:
+            write("nothing was seen: nvidia-cutlass-dsl is not installed (pip install 'layoutcheck[dsl]')")
         for note in self.notes:
             write(note)
         if self.obstacle:

@@ -215,3 +215,13 @@ def test_gpus_are_counted_by_their_device_files(tmp_path: Path) -> None:
     for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm"):
         (tmp_path / name).touch()
     assert plugin.gpu_names(tmp_path) == ["0", "1"]
+
+
+def test_without_the_dsl_the_summary_says_so(tmp_path):
+    text = """
+from layoutcheck.pytest_plugin import observer
+observer.dsl_version = lambda: None
+def test_of_something_else(): ...
+"""
+    status, out = suite(tmp_path, text, "--layoutcheck=lint")
+    assert status == 0 and "nvidia-cutlass-dsl is not installed" in out
