@@ -46,7 +46,16 @@ Every copy that both can speak about, instruction by instruction and address by 
 
 {silent}
 
-## Bank conflicts in shipped kernels
+{disagreements}
+
+## Bank conflicts that the model finds
+
+Every line of these groups whose shared-memory accesses take more wavefronts than their bytes need; none of the
+numbers is a measurement.
+
+{conflicts}
+
+## Bank conflicts in shipped kernels, measured
 
 Found without a GPU by `layoutcheck trace --banks`; warp instructions of each line were then executed alone at
 the same addresses on an {device} (driver {driver}, ncu {ncu}), and counted:
@@ -91,9 +100,31 @@ def page(lowered: dict[str, Any], shipped: dict[str, Any]) -> str:
         seconds=f"{seconds:.2f}",
         agreement="\n".join(agreed),
         silent="Why one is silent:\n\n" + "\n".join(silent) if silent else "",
+        disagreements=_disagreements(groups),
+        conflicts=_conflicts(groups),
         banks=_banks(shipped),
         **{key: shipped["host"][key] for key in ("device", "driver", "ncu")},
     )
+
+
+def _disagreements(groups: dict[str, Any]) -> str:
+    found = [f"- {name}: {text}" for name, group in groups.items() for text in group["disagreements"]]
+    return "The disagreements:\n\n" + "\n".join(found) if found else ""
+
+
+def _conflicts(groups: dict[str, Any]) -> str:
+    lines = [
+        row("line", "instruction", "ways", "wavefronts (ideal)", "rests on", "copies"),
+        row(*["---"] * 6),
+    ]
+    for name, group in groups.items():
+        for one in group.get("conflicts", ()):
+            place = f"{name}: `{one['place'].split('/')[-1]}`"
+            rests = one["rests_on"] + ("" if one["reached"] else ", not by block 0")
+            wavefronts = f"{one['wavefronts']} ({one['ideal_wavefronts']})"
+            cells = (place, one["instruction"], str(one["ways"]), wavefronts, rests, str(one["copies"]))
+            lines += [row(*cells)]
+    return "\n".join(lines)
 
 
 def _banks(shipped: dict[str, Any]) -> str:

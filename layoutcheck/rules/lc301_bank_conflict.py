@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from layoutcheck.copies.cost import SideCost
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.banks import SharedCost, shared_wavefronts
+from layoutcheck.machine.banks import CP_ASYNC, SharedCost, shared_wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult
 from layoutcheck.rules.costs import conflicted, suggestion, swizzle_of, under
 from layoutcheck.rules.facts import Facts
@@ -91,9 +91,12 @@ def describe(side: SideCost, worst: SharedCost) -> str:
     banks = f"bank {low}" if low == high else f"each of banks {low} to {high}"
     if high - low + 1 != len(worst.banks):
         banks = f"each of {len(worst.banks)} banks from {low} to {high}"
+    wanted = f"want {worst.ways} different words of {banks}"
+    if side.rule == CP_ASYNC:  # measured (docs/banks.md): 32 lanes onto one word are 32 wavefronts
+        wanted = f"take {worst.ways} turns at {banks}: the lanes of a cp.async share no word"
     return (
         f"{side.op}, {side.width_bits} bits a lane: in phase {worst.phase} of warp instruction {side.worst} "
-        f"lanes {lanes} want {worst.ways} different words of {banks}."
+        f"lanes {lanes} {wanted}."
     )
 
 
