@@ -50,8 +50,8 @@ Every copy that both can speak about, instruction by instruction and address by 
 
 ## Bank conflicts that the model finds
 
-Every line of these groups whose shared-memory accesses take more wavefronts than their bytes need; none of the
-numbers is a measurement.
+Every line of these groups whose shared-memory accesses take more wavefronts than their bytes need. None of
+these numbers is a measurement.
 
 {conflicts}
 
