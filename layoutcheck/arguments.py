@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -84,12 +86,27 @@ def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
-    made.callback()(lambda: None)  # keeps a single command a command
+    version = typer.Option("--version", help="print the version", is_eager=True, callback=_print_version)
+
+    def root(version: bool = False) -> None:
+        """What stands before the command; without it a single command would be none."""
+
+    root.__annotations__["version"] = Annotated[bool, version]
+    made.callback(help=text)(root)
     for name, command in commands.items():
         rest = any(option.rest for _, option in _options(command).values())
         settings = {"allow_interspersed_args": False, "ignore_unknown_options": True} if rest else {}
         made.command(name, context_settings=settings)(_for_typer(command))
     return made
+
+
+def _print_version(asked: bool) -> None:
+    """`--version`."""
+    if asked:
+        import typer
+
+        sys.stdout.write(f"layoutcheck {metadata.version('layoutcheck')}\n")
+        raise typer.Exit
 
 
 def _for_typer(command: Command) -> Command:

@@ -403,3 +403,8 @@ def test_the_dsl_is_never_imported() -> None:
         [sys.executable, "-c", code], capture_output=True, cwd=ROOT, env=ENVIRONMENT, timeout=60
     )
     assert done.returncode == 1
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert re.fullmatch(r"layoutcheck \d+\.\d+\.\d+\S*\n", capsys.readouterr().out)
