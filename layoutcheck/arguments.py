@@ -12,7 +12,6 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
@@ -103,6 +102,8 @@ def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
 def _print_version(asked: bool) -> None:
     """`--version`."""
     if asked:
+        from importlib import metadata
+
         import typer
 
         sys.stdout.write(f"layoutcheck {metadata.version('layoutcheck')}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -405,6 +406,6 @@ def test_the_dsl_is_never_imported() -> None:
     assert done.returncode == 1
 
 
-def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version(capsys: Captured) -> None:
     assert run(["--version"]) == 0
     assert re.fullmatch(r"layoutcheck \d+\.\d+\.\d+\S*\n", capsys.readouterr().out)
