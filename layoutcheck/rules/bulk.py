@@ -5,7 +5,9 @@ from __future__ import annotations
 from layoutcheck.copies.compiler.bulk import common_elements
 from layoutcheck.copies.execution.bulk import emitted_bytes
 from layoutcheck.copies.offsets import size, v_mode
+from layoutcheck.copies.tma.internal import tensor_format
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
+from layoutcheck.machine.tma import gapped
 from layoutcheck.rules.facts import Facts
 
 SOURCE = "PTX ISA, cp.async.bulk: both addresses and the size are multiples of 16"
@@ -56,7 +58,13 @@ def counts_bytes(facts: Facts) -> bool:
     atom = facts.copy.atom
     counted = isinstance(atom, DsmemStore) or (isinstance(atom, BulkCopy) and atom.counts_bytes)
     counted = counted or (isinstance(atom, TmaCopy) and atom.kind == "load")
-    return counted and bool(facts.trials) and facts.copy.pred is None
+    return counted and bool(facts.trials) and facts.copy.pred is None and not _gaps(facts)
+
+
+def _gaps(facts: Facts) -> bool:
+    """Whether a tensor map leaves gaps in shared memory: no document says whether a barrier counts them."""
+    tile = facts.copy.tma
+    return tile is not None and gapped(tensor_format(facts.copy.src.dtype, tile.internal))
 
 
 def stalls(facts: Facts) -> str:

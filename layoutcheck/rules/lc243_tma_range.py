@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import violations
+from layoutcheck.machine.tma_limits import violations
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma

@@ -28,7 +28,8 @@ from collections.abc import Iterator
 
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import DRIVER, Violation, format_violations, gapped
+from layoutcheck.machine.tma import DRIVER, gapped
+from layoutcheck.machine.tma_limits import Violation, format_violations
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom, whole_tma

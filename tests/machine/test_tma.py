@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.errors import InputError
-from layoutcheck.machine.tma import FORMATS, SWIZZLES, Descriptor, decode, encode, violations
+from layoutcheck.machine.tma import FORMATS, SWIZZLES, Descriptor, decode, encode
+from layoutcheck.machine.tma_limits import violations
 
 
 @st.composite
