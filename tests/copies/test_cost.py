@@ -9,6 +9,7 @@ from layoutcheck.copies.execution import Access, execution
 from layoutcheck.copies.witness import DST_REGION, SRC_REGION
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import NOTHING, Counts, busy_cycles, predicted_time
+from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.request import build
 
 TILE = "(64,64):(64,1)"
@@ -102,3 +103,18 @@ def test_pipes_overlap_but_not_for_free() -> None:
     one, both = busy_cycles(Counts(0, 1000, 0)), busy_cycles(Counts(0, 1000, 0, 1000))
     memory = busy_cycles(Counts(0, 0, 0, 1000))
     assert max(one, memory) < both < one + memory
+
+
+def test_ldmatrix_m16n16_is_billed_by_its_rows() -> None:
+    """CUTLASS's mixed_input_fmha_decode.py: `.m16n16.x2` has a row address of each lane (nvvm: num = 4)."""
+    text = (
+        '"cute.copy"(%0, %1, %2) : (!cute.tiled_copy<!cute_nvgpu.atom.ldsm<val_type = i8, mode = <"(16,16)">'
+        ", sz_pattern = u8, num_matrices = 2, t>, "
+        'layout_copy_tv = <"((32,4),((4,16),1)):((16,1),((4,512),0))">, '
+        'tiler_mn = <"[(64,16):(32,1);1:0;8:1]">>, '
+        '!cute.memref<i8, smem, align<32>, S<3,4,3>, "((16,4),(2,1,1)):((1,4096),(16,0,0))">, '
+        '!cute.memref<i8, rmem, align<32>, "(((4,(2,2)),4),(2,1,1)):(((1,(4,8)),16),(64,0,0))">) -> ()'
+    )
+    ((copy, *_),) = copies_from_error(text, "sm_100a")
+    (rows,) = execution(copy, 0, 0).src_accesses
+    assert (rows.op, rows.addresses.shape[1]) == ("ldmatrix.x4", 32)

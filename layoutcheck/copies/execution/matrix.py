@@ -91,7 +91,8 @@ def execute_matrix(
 
     register_moves, memory_moves = _per_thread(in_registers), _per_thread(in_memory)
     used = int(row_lane.max()) + 1
-    name = f"{'ldmatrix' if load else 'stmatrix'}.x{atom.num_matrices}"
+    # by matrices of 8 rows, as the lowering counts: .m16n16.x2 has 32 row addresses
+    name = f"{'ldmatrix' if load else 'stmatrix'}.x{used // 8}"
     rows_at = row_at[:, :, :used].reshape(row_at.shape[0], -1)
     row_access = Access(name, memory.space, _ROW_BYTES, rows_at // per_byte if per_byte > 1 else rows_at)
     sides = (memory_moves, register_moves) if load else (register_moves, memory_moves)
