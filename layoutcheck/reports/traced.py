@@ -140,20 +140,26 @@ def _is_caller(frame: Frame, where: Frame) -> bool:
     return (frame.file, frame.function.split(".")[0]) != (where.file, where.function.split(".")[0])
 
 
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
 def _counts(judged: Judged, style: Style) -> Iterator[str]:
     found = summary(judged)
     verdicts = ", ".join(f"{count} {name}" for name, count in found["verdicts"].items()) or "none"
-    kernels = f"{found['kernels']} kernel{'s' * (found['kernels'] != 1)}"
+    copies = _many(found["copies"], "copy", "copies")
     yield style(
-        f"{kernels}, {found['copies']} copies at {found['places']} places, "
-        f"{found['distinct']} distinct: {verdicts}",
+        f"{_many(found['kernels'], 'kernel', 'kernels')}, {copies} at "
+        f"{_many(found['places'], 'place', 'places')}, {found['distinct']} distinct: {verdicts}",
         "bold",
     )
     if found["copies"]:
         pictures = found["pictures"]
-        yield (
-            f"  {found['copies']} copies: {pictures['layouts']} for all threads by their layouts, "
-            f"{pictures['lowered']} by the compiler's lowering, {pictures['types']} by types only"
+        yield from style.wrap(
+            f"for all threads: {pictures['layouts']} by their layouts, {pictures['lowered']} by the "
+            f"compiler's lowering; for one thread, by types only: {pictures['types']}",
+            "    ",
+            "  ",
         )
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")

@@ -17,6 +17,8 @@ from typing import Any
 
 from layoutcheck.sources.mlir import split
 
+_NO_SUCH_PASS = re.compile(r"'([\w-]+)' does not refer to a registered pass")
+
 Item = dict[str, Any]
 
 # Operations that move memory, and those of lower dialects that a user may have written himself.
@@ -81,8 +83,9 @@ def _lower(item: Item) -> Item:
                 lowered = _run(ir, module if host else ir.Module.parse(text), host, refused)
             except Exception as error:
                 reason = _first(error)
-                if "does not refer to a registered pass" in reason:
-                    return {"problem": f"this DSL lacks a pass: {reason}", "refused": refused}
+                missing = _NO_SUCH_PASS.search(reason)
+                if missing is not None:
+                    return {"problem": f"this DSL lacks the pass '{missing[1]}'", "refused": refused}
                 if not host:
                     return {"problem": f"the passes fail: {reason}", "refused": refused}
                 notes.append(f"without the host's code: {reason}")

@@ -23,6 +23,7 @@ from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiling import tile
 from layoutcheck.dsl.lowered import Lowered, lower
 from layoutcheck.dsl.lowered.compare import Silent, disagreement
+from layoutcheck.dsl.lowered.passes import _NO_SUCH_PASS
 from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, UniversalCopy
@@ -197,3 +198,10 @@ def test_a_refused_copy_does_not_keep_the_others_back(dsl) -> None:
         picture = found.picture(f"cute.copy#{number}")
         assert picture is not None
         assert disagreement(copy, picture) == ""
+
+
+def test_a_pass_that_the_dsl_lacks_is_named() -> None:
+    """As DSL 4.6.0 and 4.7.0 say it of the last of NVIDIA's passes, in front of the whole pipeline."""
+    said = "PassPipeline Parser:1:208: error: 'core-to-arith' does not refer to a registered pass or pass"
+    found = _NO_SUCH_PASS.search(said)
+    assert found is not None and found[1] == "core-to-arith"
