@@ -10,7 +10,7 @@ from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.display import Page
 from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, Finding, verdict
-from layoutcheck.rules import lowered, rules
+from layoutcheck.rules import rules
 from layoutcheck.rules.drawing import drawing
 from layoutcheck.rules.effects import occurred
 from layoutcheck.rules.facts import Facts
@@ -127,6 +127,8 @@ def with_addresses(facts: Facts, made: Report, addresses: Addresses) -> Report:
     """The report with what the compiler's lowering shows beyond it: findings of codes that it has not."""
     if made.verdict == "rejected":
         return made
+    from layoutcheck.rules import lowered  # of traces alone: `explain` starts without it
+
     known = {finding.code for finding in made.findings}
     more = [finding for finding in lowered.findings(addresses) if finding.code not in known]
     found = tuple(sorted((*made.findings, *more), key=lambda one: SEVERITIES.index(one.severity)))
