@@ -136,11 +136,16 @@ class Prepared:
 
 def no_gpu() -> str:
     """Why no GPU can be used here; empty where one can."""
+    return str(machine_here().get("why", ""))
+
+
+def machine_here() -> dict[str, Any]:
+    """The GPU to run on: `name`, `arch` and `driver`; or the simulator, and `why` there is no GPU."""
     try:
-        with Process():
-            return ""
+        with Process() as probe:
+            return probe.machine
     except DeviceUnavailable as error:
-        return str(error)
+        return {"name": "simulator", "why": str(error)}
 
 
 def prepare(
@@ -243,29 +248,27 @@ def confirm(
     `workers` processes share the GPU; `session` spares the DSL's start. Raises DslUnavailable where the DSL
     cannot be asked.
     """
-    try:
-        with Process() as probe:
-            machine = str(probe.machine["arch"])
-    except DeviceUnavailable:
-        machine = None
-    prepared = prepare(named, machine, session=session, progress=progress)
-    return run(prepared, workers=workers, progress=progress)
+    machine = machine_here()
+    prepared = prepare(named, machine.get("arch"), session=session, progress=progress)
+    return run(prepared, workers=workers, progress=progress, machine=machine)
 
 
 def run(
-    prepared: Sequence[Prepared], *, workers: int = 4, progress: Progress | None = None
+    prepared: Sequence[Prepared],
+    *,
+    workers: int = 4,
+    progress: Progress | None = None,
+    machine: dict[str, Any] | None = None,
 ) -> tuple[list[Confirmation], dict[str, Any]]:
-    """`confirm` for copies already prepared (perhaps on another machine)."""
-    try:
-        with Process() as probe:
-            machine = probe.machine
-    except DeviceUnavailable as error:
+    """`confirm` for copies already prepared (perhaps elsewhere); `machine` is what `machine_here` said."""
+    machine = machine_here() if machine is None else machine
+    if "why" in machine:
         out = []
         for i, one in enumerate(prepared):
             out.append(_judged(one, simulate(one.task), "simulator") if one.task else _unrun(one))
             if progress:
                 progress("run", i + 1, len(prepared))
-        return out, {"name": "simulator", "why": str(error)}
+        return out, machine
     prepared = [_for_machine(one, str(machine["arch"])) for one in prepared]
     outcomes = _on_gpu(prepared, workers, progress)
     return [

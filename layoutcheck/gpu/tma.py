@@ -24,7 +24,7 @@ from layoutcheck.gpu.driver import Device, DeviceFault
 from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, turns, unpacked
 from layoutcheck.gpu.job import Job, plan
 from layoutcheck.gpu.outcome import Outcome, Task, judge
-from layoutcheck.gpu.wrapper import VERSION, UnexpectedPtx
+from layoutcheck.gpu.wrapper import DUMP, FILL, VERSION, UnexpectedPtx
 from layoutcheck.machine.atoms import TmaCopy
 
 MAP_BYTES = 128
@@ -115,18 +115,7 @@ ARRIVED:
     ld.param.u64 %report, [report];
     mad.lo.u32 %barrier, %words, 4, %arena;
     mov.u32 %i, %thread;
-FILL:
-    setp.ge.u32 %p, %i, %words;
-    @%p bra FILLED;
-    mul.wide.u32 %offset, %i, 4;
-    add.u64 %from, %image, %offset;
-    ld.global.u32 %v, [%from];
-    mad.lo.u32 %at, %i, 4, %arena;
-    st.shared.u32 [%at], %v;
-    add.u32 %i, %i, %threads;
-    bra FILL;
-FILLED:
-    setp.ne.u32 %p, %thread, 0;
+{FILL}    setp.ne.u32 %p, %thread, 0;
     @%p bra ANNOUNCED;
 {announce if load else ""}ANNOUNCED:
     fence.proxy.async;
@@ -137,18 +126,7 @@ FILLED:
     }}
 {wait if load else group}    bar.sync 0;
     mov.u32 %i, %thread;
-DUMP:
-    setp.ge.u32 %p, %i, %words;
-    @%p bra DONE;
-    mad.lo.u32 %at, %i, 4, %arena;
-    ld.shared.u32 %v, [%at];
-    mul.wide.u32 %offset, %i, 4;
-    add.u64 %from, %image, %offset;
-    st.global.u32 [%from], %v;
-    add.u32 %i, %i, %threads;
-    bra DUMP;
-DONE:
-    st.global.u32 [%report], %arena;
+{DUMP}    st.global.u32 [%report], %arena;
     ret;
 }}
 """

@@ -85,6 +85,33 @@ _GROUP = """    cp.async.bulk.commit_group;
 """
 
 
+# From word %i on, all threads in turn: shared memory from the image, and back to it.
+FILL = """FILL:
+    setp.ge.u32 %p, %i, %words;
+    @%p bra FILLED;
+    mul.wide.u32 %offset, %i, 4;
+    add.u64 %from, %image, %offset;
+    ld.global.u32 %v, [%from];
+    mad.lo.u32 %at, %i, 4, %arena;
+    st.shared.u32 [%at], %v;
+    add.u32 %i, %i, %threads;
+    bra FILL;
+FILLED:
+"""
+DUMP = """DUMP:
+    setp.ge.u32 %p, %i, %words;
+    @%p bra DONE;
+    mad.lo.u32 %at, %i, 4, %arena;
+    ld.shared.u32 %v, [%at];
+    mul.wide.u32 %offset, %i, 4;
+    add.u64 %from, %image, %offset;
+    st.global.u32 [%from], %v;
+    add.u32 %i, %i, %threads;
+    bra DUMP;
+DONE:
+"""
+
+
 def _harness(name: str, kernel: str, declared: list[tuple[int, int]], completion: str) -> str:
     """records: the threads' parameters, 4-byte words; image: the shared memory's contents, in and out."""
     lines, at = [], 0
@@ -119,18 +146,7 @@ def _harness(name: str, kernel: str, declared: list[tuple[int, int]], completion
     mul.wide.u32 %offset, %thread, {at};
     add.u64 %record, %record, %offset;
     mov.u32 %i, %thread;
-FILL:
-    setp.ge.u32 %p, %i, %words;
-    @%p bra FILLED;
-    mul.wide.u32 %offset, %i, 4;
-    add.u64 %from, %image, %offset;
-    ld.global.u32 %v, [%from];
-    mad.lo.u32 %at, %i, 4, %arena;
-    st.shared.u32 [%at], %v;
-    add.u32 %i, %i, %threads;
-    bra FILL;
-FILLED:
-    bar.sync 0;
+{FILL}    bar.sync 0;
 {before}    {{
 {call}
     call.uni {name}, ({arguments});
@@ -138,18 +154,7 @@ FILLED:
 {after}    cp.async.wait_all;
     bar.sync 0;
     add.u32 %i, %thread, {kept};
-DUMP:
-    setp.ge.u32 %p, %i, %words;
-    @%p bra DONE;
-    mad.lo.u32 %at, %i, 4, %arena;
-    ld.shared.u32 %v, [%at];
-    mul.wide.u32 %offset, %i, 4;
-    add.u64 %from, %image, %offset;
-    st.global.u32 [%from], %v;
-    add.u32 %i, %i, %threads;
-    bra DUMP;
-DONE:
-    st.global.u32 [%report], %arena;
+{DUMP}    st.global.u32 [%report], %arena;
     ret;
 }}
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
-from layoutcheck.copies.compiler.shared import alignment, is_npow2_sub_byte, unit_strides
+from layoutcheck.copies.compiler.shared import alignment, is_npow2_sub_byte, same_width, unit_strides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.machine.atoms import DsmemStore
 
@@ -26,14 +26,7 @@ def element(atom: DsmemStore, copy: Copy) -> Prediction | None:
                 operand,
                 element_bits=view.dtype.bits,
             )
-    if copy.src.dtype.bits != copy.dst.dtype.bits:
-        return rejected(
-            "element_width",
-            f"'{atom}' src and dst need to have the same element size",
-            src_bits=copy.src.dtype.bits,
-            dst_bits=copy.dst.dtype.bits,
-        )
-    return None
+    return same_width(atom, copy)
 
 
 def width(atom: DsmemStore, copy: Copy) -> Prediction | None:

@@ -25,6 +25,18 @@ def npow2_sub_byte(atom: Atom, copy: Copy) -> Prediction | None:
     return None
 
 
+def same_width(atom: Atom, copy: Copy) -> Prediction | None:
+    """Nothing is converted, so the widths of the elements agree."""
+    if copy.src.dtype.bits != copy.dst.dtype.bits:
+        return rejected(
+            "element_width",
+            f"'{atom}' src and dst need to have the same element size",
+            src_bits=copy.src.dtype.bits,
+            dst_bits=copy.dst.dtype.bits,
+        )
+    return None
+
+
 def is_npow2_sub_byte(bits: int) -> bool:
     """3, 5, 6 or 7 bits."""
     return bits < 8 and bits & (bits - 1) != 0

@@ -10,6 +10,7 @@ from layoutcheck.copies.compiler.shared import (
     alignment,
     npow2_sub_byte,
     printed_pointer,
+    same_width,
     vector_abort,
 )
 from layoutcheck.copies.compiler.vectors import contiguous_run, vectors
@@ -28,14 +29,7 @@ def space(atom: UniversalCopy, copy: Copy) -> Prediction | None:
 
 def element(atom: UniversalCopy, copy: Copy) -> Prediction | None:
     """Nothing is converted, so widths agree. The atom's own type is not looked at."""
-    if copy.src.dtype.bits != copy.dst.dtype.bits:
-        return rejected(
-            "element_width",
-            f"'{atom}' src and dst need to have the same element size",
-            src_bits=copy.src.dtype.bits,
-            dst_bits=copy.dst.dtype.bits,
-        )
-    return None
+    return same_width(atom, copy)
 
 
 def width(atom: UniversalCopy, copy: Copy) -> Prediction | None:
