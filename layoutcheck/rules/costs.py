@@ -14,7 +14,6 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.cost import CopyCost, SideCost, cost
 from layoutcheck.copies.execution import execution
-from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import partition
 from layoutcheck.copies.witness import DST_REGION, SRC_REGION, is_static
 from layoutcheck.errors import InputError
@@ -79,9 +78,17 @@ def under(facts: Facts, side: SideCost, swizzle: Swizzle | None, base: int = 0) 
 
 
 def suggestion(facts: Facts, side: SideCost) -> SwizzleResult | None:
-    """The swizzle or padding with which this side conflicts least, if that helps."""
-    whole: Memref = facts.whole(side.side)
-    plain = _plain(facts.copy, side.side)
+    """The swizzle or padding with which this side of the copy conflicts least, if that helps."""
+    return _suggestion(facts.copy, side.side)
+
+
+@lru_cache(maxsize=64)
+def _suggestion(copy: Copy, name: str) -> SwizzleResult | None:
+    """The search, which the finding, the fix and the picture of one copy all ask for."""
+    found, plain = _cost(copy), _plain(copy, name)
+    assert found is not None and copy.tiling is not None  # there is no side without them
+    side = next(one for one in found.sides if one.side == name)
+    whole = copy.tiling.side(name)
     if plain is None or whole.dtype.bits % 8 or not _compact_enough(whole.layout):
         return None
     try:
@@ -93,10 +100,10 @@ def suggestion(facts: Facts, side: SideCost) -> SwizzleResult | None:
             return None
         index = np.where(plain < 0, OFF, order[place])
         access = TileAccess(side.op, side.rule, side.width_bits, index)
-        found = best_swizzle(whole.layout, whole.dtype.bits, [access], facts.copy.arch)
+        best = best_swizzle(whole.layout, whole.dtype.bits, [access], copy.arch)
     except InputError:
         return None
-    return found if found.wavefronts < side.wavefronts else None
+    return best if best.wavefronts < side.wavefronts else None
 
 
 def bank_side(facts: Facts) -> SideCost | None:
