@@ -17,11 +17,11 @@ import time
 
 BASE = [sys.executable, "-c", "import numpy, typer"]
 VIEWS = [
-    sys.executable, "-m", "layoutcheck.cli", "explain",
+    sys.executable, "-m", "layoutcheck", "explain",
     '!cute.memref<bf16, gmem, align<16>, "(8):(1)">', '!cute.memref<bf16, smem, align<128>, "(8):(64)">',
     "--atom", "cp.async", "--bits", "128",
 ]  # fmt: skip
-TILES = [sys.executable, "-m", "layoutcheck.cli", "explain", "--case", "issue-2320"]
+TILES = [sys.executable, "-m", "layoutcheck", "explain", "--case", "issue-2320"]
 
 
 def seconds(command: list[str], environment: dict[str, str]) -> float:

@@ -10,7 +10,7 @@ import typer
 
 import layoutcheck
 from docs.examples import output
-from layoutcheck.cli import _app
+from layoutcheck.cli import app
 
 _CLI = """# Command line
 
@@ -74,7 +74,7 @@ def reference_pages() -> dict[str, str]:
 
 
 def _cli() -> str:
-    root = typer.main.get_command(_app())
+    root = typer.main.get_command(app())
     commands = [_help(f"layoutcheck {' '.join(words)}", "#") for words in _words(root)]
     return "\n".join([_CLI, _help("layoutcheck", ""), *commands])
 

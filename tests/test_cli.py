@@ -38,7 +38,7 @@ Done = subprocess.CompletedProcess
 def start(*arguments: str, stdin: bytes = b"", **environment: str) -> Done[bytes]:
     """The command in a process of its own; a minute is more than it may ever take on a busy machine."""
     return subprocess.run(
-        [sys.executable, "-m", "layoutcheck.cli", *arguments],
+        [sys.executable, "-m", "layoutcheck", *arguments],
         input=stdin,
         capture_output=True,
         cwd=ROOT,
@@ -325,7 +325,7 @@ def test_colour_only_on_a_terminal(environment: dict[str, str], colour: bool) ->
     parent, child = pty.openpty()
     clean = {key: value for key, value in ENVIRONMENT.items() if key not in ("NO_COLOR", "TERM")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "layoutcheck.cli", "explain", G, S, "--atom", "cp.async"],
+        [sys.executable, "-m", "layoutcheck", "explain", G, S, "--atom", "cp.async"],
         stdout=child, cwd=ROOT, env={**clean, "TERM": "xterm", **environment},
     )  # fmt: skip
     os.close(child)
@@ -347,7 +347,7 @@ def test_a_long_complaint_is_wrapped_on_a_terminal() -> None:
     parent, child = pty.openpty()
     arguments = ["explain", G, S, "--atom", "tma", "--dtype", "bf16"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "layoutcheck.cli", *arguments],
+        [sys.executable, "-m", "layoutcheck", *arguments],
         stderr=child, cwd=ROOT, env={**ENVIRONMENT, "NO_COLOR": "1"},
     )  # fmt: skip
     os.close(child)
@@ -364,7 +364,7 @@ def test_a_closed_pipe_is_quiet() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "layoutcheck.cli", *ISSUE],
+        [sys.executable, "-m", "layoutcheck", *ISSUE],
         stdout=writer,
         stderr=subprocess.PIPE,
         cwd=ROOT,

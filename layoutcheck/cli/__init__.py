@@ -1,0 +1,96 @@
+"""The command line: parse options, make copies, check them, render the outcomes. A command a module.
+
+Exit status: 0 nothing wrong, 1 something `rejected` or `wrong` (with --strict also `slow` and `unknown`),
+2 unusable input. One error message on stderr, never a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from layoutcheck.cli import arguments
+from layoutcheck.cli.arguments import Command
+from layoutcheck.cli.output import complain
+from layoutcheck.errors import InputError
+
+if TYPE_CHECKING:
+    import typer
+
+_BROKEN_PIPE = 141  # what a shell reports of a process that SIGPIPE ended
+_INTERRUPTED = 130
+
+_HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair it."
+
+# In the order of --help.
+_COMMANDS = ("explain", "check", "lint", "confirm", "draw", "trace", "banks", "canonical", "rule")
+
+
+def run(words: Sequence[str] | None = None) -> int:
+    """The exit status of a command line; all messages are printed."""
+    words = list(sys.argv[1:] if words is None else words)
+    for position, word in enumerate(words):
+        following = words[position + 1 : position + 2]
+        if word == "--case" and (not following or following[0].startswith("--")):
+            words.insert(position + 1, "")  # `--case` alone asks which cases there are
+            break
+    try:
+        status = _dispatch(words)
+        sys.stdout.flush()
+    except InputError as error:
+        complain(str(error))
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return status
+
+
+def _command(name: str) -> Command:
+    """The command `name`: the function of that name in the module of that name, which alone is imported."""
+    found: Command = getattr(import_module(f"layoutcheck.cli.{name}"), name)
+    return found
+
+
+def _dispatch(words: list[str]) -> int:
+    """Run the command; typer reads what is not plainly right, and its complaints become InputErrors."""
+    command = _command(words[0]) if words and words[0] in _COMMANDS else None
+    given = arguments.read(command, words[1:]) if command else None
+    if command and given is not None:
+        return command(**given)
+    import typer
+
+    try:
+        status = app()(words, prog_name="layoutcheck", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        describe = getattr(error, "format_message", None)  # typer's usage errors have it
+        if describe is None:
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group of commands, without one: its help
+            sys.stdout.write(f"{describe()}\n")
+            return 2
+        raise InputError(f"{describe()} (see 'layoutcheck --help')") from None
+    return status if isinstance(status, int) else 0
+
+
+def app() -> typer.Typer:
+    """The commands above, and those of numerics, which are typer's own."""
+    from layoutcheck.numerics.cli import app as numerics
+    from layoutcheck.numerics.cli import resources
+
+    made = arguments.app({name: _command(name) for name in _COMMANDS}, _HELP)
+    made.add_typer(numerics, name="numerics")
+    made.command("resources")(resources)
+    return made
+
+
+def main() -> None:
+    """The `layoutcheck` command."""
+    sys.exit(run())

@@ -1,0 +1,24 @@
+"""`layoutcheck banks`: the shared-memory wavefronts of every access of one tile."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from layoutcheck.cli.arguments import Option
+
+
+def banks(
+    layout: Annotated[str, Option("the tile's layout, such as '(64,64):(64,1)'", positional=True)],
+    access: Annotated[str, Option("'ldmatrix.x4; cp.async 128 (16,8):(8,1) (1,8)'")],
+    dtype: Annotated[str, Option("element type")] = "bf16",
+    swizzle: Annotated[str | None, Option("the pointer's swizzle, of bytes: 'S<3,4,3>'")] = None,
+    arch: Annotated[str, Option("sm_80, sm_90a, ...")] = "sm_90a",
+    format_: Annotated[str, Option("text or json", "--format")] = "text",
+) -> int:
+    """Count the shared-memory wavefronts of every access of one tile, and find the swizzle that fits them."""
+    from layoutcheck.reports.banks import analyse, render
+
+    rows, best = analyse(layout, access, dtype, swizzle, arch)
+    sys.stdout.write(render(rows, best, format_))
+    return 0

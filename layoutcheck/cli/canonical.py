@@ -1,0 +1,25 @@
+"""`layoutcheck canonical`: shared-memory operands of wgmma and tcgen05."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from layoutcheck.cli.arguments import Option
+
+
+def canonical(
+    layout: Annotated[str, Option("(MN,K), such as '(64,128):(128,1)' or as printed", positional=True)],
+    dtype: Annotated[str, Option("element type")] = "bf16",
+    major: Annotated[str, Option("K or MN")] = "K",
+    swizzle: Annotated[str | None, Option("the pointer's swizzle, of bytes: 'S<3,4,3>'")] = None,
+    unit: Annotated[str, Option("wgmma or tcgen05")] = "wgmma",
+    format_: Annotated[str, Option("text or json", "--format")] = "text",
+) -> int:
+    """Whether a shared-memory layout can be an operand of wgmma or tcgen05, and which is nearest."""
+    from layoutcheck.machine.canonical import canonical as decide
+    from layoutcheck.reports.canonical import render
+
+    found = decide(layout, dtype, major, swizzle, unit)
+    sys.stdout.write(render(found, layout, unit, format_))
+    return 0 if found.verdict == "legal" else 1

@@ -1,0 +1,95 @@
+"""`layoutcheck explain`: one copy, a named case, or pasted compiler output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.cases import list_cases, outcomes_of_case
+from layoutcheck.cli.compiler import asked
+from layoutcheck.cli.input import read_text
+from layoutcheck.cli.options import Compiler, Format, Output, Strict
+from layoutcheck.cli.output import Sink
+from layoutcheck.errors import InputError
+
+if TYPE_CHECKING:
+    from layoutcheck.reports.outcome import Outcome
+
+
+def explain(
+    src: Annotated[str | None, Option("layout or tensor; or a file, '-'", positional=True)] = None,
+    dst: Annotated[str | None, Option("layout or tensor", positional=True)] = None,
+    atom: Annotated[str | None, Option("cp.async, universal, ldmatrix.x4, autovec, or as printed")] = None,
+    bits: Annotated[int | None, Option("width of an atom given by name")] = None,
+    dtype: Annotated[str | None, Option("element type, such as bf16")] = None,
+    thr: Annotated[str | None, Option("thread layout: SRC and DST are whole tiles")] = None,
+    val: Annotated[str | None, Option("value layout")] = None,
+    tiled: Annotated[str | None, Option("a printed tiled copy: SRC and DST are whole tiles")] = None,
+    pred: Annotated[str | None, Option("predicate tensor")] = None,
+    arch: Annotated[
+        str | None, Option("sm_80, sm_90a, ... (default sm_90a, or the first with the atom)")
+    ] = None,
+    src_space: Annotated[str | None, Option("gmem, smem or rmem, if SRC is a bare layout")] = None,
+    dst_space: Annotated[str | None, Option("gmem, smem or rmem, if DST is a bare layout")] = None,
+    src_align: Annotated[int | None, Option("alignment in bytes, if SRC is a bare layout")] = None,
+    dst_align: Annotated[int | None, Option("alignment in bytes, if DST is a bare layout")] = None,
+    swizzle: Annotated[str | None, Option("pointer swizzle in shared memory: 'S<3,4,3>'")] = None,
+    block: Annotated[int | None, Option("threads launched; of a bulk copy: that issue it")] = None,
+    expect_bytes: Annotated[int | None, Option("bytes a bulk or TMA copy's barrier is told of")] = None,
+    tiler: Annotated[str | None, Option("TMA: extents of the tile, '(64,64)'")] = None,
+    coord: Annotated[str | None, Option("TMA: which tile, '(0,1)'; default: the first")] = None,
+    described: Annotated[str | None, Option("TMA: smem layout the map was made of, if another")] = None,
+    internal_type: Annotated[str | None, Option("TMA: internal_type of make_tiled_tma_atom")] = None,
+    op: Annotated[str, Option("copy, autovec_copy, basic_copy, copy_atom_call")] = "copy",
+    case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
+    format_: Format = "text",
+    output: Output = None,
+    strict: Strict = False,
+    compiler: Compiler = False,
+    everything: Annotated[bool, Option("the code of every fix, every finding in full", "--all")] = False,
+) -> int:
+    """Explain one copy, a named case, or pasted compiler output ('-' or a file)."""
+    from layoutcheck.reports import renderer
+    from layoutcheck.reports.outcome import exit_status
+
+    if case == "":
+        return list_cases()
+    render = renderer(format_)
+    sink = Sink(output, everything)
+    if case is not None:
+        if src is not None:
+            raise InputError("a case has its own operands", expected="either --case or SRC and DST")
+        outcomes = outcomes_of_case(case)
+    elif src is None:
+        raise InputError(
+            "nothing to explain", expected="SRC and DST, --case NAME, or '-' for compiler output"
+        )
+    elif dst is None:
+        outcomes = _pasted(read_text(src), arch or "sm_90a")
+    else:
+        from layoutcheck.api import check
+
+        outcomes = [
+            check(
+                src, dst, atom, bits=bits, dtype=dtype, thr=thr, val=val, tiled=tiled, pred=pred, arch=arch,
+                src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align,
+                swizzle=swizzle, block=block, expect_bytes=expect_bytes, op=op,
+                tiler=tiler, coord=coord, described=described, internal_type=internal_type,
+            )
+        ]  # fmt: skip
+    if compiler:
+        outcomes = asked(outcomes)
+    sink.put(render(outcomes, sink.style))
+    return exit_status(outcomes, strict)
+
+
+def _pasted(text: str, arch: str) -> list[Outcome]:
+    """The outcome of every error in compiler output."""
+    from layoutcheck.api import check_copy
+    from layoutcheck.reports.outcome import Message
+    from layoutcheck.sources.diagnostics import read_diagnostics
+
+    return [
+        Message(found) if found.copy is None else check_copy(found.copy, subject=found.location)
+        for found in read_diagnostics(text, arch)
+    ]

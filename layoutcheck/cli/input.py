@@ -1,0 +1,40 @@
+"""What a command reads: a file, or standard input for `-`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import IO
+
+from layoutcheck.errors import InputError
+
+_MAX_PASTE_BYTES = 1 << 26
+
+
+def open_bytes(name: str) -> IO[bytes]:
+    """A file, or stdin for '-'. Raises InputError."""
+    if name == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(name).open("rb")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"cannot read '{name[:200]}': {reason}", expected="a file, or '-' for stdin"
+        ) from None
+
+
+def read_text(name: str) -> str:
+    """The text of a file, or of stdin for '-'; bytes that are no UTF-8 become U+FFFD. Raises InputError."""
+    if name[:1] in ("(", "!", "?") or "<" in name:
+        raise InputError("one operand alone is no copy", expected="SRC and DST, '-' or a file")
+    try:
+        with open_bytes(name) as file:
+            raw = file.read(_MAX_PASTE_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"cannot read '{name[:200]}': {error.strerror}") from None
+    if len(raw) > _MAX_PASTE_BYTES:
+        raise InputError(
+            f"more than {_MAX_PASTE_BYTES >> 20} MiB of input", expected="the part around the error"
+        )
+    return raw.decode("utf-8", "replace")

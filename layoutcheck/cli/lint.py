@@ -1,0 +1,53 @@
+"""`layoutcheck lint`: copies in Python source."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.options import NoLowered, Output, Strict
+from layoutcheck.cli.output import Sink
+
+
+def lint(
+    paths: Annotated[list[str], Option("Python files, or folders that hold them", positional=True)],
+    select: Annotated[str | None, Option("codes to report, such as LC1,LC301; ALL")] = None,
+    ignore: Annotated[str | None, Option("codes not to report")] = None,
+    fix: Annotated[bool, Option("repair what can be repaired safely, in the files", "--fix")] = False,
+    static: Annotated[bool, Option("read only: registered cases are not run", "--static")] = False,
+    strict: Strict = False,
+    format_: Annotated[str, Option("text, json, github or sarif", "--format")] = "text",
+    output: Output = None,
+    statistics: Annotated[bool, Option("count the codes instead", "--statistics")] = False,
+    baseline: Annotated[Path | None, Option("findings in this file are old, and not reported")] = None,
+    write_baseline: Annotated[Path | None, Option("write all findings as a baseline, and succeed")] = None,
+    config: Annotated[Path | None, Option("a pyproject.toml; the default is the nearest")] = None,
+    force_exclude: Annotated[
+        bool, Option("exclude files that are named here too (pre-commit names all)", "--force-exclude")
+    ] = False,
+    no_cache: Annotated[bool, Option("look at everything again", "--no-cache")] = False,
+    no_lowered: NoLowered = False,
+    workers: Annotated[int, Option("processes; 0 is one a processor")] = 0,
+) -> int:
+    """Find copies that are rejected, wrong or slow in Python source, which is read and never imported.
+
+    Cases that the project registers (`@layoutcheck.case`, under [tool.layoutcheck] paths) are run in child
+    processes, without network, to see their copies; --static leaves that out.
+    """
+    from layoutcheck.linting import linted
+    from layoutcheck.reports.lint import renderer
+    from layoutcheck.reports.lint import statistics as counted
+
+    render = counted if statistics else renderer(format_)
+    result, repaired = linted(
+        paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
+        write_baseline=write_baseline, force_exclude=force_exclude, cache=not no_cache,
+        lowered=not no_lowered, workers=workers,
+    )  # fmt: skip
+    for line in repaired:
+        sys.stderr.write(f"fixed {line}\n")
+    sink = Sink(output)
+    sink.put(render(result, sink.style))
+    return 0 if write_baseline is not None else result.status(strict)

@@ -1,0 +1,16 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from layoutcheck.cli.arguments import Option
+
+Format = Annotated[str, Option("text, json, github, sarif, html or svg", "--format")]
+Output = Annotated[Path | None, Option("write the report to this file")]
+Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
+NoLowered = Annotated[
+    bool, Option("copies of unknown layouts by their types, not the compiler's lowering", "--no-lowered")
+]
+Compiler = Annotated[bool, Option("ask the installed DSL as well", "--compiler")]

@@ -1,0 +1,61 @@
+"""Where a command's text goes: standard output or a file, in the style that fits it; complaints to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from layoutcheck.errors import InputError
+
+if TYPE_CHECKING:
+    from layoutcheck.reports.style import Style
+
+
+class Sink:
+    """Standard output or, emptied first, the file `output`; `style` fits it. Raises InputError."""
+
+    def __init__(self, output: Path | None, everything: bool = False) -> None:
+        self._path = output
+        self.style = replace(style_of(sys.stdout, plain=output is not None), everything=everything)
+        if output is not None:
+            try:
+                output.write_text("", encoding="utf-8")
+            except OSError as error:
+                raise InputError(f"cannot write {output}: {error.strerror}") from None
+
+    def put(self, text: str) -> None:
+        """Write a text after what is there."""
+        if self._path is None:
+            sys.stdout.write(text)
+        else:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(text)
+
+
+def style_of(stream: TextIO, plain: bool = False) -> Style:
+    """Colour only on a terminal, and never with NO_COLOR set (no-color.org)."""
+    from layoutcheck.reports.style import WIDTH, Style
+
+    terminal = not plain and stream.isatty()
+    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    width = min(100, max(WIDTH, os.get_terminal_size(stream.fileno()).columns)) if terminal else WIDTH
+    return Style(
+        colour, width, ascii=not plain and (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
+    )
+
+
+def complain(message: str) -> None:
+    """Print an error, wrapped and coloured where a person reads it."""
+    head, *place = message.split("\n")
+    if sys.stderr.isatty():  # a terminal would break the line within a word
+        width = max(40, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
+        first, *more = textwrap.wrap(f"error: {head}", width, subsequent_indent="  ", break_on_hyphens=False)
+        message = "\n".join([first.removeprefix("error: "), *more, *place])
+    colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    text = f"{chr(27)}[1;31merror{chr(27)}[0m: {message}" if colour else f"error: {message}"
+    encoding = sys.stderr.encoding or "ascii"
+    sys.stderr.write(text.encode(encoding, "replace").decode(encoding) + "\n")

@@ -1,0 +1,65 @@
+"""`layoutcheck trace`: every copy of every kernel that a script compiles."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.options import Format, NoLowered, Output, Strict
+from layoutcheck.cli.output import Sink
+from layoutcheck.errors import InputError
+
+
+def trace(
+    script: Annotated[str, Option("a Python script; with -m, a module", positional=True)],
+    args: Annotated[list[str] | None, Option("the script's own", positional=True, rest=True)] = None,
+    module: Annotated[bool, Option("SCRIPT is a module, as in python -m", "-m")] = False,
+    no_launch: Annotated[bool, Option("trace only: no compile, no launch, no GPU", "--no-launch")] = False,
+    arch: Annotated[str | None, Option("compile for sm_80, sm_90a, ...")] = None,
+    timeout: Annotated[int | None, Option("end the script after so many seconds")] = None,
+    format_: Format = "text",
+    output: Output = None,
+    strict: Strict = False,
+    everything: Annotated[bool, Option("legal copies too, findings in full", "--all")] = False,
+    banks: Annotated[bool, Option("what each line costs in shared memory instead", "--banks")] = False,
+    no_lowered: NoLowered = False,
+) -> int:
+    """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
+
+    The script's output goes to standard error. Exit status 2: the script failed, and no copy is wrong.
+    """
+    from layoutcheck import tracing
+    from layoutcheck.reports import github, sarif
+    from layoutcheck.reports.lowered_banks import bank_table
+    from layoutcheck.reports.traced import located, render, render_json
+
+    if format_ not in ("text", "json", "github", "sarif"):
+        raise InputError(f"trace has no format '{format_[:40]}'", expected="text, json, github or sarif")
+    sink = Sink(output, everything)
+    words = args or []
+    if banks:
+        trace, costs, problems = tracing.banks(
+            "-m" if module else script,
+            [script, *words] if module else words,
+            launch=not no_launch,
+            arch=arch,
+            timeout_s=timeout,
+        )
+        sink.put(bank_table(costs, format_, everything))
+        sys.stderr.writelines(f"{problem}\n" for problem in problems)
+        return 2 if trace.failures else 0
+    found = tracing.traced(
+        "-m" if module else script,
+        [script, *words] if module else words,
+        launch=not no_launch,
+        arch=arch,
+        timeout_s=timeout,
+        lowered=not no_lowered,
+    )
+    if format_ in ("github", "sarif"):
+        annotate = github if format_ == "github" else sarif
+        sink.put(annotate.render_located(located(found), sink.style))
+    else:
+        sink.put((render_json if format_ == "json" else render)(found, sink.style))
+    return tracing.status(found, strict)
