@@ -13,19 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from layoutcheck.copies.addresses import addresses, recast_offsets, swizzled, thread_offsets
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.descriptor import DescriptorView
-from layoutcheck.copies.execution.moves import Access, Execution
-from layoutcheck.copies.intent import (
-    NOTHING,
-    Intent,
-    addresses,
-    lane_offsets,
-    recast_offsets,
-    swizzled,
-    thread_offsets,
-)
+from layoutcheck.copies.lanes import lane_offsets
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
 from layoutcheck.copies.offsets import IntArray, offsets
 from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
 

@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.addresses import thread_offsets
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.moves import Access, Execution
-from layoutcheck.copies.intent import NOTHING, Intent, pred_of_elements, thread_offsets
+from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
 from layoutcheck.copies.offsets import IntArray, offsets, size
+from layoutcheck.copies.pairs import pred_of_elements
 from layoutcheck.copies.tiled import partition
 
 BoolArray = npt.NDArray[np.bool_]

@@ -1,13 +1,9 @@
-"""Tensor memory as byte addresses, and what copies to and from it ask for.
+"""Tensor memory as byte addresses.
 
 A tensor-memory address (PTX ISA, Tensor Memory Addressing) has the lane in its upper and the column of 32
 bits in its lower 16 bits. Four times that address is a byte address: lanes lie `LANE_BYTES` apart, and the
 512 columns of a lane are its first 2048 bytes. The base of a view is taken to be column 0 of the warp's
 first lane.
-
-Intent. One side of tcgen05.ld and st is a rectangle that all 32 threads name together: its element i is the
-one that the atom's thread-value layouts call i. Where the view of tensor memory has as many elements as
-the registers of one thread, it is a row: thread t means its own lane's (32-lane shapes only).
 
 tcgen05.cp names shared memory by a descriptor, whose row strides are run-time bits; which row lies where is
 not compared. Source addresses are then labels: (instruction, row, byte of the row).
@@ -17,99 +13,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.intent import (
-    NOTHING,
-    Intent,
-    atom_part,
-    lane_offsets,
-    matrix_iterations,
-    offsets_of_lanes,
-    unit_bits,
-)
-from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, size
+from layoutcheck.copies.offsets import IntArray
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import S2TCopy, TmemLoad
+from layoutcheck.machine.atoms import S2TCopy
 from layoutcheck.machine.atoms.s2t import lane_groups
-from layoutcheck.machine.atoms.tmem import LANE_STEP, WARP_LANES, TmemCopy
-from layoutcheck.machine.atoms.traits import traits
+from layoutcheck.machine.atoms.tmem import LANE_STEP
 
 LANE_BYTES = LANE_STEP * 4
-_LABEL = 1 << 32  # between the sources of two tcgen05.cp
-
-
-def tmem_intent(copy: Copy, atom: TmemCopy, src_base: int, dst_base: int) -> Intent:
-    """Element v of a thread's registers and the element of the rectangle that has the same bits."""
-    unit = unit_bits(copy)
-    load = isinstance(atom, TmemLoad)
-    bits = copy.src.dtype.bits
-    view, registers = (copy.src, copy.dst) if load else (copy.dst, copy.src)
-    view_base, register_base = (src_base, dst_base) if load else (dst_base, src_base)
-    form = traits(atom)
-    rectangle, fragment = (form.src, form.dst) if load else (form.dst, form.src)
-    whole, own = atom_part(view.layout), atom_part(registers.layout)
-    count = size(fragment[1]) // bits
-    given = min(size(own), count)
-    value = np.arange(given, dtype=np.int64)
-    if is_row(copy, atom):
-        step = LANE_BYTES * 8 // bits
-        at = offsets_at(whole, value)[:, None] + np.arange(WARP_LANES, dtype=np.int64) * step
-        known = np.ones(at.shape, dtype=np.bool_)
-        unmatched = abs(size(own) - count)
-    else:
-        named = offsets_of_lanes(fragment, value * bits).T // bits  # value, lane -> element of the rectangle
-        known = named < size(whole)
-        at = offsets_at(whole, named)
-        unmatched = abs(size(own) - count) + abs(size(whole) - size(rectangle[1]) // bits)
-    iterations = matrix_iterations(copy)
-    of_view, of_registers = iterations if load else iterations[::-1]
-    side = ("src", "dst") if load else ("dst", "src")
-    warps = lane_offsets(copy, side[0])[:, :1]  # the same for all lanes of a warp
-    lanes = lane_offsets(copy, side[1])
-    limit(of_view.size * given * lanes.size * max(1, bits // 8))
-    # iteration, value, warp, lane
-    in_view = of_view[:, None, None, None] + at[:, None, :] + warps
-    offsets_of = offsets_at(own, value)[:, None, None] + lanes
-    in_registers = of_registers[:, None, None, None] + offsets_of
-    sides = []
-    for elements, base in ((in_view, view_base), (in_registers, register_base)):
-        flat = elements.reshape(-1, lanes.size)
-        per = bits // unit
-        sides.append(flat[:, :, None] * per + base * (8 // unit) + np.arange(per, dtype=np.int64))
-    if not known.all():
-        missing = np.broadcast_to(known[None, :, None, :], in_view.shape).reshape(-1, lanes.size)
-        sides[0][~missing] = NOTHING
-    if not load:
-        sides = sides[::-1]
-        sides[0] = np.where(sides[1] == NOTHING, NOTHING, sides[0])
-    return Intent(sides[0], sides[1], unit, None, unmatched)
-
-
-def is_row(copy: Copy, atom: TmemCopy) -> bool:
-    """Whether the view of tensor memory names one lane's elements: a row instead of the rectangle."""
-    view, registers = (copy.src, copy.dst) if isinstance(atom, TmemLoad) else (copy.dst, copy.src)
-    return atom.lanes == WARP_LANES and size(atom_part(view.layout)) == size(atom_part(registers.layout))
-
-
-def s2t_intent(copy: Copy, atom: S2TCopy, dst_base: int) -> Intent:
-    """Every element of V is the byte of the row that its own lane and column stand for."""
-    bits = copy.dst.dtype.bits
-    if bits % 8:
-        raise InputError("tcgen05.cp of elements below a byte is not modelled")
-    part = atom_part(copy.dst.layout)
-    at = offsets(part) * (bits // 8)
-    relative = (at[:, None] + np.arange(bits // 8, dtype=np.int64)).reshape(-1)
-    rows = rows_of(atom)
-    lane, byte = relative // LANE_BYTES, relative % LANE_BYTES
-    inside = (lane >= 0) & (lane < rows.size) & (byte < atom.width_bits // 8)
-    row = rows[np.where(inside, lane, 0)]
-    label = np.where(inside & (row >= 0), row * (atom.width_bits // 8) + byte, _LABEL // 2 + relative)
-    steps = matrix_iterations(copy)[1] * (bits // 8)
-    limit(steps.size * relative.size)
-    src = np.arange(steps.size, dtype=np.int64)[:, None] * _LABEL + label
-    dst = steps[:, None] + relative + dst_base
-    unmatched = 0 if inside.all() else int(np.count_nonzero(~inside)) * 8 // bits
-    return Intent(src.reshape(-1, 1, 1), dst.reshape(-1, 1, 1), 8, None, unmatched)
+LABEL = 1 << 32  # between the sources of two tcgen05.cp
 
 
 def rows_of(atom: S2TCopy) -> IntArray:
@@ -125,5 +36,5 @@ def rows_of(atom: S2TCopy) -> IntArray:
 
 def label(iteration: IntArray, row: IntArray, byte: IntArray, atom: S2TCopy) -> IntArray:
     """The source label of bytes of rows, as in `s2t_intent`."""
-    out: IntArray = iteration * _LABEL + row * (atom.width_bits // 8) + byte
+    out: IntArray = iteration * LABEL + row * (atom.width_bits // 8) + byte
     return out

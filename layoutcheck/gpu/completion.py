@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import Execution
-from layoutcheck.copies.intent import Intent
+from layoutcheck.copies.moves import Intent
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore
 

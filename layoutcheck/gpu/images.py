@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from layoutcheck.copies.intent import PRIVATE
+from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.errors import InputError
 

@@ -12,10 +12,13 @@ import numpy as np
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.copies.addresses import thread_offsets
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import Execution, execution
-from layoutcheck.copies.intent import NOTHING, Intent, intent, lane_offsets, thread_intent, thread_offsets
+from layoutcheck.copies.intent import intent, thread_intent
+from layoutcheck.copies.lanes import lane_offsets
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import NOTHING, Intent
 from layoutcheck.copies.offsets import IntArray, offsets
 from layoutcheck.copies.tails import excess
 from layoutcheck.copies.witness import bases, witnesses

@@ -12,8 +12,9 @@ from layoutcheck.copies.compiler import Prediction, predict
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.difference import Difference, compare
 from layoutcheck.copies.execution import Execution, execution
-from layoutcheck.copies.intent import Intent, intent
+from layoutcheck.copies.intent import intent
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import Intent
 from layoutcheck.copies.tails import guarded
 from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutcheck.copies.execution.tmem import emitted_repeat
-from layoutcheck.copies.intent import atom_part, matrix_iterations
+from layoutcheck.copies.lanes import atom_part, matrix_iterations
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, IntArray, size
 from layoutcheck.copies.tmem import LANE_BYTES

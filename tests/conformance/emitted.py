@@ -27,8 +27,8 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
-from layoutcheck.copies.intent import NOTHING
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.dsl import ptx
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy

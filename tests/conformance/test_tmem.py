@@ -130,7 +130,7 @@ def _without_type(name: str) -> str:
 
 
 def _descriptors(witness: Copy) -> list[int]:
-    from layoutcheck.copies.intent import matrix_iterations
+    from layoutcheck.copies.lanes import matrix_iterations
 
     return [int(step) % (1 << 32) for step in matrix_iterations(witness)[0]]
 

@@ -17,9 +17,9 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.difference import KINDS, Difference, compare
 from layoutcheck.copies.execution import execution
-from layoutcheck.copies.execution.moves import Access, Execution
-from layoutcheck.copies.intent import NOTHING, Intent, intent
+from layoutcheck.copies.intent import intent
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.errors import InputError

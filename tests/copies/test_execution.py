@@ -8,7 +8,7 @@ import pytest
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
-from layoutcheck.copies.intent import NOTHING
+from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.errors import InputError

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy, Tiling
-from layoutcheck.copies.intent import NOTHING, PRIVATE, intent
+from layoutcheck.copies.intent import intent
+from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError

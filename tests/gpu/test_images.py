@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutcheck.copies.intent import PRIVATE
+from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.gpu.images import (
     GUARD_BYTES,
     LANE_BYTES,

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import layoutcheck as lc
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout
+from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.coverage import coverage
 from layoutcheck.copies.execution import execution
-from layoutcheck.copies.intent import PRIVATE, intent, thread_intent
+from layoutcheck.copies.intent import intent, thread_intent
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.errors import InputError

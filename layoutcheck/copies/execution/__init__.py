@@ -19,18 +19,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from layoutcheck.copies.addresses import swizzled, thread_offsets, unit_bits
 from layoutcheck.copies.compiler.types import default_width
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.autovec import plan_autovec, plan_elements
 from layoutcheck.copies.execution.bulk import address_bits, plan_bulk
 from layoutcheck.copies.execution.cp_async import plan_cp_async
 from layoutcheck.copies.execution.matrix import execute_matrix
-from layoutcheck.copies.execution.moves import Access, Execution
 from layoutcheck.copies.execution.plan import Plan
 from layoutcheck.copies.execution.registers import plan_dsmem, plan_fixed, plan_universal
 from layoutcheck.copies.execution.tmem import execute_s2t, execute_tmem
-from layoutcheck.copies.intent import NOTHING, swizzled, thread_offsets, unit_bits
+from layoutcheck.copies.moves import NOTHING, Access, Execution
 from layoutcheck.copies.offsets import CompilerFails, limit, size
+from layoutcheck.copies.tma.moves import execute_tma
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import (
     BulkCopy,
@@ -58,8 +59,6 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
     """
     witness = copy if witness is None else witness
     if isinstance(copy.atom, TmaCopy):
-        from layoutcheck.copies.tma.moves import execute_tma
-
         return execute_tma(copy, witness, src_base, dst_base)
     for memref in (copy.src, copy.dst):
         size(memref.layout)  # extents must be known: nothing is emitted otherwise

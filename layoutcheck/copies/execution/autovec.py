@@ -17,9 +17,9 @@ from layoutcheck.copies.autovec import autovec_width, resolve
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.plan import Plan, access_bytes, slip, window
 from layoutcheck.copies.execution.registers import plan_universal, vector_and_alignment
-from layoutcheck.copies.intent import rest_pairs
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import limit, offsets_at, size
+from layoutcheck.copies.pairs import rest_pairs
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
 

@@ -29,7 +29,6 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.compiler.bulk import common_elements
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.plan import Plan, refuse_inside_bytes
-from layoutcheck.copies.intent import pred_offsets, rest_pairs
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import (
     CompilerFails,
@@ -41,6 +40,7 @@ from layoutcheck.copies.offsets import (
     size,
     v_mode,
 )
+from layoutcheck.copies.pairs import pred_offsets, rest_pairs
 from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 

@@ -18,18 +18,11 @@ import numpy as np
 
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.addresses import matrix_unit, swizzled
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.moves import Access, Execution
 from layoutcheck.copies.execution.plan import slip
-from layoutcheck.copies.intent import (
-    atom_part,
-    lane_offsets,
-    matrix_iterations,
-    matrix_unit,
-    offsets_of_lanes,
-    swizzled,
-    where_bits,
-)
+from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
+from layoutcheck.copies.moves import Access, Execution
 from layoutcheck.copies.offsets import (
     CompilerFails,
     IntArray,

@@ -18,7 +18,6 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.intent import pred_offsets, rest_pairs
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import (
     CompilerFails,
@@ -31,6 +30,7 @@ from layoutcheck.copies.offsets import (
     size,
     v_mode,
 )
+from layoutcheck.copies.pairs import pred_offsets, rest_pairs
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 

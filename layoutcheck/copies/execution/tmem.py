@@ -17,10 +17,11 @@ import numpy as np
 
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.addresses import unit_bits
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.moves import Access, Execution
-from layoutcheck.copies.intent import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, unit_bits
+from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import Access, Execution
 from layoutcheck.copies.offsets import (
     CompilerFails,
     IntArray,

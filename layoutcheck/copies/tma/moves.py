@@ -21,10 +21,10 @@ import math
 import numpy as np
 
 from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.copies.addresses import addresses, swizzled
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.moves import Access, Execution
-from layoutcheck.copies.intent import NOTHING, Intent, addresses, swizzled
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
 from layoutcheck.copies.offsets import IntArray, limit, offsets
 from layoutcheck.copies.tma.plan import BoolArray, gmem_side, plan, smem_side, tile_leaves, tile_of
 from layoutcheck.copies.tma.views import OPS, SMEM_ALIGN_BYTES, view_execution, view_intent

@@ -12,10 +12,10 @@ import numpy as np
 
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.copies.addresses import addresses, swizzled
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution.moves import Access, Execution
-from layoutcheck.copies.intent import Intent, addresses, swizzled
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import Access, Execution, Intent
 from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, rest_modes, size, v_mode
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.copies.tma.plan import gmem_side, smem_side

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from layoutcheck.copies.intent import NOTHING
+from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.memory import Map, cut, memory_map

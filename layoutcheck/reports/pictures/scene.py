@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.difference import Difference, compare
 from layoutcheck.copies.execution import Execution, execution
-from layoutcheck.copies.intent import PRIVATE, Intent, intent, thread_intent
+from layoutcheck.copies.intent import intent, thread_intent
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import Intent
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.witness import bases, witnesses

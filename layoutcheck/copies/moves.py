@@ -1,10 +1,34 @@
-"""`Execution`: what the machine does, as byte addresses."""
+"""Moves of elements, as byte addresses: those asked for (`Intent`) and those that happen (`Execution`).
+
+`src[i, t, k]` and `dst[i, t, k]` are the absolute addresses (see addresses.py) of byte k of move i of thread
+t, after the pointer's swizzle. Of a whole tile there is one "thread".
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from layoutcheck.copies.offsets import IntArray
+
+NOTHING = -1  # the address of an element that has no partner
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """The element moves that were asked for.
+
+    `pred[i]` is the offset, in elements of the predicate, that decides element i. `unmatched` counts
+    elements, of one thread, that one side has and the other has not. With `zeros` a source of NOTHING asks
+    for a zero (outside of a TMA copy's global tensor).
+    """
+
+    src: IntArray
+    dst: IntArray
+    unit_bits: int
+    pred: IntArray | None = None
+    unmatched: int = 0
+    whole: bool = False
+    zeros: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +54,12 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """`src[i, t, k]` is the address whose contents instruction i of thread t puts at `dst[i, t, k]`.
+    """What instruction i of thread t moves: the contents of `src[i, t]` go to `dst[i, t]`.
 
-    Addresses count units of `unit_bits` (8, or 4 for 4-bit types); NOTHING as a source is a zero. Registers
-    are private: thread t's begin at `PRIVATE * t` (see intent.py); they have moves but no accesses. `pred[i]`
-    is the offset of the predicate element that guards instruction i; where it is false nothing happens,
-    except that `cp.async` (`zero_fills`) writes zeros. `never` says that the predicate was folded to false.
-    `fault` names the fault that an instruction raises for what it is asked, whatever its addresses.
+    NOTHING as a source is a zero. Registers have moves but no accesses. `pred[i]` is the offset of the
+    predicate element that guards instruction i; where it is false nothing happens, except that `cp.async`
+    (`zero_fills`) writes zeros. `never` says that the predicate was folded to false. `fault` names the
+    fault that an instruction raises for what it is asked, whatever its addresses.
     """
 
     src: IntArray
