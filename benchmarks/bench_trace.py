@@ -2,6 +2,8 @@
 
     plain      cute.compile, nobody watching
     watched    the same, every module recorded (Python stacks, printing, the verifier)
+    lowered    the DSL's own passes and the evaluation of what comes out, of every kernel here; a trace lowers
+               only those with copies of unknown layouts (`wanted`)
     judged     reading what was recorded and checking every copy of it, as happens once after the compiles
     trace      the trace alone: recorded, and stopped before anything is compiled
 
@@ -21,6 +23,9 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+from layoutcheck.dsl.lowered import lower
+from layoutcheck.dsl.session import Session
 
 os.environ.setdefault("CUTE_DSL_ARCH", "sm_90a")
 os.environ["CUTE_DSL_DISABLE_FILE_CACHING"] = "1"
@@ -56,7 +61,7 @@ def seconds(run: Callable[[], Any]) -> float:
     return time.process_time() - start
 
 
-def measure(build: Callable[[], Any], rounds: int) -> dict[str, float]:
+def measure(build: Callable[[], Any], rounds: int, session: Session) -> dict[str, float]:
     from layoutcheck.dsl.collect import Collector
     from layoutcheck.dsl.observe import watch
     from layoutcheck.dsl.spool import as_dict
@@ -64,18 +69,23 @@ def measure(build: Callable[[], Any], rounds: int) -> dict[str, float]:
 
     build()
     times: dict[str, list[float]] = {name: [] for name in ("plain", "watched", "judged", "trace")}
-    copies = 0
+    copies = wanted = 0
+    times["lowered"] = []
     for _ in range(rounds):
         times["plain"].append(seconds(build))
         events: list[Any] = []
         with watch(events.append):
             times["watched"].append(seconds(build))
 
+        texts = [event.text for event in events if event.text]
+        times["lowered"].append(sum(sum(one.seconds) for one in lower(texts, session=session)))
+
         def judged(events: list[Any] = events) -> None:
-            nonlocal copies
+            nonlocal copies, wanted
             collector = Collector()
             collector.take(map(as_dict, events))
-            copies = len(judge(collector.trace()).trace.copies)
+            trace = judge(collector.trace()).trace
+            copies, wanted = len(trace.copies), int(any(one.picture == "types" for one in trace.copies))
 
         times["judged"].append(seconds(judged))
         with watch([].append, stop=True):
@@ -83,7 +93,8 @@ def measure(build: Callable[[], Any], rounds: int) -> dict[str, float]:
                 times["trace"].append(seconds(build))
             except AttributeError:  # a builder that asks the compiled function for more than a call
                 times["trace"].append(float("nan"))
-    return {**{name: statistics.median(found) for name, found in times.items()}, "copies": copies}
+    medians = {name: statistics.median(found) for name, found in times.items()}
+    return {**medians, "copies": copies, "wanted": wanted}
 
 
 def main() -> None:
@@ -93,14 +104,23 @@ def main() -> None:
     given = parser.parse_args()
     from layoutcheck.dsl.observe import version
 
-    rows = {name: measure(build, given.rounds) for name, build in kernels().items() if compiles(build)}
-    total = {key: sum(row[key] for row in rows.values()) for key in ("plain", "watched", "judged", "trace")}
-    for name, row in [*rows.items(), ("all", {**total, "copies": sum(r["copies"] for r in rows.values())})]:
+    start = time.perf_counter()
+    with Session() as session:
+        started = time.perf_counter() - start
+        rows = {
+            name: measure(build, given.rounds, session)
+            for name, build in kernels().items()
+            if compiles(build)
+        }
+    columns = ("plain", "watched", "judged", "lowered", "trace", "copies", "wanted")
+    total = {key: sum(row[key] for row in rows.values()) for key in columns}
+    for name, row in [*rows.items(), ("all", total)]:
         plain = row["plain"]
         print(
             f"{name:28} {row['copies']:4} copies  plain {plain:.3f} "
             f" watched {row['watched'] / plain - 1:+.1%} "
             f" judged {row['judged'] / plain:.1%}  trace {row['trace'] / plain:.1%}"
+            f"  lowered {row['lowered'] / plain:.1%}"
         )
     if given.output:
         evidence = json.loads(given.output.read_text()) if given.output.exists() else {}
@@ -109,6 +129,7 @@ def main() -> None:
             "command": f"python -m benchmarks.bench_trace --rounds {given.rounds}",
             "versions": {"dsl": version(), "python": platform.python_version(), "cores": os.cpu_count()},
             "unit": "s of processor time, median of the rounds",
+            "lowering_starts_s": round(started, 2),
             "kernels": rows,
             "total": total,
         }

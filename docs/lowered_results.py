@@ -19,7 +19,9 @@ _PAGE = """# The lowered addresses
 The DSL's own first passes turn a traced kernel into integer arithmetic on the thread index, and every memory
 instruction still says which copy it comes from. layoutcheck evaluates that arithmetic for all threads of a
 block. It is a second, independent account of what each copy does: it judges the model, and speaks where the
-model is silent. `layoutcheck trace --banks SCRIPT` counts the bank conflicts of every line with it.
+model is silent. `layoutcheck trace --banks SCRIPT` counts the bank conflicts of every line with it; `trace`,
+`lint`, `import layoutcheck.auto` and the pytest plugin judge copies of unknown layouts by it
+([trace](trace.md#what-is-seen)).
 
 ## How much is recovered
 

@@ -3,7 +3,9 @@
 The same for a program that is not changed at all: `LAYOUTCHECK=1 python program.py`. The installed package
 has a `layoutcheck.pth`, one line that imports this module at Python's start where that variable is set (the
 standard library's `site` reads such files). Nothing is imported before the program imports the DSL, kernels
-compile to the same code, and what is found goes to standard error when the program ends.
+compile to the same code, and what is found goes to standard error when the program ends. Copies whose layouts
+cannot be followed are lowered then, by a process of the DSL's own, for no longer than `LOWERING_SECONDS`;
+LAYOUTCHECK_LOWERED=0 leaves them to their types.
 """
 
 from __future__ import annotations
@@ -12,8 +14,11 @@ import atexit
 import contextlib
 import os
 import sys
+from pathlib import Path
 
 from layoutcheck.dsl.observe import Event, watch
+
+LOWERING_SECONDS = 60.0  # of all modules together: the program is done, and its user waits
 
 _events: list[Event] = []
 _watching = contextlib.ExitStack()  # never left: it ends with the process
@@ -24,16 +29,21 @@ def _tell(pid: int) -> None:
     if not _events or os.getpid() != pid:
         return
     from layoutcheck.dsl.collect import Collector
+    from layoutcheck.dsl.lowered.settle import Lowering
     from layoutcheck.dsl.observe import version
     from layoutcheck.dsl.spool import as_dict
+    from layoutcheck.lint.settings import find, wants_lowered
     from layoutcheck.reports.style import Style
     from layoutcheck.reports.traced import render
     from layoutcheck.tracing import judge
 
     try:
-        collector = Collector()
-        collector.take(as_dict(event) for event in _events)
-        collector.take([{"kind": "process", "dsl": version(), "python": ""}])
+        lowered = wants_lowered(find(Path()))
+        with Lowering(LOWERING_SECONDS) as lowering:
+            collector = Collector(lowering=lowering if lowered else None)
+            collector.take(as_dict(event) for event in _events)
+            collector.take([{"kind": "process", "dsl": version(), "python": ""}])
+            collector.settle()
         text = render(judge(collector.trace()), Style(ascii=True))
     except Exception as error:  # the program is done; its own result stands
         text = f"layoutcheck could not judge the copies of this program: {error}\n"

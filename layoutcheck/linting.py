@@ -50,8 +50,7 @@ def linted(
     settings = settings_for(paths, config, select, ignore)
     if not cache:
         settings = replace(settings, cache=None)
-    if not lowered:
-        settings = replace(settings, lowered=False)
+    settings = replace(settings, lowered=lowered and reading.wants_lowered(settings))
     if baseline is None and settings.baseline is not None and write_baseline is None:
         baseline = settings.root / settings.baseline
     if force_exclude:

@@ -6,6 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from layoutcheck.api import check_traced
@@ -17,6 +18,8 @@ from layoutcheck.dsl.lowered.settle import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
+from layoutcheck.lint.settings import find as find_settings
+from layoutcheck.lint.settings import wants_lowered
 from layoutcheck.reports.traced import SHOWN, Judged
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
 
@@ -32,8 +35,9 @@ def traced(
 ) -> Judged:
     """Run the script, its output on standard error, and judge what it compiled. Raises InputError.
 
-    `lowered` False leaves copies whose layouts cannot be followed to their types.
+    `lowered` False leaves copies whose layouts cannot be followed to their types, as do the settings.
     """
+    lowered = lowered and wants_lowered(find_settings(Path()))
     with _shown() as progress, Lowering() as lowering:
         found = trace_script(
             script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,

@@ -29,6 +29,12 @@ START_SECONDS = 120.0  # a cold import of the DSL on a busy machine
 _HINT = "pip install 'layoutcheck[dsl]'"
 
 
+def _environment() -> dict[str, str]:
+    """Ours, with our path; what watches the builds of this process has nothing to watch there."""
+    env = {key: value for key, value in os.environ.items() if key not in ("LAYOUTCHECK", "LAYOUTCHECK_SPOOL")}
+    return env | {"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
+
+
 class DslUnavailable(LayoutcheckError):
     """The installed CuTe DSL cannot be asked: it is missing, speaks another dialect, or does not answer."""
 
@@ -51,7 +57,7 @@ class Session:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=self._folder.name,  # the DSL dumps its PTX there
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
+            env=_environment(),
             start_new_session=True,  # so that the worker and its forks can be ended together
         )
         try:

@@ -22,7 +22,11 @@ _FAILING_STRICT = _FAILING | {"slow", "unknown"}
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a run looked at. `unknown` are reasons with numbers of copies, `never` sites no case reached."""
+    """What a run looked at.
+
+    `unknown` are reasons with numbers of copies, `pictures` numbers of copies by how they are known,
+    `never` the sites that no case reached.
+    """
 
     files: int = 0
     relevant: int = 0
@@ -37,6 +41,7 @@ class Counts:
     known: int = 0
     as_meant: int = 0
     unknown: dict[str, int] = field(default_factory=dict)
+    pictures: dict[str, int] = field(default_factory=dict)
     never: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
@@ -82,9 +87,11 @@ def lint(
     reached: dict[tuple[str, int], str] = {}
     counts = {"silenced": sum(file.analysis.silenced for file in read)}
     unknown: dict[str, int] = {}
+    known_by: dict[str, int] = {}
     texts = _Texts()
     if runs is not None:
         from layoutcheck.lint.traced import judge  # loads the model, which reading does not need
+        from layoutcheck.sources.traced import pictures
 
         judged = judge(runs.traced)
         reached, unknown = judged.reached, dict(judged.unknown.most_common())
@@ -93,6 +100,7 @@ def lint(
         found += _unless_written_out(loud, found)
         counts.update(copies=judged.copies, checked=judged.checked, as_meant=judged.as_meant)
         counts["cases"] = len(runs.traced)
+        known_by = pictures(judged.pictures.elements())
         if judged.undecided:
             names = ", ".join(judged.undecided)
             notes.append(f"expected to be slow, which types alone do not show: {names}")
@@ -119,6 +127,7 @@ def lint(
             written_out=written,
             known=len(wanted) - len(new),
             unknown=unknown,
+            pictures=known_by,
             never=never,
             **counts,
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -12,6 +13,7 @@ from typing import Any
 from layoutcheck.errors import InputError
 
 TABLE = "tool.layoutcheck"
+LOWERED = "LAYOUTCHECK_LOWERED"
 _CODE = re.compile(r"(LC\d{0,3}|ALL)\Z")
 _ARCH = re.compile(r"sm_\d{2,3}[af]?\Z")
 
@@ -85,6 +87,18 @@ def find(start: Path) -> Settings:
             if settings is not None:
                 return settings
     return Settings()
+
+
+def wants_lowered(settings: Settings) -> bool:
+    """Whether copies of unknown layouts are judged by the compiler's lowering.
+
+    The variable LAYOUTCHECK_LOWERED is heard before the settings. Raises InputError for one that is not 0
+    or 1.
+    """
+    given = os.environ.get(LOWERED, "")
+    if given not in ("", "0", "1"):
+        raise InputError(f"{LOWERED}={given[:20]}", expected="0 or 1")
+    return given == "1" if given else settings.lowered
 
 
 def read(file: Path, *, required: bool = True) -> Settings | None:

@@ -28,6 +28,7 @@ class Judged:
     copies: int = 0
     checked: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
+    pictures: Counter[str] = field(default_factory=Counter)  # `TracedCopy.picture`, of all copies
     as_meant: int = 0
     undecided: list[str] = field(default_factory=list)  # cases whose expected costs the types do not show
 
@@ -42,6 +43,7 @@ def judge(runs: Iterable[Run]) -> Judged:
             one = entry.first
             report = _report(one, reports)
             out.copies += entry.count
+            out.pictures[one.picture] += entry.count
             path = shown(one.where.file)
             here = _refusal(one, report) or (report.verdict if report is not None else "unknown")
             place = (path, one.where.line)

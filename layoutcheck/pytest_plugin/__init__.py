@@ -32,13 +32,18 @@ NO_GPU: pytest.StashKey[str] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--layoutcheck` and `--layoutcheck-output`."""
+    """`--layoutcheck`, `--layoutcheck-no-lowered` and `--layoutcheck-output`."""
     group = parser.getgroup("layoutcheck")
     group.addoption(
         "--layoutcheck-output",
         type=Path,
         metavar="FILE",
         help="write what --layoutcheck saw to this file, one JSON object for each distinct copy",
+    )
+    group.addoption(
+        "--layoutcheck-no-lowered",
+        action="store_true",
+        help="judge copies of unknown layouts by their types, not by the compiler's lowering",
     )
     group.addoption(
         "--layoutcheck",

@@ -20,18 +20,22 @@ from layoutcheck.api import check_traced
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.collect import Collector
+from layoutcheck.dsl.lowered.settle import Lowering
 from layoutcheck.dsl.observe import Event, watch
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.spool import as_dict
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.lint.cache import dsl_version
+from layoutcheck.lint.settings import find as find_settings
+from layoutcheck.lint.settings import wants_lowered
 from layoutcheck.reports import json as reports_json
 from layoutcheck.reports import text
 from layoutcheck.reports.confirmation import Confirmed, render
 from layoutcheck.reports.style import Style
+from layoutcheck.reports.traced import tiers
 from layoutcheck.rules import rule
-from layoutcheck.sources.traced import Trace, TracedCopy, from_lines, to_lines
+from layoutcheck.sources.traced import Trace, TracedCopy, from_lines, pictures, to_lines
 
 FAILING = ("wrong", "rejected")
 OUTSIDE_TESTS = "outside the tests"  # compiled while a module was imported, or between tests
@@ -53,16 +57,20 @@ class Observer:
         self.output: Path | None = config.getoption("--layoutcheck-output")
         self._named: tuple[Copy, ...] = ()
         self._collectors: dict[str, Collector] = {}  # by test
-        self._reports: dict[tuple[Copy | None, str | None], Report | None] = {}
+        self._reports: dict[object, Report | None] = {}
+        self._lowering = Lowering() if _wants_lowered(config) else None
         self._open = contextlib.ExitStack()
         self._open.enter_context(watch(self._record))
 
     def _record(self, event: Event) -> None:
-        self._collectors.setdefault(self.test, Collector()).take([as_dict(event)])
+        if self.test not in self._collectors:
+            self._collectors[self.test] = Collector(lowering=self._lowering)
+        self._collectors[self.test].take([as_dict(event)])
 
     def _gather(self) -> None:
         """What was recorded since, as `seen`."""
         for test, collector in self._collectors.items():
+            collector.settle()
             trace = collector.trace()
             self.kernels += sum(kernel.built for kernel in trace.kernels)
             self.copies += sum(kernel.built * kernel.copies for kernel in trace.kernels)
@@ -74,7 +82,7 @@ class Observer:
 
     def report(self, one: TracedCopy) -> Report | None:
         """The verdict on a copy; None where its types cannot be read."""
-        key = one.copy, one.refused
+        key = one.copy, one.refused, one.addresses
         if key not in self._reports:
             self._reports[key] = check_traced(one)
         found = self._reports[key]
@@ -145,6 +153,8 @@ class Observer:
         """A worker sends what it saw; the others confirm it, and fail the run on a disagreement."""
         self._open.close()
         self._gather()
+        if self._lowering is not None:
+            self._lowering.close()
         if self.is_worker:
             by_test: dict[str, list[TracedCopy]] = {}
             for (one, test), count in self.seen.items():
@@ -179,17 +189,19 @@ class Observer:
 
     def _lines(self) -> Iterator[str]:
         """One JSON object for each distinct copy: its report, the tests that compiled it, what it did."""
-        tests: dict[Copy, dict[str, None]] = {}
+        tests: dict[object, dict[str, None]] = {}
+        distinct: dict[object, TracedCopy] = {}
         for one, test in self.seen:
             if one.copy is not None:
-                tests.setdefault(one.copy, {})[test] = None
+                tests.setdefault((one.copy, one.addresses), {})[test] = None
+                distinct[one.copy, one.addresses] = one
         confirmed = self.confirmed.found if self.confirmed else ()
         ran = dict(zip(self._named, confirmed, strict=False))
-        for one in {one.copy: one for one, _ in self.seen if one.copy is not None}.values():
+        for key, one in distinct.items():
             report = self.report(one)
             if report is None or one.copy is None:
                 continue
-            told = reports_json.to_dict(report) | {"tests": list(tests[one.copy])}
+            told = reports_json.to_dict(report) | {"tests": list(tests[key])}
             if report.copy in ran:
                 assert self.confirmed is not None
                 told["confirmation"] = {"machine": self.confirmed.machine, **ran[report.copy].to_dict()}
@@ -202,7 +214,7 @@ class Observer:
         verdicts: Counter[str] = Counter()
         worst: dict[tuple[str, str, str], list[str]] = {}
         distinct: dict[object, TracedCopy] = {
-            (one.copy or one.operation, one.refused): one for one, _ in self.seen
+            (one.copy or one.operation, one.refused, one.addresses): one for one, _ in self.seen
         }
         for one in distinct.values():
             report = self.report(one)
@@ -218,6 +230,8 @@ class Observer:
             f"{self.kernels} kernels compiled, {self.copies} copies, "
             f"{len(distinct)} distinct: {counts or 'none'}"
         )
+        if self.seen:
+            write(tiers(pictures(one.picture for (one, _), n in self.seen.items() for _ in range(n))))
         for (verdict, title, location), tests in sorted(worst.items()):
             more = f" and {len(set(tests)) - 1} more" if len(set(tests)) > 1 else ""
             write(f"{location or 'unknown place'}: {verdict}{title} ({tests[0]}{more})")
@@ -230,6 +244,16 @@ class Observer:
         if self.confirmed is not None:
             write("")
             write(render(self.confirmed, Style()).rstrip("\n"))
+
+
+def _wants_lowered(config: pytest.Config) -> bool:
+    """Whether copies of unknown layouts are judged by the compiler's lowering."""
+    try:
+        return not config.getoption("--layoutcheck-no-lowered") and wants_lowered(
+            find_settings(config.rootpath)
+        )
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _allowed(item: pytest.Item) -> set[str]:

@@ -90,6 +90,10 @@ def _summary(result: Result, style: Style) -> list[str]:
             + (f", {counts.as_meant} findings as expected" if counts.as_meant else "")
             + "."
         )
+    if counts.copies:
+        from layoutcheck.reports.traced import tiers  # loads the model, which reading does not need
+
+        lines.append(f"{tiers(counts.pictures)}.")
     lines += [f"unknown: {_copies(number)}: {why}" for why, number in counts.unknown.items()]
     lines += _never(counts)
     lines += [f"note: {note}" for note in result.notes]

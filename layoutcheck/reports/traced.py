@@ -15,7 +15,7 @@ from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.reports import text
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Distinct, Frame, Trace
+from layoutcheck.sources.traced import Distinct, Frame, Trace, pictures
 
 SHOWN = ("rejected", "wrong", "slow")
 _MOST_CALLERS = 3
@@ -94,10 +94,7 @@ def summary(judged: Judged) -> dict[str, Any]:
         "distinct": len(judged.reports),
         "verdicts": dict(sorted(judged.verdicts().items())),
         "all_threads": sum(one.picture != "types" for one in trace.copies),
-        "pictures": {
-            name: sum(one.picture == kind for one in trace.copies)
-            for name, kind in (("layouts", "threads"), ("lowered", "lowered"), ("types", "types"))
-        },
+        "pictures": pictures(one.picture for one in trace.copies),
         "in_dsl": sum(one.in_dsl for one in trace.copies),
         "missing": dict(
             Counter(
@@ -108,6 +105,14 @@ def summary(judged: Judged) -> dict[str, Any]:
         "notes": list(trace.notes),
         "versions": trace.versions,
     }
+
+
+def tiers(counts: dict[str, int]) -> str:
+    """How many copies are known in which way (`sources.traced.pictures`), as every summary says it."""
+    return (
+        f"for all threads: {counts['layouts']} by their layouts, {counts['lowered']} by the "
+        f"compiler's lowering; for one thread, by types only: {counts['types']}"
+    )
 
 
 def subject(one: Distinct) -> str:
@@ -154,13 +159,7 @@ def _counts(judged: Judged, style: Style) -> Iterator[str]:
         "bold",
     )
     if found["copies"]:
-        pictures = found["pictures"]
-        yield from style.wrap(
-            f"for all threads: {pictures['layouts']} by their layouts, {pictures['lowered']} by the "
-            f"compiler's lowering; for one thread, by types only: {pictures['types']}",
-            "    ",
-            "  ",
-        )
+        yield from style.wrap(tiers(found["pictures"]), "    ", "  ")
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")
     for failure in judged.trace.failures:

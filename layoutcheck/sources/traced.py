@@ -178,6 +178,12 @@ def distinct(trace: Trace) -> list[Distinct]:
     return sorted(found, key=lambda d: (d.first.where.file, d.first.where.line, d.first.where.column))
 
 
+def pictures(seen: Iterable[str]) -> dict[str, int]:
+    """How many copies, given their `picture`, are known in which way."""
+    found = Counter(seen)
+    return {"layouts": found["threads"], "lowered": found["lowered"], "types": found["types"]}
+
+
 def to_lines(trace: Trace) -> Iterator[str]:
     """The trace as JSON Lines: a head, then one line for each copy that differs (with a `count`)."""
     head = {

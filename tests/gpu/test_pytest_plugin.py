@@ -14,6 +14,7 @@ import pytest
 
 import layoutcheck.pytest_plugin as plugin
 from layoutcheck.cli import run as explain_command
+from tests.dsl.lowered.modules import ADDRESSES
 from tests.environment import python_path
 
 INSTALLED = any(one.value == "layoutcheck.pytest_plugin" for one in entry_points(group="pytest11"))
@@ -179,6 +180,28 @@ def test_refused():
     assert [name.split("::")[1] for name in wrong["tests"]] == ["test_bad", "test_meant", "test_not_meant"]
     assert wrong["confirmation"]["ran"] in ("simulator", "gpu") and wrong["confirmation"]["agrees"]
     assert "no disagreement" in " ".join(out.split())
+
+
+def test_copies_of_unknown_layouts_are_judged_by_their_addresses(tmp_path: Path) -> None:
+    pytest.importorskip("cutlass", reason="the tests of the suite compile kernels")
+    (tmp_path / "addresses.py").write_text(ADDRESSES)
+    text = """
+import addresses, cutlass, pytest
+from addresses import cute, host, make_fake_tensor
+@pytest.mark.parametrize("case", ["clean", "outside", "outside"])
+def test_it(case):
+    a = make_fake_tensor(cutlass.BFloat16, (1 << 16,), stride=(1,), assumed_align=16)
+    index = make_fake_tensor(cutlass.Int32, (128,), stride=(1,), assumed_align=16)
+    cute.compile(host, a, index, case)
+"""
+    status, out = suite(tmp_path, text, "--layoutcheck=lint")
+    assert status == 1 and out.count("FAILED test_it.py::test_it[outside") == 2, out
+    assert "[LC204]" in out and "0 by their layouts, 3 by the compiler's lowering" in out
+
+
+def test_a_setting_that_cannot_be_used_takes_one_line(tmp_path: Path) -> None:
+    status, out = suite(tmp_path, "", "--layoutcheck=lint", LAYOUTCHECK_LOWERED="perhaps")
+    assert status == 4 and out.strip() == "ERROR: LAYOUTCHECK_LOWERED=perhaps; expected 0 or 1", out
 
 
 def test_the_dsl_is_watched_whenever_it_is_imported(tmp_path: Path) -> None:

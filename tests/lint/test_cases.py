@@ -13,7 +13,11 @@ import layoutcheck
 from layoutcheck.cli import run
 from layoutcheck.lint import cases
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure
+from layoutcheck.lint.run import Counts, Result
+from layoutcheck.lint.traced import judge
+from layoutcheck.reports import lint as reports
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure, pictures
 
 ROOT = Path(__file__).parents[2]
 HEAD = "import layoutcheck\n"
@@ -158,6 +162,22 @@ def repo(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyproject.toml").write_text('[tool.layoutcheck]\npaths = ["."]\ntimeout = 3\n')
     return tmp_path
+
+
+def test_the_summary_counts_what_is_known_for_all_threads():
+    trace = trace_of(["threads", "lowered", "lowered", "types"])
+    judged = judge([cases.Run(cases.Case("k.py", "f", 3, "f", "sm_90a"), trace)])
+    counts = Counts(cases=1, copies=judged.copies, pictures=pictures(judged.pictures.elements()))
+    told = reports.text(Result((), counts), Style())
+    assert (
+        "for all threads: 1 by their layouts, 2 by the compiler's lowering; for one thread, by types" in told
+    )
+
+
+def trace_of(known: list[str]) -> Trace:
+    """One copy that cannot be read for each way of being known."""
+    frame = Frame("k.py", 7)
+    return Trace(tuple(TracedCopy(None, "cute.copy", frame, (), "k", "sm_90a", picture=one) for one in known))
 
 
 MISBEHAVING = """

@@ -11,7 +11,9 @@ numbers for dynamic arguments; costs also where a whole warp shares a value load
 
 from __future__ import annotations
 
+import hashlib
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -40,13 +42,16 @@ _KNOWN = (*_SURE, "uniform")
 class Lowering:
     """Lowers modules in one process of the DSL, started where the first is asked for; threads may share it.
 
-    `problem` says why nothing more can be lowered, once that is so.
+    `seconds` is the time that all modules together may take. `problem` says why nothing more can be lowered,
+    once that is so. What was found of a module is kept: the same module again costs nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float | None = None) -> None:
         self.problem = ""
+        self._seconds, self._spent = seconds, 0.0
         self._session: Session | None = None
         self._lock = threading.Lock()
+        self._known: dict[bytes, list[TracedCopy]] = {}
 
     def __enter__(self) -> Lowering:
         return self
@@ -54,21 +59,33 @@ class Lowering:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            self._session.close()
+        self.close()
+
+    def close(self) -> None:
+        """End the DSL's process, where one was started; the next module starts another."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
 
     def settle(self, text: str, copies: Sequence[TracedCopy], arch: str) -> list[TracedCopy]:
         """The copies of a module in order; those known by types get addresses, or the reason why not."""
         if not any(wanting(one) for one in copies):
             return list(copies)
-        lowered = self._lower(text)
-        seen: Counter[str] = Counter()
-        found = []
-        for one in copies:
-            name = one.operation.split('"')[1]
-            found.append(settled(one, lowered, f"{name}#{seen[name]}", arch) if wanting(one) else one)
-            seen[name] += 1
-        return found
+        digest = hashlib.sha256(f"{arch} {text}".encode()).digest()
+        known = self._known.get(digest)
+        if known is None:
+            start = time.monotonic()
+            known = _settled_all(copies, self._lower(text), arch)
+            self._spent += time.monotonic() - start
+            if self._seconds is not None and self._spent > self._seconds:
+                self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
+            self._known[digest] = known
+        return [
+            replace(one, picture=was.picture, missing=was.missing, addresses=was.addresses)
+            if wanting(one)
+            else one
+            for one, was in zip(copies, known, strict=True)
+        ]
 
     def _lower(self, text: str) -> Lowered:
         with self._lock:
@@ -77,10 +94,22 @@ class Lowering:
             try:
                 if self._session is None:
                     self._session = Session().__enter__()
-                return lower([text], MODULE_SECONDS, self._session)[0]
+                left = MODULE_SECONDS if self._seconds is None else max(1.0, self._seconds - self._spent)
+                return lower([text], min(MODULE_SECONDS, left), self._session)[0]
             except DslUnavailable as error:
                 self.problem = str(error)
                 return Lowered(problem=self.problem)
+
+
+def _settled_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> list[TracedCopy]:
+    """Each copy of a module with its addresses, or the reason why it has none."""
+    seen: Counter[str] = Counter()
+    found = []
+    for one in copies:
+        name = one.operation.split('"')[1]
+        found.append(settled(one, lowered, f"{name}#{seen[name]}", arch) if wanting(one) else one)
+        seen[name] += 1
+    return found
 
 
 def wanting(one: TracedCopy) -> bool:

@@ -65,3 +65,45 @@ def kernel(copy: Copy, name: str, threads: int) -> str:
         + '\n"cuda.return"() : () -> ()\n}) {cute.kernel, gpu.kernel, '
         + f"nvvm.reqntid = array<i32: {threads}, 1, 1>}} : () -> ()"
     )
+
+
+# One kernel a case: every thread copies 8 values from global to shared memory, from and to where it says.
+ADDRESSES = """import sys
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+CASES = {
+    "clean": lambda t, _: (t * 8, t * 8),
+    "pairs": lambda t, _: (t * 16, t * 8),
+    "pitch": lambda t, _: (t * 8, t * 32),
+    "misaligned": lambda t, _: (t * 8, t * 12),
+    "outside": lambda t, _: (t * 8, 32 * 128 - 8 + t * 8),
+    "race": lambda t, _: (t * 8, t // 2 * 8),
+    "same": lambda t, _: (t // 2 * 8, t // 2 * 8),
+    "apart": lambda t, _: (t * 64, t * 8),
+    "gathered": lambda t, index: (index[t], t * 8),
+}
+def places(case, t, index):
+    return CASES[case](t, index)
+def view(tensor, at, space):
+    address = tensor.iterator.toint() + at * 2
+    pointer = cute.make_ptr(cutlass.BFloat16, address, space, assumed_align=16)
+    return cute.make_tensor(pointer, cute.make_layout((8, 1)))
+@cute.kernel
+def k(a: cute.Tensor, index: cute.Tensor, case: cutlass.Constexpr):
+    tid = cute.arch.thread_idx()[0]
+    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.BFloat16, cute.make_layout(32 * 128), 128)
+    source, target = places(case, tid, index)
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.BFloat16, num_bits_per_copy=128)
+    cute.copy(
+        atom, view(a, source, cute.AddressSpace.gmem), view(s, target, cute.AddressSpace.smem)
+    )
+@cute.jit
+def host(a: cute.Tensor, index: cute.Tensor, case: cutlass.Constexpr):
+    k(a, index, case).launch(grid=[1, 1, 1], block=[128, 1, 1])
+if __name__ == "__main__":
+    a = make_fake_tensor(cutlass.BFloat16, (1 << 16,), stride=(1,), assumed_align=16)
+    index = make_fake_tensor(cutlass.Int32, (128,), stride=(1,), assumed_align=16)
+    for case in sys.argv[1:] or CASES:
+        cute.compile(host, a, index, case)
+"""

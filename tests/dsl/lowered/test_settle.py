@@ -2,59 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from layoutcheck.api import check_traced
 from layoutcheck.check import Report
 from layoutcheck.dsl.lowered.settle import Lowering
 from layoutcheck.dsl.trace import trace_script
+from layoutcheck.lint.settings import LOWERED, Settings, find, wants_lowered
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.traced import render, summary
 from layoutcheck.sources.traced import Trace, from_lines, to_lines
 from layoutcheck.tracing import judge
+from tests.dsl.lowered.modules import ADDRESSES
+from tests.environment import python_path
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
-# One kernel a case: every thread copies 8 values from global to shared memory, from and to where it says.
-SCRIPT = """import sys
-import cutlass
-from cutlass import cute
-from cutlass.cute.runtime import make_fake_tensor
-CASES = {
-    "clean": lambda t, _: (t * 8, t * 8),
-    "pairs": lambda t, _: (t * 16, t * 8),
-    "pitch": lambda t, _: (t * 8, t * 32),
-    "misaligned": lambda t, _: (t * 8, t * 12),
-    "outside": lambda t, _: (t * 8, 32 * 128 - 8 + t * 8),
-    "race": lambda t, _: (t * 8, t // 2 * 8),
-    "same": lambda t, _: (t // 2 * 8, t // 2 * 8),
-    "apart": lambda t, _: (t * 64, t * 8),
-    "gathered": lambda t, index: (index[t], t * 8),
-}
-def places(case, t, index):
-    return CASES[case](t, index)
-def view(tensor, at, space):
-    address = tensor.iterator.toint() + at * 2
-    pointer = cute.make_ptr(cutlass.BFloat16, address, space, assumed_align=16)
-    return cute.make_tensor(pointer, cute.make_layout((8, 1)))
-@cute.kernel
-def k(a: cute.Tensor, index: cute.Tensor, case: cutlass.Constexpr):
-    tid = cute.arch.thread_idx()[0]
-    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.BFloat16, cute.make_layout(32 * 128), 128)
-    source, target = places(case, tid, index)
-    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyG2SOp(), cutlass.BFloat16, num_bits_per_copy=128)
-    cute.copy(
-        atom, view(a, source, cute.AddressSpace.gmem), view(s, target, cute.AddressSpace.smem)
-    )
-@cute.jit
-def host(a: cute.Tensor, index: cute.Tensor, case: cutlass.Constexpr):
-    k(a, index, case).launch(grid=[1, 1, 1], block=[128, 1, 1])
-if __name__ == "__main__":
-    a = make_fake_tensor(cutlass.BFloat16, (1 << 16,), stride=(1,), assumed_align=16)
-    index = make_fake_tensor(cutlass.Int32, (128,), stride=(1,), assumed_align=16)
-    for case in CASES:
-        cute.compile(host, a, index, case)
-"""
 NAMES = ("clean", "pairs", "pitch", "misaligned", "outside", "race", "same", "apart", "gathered")
 FOUND = {
     "pairs": {"LC302"},
@@ -70,7 +38,7 @@ FOUND = {
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
     script = tmp_path_factory.mktemp("settle") / "addresses.py"
-    script.write_text(SCRIPT)
+    script.write_text(ADDRESSES)
     with Lowering() as lowering:
         found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering)
     assert not found.failures and len(found.copies) == len(NAMES), found.failures
@@ -124,6 +92,41 @@ def test_data_is_not_known_and_said_so(trace: Trace) -> None:
 
 def test_a_trace_is_read_back_with_its_addresses(trace: Trace) -> None:
     assert from_lines(to_lines(trace)).copies == trace.copies
+
+
+def test_a_program_that_is_not_changed_hears_of_its_addresses(tmp_path: Path) -> None:
+    (tmp_path / "addresses.py").write_text(ADDRESSES)
+    code = "import sys, runpy, layoutcheck.auto; runpy.run_path(sys.argv[0], run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.argv = ['addresses.py', 'misaligned']; {code}"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": python_path(), "CUTE_DSL_ARCH": "sm_90a"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "wrong[LC202]" in done.stderr
+    assert "1 by the compiler's lowering; for one thread, by types only: 0" in " ".join(done.stderr.split())
+
+
+def test_one_setting_is_heard_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.layoutcheck]\nlowered = false\n")
+    assert wants_lowered(Settings()) and not wants_lowered(find(tmp_path))
+    monkeypatch.setenv(LOWERED, "1")
+    assert wants_lowered(find(tmp_path))
+    monkeypatch.setenv(LOWERED, "0")
+    assert not wants_lowered(Settings())
+
+
+def test_a_module_is_lowered_once_and_time_is_limited(trace: Trace) -> None:
+    one = trace.copies[0]
+    bare = type(one)(one.copy, one.operation, one.where, one.stack, one.kernel, one.arch, missing="m")
+    with Lowering(seconds=0.0) as lowering:
+        for _ in range(2):  # no module, which costs time all the same
+            (found,) = lowering.settle("none", [bare], "sm_90a")
+            assert found.missing.startswith("m; lowered: the module does not verify")
+        (late,) = lowering.settle("another", [bare], "sm_90a")
+        assert late.missing == "m; lowered: lowering all of them takes more than 0 s"
 
 
 def test_without_a_dsl_to_ask_the_types_stand(trace: Trace) -> None:
