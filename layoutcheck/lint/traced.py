@@ -39,11 +39,11 @@ def judge(runs: Iterable[Run]) -> Judged:
     reports: dict[Any, Report | None] = {}
     for run in runs:
         verdict, codes = "legal", set[str]()
+        out.pictures.update(one.picture for one in run.trace.copies)
         for entry in distinct(run.trace):
             one = entry.first
             report = _report(one, reports)
             out.copies += entry.count
-            out.pictures[one.picture] += entry.count
             path = shown(one.where.file)
             here = _refusal(one, report) or (report.verdict if report is not None else "unknown")
             place = (path, one.where.line)

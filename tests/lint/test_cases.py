@@ -169,9 +169,7 @@ def test_the_summary_counts_what_is_known_for_all_threads():
     judged = judge([cases.Run(cases.Case("k.py", "f", 3, "f", "sm_90a"), trace)])
     counts = Counts(cases=1, copies=judged.copies, pictures=pictures(judged.pictures.elements()))
     told = reports.text(Result((), counts), Style())
-    assert (
-        "for all threads: 1 by their layouts, 2 by the compiler's lowering; for one thread, by types" in told
-    )
+    assert "for all threads: 1 by their layouts, 2 by the compiler's lowering" in told
 
 
 def trace_of(known: list[str]) -> Trace:
