@@ -1,0 +1,94 @@
+"""Where execution and intent part: corruption, faults, bytes not copied, bytes nobody asked for, races.
+
+Memory is compared as it is *after* the copy. Every address of the destination that the layouts name must
+hold the contents of the address of the source that they name, whoever brought it there and however often.
+Contents are told apart by address: two elements of the source are never assumed to hold the same value.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.difference.footprint import footprint
+from layoutcheck.copies.difference.found import Found
+from layoutcheck.copies.difference.kinds import KINDS, Difference, Offender
+from layoutcheck.copies.moves import NOTHING, Execution, Intent
+
+__all__ = ["KINDS", "Difference", "Offender", "compare"]
+
+
+def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst_base: int) -> Difference:
+    """What differs, for the static `copy` (the witness) that both were made of, at the same bases."""
+    grain = _grain(intent, execution)
+    found = Found(intent, execution, grain)
+    for side, accesses in (("src", execution.src_accesses), ("dst", execution.dst_accesses)):
+        for access in accesses:
+            if access.space != "tmem":  # whose addresses count columns
+                found.misaligned(f"misaligned_{side}", access)
+    if execution.fault:
+        found.add("fault", 1, Offender(0, 0))
+    if intent.unmatched:
+        found.add("unmatched", intent.unmatched, Offender())
+    if execution.never:
+        found.add("never", execution.src.shape[0], Offender(0, 0))
+    if execution.pred is not None and copy.pred is not None:
+        found.predicate_range(execution.pred, copy.pred)
+    repeated = _harmless(intent, execution, grain)
+    settled = repeated is not None
+    if repeated is None:
+        repeated = found.memory()
+    # A thread's own intent names what its views name, past the edge of the tile as well.
+    if not settled or (copy.tiling is not None and not intent.whole):
+        for side, base in (("src", src_base), ("dst", dst_base)):
+            found.outside(side, footprint(intent, copy, side, base, execution.unit_bits))
+    return Difference(
+        found.counts, found.first, intent.dst.size, execution.dst.size, repeated, execution.unit_bits
+    )
+
+
+def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
+    """Whether memory ends up exactly as asked, found without sorting: the number of harmless repetitions.
+
+    None where it does not, or where this quick way cannot tell: with predicates, and where the addresses of
+    the destination are too far apart for a table of them.
+    """
+    if intent.pred is not None or execution.pred is not None or not intent.dst.size or not execution.dst.size:
+        return None
+    asked_dst, asked_src, used_dst, used_src = (
+        a[:, :, ::grain].reshape(-1) for a in (intent.dst, intent.src, execution.dst, execution.src)
+    )
+    low, high = int(asked_dst.min()), int(asked_dst.max())
+    if (high - low) // grain > 4 * asked_dst.size + 4096:
+        return None
+    if int(used_dst.min()) < low or int(used_dst.max()) > high:
+        return None
+    asked_dst, used_dst = (asked_dst - low) // grain, (used_dst - low) // grain
+    unwritten = NOTHING - 1
+    want = np.full((high - low) // grain + 1, unwritten, dtype=np.int64)
+    got = want.copy()
+    want[asked_dst] = asked_src
+    got[used_dst] = used_src
+    if not np.array_equal(want, got):
+        return None
+    if not np.array_equal(want[asked_dst], asked_src) or not np.array_equal(got[used_dst], used_src):
+        return None  # an address with two sources
+    return int(used_dst.size - np.count_nonzero(got != unwritten)) * grain
+
+
+def _grain(intent: Intent, execution: Execution) -> int:
+    """Units that every element and every move keep together, on one grid: what may be compared at once."""
+    grain = math.gcd(intent.dst.shape[2], execution.dst.shape[2])
+    if grain == 1 or grain & (grain - 1) or not execution.dst.size:
+        return 1
+    mask = grain - 1
+    for asked, used in ((intent.dst, execution.dst), (intent.src, execution.src)):
+        if int(asked[0, 0, 0]) & mask or (asked[:, :, 0] & mask).any() or (used[:, :, 0] & mask).any():
+            return 1
+        if (asked[:, :, -1] - asked[:, :, 0] != asked.shape[2] - 1).any():
+            return 1
+        if (used[:, :, -1] - used[:, :, 0] != used.shape[2] - 1).any():
+            return 1
+    return grain

@@ -1,0 +1,192 @@
+"""What a comparison finds: counts of each kind of difference, and the first offender of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from layoutcheck.copies.difference.kinds import Offender
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
+from layoutcheck.copies.offsets import IntArray, offsets
+
+
+class Found:
+    """The counts and first offenders, as they are found, one unit of every `grain` looked at."""
+
+    def __init__(self, intent: Intent, execution: Execution, grain: int) -> None:
+        self.intent = intent
+        self.execution = execution
+        self.grain = grain
+        self.asked_src, self.asked_dst = intent.src[:, :, ::grain], intent.dst[:, :, ::grain]
+        self.used_src, self.used_dst = execution.src[:, :, ::grain], execution.dst[:, :, ::grain]
+        self.counts: dict[str, int] = {}
+        self.first: dict[str, Offender] = {}
+
+    def add(self, kind: str, count: int, first: Offender) -> None:
+        """Count a difference; the first one given is its offender."""
+        self.counts[kind] = self.counts.get(kind, 0) + count
+        self.first.setdefault(kind, first)
+
+    def misaligned(self, kind: str, access: Access) -> None:
+        """Addresses that are no multiple of what the access asks for."""
+        off = access.addresses % access.multiple_bytes
+        if not off.any():
+            return
+        thread = int(np.argmax(off.any(axis=0)))
+        instruction = int(np.argmax(off[:, thread] != 0))
+        used = int(access.addresses[instruction, thread])
+        first = Offender(thread, instruction, at=used, asked=access.multiple_bytes, used=used)
+        self.add(kind, int(np.count_nonzero(off)), first)
+
+    def predicate_range(self, pred: IntArray, memref: Memref) -> None:
+        """Predicate entries that the predicate's tensor does not have."""
+        inside = _is_in(pred, np.sort(offsets(memref.layout)))
+        if not inside.all():
+            at = int(np.argmin(inside))
+            self.add("outside_pred", int(np.unique(pred[~inside]).size), Offender(0, at, used=int(pred[at])))
+
+    def outside(self, side: str, footprint: IntArray) -> None:
+        """Units of the operand's space that are touched although the operand does not have them."""
+        flat = (self.used_src if side == "src" else self.used_dst).reshape(-1)
+        strange = ~_is_in(flat, footprint) & (flat != NOTHING)
+        if strange.any():
+            touched = np.flatnonzero(strange)
+            at = int(touched[np.argmin(self.threads(touched))])
+            thread, instruction = self.place(at)
+            self.add(
+                f"outside_{side}",
+                int(np.unique(flat[touched]).size) * self.grain,
+                Offender(thread, instruction, at=int(flat[at]), used=int(flat[at])),
+            )
+
+    def memory(self) -> int:
+        """Compare memory after the copy; the number of units written again with equal contents."""
+        asked_dst, asked_src = self.asked_dst.reshape(-1), self.asked_src.reshape(-1)
+        index = np.flatnonzero((asked_src != NOTHING) | self.intent.zeros)
+        index = index[np.argsort(asked_dst[index], kind="stable")]
+        want_at, want = asked_dst[index], asked_src[index]
+        again = _again(want_at)
+        torn = again & (want[1:] != want[:-1])
+        if torn.any():
+            i = int(np.argmax(torn))
+            first = Offender(
+                value=self.element(index[i + 1]),
+                at=int(want_at[i]),
+                asked=int(want[i]),
+                used=int(want[i + 1]),
+            )
+            self.add("overlap", int(np.unique(want_at[1:][torn]).size) * self.grain, first)
+
+        used_dst, used_src = self.used_dst.reshape(-1), self.used_src.reshape(-1)
+        order = np.argsort(used_dst, kind="stable")  # of equal addresses the last is the last written
+        order = order[np.searchsorted(used_dst[order], NOTHING, side="right") :]  # what was switched off
+        got_at, got = used_dst[order], used_src[order]
+        twice = _again(got_at)
+        repeated = self.races(order, got_at, got, twice) if twice.any() else 0
+        last = np.append(~twice, True) if got_at.size else twice
+        final_at, final, writer = got_at[last], got[last], order[last]
+
+        alone = np.append(True, ~again) if want_at.size else again
+        written = _is_in(want_at, final_at)
+        if not written.all():
+            lost = np.flatnonzero(~written & alone)
+            i = int(lost[np.argmin(index[lost])])
+            first = Offender(value=self.element(index[i]), at=int(want_at[i]), asked=int(want[i]))
+            self.add("missing", int(lost.size) * self.grain, first)
+        at = np.searchsorted(final_at, want_at[written])
+        self.contents(
+            index[written], want_at[written], want[written], final[at], writer[at], want_at[1:][torn]
+        )
+        return repeated
+
+    def races(self, order: IntArray, got_at: IntArray, got: IntArray, twice: npt.NDArray[np.bool_]) -> int:
+        """Writes of several threads to one address; the number of harmless repetitions."""
+        differ = got[1:] != got[:-1]
+        race = twice & differ
+        if not any(access.op.startswith("cp.async") for access in self.execution.dst_accesses):
+            threads = self.threads(order)
+            race &= threads[1:] != threads[:-1]
+        if race.any():
+            i = int(np.argmax(race))
+            thread, instruction = self.place(int(order[i + 1]))
+            first = Offender(thread, instruction, at=int(got_at[i]), asked=int(got[i]), used=int(got[i + 1]))
+            self.add("race", int(np.unique(got_at[1:][race]).size) * self.grain, first)
+        return int(np.count_nonzero(twice & ~differ)) * self.grain
+
+    def contents(
+        self,
+        index: IntArray,
+        at: IntArray,
+        want: IntArray,
+        final: IntArray,
+        writer: IntArray,
+        torn: IntArray,
+    ) -> None:
+        """Units that were written: with what, and under which predicate."""
+        wrong = final != want
+        if torn.size:
+            wrong &= ~_is_in(at, torn)
+        if wrong.any():
+            bad = np.flatnonzero(wrong)
+            i = int(bad[np.lexsort((index[bad], self.threads(writer[bad])))[0]])
+            thread, instruction = self.place(int(writer[i]))
+            first = Offender(
+                thread, instruction, self.element(index[i]), int(at[i]), int(want[i]), int(final[i])
+            )
+            self.add("wrong", int(np.unique(at[bad]).size) * self.grain, first)
+        pred = self.execution.pred
+        if pred is None or self.intent.pred is None:
+            return
+        asked = self.intent.pred[self.elements(index)]
+        used = pred[writer // (self.used_dst.shape[1] * self.used_dst.shape[2])]
+        # A unit that several elements name is written as soon as the entry of one of them is true.
+        _, which, named = np.unique(at, return_inverse=True, return_counts=True)
+        strange = (asked != used) & (named[which] == 1)
+        if strange.any():
+            i = int(np.argmax(strange))
+            thread, instruction = self.place(int(writer[i]))
+            first = Offender(
+                thread, instruction, self.element(index[i]), int(at[i]), int(asked[i]), int(used[i])
+            )
+            self.add("guard", int(np.count_nonzero(strange)) * self.grain, first)
+
+    # Of flat indices into the moves, [instruction, thread, unit] or [element, thread, unit]:
+
+    def threads(self, flat: IntArray) -> IntArray:
+        """The threads of moves that happen."""
+        _, threads, units = self.used_dst.shape
+        out: IntArray = flat // units % threads
+        return out
+
+    def place(self, flat: int) -> tuple[int, int]:
+        """Thread and instruction of a move that happens."""
+        _, threads, units = self.used_dst.shape
+        return flat // units % threads, flat // units // threads
+
+    def elements(self, flat: IntArray) -> IntArray:
+        """The elements of moves that are asked for."""
+        _, threads, units = self.asked_dst.shape
+        out: IntArray = flat // units // threads
+        return out
+
+    def element(self, flat: int | np.int64) -> int:
+        """The element of a move that is asked for."""
+        _, threads, units = self.asked_dst.shape
+        return int(flat) // int(units) // int(threads)
+
+
+def _again(ordered: IntArray) -> npt.NDArray[np.bool_]:
+    """Where a sorted array repeats its predecessor."""
+    repeats: npt.NDArray[np.bool_] = ordered[1:] == ordered[:-1]
+    return repeats
+
+
+def _is_in(values: IntArray, ordered: IntArray) -> npt.NDArray[np.bool_]:
+    """Which `values` occur in `ordered`."""
+    if not ordered.size:
+        return np.zeros(values.shape, dtype=np.bool_)
+    at = np.searchsorted(ordered, values)
+    at[at == ordered.size] = 0
+    inside: npt.NDArray[np.bool_] = ordered[at] == values
+    return inside
