@@ -14,7 +14,9 @@ cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the j
 from layoutcheck.algebra.layout import Layout  # noqa: E402
 from layoutcheck.algebra.notation import parse_layout, parse_swizzle  # noqa: E402
 from layoutcheck.dsl.session import Session  # noqa: E402
-from layoutcheck.machine.canonical import NONE, canonical, decide, first_step  # noqa: E402
+from layoutcheck.machine.canonical import canonical  # noqa: E402
+from layoutcheck.machine.canonical.decide import decide, first_step  # noqa: E402
+from layoutcheck.machine.canonical.modes import NONE  # noqa: E402
 from layoutcheck.machine.dtypes import dtype  # noqa: E402
 
 OPS = {"wgmma": "make_gmma_smem_desc", "tcgen05": "make_umma_smem_desc"}

@@ -119,7 +119,8 @@ def on_gpu(cases: str, out: str) -> None:
 def prepare(folder: str, count: int = 300) -> None:
     """Random layouts that the compiler accepts, right and wrong, with their images."""
     from layoutcheck.algebra.image import image as offsets_of
-    from layoutcheck.machine.canonical import canonical, decide
+    from layoutcheck.machine.canonical import canonical
+    from layoutcheck.machine.canonical.decide import decide
     from layoutcheck.machine.dtypes import dtype
 
     rng, random_numbers = random.Random(7), np.random.default_rng(7)
@@ -215,7 +216,9 @@ def _image_of_b(b: Any) -> Any:
 def judge(folder: str, products: str, out: str) -> None:
     """Compare the products with A @ B and with what the descriptors describe; write OUT/canonical.json."""
     from layoutcheck.algebra.notation import parse_layout, parse_swizzle
-    from layoutcheck.machine.canonical import NONE, decide, described
+    from layoutcheck.machine.canonical.decide import decide
+    from layoutcheck.machine.canonical.described import described
+    from layoutcheck.machine.canonical.modes import NONE
     from layoutcheck.machine.dtypes import dtype
 
     place = Path(folder)

@@ -12,7 +12,10 @@ import layoutcheck as lc
 from layoutcheck import cli
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.errors import InputError
-from layoutcheck.machine.canonical import Decision, atom_tile, canonical, described
+from layoutcheck.machine.canonical import canonical
+from layoutcheck.machine.canonical.decide import Decision
+from layoutcheck.machine.canonical.described import described
+from layoutcheck.machine.canonical.nearest import atom_tile
 
 
 def test_cutlass_3078() -> None:

@@ -1,0 +1,161 @@
+"""Canonical shared-memory layouts of wgmma and tcgen05 operands: is a layout one, and which is nearest.
+
+The tensor cores read A and B through a 64-bit descriptor with two strides and a swizzle mode and nothing
+else (PTX ISA, wgmma and tcgen05, Shared Memory Matrix Layout and Matrix Descriptor). In units of 128 bits,
+for the 256 bits of K that one instruction takes, with W = 1, 2, 4, 8 for no, 32-, 64- and 128-byte swizzle,
+it describes
+
+    K-major     ((8,n),2):((W,SBO),1)          without a swizzle ((8,n),2):((1,SBO),LBO)
+    MN-major    ((W,n),(8,k)):((1,LBO),(W,SBO))    without ((1,n),(8,k)):((*,SBO),(1,LBO))
+
+and for tcgen05 also the 128-byte swizzle of 32-byte atoms, S<2,5,2>, with 4 in the place of 8.
+
+`decide` follows DSL 4.8.1 (`make_gmma_smem_desc`, `make_umma_smem_desc`): same answer, same reason, on every
+random layout of tests/conformance/test_canonical.py. The DSL recasts to 128 bits first, and rounds: a pitch
+of 60 bf16 elements passes as 64. `canonical` therefore also compares, element by element, what the
+descriptor describes with what the layout says; where they differ the compiler accepts and the product is
+wrong. tcgen05 is compiler-verified only: no Blackwell GPU ran it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import parse_any_layout, parse_swizzle
+from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.errors import InputError
+from layoutcheck.machine.canonical.decide import GMMA_TYPES, Decision, decide, first_step
+from layoutcheck.machine.canonical.described import first_wrong
+from layoutcheck.machine.canonical.modes import K_BITS, NONE, UNIT_BITS, UNITS, mode_of, size_of
+from layoutcheck.machine.canonical.nearest import nearest
+from layoutcheck.machine.dtypes import DType
+from layoutcheck.machine.dtypes import dtype as read_dtype
+
+__all__ = ["Canonical", "Decision", "canonical"]
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """Whether an operand's layout is canonical: `verdict` is "legal", "rejected" or "wrong".
+
+    "wrong": the compiler makes a descriptor, and it describes other addresses than the layout. `name` is the
+    DSL's `SmemLayoutAtomKind` for a legal one. `nearest` is a canonical layout of the same shape,
+    `nearest_name` its kind, `code` the DSL source that makes it. The base must be a multiple of
+    `align_bytes` for the swizzle's pattern to begin where the descriptor says.
+    """
+
+    verdict: str
+    name: str
+    reason: str
+    decision: Decision
+    align_bytes: int
+    nearest: str = ""
+    nearest_name: str = ""
+    code: str = ""
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "verdict": self.verdict,
+            "name": self.name,
+            "reason": self.reason,
+            "compiler": self.decision.message,
+            "leading_bytes": self.decision.leading_bytes,
+            "stride_bytes": self.decision.stride_bytes,
+            "align_bytes": self.align_bytes,
+            "nearest": self.nearest,
+            "nearest_name": self.nearest_name,
+            "code": self.code,
+            "evidence": self.evidence,
+        }
+
+
+def canonical(
+    layout: str | Layout | ComposedLayout,
+    dtype: str | DType = "bf16",
+    major: str = "K",
+    swizzle: str | Swizzle | None = None,
+    unit: str = "wgmma",
+) -> Canonical:
+    """Whether shared memory of `layout`, modes (MN, K), can be an operand of `unit`; if not, what is nearest.
+
+    `swizzle` acts on byte addresses, as a pointer's does; a composed layout `S<3,4,3> o 0 o ...` states
+    it itself, as `make_smem_layout_atom` prints it. `major` is "K" or "MN", `unit` "wgmma" or "tcgen05".
+    Further modes (stages) are ignored. Raises InputError for anything else.
+
+    >>> canonical("(64,128):(128,1)", "f16").nearest_name
+    'K_SW128'
+    """
+    outer, pointer = _operand(layout, swizzle)
+    element = dtype if isinstance(dtype, DType) else read_dtype(dtype)
+    kind = major.strip().upper()
+    if kind not in ("K", "MN") or unit not in UNITS:
+        raise InputError(
+            f"unknown operand '{major} {unit}'"[:60], expected="major K or MN, unit wgmma or tcgen05"
+        )
+    if element.bits > 64 or UNIT_BITS % element.bits:
+        raise InputError(f"{element} is no operand of a tensor core", expected="4- to 64-bit elements")
+    one = first_step(outer, element.bits)
+    decision = decide(one, element, kind, pointer, unit)
+    mode = mode_of(pointer)
+    align = mode.repeat_bytes if mode else 128
+    if decision.accepted and mode is not None:
+        wrong = first_wrong(outer, element.bits, kind, pointer, decision)
+        if wrong is None:
+            return Canonical("legal", f"{kind}_{mode.name}", "", decision, align)
+        reason, evidence = wrong
+        verdict = "wrong"
+    else:
+        reason, evidence = _why(one, element, kind, pointer, decision), {}
+        verdict = "rejected"
+    near = nearest(outer, element, kind, pointer, unit)
+    return Canonical(verdict, "", reason, decision, align, *near, evidence)
+
+
+def _operand(layout: str | Layout | ComposedLayout, swizzle: str | Swizzle | None) -> tuple[Layout, Swizzle]:
+    """The (MN, K) layout and the pointer's swizzle."""
+    found: Any = parse_any_layout(layout) if isinstance(layout, str) else layout
+    pointer = parse_swizzle(swizzle) if isinstance(swizzle, str) else swizzle
+    if isinstance(found, ComposedLayout):
+        if pointer is not None or not isinstance(found.inner, Swizzle) or found.offset != 0:
+            raise InputError(f"{found}: one swizzle, at offset 0, is what an operand can have")
+        found, pointer = found.outer, found.inner
+    if not isinstance(found, Layout) or len(found) < 2 or type(found.shape) is not tuple:
+        raise InputError(f"{found} has no modes MN and K", expected="(MN,K) such as (64,128):(128,1)")
+    if not found.is_static:
+        raise InputError(f"{found} is not static", expected="extents and strides that are numbers")
+    if any(n < 1 for n in flatten(found.shape)) or any(type(d) is not int for d in flatten(found.stride)):
+        raise InputError(f"{found} does not map to memory")
+    pointer = pointer if pointer is not None and pointer.bits else NONE
+    return Layout((found[0].shape, found[1].shape), (found[0].stride, found[1].stride)), pointer
+
+
+def _why(layout: Layout, element: DType, major: str, swizzle: Swizzle, decision: Decision) -> str:
+    """The refusal in terms of the layout's own strides."""
+    mode = mode_of(swizzle)
+    if decision.aborts:
+        return f"{layout} has modes that are not one stride each over the pattern: the compiler dies on it"
+    if mode is None or "swizzle" in decision.message:
+        return f"{swizzle} is no swizzle of a descriptor: S<0..3,4,3>, for tcgen05 also S<2,5,2>"
+    if "allowable types" in decision.message:
+        return f"{element} is no operand type of wgmma: {', '.join(GMMA_TYPES)}"
+    if "MN-size" in decision.message:
+        return f"{size_of(layout[0].shape)} rows are no multiple of {mode.rows}"
+    if "K-size" in decision.message:
+        return (
+            f"{layout} does not give one instruction its 256 bits of K, {K_BITS // element.bits} elements "
+            f"of {element}{', adjacent' if major == 'K' else ''}"
+        )
+    per = UNIT_BITS // element.bits
+    row = mode.units * per
+    fast, slow = ("K", "MN") if major == "K" else ("MN", "K")
+    return (
+        f"{major}_{mode.name} wants {row} adjacent elements along {fast}"
+        + (f" in each of {mode.rows} rows {row} elements apart along {slow}" if mode.units > 1 else "")
+        + (f", {mode.rows} of them {per} elements apart along {slow}" if mode.units == 1 else "")
+        + f"; {layout} is not so"
+    )
