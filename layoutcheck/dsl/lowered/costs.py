@@ -16,8 +16,8 @@ from layoutcheck.copies.cost import SideCost, cost
 from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Lowered
-from layoutcheck.dsl.lowered.passes import TAGGED
 from layoutcheck.dsl.lowered.pictures import Picture, memory_accesses
+from layoutcheck.dsl.tasks.passes import TAGGED
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.sources.mlir import parse

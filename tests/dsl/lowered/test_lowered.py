@@ -23,8 +23,8 @@ from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiling import tile
 from layoutcheck.dsl.lowered import Lowered, lower
 from layoutcheck.dsl.lowered.compare import Silent, disagreement
-from layoutcheck.dsl.lowered.passes import _NO_SUCH_PASS
 from layoutcheck.dsl.session import Session
+from layoutcheck.dsl.tasks.passes import _NO_SUCH_PASS
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, UniversalCopy
 from layoutcheck.machine.dtypes import dtype

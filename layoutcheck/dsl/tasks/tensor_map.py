@@ -1,4 +1,4 @@
-"""A TMA copy built with the DSL's own functions, in the worker's child process: `TASKS["tma"]`.
+"""A TMA copy built with the DSL's own functions, in the worker's child process.
 
 `make_tiled_tma_atom` runs in a host function, and its code is lowered and read: the words of the tensor map
 that it stores are evaluated for a base address and run-time extents and strides (the code has no branches).
@@ -13,16 +13,16 @@ wanted).
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from layoutcheck.dsl.worker import PIPELINE, entry_of, python_error
+from layoutcheck.dsl.tasks import Item
+from layoutcheck.dsl.tasks.errors import python_error
+from layoutcheck.dsl.tasks.lower import dumped_ptx, entry_of, run_pipeline
 
-Item = dict[str, Any]
 _MASK = (1 << 64) - 1
 
 
-def tma_one(item: Item) -> Item:
+def tma(item: Item) -> Item:
     """{"atom", "coord", "words", "src", "dst", "ptx"} or {"error", "stage"}."""
     stage = "make_tiled_tma_atom"
     try:
@@ -76,17 +76,9 @@ def _host(item: Item) -> Item:
         cpasync.copy_tensormap(atom, block.arguments[1])
     types = {"atom": str(atom._trait.value.type), "coord": str(coords.type)}
     module.operation.verify()
-    _lower(module, item["arch"])
+    run_pipeline(module, item["arch"])
     function = next(op for op in module.body.operations if op.attributes["sym_name"].value == "host")
     return {**types, "words": _words(function, item["base"], item["values"])}
-
-
-def _lower(module: Any, arch: str) -> None:
-    from cutlass._mlir import passmanager
-
-    passes = passmanager.PassManager.parse(PIPELINE.format(path=Path.cwd() / "m", arch=arch))
-    passes.enable_verifier(False)
-    passes.run(module.operation)
 
 
 def _words(function: Any, base: int, values: list[int]) -> list[int]:
@@ -211,9 +203,5 @@ def _kernel(item: Item, host: Item) -> Item:
     module.operation.verify()
     if not item["lower"]:
         return types
-    _lower(module, item["arch"])
-    dumps = list(Path.cwd().glob("*.ptx"))
-    text = dumps[0].read_text() if dumps else ""
-    for dump in dumps:
-        dump.unlink()
-    return {**types, "ptx": entry_of(text, "k0")}
+    run_pipeline(module, item["arch"])
+    return {**types, "ptx": entry_of(dumped_ptx(), "k0")}

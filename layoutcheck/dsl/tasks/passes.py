@@ -15,11 +15,10 @@ import time
 from collections import Counter
 from typing import Any
 
+from layoutcheck.dsl.tasks import Item
 from layoutcheck.sources.mlir import split
 
 _NO_SUCH_PASS = re.compile(r"'([\w-]+)' does not refer to a registered pass")
-
-Item = dict[str, Any]
 
 # Operations that move memory, and those of lower dialects that a user may have written himself.
 TAGGED = re.compile(
@@ -47,7 +46,7 @@ KERNELS_ONLY = (
 PRELOWER = "builtin.module(pyir-prelower)"  # the PyIR frontend's references to values
 
 
-def lower(item: Item) -> Item:
+def lower_traced(item: Item) -> Item:
     """`{"module": text}` -> `{"lowered", "host", "notes", "refused", "seconds"}`, or `{"problem"}` in words.
 
     `text` is a module in generic form; its locations are of no use here and cost time. "refused" are the tags
