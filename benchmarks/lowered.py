@@ -83,7 +83,7 @@ class Group:
             return
         if kind in ("data", "blocked"):
             self.blocked[f"{kind}: {picture.reasons[-1]}"] += 1
-        answer = disagreement(copy.copy, picture)
+        answer = disagreement(copy.copy, picture, copy.warps)
         if isinstance(answer, Silent):
             self.model["silent"] += 1
             self.silent[answer.reason[:80]] += 1

@@ -29,7 +29,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl.lowered import Picture, lower
 from layoutcheck.dsl.lowered.compare import Silent, disagreement
 from layoutcheck.dsl.session import Session
@@ -100,25 +99,12 @@ class Agreement:
                 numbers[name] += 1
                 self.counts[one.picture][self.said(one, picture)] += 1
 
-    @staticmethod
-    def own_tiles(one: TracedCopy, picture: Picture, found: str) -> bool:
-        """Whether only threads past the tiled copy's differ: those of warps that have a tile of their own."""
-        tiling = one.copy.tiling if one.copy is not None else None
-        counts = re.search(r"of thread (\d+): .*\((\d+) of (\d+) addresses", found)
-        if tiling is None or tiling.block_threads is not None or counts is None:
-            return False
-        thread, different, total = map(int, counts.groups())
-        group, block = threads(tiling.tiled), picture.threads
-        return thread >= group and different * block <= total * (block - group)
-
     def said(self, one: TracedCopy, picture: Picture | None) -> str:
         if one.copy is None or picture is None:
             return "not lowered (the branch is dead, or a pass fails)"
-        found = disagreement(one.copy, picture)
+        found = disagreement(one.copy, picture, one.warps)
         if isinstance(found, Silent):
             return f"nothing to compare: {found.reason}"
-        if found and self.own_tiles(one, picture, found):
-            return "agrees, each group of threads on a tile of its own"
         if found:
             place = f"{Path(one.where.file).name}:{one.where.line}"
             self.disagreements.append({"place": place, "operation": one.operation, "says": found})

@@ -56,17 +56,21 @@ def _traced(op: Operation, location: str, kernel: str, arch: str) -> TracedCopy:
     frames = where_of(location) or [NOWHERE]
     copy, problem = _copy(operation, arch)
     picture, missing = "types", problem
+    warps: tuple[int, ...] = ()
     if copy is not None:
-        copy, missing = with_threads(op, copy)
+        copy, missing, warps = with_threads(op, copy)
         picture = "types" if missing else "threads"
     return TracedCopy(
         copy, operation, frames[0], tuple(frames[1:]), kernel, arch, picture, missing,
-        in_dsl=made_in_library(frames[0]),
+        in_dsl=made_in_library(frames[0]), warps=warps,
     )  # fmt: skip
 
 
-def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str]:
-    """The copy with the tiling that its operands were partitioned by; or as it is, and what is missing."""
+def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...]]:
+    """The copy with the tiling that its operands were partitioned by; or as it is, and what is missing.
+
+    Last is which threads of the tiled copy each warp of the block works as (`Workers.warps`).
+    """
     sides = {"src": op.operands[1], "dst": op.operands[2]}
     memory = {
         side: value
@@ -76,9 +80,9 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str]:
     others = [side for side in sides if isinstance(copy.side(side), OtherOperand)]
     if others:
         alone = any(word in str(copy.atom) for word in ONE_THREAD)
-        return copy, "" if alone else "an operand is no tensor in memory"
+        return copy, "" if alone else "an operand is no tensor in memory", ()
     if not memory:
-        return copy, ""  # registers to registers: every thread has its own
+        return copy, "", ()  # registers to registers: every thread has its own
     try:
         origins = {side: origin(value) for side, value in memory.items()}
         first, *rest = origins.values()
@@ -86,17 +90,21 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str]:
             raise NoOrigin("its sides were partitioned by different tiled copies")
         tensors = {side: whole(found, copy.side(side), side) for side, found in origins.items()}
     except NoOrigin as reason:
-        return copy, str(reason)
+        return copy, str(reason), ()
     if isinstance(copy.atom, StMatrix) and any(type(mode.shape) is tuple for mode in first.tiled.tiler):
-        return copy, UNSETTLED
+        return copy, UNSETTLED, ()
     count = threads(first.tiled)
-    told = [workers(op, found.index, count) for found in origins.values()]
-    for one in told:
+    told = []
+    for found in origins.values():
+        one = workers(op, found.index, count)
         if isinstance(one, str):
-            return copy, one
+            return copy, one, ()
         if one.doubt and not _each_element_once(first.tiled, [tensor for tensor, _ in tensors.values()]):
-            return copy, one.doubt
-    blocks = {one.block for one in told if not isinstance(one, str)}
+            return copy, one.doubt, ()
+        told.append(one)
+    if any(one.warps != told[0].warps for one in told):
+        return copy, "a thread's views are those of two threads of its tiled copy", ()
+    blocks = {one.block for one in told}
     tiling = Tiling(
         first.tiled,
         tensors["src"][0] if "src" in tensors else _in_registers(tensors["dst"][0], copy.src),
@@ -107,8 +115,8 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str]:
     for side, (_, view) in tensors.items():
         full = full.with_side(side, view)
     if predict(full).outcome != predict(copy).outcome:
-        return copy, "the compiler judges its view otherwise than the swizzled tensor's"
-    return full, ""
+        return copy, "the compiler judges its view otherwise than the swizzled tensor's", ()
+    return full, "", told[0].warps
 
 
 def _each_element_once(tiled: TiledCopy, tensors: Sequence[Memref]) -> bool:

@@ -7,7 +7,7 @@ the grid or on a loop is not known, and None.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,14 @@ _COMPARE: list[Callable[[Any, Any], Any]] = [
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """`block` threads work, as the tiled copy's 0, 1, ...; None where those launched are not just these."""
+    """`block` threads work, as the tiled copy's 0, 1, ...; None where those launched are not just these.
+
+    `warps` has, for each warp of the block, the thread of the tiled copy as which its first lane works (its
+    other lanes work as the next), -1 for a warp that does not.
+    """
 
     block: int | None
+    warps: tuple[int, ...]
     doubt: str = ""  # why it is not known that all of the tiled copy's threads do
 
 
@@ -84,25 +89,29 @@ def workers(op: Operation, index: Value, threads: int) -> Workers | str:
     active, known = ids.active(op)
     if not active.any():  # a branch that this kernel never takes
         active = ~active
+    warps = []
     for first in range(0, count, WARP):
         lanes = active[first : first + WARP]
         if not lanes.any():
+            warps.append(-1)
             continue
         mine = at[first : first + WARP]
         start = int(mine[int(np.argmax(lanes))]) - int(np.argmax(lanes))
         expected = start + np.arange(mine.size)
         if start % WARP or (mine[lanes] != expected[lanes]).any():
             return "the lanes of a warp are not adjacent threads of its tiled copy"
+        warps.append(start)
+    found = Workers(None, tuple(warps))
     mine = at[active]
     if not known:
-        return Workers(None, "a condition that may differ between its threads guards it")
+        return replace(found, doubt="a condition that may differ between its threads guards it")
     if (
         np.unique(mine[(mine >= 0) & (mine < threads)]).size < threads
         and not (mine == np.arange(mine.size)).all()
     ):
-        return Workers(None, "only some threads of its tiled copy reach it")
+        return replace(found, doubt="only some threads of its tiled copy reach it")
     exact = bool((mine == np.arange(mine.size)).all())
-    return Workers(int(mine.size) if exact else None)
+    return replace(found, block=int(mine.size) if exact else None)
 
 
 class _Ids:

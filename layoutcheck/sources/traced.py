@@ -98,6 +98,8 @@ class TracedCopy:
     `missing`    what kept it from the full picture, in words; "" where nothing did
     `refused`    the verifier's own message, where it refuses this operation
     `in_dsl`     whether DSL library code made the copy on behalf of the user's line
+    `warps`      the thread of the tiled copy as which each warp's first lane works (-1: none); () where no
+                 tiled copy is known
     """
 
     copy: Copy | None
@@ -111,6 +113,7 @@ class TracedCopy:
     refused: str | None = None
     in_dsl: bool = False
     addresses: Addresses | None = None
+    warps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +214,7 @@ def _copy_line(one: TracedCopy) -> dict[str, Any]:
         "refused": one.refused,
         "in_dsl": one.in_dsl,
         "addresses": None if one.addresses is None else asdict(one.addresses),
+        "warps": list(one.warps),
     }
 
 
@@ -264,6 +268,7 @@ def _copy_in(record: dict[str, Any]) -> TracedCopy:
         record["refused"],
         record["in_dsl"],
         _addresses(record.get("addresses")),
+        tuple(record.get("warps", ())),
     )
 
 

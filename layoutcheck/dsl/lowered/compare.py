@@ -15,7 +15,7 @@ in PTX). Under a swizzle addresses are therefore compared modulo 2^29.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,6 +35,7 @@ from layoutcheck.copies.witness import static_layout
 from layoutcheck.dsl.lowered.pictures import Picture, active, memory_accesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
+from layoutcheck.sources.threads import WARP
 
 SIDES = ("src", "dst")
 _LANE_MASK = (1 << 24) - 1  # without a tiling the model keeps the rows of two lanes that far apart
@@ -50,21 +51,25 @@ class Silent:
     reason: str
 
 
-def disagreement(copy: Copy, picture: Picture) -> str | Silent:
-    """What the model and the lowering disagree on, "" where they agree; `Silent` where one has no answer."""
+def disagreement(copy: Copy, picture: Picture, warps: Sequence[int] = ()) -> str | Silent:
+    """What the model and the lowering disagree on, "" where they agree; `Silent` where one has no answer.
+
+    `warps` says as which threads of the tiled copy each warp of the block works (`TracedCopy.warps`); without
+    it they work in turn, from the first that is active.
+    """
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return Silent("an operand is no tensor in memory")
     if picture.kind == "blocked":
         return Silent("the lowering's addresses are not known")
     try:
-        return _compare(copy, picture, parse_arch(copy.arch).widest_access_bits // 8)
+        return _compare(copy, picture, warps, parse_arch(copy.arch).widest_access_bits // 8)
     except CompilerFails as error:
         return f"the model says that the compiler fails ({error.message}); it does not"
     except InputError as error:
         return Silent(error.message)
 
 
-def _compare(copy: Copy, picture: Picture, widest: int) -> str | Silent:
+def _compare(copy: Copy, picture: Picture, warps: Sequence[int], widest: int) -> str | Silent:
     lowered = memory_accesses(picture.once, picture.threads, widest, masked=False)
     threads = np.flatnonzero(active(picture.once, picture.threads))
     spoken = False
@@ -73,14 +78,16 @@ def _compare(copy: Copy, picture: Picture, widest: int) -> str | Silent:
             continue
         if not found:
             return Silent(f"nothing of the {side} side is left")
-        answer = _side(copy, side, found, threads)
+        answer = _side(copy, side, found, threads, warps)
         if isinstance(answer, Silent) or answer:
             return answer
         spoken = True
     return "" if spoken else Silent("registers to registers")
 
 
-def _side(copy: Copy, side: str, found: tuple[Memory, ...], threads: IntArray) -> str | Silent:
+def _side(
+    copy: Copy, side: str, found: tuple[Memory, ...], threads: IntArray, warps: Sequence[int]
+) -> str | Silent:
     unknown = _Unknown(copy, side)
     model = unknown.accesses(unknown.first, 0)
     if len(model) != 1 or len(found) != 1:
@@ -96,15 +103,34 @@ def _side(copy: Copy, side: str, found: tuple[Memory, ...], threads: IntArray) -
     if times % count:
         return f"{side}: the model has {count} instructions a thread, the lowering {times}"
     made_for = have.addresses.shape[1]
-    first = 0 if made_for == seen.addresses.shape[1] else int(threads[0])
-    group = (threads - first) // made_for if copy.tiling is not None else np.zeros_like(threads)
-    for number in np.unique(group):  # as many threads as the tiled copy has; each group has its own tile
-        mine = threads[group == number]
-        columns = (mine - (first if copy.tiling is not None else 0)) % made_for
-        answer = _addresses(unknown, have, seen.addresses[:count][:, mine], columns)
+    if copy.tiling is None:
+        columns, group = threads % made_for, np.zeros_like(threads)
+    else:
+        whole = made_for == seen.addresses.shape[1]
+        columns, group = _shares(threads, warps, 0 if whole else int(threads[0]), made_for)
+    if columns.min(initial=0) < 0:
+        return f"{side}: thread {int(threads[columns.argmin()])} works, by its index it does not"
+    for number in np.unique(group):
+        mine = group == number
+        answer = _addresses(unknown, have, seen.addresses[:count][:, threads[mine]], columns[mine])
         if answer:
             return answer
     return ""
+
+
+def _shares(threads: IntArray, warps: Sequence[int], first: int, made_for: int) -> tuple[IntArray, IntArray]:
+    """As which thread of the tiled copy, made for so many, each of `threads` works; and on which tile.
+
+    Warps that work as threads which others before them are already have a tile of their own.
+    """
+    if not warps:
+        return (threads - first) % made_for, (threads - first) // made_for
+    start = np.asarray(warps, np.int64)
+    working = start >= 0
+    again = np.zeros_like(start)
+    again[working] = np.cumsum(np.diff(start[working], prepend=-1) <= 0)
+    index = np.where(working[threads // WARP], start[threads // WARP] + threads % WARP, -1)
+    return np.where(index < 0, -1, index % made_for), again[threads // WARP] * made_for + index // made_for
 
 
 def _addresses(unknown: _Unknown, have: Memory, target: IntArray, columns: IntArray) -> str | Silent:
