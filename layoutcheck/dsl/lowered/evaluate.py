@@ -17,10 +17,13 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered.arguments import instantiate
-from layoutcheck.dsl.lowered.flow import Flow, fast_part
+from layoutcheck.dsl.lowered.branches import BRANCHES
+from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.instructions import is_memory, numbers_and_data
+from layoutcheck.dsl.lowered.loops import LOOPS
 from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
-from layoutcheck.dsl.lowered.memory import Memory, is_memory, numbers_and_data
-from layoutcheck.dsl.lowered.needed import Needed
+from layoutcheck.dsl.lowered.memory import Memory
+from layoutcheck.dsl.lowered.needed import Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Access
 from layoutcheck.dsl.lowered.spaces import object_at
@@ -135,12 +138,11 @@ def prepare(kernel: Operation, launch: Launch, roots: Any = None) -> tuple[Machi
     def translate(op: Operation) -> Step:
         return memory.step(op) or operations.step(op)
 
-    return machine, Flow(
-        machine, slots, full, fast, translate, lambda op: tag(op) if is_memory(op) else "", tag
-    )
+    return machine, Flow(machine, slots, full, fast, translate, _recorded, tag, {**BRANCHES, **LOOPS})
 
 
 def _recorded(op: Operation) -> str:
+    """The tag under which an operation is recorded, "" for none."""
     return tag(op) if is_memory(op) else ""
 
 

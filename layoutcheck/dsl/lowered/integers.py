@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.dsl.lowered.values import Number, select, unsigned, wrap
+from layoutcheck.dsl.lowered.record import Number
+from layoutcheck.dsl.lowered.values import select, unsigned, wrap
 
 Binary = Callable[[Any, Any, int], Number]
 

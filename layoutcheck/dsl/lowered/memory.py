@@ -15,30 +15,18 @@ from collections.abc import Callable
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES, is_memory
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import NUMBER
 from layoutcheck.dsl.lowered.operations import Operations
-from layoutcheck.dsl.lowered.record import Access
+from layoutcheck.dsl.lowered.record import Access, Data, Number
 from layoutcheck.dsl.lowered.types import Type, parse_type
-from layoutcheck.dsl.lowered.values import Data, Number, Value, number
+from layoutcheck.dsl.lowered.values import Value, number
 from layoutcheck.sources.mlir import Operation, integer, integers
 from layoutcheck.sources.mlir import Value as SsaValue
 
 _CACHE = re.compile(r"load_cache_modifier (\w+)")
 _WORD = re.compile(r"<(?:\w+\s+)?(\w+)>")
-_TENSOR_LOAD = "nvvm.cp.async.bulk.tensor.shared.cluster.global"
-_TENSOR_STORES = (
-    "nvvm.cp.async.bulk.tensor.global.shared.cta",
-    "nvvm.cp.async.bulk.tensor.reduce",
-    "nvvm.cp.async.bulk.tensor.global.shared.cta.ext",
-)
-_BULK = {
-    "nvvm.cp.async.bulk.shared.cluster.global": 3,
-    "nvvm.cp.async.bulk.shared.cluster.shared.cta": 3,
-    "nvvm.cp.async.bulk.global.shared.cta": 2,
-    "nvvm.cp.async.bulk.reduce": 2,
-    "nvvm.cp.reduce.async.bulk.global.shared.cta": 2,
-}
 
 
 class Memory:
@@ -62,11 +50,11 @@ class Memory:
             return self._stmatrix(op)
         if op.name == "nvvm.cp.async.shared.global":
             return self._cp_async(op)
-        if op.name == _TENSOR_LOAD:
+        if op.name == TENSOR_LOAD:
             return self._tensor(op, load=True)
-        if op.name in _TENSOR_STORES:
+        if op.name in TENSOR_STORES:
             return self._tensor(op, load=False)
-        if op.name in _BULK:
+        if op.name in BULK:
             return self._bulk(op)
         if self.tag(op) and is_memory(op):
             return self._other(op)
@@ -243,7 +231,7 @@ class Memory:
         machine, tag = self.machine, self.tag(op)
         target, source = (self.slots[v] for v in op.operands[:2])
         kinds = [parse_type(v.type).space for v in op.operands[:2]]
-        size = self.slots[op.operands[_BULK[op.name]]] if len(op.operands) > _BULK[op.name] else None
+        size = self.slots[op.operands[BULK[op.name]]] if len(op.operands) > BULK[op.name] else None
 
         def run() -> None:
             to, to_trust, to_space = self._place(target, kinds[0])
@@ -268,7 +256,7 @@ class Memory:
         size = max(
             (k.size_bytes for t in types if (k := parse_type(t)).kind in ("vector", "scalar")), default=0
         )
-        opaque = self.operations._assume(op, "data", f"what {op.name} returns")
+        opaque = self.operations.assume(op, "data", f"what {op.name} returns")
 
         def run() -> None:
             address, trust, name = self._place(slot, space)
@@ -280,37 +268,6 @@ class Memory:
             opaque()
 
         return run
-
-
-def is_memory(op: Operation) -> bool:
-    """Whether an operation reaches memory through a pointer among its operands."""
-    if not op.name.startswith(("nvvm.", "llvm.")) or op.regions:
-        return False
-    if op.name in _ADDRESSES_ONLY or "mbarrier" in op.name or "fence" in op.name or "prefetch" in op.name:
-        return False
-    return any(v.type.startswith("!llvm.ptr") for v in op.operands)
-
-
-_ADDRESSES_ONLY = frozenset(
-    ("llvm.getelementptr", "llvm.ptrtoint", "llvm.addrspacecast", "llvm.bitcast", "llvm.insertvalue",
-     "llvm.select", "llvm.icmp", "llvm.intr.assume", "nvvm.mapa", "llvm.freeze", "llvm.extractvalue",
-     "llvm.call",
-     "llvm.intr.lifetime.start", "llvm.intr.lifetime.end", "nvvm.tensormap.replace", "llvm.inline_asm")
-)  # fmt: skip
-
-
-def numbers_and_data(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
-    """The operands of a memory instruction that its addresses rest on, and those that it stores."""
-    if op.name == "llvm.store":
-        return [op.operands[1]], [op.operands[0]]
-    if op.name == "nvvm.stmatrix":
-        return [op.operands[0]], op.operands[1:]
-    if op.name == "nvvm.ldmatrix" or op.name == "llvm.load":
-        return [op.operands[0]], []
-    known = (_TENSOR_LOAD, *_TENSOR_STORES, *_BULK, "nvvm.cp.async.shared.global")
-    if op.name in known:
-        return list(op.operands), []
-    return [v for v in op.operands if v.type.startswith("!llvm.ptr")], []
 
 
 def _nibbles(kind: Type) -> dict[str, str]:

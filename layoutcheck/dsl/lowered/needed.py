@@ -212,3 +212,23 @@ def inserted(extract: Operation) -> Value | None:
             return op.operands[1]
         struct = op.operands[0]
     return None
+
+
+def fast_part(kernel: Operation, full: Needed) -> Needed:
+    """What carries state through loops: carried numbers, conditions, and registers that are read back."""
+    fast = Needed(kernel, ())
+    for op in kernel.walk():
+        if op not in full.operations:
+            continue
+        if op.name == "scf.for":
+            ends = terminator(op.regions[0].blocks[0]).operands
+            carried = zip(op.regions[0].blocks[0].arguments[1:], ends, strict=False)
+            fast.add(op, [end for argument, end in carried if full.levels.get(argument, 0) == NUMBER])
+        elif op.name == "scf.while":
+            last, end = terminator(op.regions[0].blocks[0]), terminator(op.regions[1].blocks[0])
+            carried = zip(op.regions[0].blocks[0].arguments, end.operands, strict=False)
+            needed = [value for argument, value in carried if full.levels.get(argument, 0) == NUMBER]
+            fast.add(op, [*last.operands[:1], *needed])
+        elif op.name == "llvm.store" and full.stores_registers(op):
+            fast.add(op, op.operands)
+    return fast

@@ -1,14 +1,16 @@
-"""`Access`: one memory instruction as the evaluation met it, for all threads of the block."""
+"""`Access`: one memory instruction as the evaluation met it, for all threads; `Data`: its bytes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from layoutcheck.dsl.lowered.values import Data, Number
+from layoutcheck.copies.offsets import IntArray
 
+Number: TypeAlias = "int | IntArray"
 Mask = npt.NDArray[np.bool_]
 
 
@@ -39,3 +41,20 @@ class Access:
     data: tuple[tuple[int, int, Data | None], ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     coordinates: tuple[Number, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Bytes `[start, start + size)` of what each thread loaded by `access`.
+
+    Used as a number it counts as `number`: what is in memory is not known.
+    """
+
+    access: Access
+    start: int
+    size: int
+    number: Number = 0
+
+    def part(self, start: int, size: int) -> Data:
+        """Some of these bytes."""
+        return Data(self.access, self.start + start, size, self.number)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.dsl.lowered.record import Data, Number
 from layoutcheck.dsl.lowered.spaces import LOCAL, LOCAL_STEP
-from layoutcheck.dsl.lowered.values import Data, Number, Value, number, select, unsigned, wrap
+from layoutcheck.dsl.lowered.values import Value, number, select, unsigned, wrap
 
 _Piece = tuple[int, Value, int]  # size in bytes, value, trust
 

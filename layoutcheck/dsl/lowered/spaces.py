@@ -8,8 +8,8 @@ higher and the block's rank in the cluster in the bits from 24 up.
 
 from __future__ import annotations
 
+from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import CLUSTER, GENERIC, GLOBAL, SHARED, TENSOR
-from layoutcheck.dsl.lowered.values import Number
 
 GENERIC_SHARED = 1 << 42
 CLUSTER_SHARED = 1 << 43

@@ -10,37 +10,15 @@ Beside every value stands its *trust*: a bit for each thing that had to be assum
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered.record import Data, Number
 
-if TYPE_CHECKING:
-    from layoutcheck.dsl.lowered.record import Access
-
-Number: TypeAlias = "int | IntArray"
 Value: TypeAlias = Any  # int | IntArray | tuple[Value, ...] | Data
-
 # How much an address is worth, from the best to the worst of what it rests on.
 CLASSES = ("static", "arguments", "uniform", "data", "blocked")
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """Bytes `[start, start + size)` of what each thread loaded by `access`.
-
-    Used as a number it counts as `number`: what is in memory is not known.
-    """
-
-    access: Access
-    start: int
-    size: int
-    number: Number = 0
-
-    def part(self, start: int, size: int) -> Data:
-        """Some of these bytes."""
-        return Data(self.access, self.start + start, size, self.number)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,50 @@
+"""Which operations reach memory, and what of them matters: their addresses, and what they store."""
+
+from __future__ import annotations
+
+from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Value as SsaValue
+
+TENSOR_LOAD = "nvvm.cp.async.bulk.tensor.shared.cluster.global"
+TENSOR_STORES = (
+    "nvvm.cp.async.bulk.tensor.global.shared.cta",
+    "nvvm.cp.async.bulk.tensor.reduce",
+    "nvvm.cp.async.bulk.tensor.global.shared.cta.ext",
+)
+# Bulk copies, and which operand is their size.
+BULK = {
+    "nvvm.cp.async.bulk.shared.cluster.global": 3,
+    "nvvm.cp.async.bulk.shared.cluster.shared.cta": 3,
+    "nvvm.cp.async.bulk.global.shared.cta": 2,
+    "nvvm.cp.async.bulk.reduce": 2,
+    "nvvm.cp.reduce.async.bulk.global.shared.cta": 2,
+}
+_ADDRESSES_ONLY = frozenset(
+    ("llvm.getelementptr", "llvm.ptrtoint", "llvm.addrspacecast", "llvm.bitcast", "llvm.insertvalue",
+     "llvm.select", "llvm.icmp", "llvm.intr.assume", "nvvm.mapa", "llvm.freeze", "llvm.extractvalue",
+     "llvm.call",
+     "llvm.intr.lifetime.start", "llvm.intr.lifetime.end", "nvvm.tensormap.replace", "llvm.inline_asm")
+)  # fmt: skip
+
+
+def is_memory(op: Operation) -> bool:
+    """Whether an operation reaches memory through a pointer among its operands."""
+    if not op.name.startswith(("nvvm.", "llvm.")) or op.regions:
+        return False
+    if op.name in _ADDRESSES_ONLY or "mbarrier" in op.name or "fence" in op.name or "prefetch" in op.name:
+        return False
+    return any(v.type.startswith("!llvm.ptr") for v in op.operands)
+
+
+def numbers_and_data(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
+    """The operands of a memory instruction that its addresses rest on, and those that it stores."""
+    if op.name == "llvm.store":
+        return [op.operands[1]], [op.operands[0]]
+    if op.name == "nvvm.stmatrix":
+        return [op.operands[0]], op.operands[1:]
+    if op.name == "nvvm.ldmatrix" or op.name == "llvm.load":
+        return [op.operands[0]], []
+    known = (TENSOR_LOAD, *TENSOR_STORES, *BULK, "nvvm.cp.async.shared.global")
+    if op.name in known:
+        return list(op.operands), []
+    return [v for v in op.operands if v.type.startswith("!llvm.ptr")], []

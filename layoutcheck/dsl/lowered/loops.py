@@ -1,0 +1,179 @@
+"""Loops: `scf.for` and `scf.while` over all threads of a block.
+
+Copies that were unrolled by the compiler's wish, and short loops, run from end to end. Of a longer one the
+first, second and last iteration run in full; between them runs only what carries state from one iteration to
+the next (a pipeline's stage and phase), so that the last iteration is the real one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.flow import Flow, Maker
+from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.needed import terminator
+from layoutcheck.dsl.lowered.values import number, select
+from layoutcheck.sources.mlir import Operation
+
+WHOLE = 8  # iterations that are all run in full
+UNROLLED = 1024  # the same of a loop that the compiler will unroll
+MOST_ITERATIONS = 4096  # of one loop; what comes after is noted, not run
+MOST_STEPS = 40_000  # operations of one outermost loop; once they are spent its loops run twice at most
+
+
+def _for(flow: Flow, op: Operation, fast: bool) -> Step:
+    machine, values, trust = flow.machine, flow.machine.values, flow.machine.trust
+    low, high, step = flow.slots_of(op.operands[:3])
+    block = op.regions[0].blocks[0]
+    induction = flow.slots[block.arguments[0]]
+    ends = terminator(block).operands
+    enter = flow.moves(op.operands[3:], block.arguments[1:], fast)
+    again = flow.moves(ends, block.arguments[1:], fast)
+    leave = flow.moves(block.arguments[1:], op.results, fast)
+    whole, quick = flow.steps(block, fast), flow.steps(block, True)
+    tags = frozenset() if fast else flow.tags_in(op.regions[0])
+    own = flow.made_by(op) != ""  # the copy's own loop over its instructions
+    most = UNROLLED if own or "full = true" in op.attributes.get("loop_annotation", "") else WHOLE
+
+    def once(k: int, steps: list[Step], start: Any, stride: Any, bits: int) -> None:
+        values[induction], trust[induction] = start + k * stride, bits
+        outer = machine.iterations
+        if not own:
+            machine.iterations = (*outer, k)
+        try:
+            flow.run(steps)
+        finally:
+            machine.iterations = outer
+
+    def run() -> None:
+        start, stop, stride = (number(values[slot]) for slot in (low, high, step))
+        bits = trust[low] | trust[high] | trust[step]
+        flow.move(enter, bits)
+        trips = _trips(start, stop, stride)
+        outer, guard = machine.mask, machine.guard
+        machine.guard = guard | bits
+        count = (
+            trips if isinstance(trips, int) else int(trips[outer].max() if outer is not None else trips.max())
+        )
+        _enter_loop(flow)
+        try:
+            for k in range(count):
+                if _spent(flow, k):
+                    break
+                full = not fast and (count <= most or k < 2 or k == count - 1)
+                steps = whole if full else quick
+                if isinstance(trips, int):
+                    once(k, steps, start, stride, bits)
+                    flow.move(again)
+                    continue
+                mask = trips > k if outer is None else outer & (trips > k)
+                machine.mask = mask
+                once(k, steps, start, stride, bits)
+                _advance(flow, again, mask)
+        finally:
+            machine.mask, machine.guard = outer, guard
+            flow.depth -= 1
+        if not count and tags and id(whole) not in machine.tried and not machine.met(tags):
+            machine.tried.add(id(whole))
+            flow.pretend(lambda: once(0, whole, start, stride, bits), bits)
+            flow.move(enter, bits)
+        flow.move(leave)
+
+    return run
+
+
+def _while(flow: Flow, op: Operation, fast: bool) -> Step:
+    machine, values, trust = flow.machine, flow.machine.values, flow.machine.trust
+    before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
+    last = terminator(before)
+    condition = flow.slots[last.operands[0]]
+    enter = flow.moves(op.operands, before.arguments, fast)
+    onward = flow.moves(last.operands[1:], after.arguments, fast)
+    again = flow.moves(terminator(after).operands, before.arguments, fast)
+    leave = flow.moves(last.operands[1:], op.results, fast)
+    whole = (flow.steps(before, fast), flow.steps(after, fast))
+    quick = (flow.steps(before, True), flow.steps(after, True))
+    tags = frozenset() if fast else flow.tags_in(op.regions[0]) | flow.tags_in(op.regions[1])
+
+    def run() -> None:
+        flow.move(enter)
+        outer, guard, where = machine.mask, machine.guard, machine.iterations
+        mask = outer
+        _enter_loop(flow)
+        try:
+            for k in range(MOST_ITERATIONS + 1):
+                head, body = whole if not fast and k < WHOLE else quick
+                machine.iterations = (*where, k)
+                flow.run(head)
+                inside = number(values[condition])
+                bits = trust[condition]
+                machine.guard |= bits
+                if isinstance(inside, int):
+                    if not inside & 1:
+                        break
+                else:
+                    mask = inside.astype(bool) if mask is None else mask & inside.astype(bool)
+                    if not mask.any():
+                        break
+                    machine.mask = mask
+                if _spent(flow, k):
+                    break
+                flow.move(onward)
+                flow.run(body)
+                if machine.mask is outer:
+                    flow.move(again)
+                else:
+                    _advance(flow, again, machine.mask)
+            if not k and tags and id(whole[1]) not in machine.tried and not machine.met(tags):
+                machine.tried.add(id(whole[1]))
+                saved = [(t, values[t], trust[t]) for _, t in enter]
+                flow.move(onward)
+                flow.pretend(lambda: flow.run(whole[1]), trust[condition])
+                for slot, value, bits in saved:
+                    values[slot], trust[slot] = value, bits
+        finally:
+            machine.mask, machine.guard, machine.iterations = outer, guard, where
+            flow.depth -= 1
+        flow.move(leave)
+
+    return run
+
+
+def _advance(flow: Flow, again: list[tuple[int, int]], mask: Any) -> None:
+    """The next iteration's values, of the threads that are in the loop."""
+    values, trust = flow.machine.values, flow.machine.trust
+    if mask.all():
+        flow.move(again)
+        return
+    found = [(select(mask, values[s], values[t]), trust[s] | trust[t]) for s, t in again]
+    for (_, target), (value, bits) in zip(again, found, strict=True):
+        values[target], trust[target] = value, bits
+
+
+def _enter_loop(flow: Flow) -> None:
+    if not flow.depth:
+        flow.start = flow.machine.steps
+    flow.depth += 1
+
+
+def _spent(flow: Flow, k: int) -> bool:
+    """Whether a loop has to end before its iteration `k`."""
+    if k >= MOST_ITERATIONS or (k > 1 and flow.machine.steps - flow.start > MOST_STEPS):
+        flow.machine.notes.add("a loop was cut short: a value that it ends by was assumed, or it is long")
+        return True
+    return False
+
+
+def _trips(start: Any, stop: Any, step: Any) -> Any:
+    """Iterations of a loop, an int where they are the same for all threads."""
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+        return max(0, -(-(stop - start) // step)) if step > 0 else 0
+    step = np.maximum(np.asarray(step), 1)
+    trips = np.maximum(0, -(-(np.asarray(stop) - np.asarray(start)) // step))
+    trips = np.atleast_1d(trips)
+    return int(trips[0]) if bool((trips == trips[0]).all()) else trips
+
+
+LOOPS: dict[str, Maker] = {"scf.for": _for, "scf.while": _while}

@@ -1,0 +1,82 @@
+"""How an operation becomes a step: a function without arguments that works on the machine's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from layoutcheck.dsl.lowered.machine import Machine, Step
+from layoutcheck.dsl.lowered.types import parse_type
+from layoutcheck.dsl.lowered.values import Value, number
+from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Value as SsaValue
+
+
+class Steps:
+    """Makes steps on the values of `machine`; `slots` are the places of SSA values."""
+
+    def __init__(self, machine: Machine, slots: dict[SsaValue, int]) -> None:
+        self.machine, self.slots = machine, slots
+
+    def assume(self, op: Operation, kind: str, sentence: str, value: int = 0) -> Step:
+        """A step whose results are `value`, because `sentence` had to be assumed."""
+        values, trust = self.machine.values, self.machine.trust
+        targets = [self.slots[v] for v in op.results]
+        sources = [self.slots[v] for v in op.operands]
+        bit = self.machine.reasons.bit(kind, sentence)
+
+        def run() -> None:
+            bits = bit
+            for slot in sources:
+                bits |= trust[slot]
+            for slot in targets:
+                values[slot], trust[slot] = value, bits
+
+        return run
+
+    def constant(self, op: Operation, value: Value) -> Step:
+        """A step whose results are a known value."""
+        values, trust = self.machine.values, self.machine.trust
+        targets = [self.slots[v] for v in op.results]
+
+        def run() -> None:
+            for slot in targets:
+                values[slot], trust[slot] = value, 0
+
+        return run
+
+    def binary(self, op: Operation, function: Callable[[Any, Any, int], Any]) -> Step:
+        """A step of two operands and one result, element by element: `function(x, y, bits of an element)`."""
+        values, trust = self.machine.values, self.machine.trust
+        a, b, out = self.slots[op.operands[0]], self.slots[op.operands[1]], self.slots[op.results[0]]
+        kind = parse_type(op.results[0].type)
+        bits = kind.parts[0].bits if kind.kind == "vector" else kind.bits
+
+        def run() -> None:
+            x, y = values[a], values[b]
+            trust[out] = trust[a] | trust[b]
+            if x.__class__ is int and y.__class__ is int:
+                values[out] = function(x, y, bits)
+            elif isinstance(x, tuple) or isinstance(y, tuple):
+                values[out] = _each(function, x, y, bits)
+            else:
+                values[out] = function(number(x), number(y), bits)
+
+        return run
+
+    def unary(self, op: Operation, function: Callable[[Value], Value]) -> Step:
+        """A step of one operand and one result that cannot be parts."""
+        values, trust = self.machine.values, self.machine.trust
+        a, out = self.slots[op.operands[0]], self.slots[op.results[0]]
+
+        def run() -> None:
+            values[out], trust[out] = function(values[a]), trust[a]
+
+        return run
+
+
+def _each(function: Any, x: Value, y: Value, bits: int) -> Value:
+    count = len(x) if isinstance(x, tuple) else len(y)
+    xs = x if isinstance(x, tuple) else (x,) * count
+    ys = y if isinstance(y, tuple) else (y,) * count
+    return tuple(function(number(p), number(q), bits) for p, q in zip(xs, ys, strict=False))

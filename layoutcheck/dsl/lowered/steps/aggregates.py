@@ -1,0 +1,135 @@
+"""Structs, arrays and vectors: taken apart, put together, seen as another type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.record import Data
+from layoutcheck.dsl.lowered.steps import Steps
+from layoutcheck.dsl.lowered.types import Type, parse_type
+from layoutcheck.dsl.lowered.values import Value, number, unsigned, wrap
+from layoutcheck.sources.mlir import Operation, integers
+
+
+def _bitcast(steps: Steps, op: Operation) -> Step:
+    """The same bytes as another type; of numbers, cut or joined, little end first."""
+    source, target = parse_type(op.operands[0].type), parse_type(op.results[0].type)
+    before = source.parts[0].bits if source.kind == "vector" else source.bits
+    after = target.parts[0].bits if target.kind == "vector" else target.bits
+    count = target.count if target.kind == "vector" else 1
+
+    def convert(value: Value) -> Value:
+        if before == after or isinstance(value, Data) or (value.__class__ is int and value == 0):
+            return value
+        if isinstance(value, tuple) and any(isinstance(v, Data) for v in value):
+            return value
+        parts = value if isinstance(value, tuple) else (value,)
+        if before > after:
+            cut = [wrap(number(v) >> (after * i), after) for v in parts for i in range(before // after)]
+            return tuple(cut) if count > 1 else cut[0]
+        each = after // before
+        joined = [
+            wrap(
+                sum(
+                    (unsigned(number(v), before) << (before * i) for i, v in enumerate(parts[k : k + each])),
+                    0,
+                ),
+                after,
+            )
+            for k in range(0, len(parts), each)
+        ]
+        return tuple(joined) if count > 1 else joined[0]
+
+    return steps.unary(op, convert)
+
+
+def _extract(steps: Steps, op: Operation) -> Step:
+    """A part of an aggregate by constant position."""
+    path = integers(op.attributes.get("position", op.attributes.get("static_position", ""))) or ()
+    kind = parse_type(op.operands[0].type)
+    offset, part = 0, kind
+    for index in path:
+        if index < 0:
+            return steps.assume(op, "blocked", "a vector's element at a dynamic position")
+        offset, part = offset + part.offset(index), part.part(index)
+    size = part.size_bytes
+
+    def take(value: Value) -> Value:
+        if isinstance(value, Data):
+            return value.part(offset, size)
+        for index in path:
+            if not isinstance(value, tuple) or index >= len(value):
+                return value if not isinstance(value, tuple) else 0
+            value = value[index]
+        return value
+
+    return steps.unary(op, take)
+
+
+def _insert(steps: Steps, op: Operation) -> Step:
+    values, trust = steps.machine.values, steps.machine.trust
+    whole, part = op.operands[:2] if op.name.startswith("llvm.") else op.operands[1::-1]
+    a, b, out = steps.slots[whole], steps.slots[part], steps.slots[op.results[0]]
+    path = integers(op.attributes.get("position", op.attributes.get("static_position", ""))) or ()
+    kind = parse_type(op.results[0].type)
+
+    def put(value: Value, inside: Type, where: tuple[int, ...], new: Value) -> Value:
+        if not where:
+            return new
+        count = inside.count or len(inside.parts)
+        parts = list(_parts(value, count, inside))
+        if not 0 <= where[0] < len(parts):
+            return value
+        parts[where[0]] = put(parts[where[0]], inside.part(where[0]), where[1:], new)
+        return tuple(parts)
+
+    def run() -> None:
+        values[out] = put(values[a], kind, path, values[b])
+        trust[out] = trust[a] | trust[b]
+
+    return run
+
+
+def _parts(value: Value, count: int, kind: Type) -> tuple[Value, ...]:
+    """The elements of a vector, array or struct."""
+    if isinstance(value, tuple) and len(value) == count:
+        return value
+    if isinstance(value, Data):
+        return tuple(value.part(kind.offset(i), kind.part(i).size_bytes) for i in range(count))
+    return (value if not isinstance(value, tuple) else 0,) * count
+
+
+def _to_elements(steps: Steps, op: Operation) -> Step:
+    values, trust = steps.machine.values, steps.machine.trust
+    a, outs = steps.slots[op.operands[0]], [steps.slots[v] for v in op.results]
+    kind = parse_type(op.operands[0].type)
+
+    def run() -> None:
+        for slot, value in zip(outs, _parts(values[a], len(outs), kind), strict=True):
+            values[slot], trust[slot] = value, trust[a]
+
+    return run
+
+
+def _from_elements(steps: Steps, op: Operation) -> Step:
+    values, trust = steps.machine.values, steps.machine.trust
+    sources, out = [steps.slots[v] for v in op.operands], steps.slots[op.results[0]]
+
+    def run() -> None:
+        parts = [values[slot] for slot in sources]
+        bits = 0
+        for slot in sources:
+            bits |= trust[slot]
+        values[out], trust[out] = parts[0] if len(parts) == 1 else tuple(parts), bits
+
+    return run
+
+
+MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
+    **dict.fromkeys(("llvm.bitcast", "vector.bitcast", "arith.bitcast"), _bitcast),
+    **dict.fromkeys(("llvm.extractvalue", "vector.extract"), _extract),
+    **dict.fromkeys(("llvm.insertvalue", "vector.insert"), _insert),
+    "vector.to_elements": _to_elements,
+    "vector.from_elements": _from_elements,
+}  # fmt: skip

@@ -1,0 +1,142 @@
+"""Integer arithmetic beyond two operands and a result: casts, comparisons, choices, wide products, bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.integers import compare, high_signed, high_unsigned
+from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.steps import Steps
+from layoutcheck.dsl.lowered.types import parse_type
+from layoutcheck.dsl.lowered.values import Value, number, select, unsigned, wrap
+from layoutcheck.sources.mlir import Operation, integer
+
+_ICMP = {
+    name: i for i, name in enumerate(("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"))
+}
+
+
+def _cast(steps: Steps, op: Operation) -> Step:
+    source, target = parse_type(op.operands[0].type), parse_type(op.results[0].type)
+    before = source.parts[0].bits if source.kind == "vector" else source.bits
+    after = target.parts[0].bits if target.kind == "vector" else target.bits
+    if op.name in ("arith.extui", "llvm.zext", "arith.index_castui"):
+        if before < 64:
+            return steps.unary(op, lambda v: _map(v, lambda n: wrap(unsigned(n, before), after)))
+    elif before == 1 and after > 1:
+        return steps.unary(op, lambda v: _map(v, lambda n: -(n & 1)))
+    return steps.unary(op, lambda v: _map(v, lambda n: wrap(n, after)))
+
+
+def _map(value: Value, function: Callable[[Any], Any]) -> Value:
+    return tuple(function(number(v)) for v in value) if isinstance(value, tuple) else function(number(value))
+
+
+def _compare(steps: Steps, op: Operation) -> Step:
+    text = op.attributes.get("predicate", "0")
+    predicate = integer(text)
+    if predicate is None:
+        predicate = next((i for name, i in _ICMP.items() if name in text), 0)
+    kind = parse_type(op.operands[0].type)
+    bits = kind.parts[0].bits if kind.kind == "vector" else kind.bits
+    return steps.binary(op, lambda a, b, _: compare(predicate, a, b, bits))
+
+
+def _select(steps: Steps, op: Operation) -> Step:
+    values, trust = steps.machine.values, steps.machine.trust
+    c, a, b = (steps.slots[v] for v in op.operands)
+    out = steps.slots[op.results[0]]
+
+    def run() -> None:
+        chosen = number(values[c])
+        if isinstance(chosen, int):
+            picked = a if chosen & 1 else b
+            values[out], trust[out] = values[picked], trust[picked] | trust[c]
+        else:
+            values[out] = select(chosen.astype(bool), values[a], values[b])
+            trust[out] = trust[a] | trust[b] | trust[c]
+
+    return run
+
+
+def _pass(steps: Steps, op: Operation) -> Step:
+    return steps.unary(op, lambda v: v)
+
+
+def _count_bits(steps: Steps, op: Operation) -> Step:
+    bits = parse_type(op.results[0].type).bits
+    operation = op.name.rsplit(".", 1)[1]
+
+    def one(value: int) -> int:
+        whole = value & ((1 << bits) - 1)
+        if operation == "ctpop":
+            return whole.bit_count()
+        if operation == "ctlz":
+            return bits - whole.bit_length()
+        return (whole & -whole).bit_length() - 1 if whole else bits
+
+    def run(value: Value) -> Value:
+        found = number(value)
+        return one(found) if isinstance(found, int) else np.array([one(int(v)) for v in found], np.int64)
+
+    return steps.unary(op, run)
+
+
+def _extended(steps: Steps, op: Operation) -> Step:
+    """The two halves of a product."""
+    values, trust = steps.machine.values, steps.machine.trust
+    a, b = (steps.slots[v] for v in op.operands)
+    low, high = (steps.slots[v] for v in op.results)
+    bits = parse_type(op.results[0].type).bits
+    upper = high_unsigned if "mului" in op.name else high_signed
+
+    def run() -> None:
+        x, y = number(values[a]), number(values[b])
+        values[low], values[high] = wrap(x * y, bits), upper(x, y, bits)
+        trust[low] = trust[high] = trust[a] | trust[b]
+
+    return run
+
+
+def _funnel(steps: Steps, op: Operation) -> Step:
+    """`llvm.intr.fshl` and `fshr`: a window of two words put together, shifted."""
+    values, trust = steps.machine.values, steps.machine.trust
+    a, b, c = (steps.slots[v] for v in op.operands)
+    out = steps.slots[op.results[0]]
+    bits = parse_type(op.results[0].type).bits
+    right = op.name.endswith("fshr")
+
+    def one(high: int, low: int, by: int) -> int:
+        whole = ((high & ((1 << bits) - 1)) << bits) | (low & ((1 << bits) - 1))
+        by %= bits
+        return int(wrap(whole >> (by if right else bits - by), bits))
+
+    def run() -> None:
+        given = [number(values[slot]) for slot in (a, b, c)]
+        trust[out] = trust[a] | trust[b] | trust[c]
+        if all(isinstance(n, int) for n in given):
+            values[out] = one(*given)  # type: ignore[arg-type]
+            return
+        columns = np.broadcast_arrays(*given)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        values[out] = np.array([one(*row) for row in rows], np.int64)
+
+    return run
+
+
+MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
+    **dict.fromkeys(
+        ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "arith.index_castui", "llvm.sext",
+         "llvm.zext", "llvm.trunc"), _cast),
+    **dict.fromkeys(("arith.cmpi", "llvm.icmp", "index.cmp"), _compare),
+    **dict.fromkeys(("arith.select", "llvm.select"), _select),
+    **dict.fromkeys(
+        ("llvm.ptrtoint", "llvm.inttoptr", "vector.shape_cast", "builtin.unrealized_conversion_cast",
+         "vector.broadcast", "vector.splat", "llvm.freeze", "nvvm.readfirstlane"), _pass),
+    **dict.fromkeys(("math.ctpop", "math.ctlz", "math.cttz", "llvm.intr.ctpop"), _count_bits),
+    **dict.fromkeys(("arith.mului_extended", "arith.mulsi_extended"), _extended),
+    **dict.fromkeys(("llvm.intr.fshl", "llvm.intr.fshr"), _funnel),
+}  # fmt: skip

@@ -1,0 +1,98 @@
+"""What the lanes of a warp tell each other: shuffles, elections, votes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.steps import Steps
+from layoutcheck.dsl.lowered.values import number, wrap
+from layoutcheck.sources.mlir import Operation
+
+_KIND = re.compile(r"<(?:\w+\s+)?(\w+)>")
+
+
+def _shuffle(steps: Steps, op: Operation) -> Step:
+    """`nvvm.shfl.sync`: PTX ISA, shfl.sync."""
+    values, trust = steps.machine.values, steps.machine.trust
+    _, a, b, c = (steps.slots[v] for v in op.operands[:4])
+    out = steps.slots[op.results[0]]
+    match = _KIND.search(op.attributes.get("kind", ""))
+    shared = steps.machine.shared_by_warp
+    kind, lane = match[1] if match else "idx", steps.machine.lane
+
+    def run() -> None:
+        value, by, clamp = values[a], number(values[b]), number(values[c])
+        trust[out] = (
+            (shared(trust[a]) if kind == "idx" and isinstance(by, int) else trust[a]) | trust[b] | trust[c]
+        )
+        if value.__class__ is int or not isinstance(value, np.ndarray):
+            values[out] = value
+            return
+        segment, limit = (clamp >> 8) & 31, clamp & 31
+        low = lane & segment
+        high = low | (limit & ~segment)
+        if kind == "idx":
+            source = low | (by & ~segment & 31)
+        else:
+            source = {"bfly": lane ^ by, "down": lane + by, "up": lane - by}[kind]
+        inside = source >= high if kind == "up" else source <= high
+        source = np.where(inside, source, lane)
+        thread = np.arange(lane.size)
+        values[out] = value[np.minimum(thread - lane + source, lane.size - 1)]
+
+    return run
+
+
+def _elect(steps: Steps, op: Operation) -> Step:
+    """`nvvm.elect.sync`: one lane of each warp, the lowest active one."""
+    machine = steps.machine
+    outs = [steps.slots[v] for v in op.results]
+
+    def run() -> None:
+        active = machine.mask
+        leader = machine.lane == 0
+        if active is not None:
+            leader = np.zeros(active.size, bool)
+            for warp in range(0, active.size, 32):
+                lanes = np.flatnonzero(active[warp : warp + 32])
+                if lanes.size:
+                    leader[warp + lanes[0]] = True
+        for slot in outs:
+            machine.values[slot], machine.trust[slot] = leader.astype(np.int64), 0
+
+    return run
+
+
+def _vote(steps: Steps, op: Operation) -> Step:
+    values, trust, machine = steps.machine.values, steps.machine.trust, steps.machine
+    a, out = steps.slots[op.operands[-1]], steps.slots[op.results[0]]
+    kind = op.attributes.get("kind", "")
+
+    def run() -> None:
+        votes = np.broadcast_to(np.asarray(number(values[a])) & 1, machine.lane.shape).astype(bool)
+        active = np.ones(votes.size, bool) if machine.mask is None else machine.mask
+        result = np.zeros(votes.size, np.int64)
+        for warp in range(0, votes.size, 32):
+            part, on = votes[warp : warp + 32], active[warp : warp + 32]
+            if "ballot" in kind:
+                found = wrap(sum(1 << i for i in np.flatnonzero(part & on).tolist()), 32)
+            elif "any" in kind:
+                found = int((part & on).any())
+            else:
+                found = int((part | ~on).all())
+            result[warp : warp + 32] = found
+        values[out] = int(result[0]) if bool((result == result[0]).all()) else result
+        trust[out] = machine.shared_by_warp(trust[a])
+
+    return run
+
+
+MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
+    "nvvm.shfl.sync": _shuffle,
+    "nvvm.elect.sync": _elect,
+    "nvvm.vote.sync": _vote,
+}  # fmt: skip

@@ -1,0 +1,126 @@
+"""Pointers: arithmetic, address spaces, and where variables lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.machine import Step
+from layoutcheck.dsl.lowered.steps import Steps
+from layoutcheck.dsl.lowered.types import SHARED, parse_type
+from layoutcheck.dsl.lowered.values import number
+from layoutcheck.sources.mlir import Operation, integer, integers
+
+_DYNAMIC = -(1 << 31)  # how rawConstantIndices marks an index that is an operand
+
+
+def _element_pointer(steps: Steps, op: Operation) -> Step:
+    """`llvm.getelementptr`: the first index counts whole elements, the others step into them."""
+    values, trust = steps.machine.values, steps.machine.trust
+    base, out = steps.slots[op.operands[0]], steps.slots[op.results[0]]
+    indices = integers(op.attributes.get("rawConstantIndices", "")) or ()
+    kind = parse_type(op.attributes.get("elem_type", "i8"))
+    constant = 0
+    dynamic: list[tuple[int, int]] = []  # (slot, bytes a step)
+    operands = iter(op.operands[1:])
+    for position, index in enumerate(indices):
+        step = kind.size_bytes if position == 0 else 0
+        if position and kind.kind == "struct":
+            constant += kind.offset(index)
+            kind = kind.part(index)
+            continue
+        if position:
+            kind = kind.part(0) if kind.parts else kind
+            step = kind.size_bytes
+        if index == _DYNAMIC:
+            dynamic.append((steps.slots[next(operands)], step))
+        else:
+            constant += index * step
+    if not dynamic:
+        return steps.unary(op, lambda v: number(v) + constant)
+    if len(dynamic) == 1:
+        ((slot, step),) = dynamic
+
+        def run() -> None:
+            values[out] = number(values[base]) + number(values[slot]) * step + constant
+            trust[out] = trust[base] | trust[slot]
+
+        return run
+
+    def run_many() -> None:
+        at, bits = number(values[base]) + constant, trust[base]
+        for slot, step in dynamic:
+            at, bits = at + number(values[slot]) * step, bits | trust[slot]
+        values[out], trust[out] = at, bits
+
+    return run_many
+
+
+def _space_cast(steps: Steps, op: Operation) -> Step:
+    source, target = parse_type(op.operands[0].type).space, parse_type(op.results[0].type).space
+    return steps.unary(op, lambda v: spaces.cast(number(v), source, target))
+
+
+def _rank(steps: Steps, op: Operation) -> Step:
+    """`nvvm.mapa`: the same place in the shared memory of another block of the cluster."""
+    values, trust = steps.machine.values, steps.machine.trust
+    a, b = (steps.slots[v] for v in op.operands[:2])
+    out = steps.slots[op.results[0]]
+    target = parse_type(op.results[0].type)
+    source = parse_type(op.operands[0].type)
+
+    def run() -> None:
+        at = spaces.cast(number(values[a]), source.space, SHARED)
+        at = at + (number(values[b]) << 24)
+        values[out] = at + (
+            spaces.CLUSTER_SHARED if target.kind == "pointer" and target.space != SHARED else 0
+        )
+        trust[out] = trust[a] | trust[b]
+
+    return run
+
+
+def _allocate(steps: Steps, op: Operation) -> Step:
+    """`llvm.alloca` of shared memory (one after the other, as aligned) or of registers."""
+    machine = steps.machine
+    count, out = steps.slots[op.operands[0]], steps.slots[op.results[0]]
+    each = parse_type(op.attributes.get("elem_type", "i8")).size_bytes
+    align = integer(op.attributes.get("alignment", "1")) or 1
+    shared = parse_type(op.results[0].type).space == SHARED
+    place: list[int] = []
+
+    def run() -> None:
+        if not place:
+            size = each * int(np.max(number(machine.values[count])))
+            if shared:
+                start = -(-machine.shared_bytes // align) * align
+                machine.shared_bytes = start + size
+            else:
+                start = machine.registers.allocate(size)
+            place.append(start)
+        machine.values[out], machine.trust[out] = place[0], 0
+
+    return run
+
+
+def _address_of(steps: Steps, op: Operation) -> Step:
+    """A global symbol: of shared memory its own place, else somewhere in global memory."""
+    machine, out = steps.machine, steps.slots[op.results[0]]
+    shared = parse_type(op.results[0].type).space == SHARED
+    bit = 0 if not shared else machine.reasons.bit("uniform", "a global shared array begins at 0")
+
+    def run() -> None:
+        machine.values[out], machine.trust[out] = 0 if shared else spaces.object_at(1 << 10), bit
+
+    return run
+
+
+MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
+    "llvm.getelementptr": _element_pointer,
+    "llvm.addrspacecast": _space_cast,
+    "nvvm.mapa": _rank,
+    "llvm.alloca": _allocate,
+    "llvm.mlir.addressof": _address_of,
+}  # fmt: skip
