@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutcheck.check import Report, with_addresses
 from layoutcheck.check import check as judge
@@ -19,7 +19,9 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import propose
 from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.request import build
-from layoutcheck.sources.traced import TracedCopy
+
+if TYPE_CHECKING:
+    from layoutcheck.sources.traced import TracedCopy
 
 PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of the verifier's messages
 

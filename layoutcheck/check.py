@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutcheck.copies.as_dict import copy_to_dict
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.display import Page
 from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, Finding, verdict
-from layoutcheck.rules import rules
+from layoutcheck.rules import rules_for
 from layoutcheck.rules.drawing import drawing
 from layoutcheck.rules.effects import occurred
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.summary import execution_summary, inference
-from layoutcheck.sources.traced import Addresses
+
+if TYPE_CHECKING:
+    from layoutcheck.sources.traced import Addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,22 +142,23 @@ def find_all(facts: Facts) -> tuple[Finding, ...]:
     found: list[Finding] = []
     explained: set[str] = set()
     seen = occurred(facts)
-    for rule in rules().values():
+    rules = rules_for(facts.copy)
+    for rule in rules.values():
         if rule.code in (REFUSED, DISAGREES) or rule.symptoms:
             continue
         mine = list(rule.find(facts))
         found += mine
         if mine:
             explained |= rule.explains
-    for rule in rules().values():
+    for rule in rules.values():
         unexplained = rule.symptoms & seen - explained
         if unexplained:
             found += rule.find(facts)
     if seen and not any(finding.severity == "wrong" for finding in found):
-        found += rules()[DISAGREES].find(facts)
+        found += rules[DISAGREES].find(facts)
     if not any(finding.severity == "rejected" for finding in found):
-        found += rules()[REFUSED].find(facts)
-    return tuple(sorted(found, key=lambda one: (SEVERITIES.index(one.severity), rules()[one.code].follows)))
+        found += rules[REFUSED].find(facts)
+    return tuple(sorted(found, key=lambda one: (SEVERITIES.index(one.severity), rules[one.code].follows)))
 
 
 def verdict_of(facts: Facts, findings: tuple[Finding, ...]) -> str:

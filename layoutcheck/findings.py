@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 SCHEMA_VERSION = 1  # of every JSON document that holds findings
 SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")  # worst first; "note" never decides a verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """The part of the copy a finding is about.
 
     `operand` is "src", "dst", "pred", "atom" or "tiled"; `mode` the path of the mode in its layout

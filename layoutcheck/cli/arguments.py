@@ -11,9 +11,8 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 if TYPE_CHECKING:
     import typer
@@ -23,8 +22,7 @@ Command = Callable[..., int]
 _WHOLE = re.compile(r"-?\d{1,18}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """An option and its help; `flag` where it is not the parameter's name, `positional` for an argument.
 
     With `rest` an argument takes all the words after those before it, options or not.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -20,7 +19,7 @@ class Sink:
 
     def __init__(self, output: Path | None, everything: bool = False) -> None:
         self._path = output
-        self.style = replace(style_of(sys.stdout, plain=output is not None), everything=everything)
+        self.style = style_of(sys.stdout, plain=output is not None)._replace(everything=everything)
         if output is not None:
             try:
                 output.write_text("", encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from layoutcheck.machine.sectors import sectors
 MAX_CP_ASYNC = 512  # warp instructions counted one by one; beyond it, a part stands for the whole
 
 
-@dataclass(frozen=True, slots=True)
-class SideCost:
+class SideCost(NamedTuple):
     """One operand's accesses, all warps together.
 
     `instructions` are warp instructions. Of shared memory: `wavefronts`, their `ideal_wavefronts`, the most
@@ -53,8 +52,7 @@ class SideCost:
         return _rule(self.op)
 
 
-@dataclass(frozen=True, slots=True)
-class CopyCost:
+class CopyCost(NamedTuple):
     """The sides that lie in memory, the copy's warp instructions, and `beside` them what no side shows."""
 
     sides: tuple[SideCost, ...]
@@ -107,8 +105,7 @@ def _side(name: str, access: Access) -> SideCost:
 
 def _shared(side: SideCost, rule: str) -> SideCost:
     spent = banks.wavefronts(side.addresses, side.width_bits, rule)
-    return replace(
-        side,
+    return side._replace(
         wavefronts=int(spent.wavefronts.sum()),
         ideal_wavefronts=int(spent.phases.sum()),
         ways=int(spent.ways.max(initial=0)),
@@ -120,8 +117,7 @@ def _global(side: SideCost) -> SideCost:
     spent = sectors(side.addresses, side.width_bits)
     touched = np.sort(side.addresses[side.addresses >= 0] // SECTOR_BYTES)
     steps = np.diff(touched)  # np.unique would load numpy.ma, a twentieth of `explain`'s start
-    return replace(
-        side,
+    return side._replace(
         distinct_sectors=int(np.count_nonzero(steps)) + 1 if touched.size else 0,
         runs=int(np.count_nonzero(steps > 1)) + 1 if touched.size else 0,
         l1_wavefronts=int(banks.wavefronts(side.addresses, side.width_bits, _rule(side.op)).wavefronts.sum()),
@@ -138,7 +134,7 @@ def _cp_async(src: Access, dst: Access, bypass_l1: bool) -> tuple[SideCost, ...]
     bits = src.width_bytes * 8
     source = _global(SideCost("src", src.op, src.space, bits, len(from_at), from_at))
     if past:
-        source = replace(source, l1_wavefronts=0)
+        source = source._replace(l1_wavefronts=0)
     target = SideCost("dst", f"{dst.op}.{'cg' if past else 'ca'}", dst.space, bits, len(to_at), to_at)
     if not past:
         return source, _shared(target, CP_ASYNC)
@@ -151,14 +147,13 @@ def _cp_async(src: Access, dst: Access, bypass_l1: bool) -> tuple[SideCost, ...]
         if one.ideal and -(-one.wavefronts // one.ideal) > ways:
             ways, worst = -(-one.wavefronts // one.ideal), n
     scale = len(to_at) / max(1, count)
-    target = replace(
-        target,
+    target = target._replace(
         wavefronts=round(packets * scale),
         ideal_wavefronts=round(ideal * scale),
         ways=ways,
         worst=worst,
     )
-    return replace(source, sectors=round(fetched * scale)), target
+    return source._replace(sectors=round(fetched * scale)), target
 
 
 def by_warp(access: Access) -> IntArray:

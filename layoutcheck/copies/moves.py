@@ -6,15 +6,14 @@ t, after the pointer's swizzle. Of a whole tile there is one "thread".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutcheck.copies.offsets import IntArray
 
 NOTHING = -1  # the address of an element that has no partner
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(NamedTuple):
     """The element moves that were asked for.
 
     `pred[i]` is the offset, in elements of the predicate, that decides element i. `unmatched` counts
@@ -31,8 +30,7 @@ class Intent:
     zeros: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """Memory instructions of one kind: `addresses[i, t]` is the byte address of the i-th of thread t.
 
     `op` is the PTX instruction without its type ("ld.global", "cp.async", "ldmatrix.x4"). Each access takes
@@ -52,8 +50,7 @@ class Access:
         return self.align_bytes or self.width_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(NamedTuple):
     """What instruction i of thread t moves: the contents of `src[i, t]` go to `dst[i, t]`.
 
     NOTHING as a source is a zero. Registers have moves but no accesses. `pred[i]` is the offset of the

@@ -46,7 +46,7 @@ def _within(asked: Intent, beyond: BoolArray) -> Intent:
         return asked
     src = asked.src.copy()
     src[beyond[:, : src.shape[1]]] = NOTHING
-    return replace(asked, src=src)
+    return asked._replace(src=src)
 
 
 def _switched(done: Execution, beyond: BoolArray, entries: IntArray) -> Execution:
@@ -60,8 +60,7 @@ def _switched(done: Execution, beyond: BoolArray, entries: IntArray) -> Executio
     src[off] = NOTHING
     if not done.zero_fills:
         dst[off] = NOTHING
-    return replace(
-        done,
+    return done._replace(
         src=src,
         dst=dst,
         src_accesses=_without(done.src_accesses, off),
@@ -119,5 +118,5 @@ def _without(accesses: tuple[Access, ...], off: BoolArray) -> tuple[Access, ...]
     for access in accesses:
         per = max(1, off.shape[0] // max(1, access.addresses.shape[0]))
         mask = off[::per][: access.addresses.shape[0]]
-        out.append(replace(access, addresses=np.where(mask, 0, access.addresses)))
+        out.append(access._replace(addresses=np.where(mask, 0, access.addresses)))
     return tuple(out)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.complement import complement
@@ -64,8 +64,7 @@ class TiledCopy(Picture):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(NamedTuple):
     """One side of a tiled copy: thread `t`'s tensor is `view`, based `thread(t)` elements further on.
 
     `view` has the type that `get_slice(tid).partition_S/D(tensor)` has for a run-time `tid`: (V, rest...),

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra import integers, inttuple
 from layoutcheck.algebra.integers import Dynamic, Int
@@ -24,8 +23,7 @@ from layoutcheck.errors import InputError
 WIDEST_BITS = 128  # of one load or store of a thread (256 in global memory from sm_100 on)
 
 
-@dataclass(frozen=True, slots=True)
-class VectorWidth:
+class VectorWidth(NamedTuple):
     """`bits`: the widest power of two that both sides bear; `limit` names what keeps it from being wider.
 
     `src_align_bytes` and `dst_align_bytes` are the base addresses' alignments after any swizzle;
@@ -39,8 +37,7 @@ class VectorWidth:
     limit: str
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(NamedTuple):
     """A missing fact: `assumed_align` (bytes), or `divby` (elements) of the stride at `path`; or none helps.
 
     `kind` is "assumed_align", "divby" or "impossible"; `why` says what stands in the way of the last.

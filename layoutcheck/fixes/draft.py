@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
@@ -12,8 +12,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """`copies` is everything the repaired program does in place of the copy; `note` what it asks elsewhere."""
 
     strategy: str

@@ -6,7 +6,7 @@ the layouts ask for, from `intent`; the two are kept apart, so that a run can co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -191,7 +191,7 @@ def _tma_fault(done: Execution, src: Arena, dst: Arena) -> str:
 
 def _at_once(done: Execution) -> Execution:
     """All moves as one: boxes are not ordered among each other."""
-    return replace(done, src=done.src.reshape(1, 1, -1), dst=done.dst.reshape(1, 1, -1))
+    return done._replace(src=done.src.reshape(1, 1, -1), dst=done.dst.reshape(1, 1, -1))
 
 
 def _side_by_side(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> tuple[int, int]:

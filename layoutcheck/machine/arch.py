@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import (
@@ -85,8 +86,7 @@ def parse_arch(name: str) -> Arch:
     return Arch(number, found[3].lower())
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(NamedTuple):
     """Where an instruction exists: from `first` on, in `families` only (major numbers; empty: in all).
 
     With a suffix in `first` only under architecture- or family-specific targets, `a` or `f`.

@@ -27,8 +27,7 @@ a bank. Rules 1 to 3 are exact: they reproduced the counters of an H200 on every
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -46,8 +45,7 @@ LOAD, STORE, MATRIX, CP_ASYNC, CP_ASYNC_CG = "ld", "st", "matrix", "cp.async", "
 OPS = (LOAD, STORE, MATRIX, CP_ASYNC, CP_ASYNC_CG)
 
 
-@dataclass(frozen=True, slots=True)
-class SharedCost:
+class SharedCost(NamedTuple):
     """What one warp access costs in shared memory.
 
     `wavefronts` passes over `phases` phases; `conflicts = wavefronts - phases` is ncu's bank-conflict
@@ -68,8 +66,7 @@ class SharedCost:
         return self.wavefronts - self.phases
 
 
-@dataclass(frozen=True, slots=True)
-class Wavefronts:
+class Wavefronts(NamedTuple):
     """Many accesses at once: `wavefronts[access]`, `phases[access]` and `ways[access]` as in `SharedCost`."""
 
     wavefronts: IntArray

@@ -17,8 +17,7 @@ the vectors whole does better. Padding is tried likewise, every pitch that diffe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +42,7 @@ BANK_SPAN_BYTES = 128
 LANE_BITS = (1, 2, 4, 8, 16)
 
 
-@dataclass(frozen=True, slots=True)
-class SwizzleResult:
+class SwizzleResult(NamedTuple):
     """What `best_swizzle` found. `layout` is the tile, padded where `padding` elements a row were added.
 
     `swizzle` acts on byte addresses, as a pointer's does; `swizzle_elements` is the same for a composed

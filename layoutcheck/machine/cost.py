@@ -28,6 +28,7 @@ constants are an H200's; elsewhere only the counts hold.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 SMS = 132
 CLOCK_GHZ = 1.98
@@ -64,8 +65,7 @@ class Counts:
 NOTHING = Counts(0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
+class Time(NamedTuple):
     """Cycles of one SM, and the pipe that is busiest: "issue", "data", "fill" or "memory"."""
 
     cycles: float

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
@@ -30,8 +30,7 @@ _HALF_BYTES = 16
 _PER_LINE = LINE_BYTES // SECTOR_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class CpAsyncCost:
+class CpAsyncCost(NamedTuple):
     """One warp's `cp.async`: `wavefronts` (of `.cg`: packets) and sectors fetched, each with its ideal."""
 
     wavefronts: int

@@ -14,7 +14,7 @@ to Global Memory"; measured exactly on an H200, docs/banks.md: `l1tex__t_sectors
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from layoutcheck.machine.arch import SECTOR_BYTES, WARP
 from layoutcheck.machine.banks import LANES_PER_PHASE, IntArray, warp_addresses
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalCost:
+class GlobalCost(NamedTuple):
     """`bytes_used` distinct bytes are wanted, `bytes_moved` travel; `ideal` sectors would do."""
 
     sectors: int
@@ -43,8 +42,7 @@ class GlobalCost:
         return self.bytes_used / self.bytes_moved if self.sectors else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Sectors:
+class Sectors(NamedTuple):
     """Many accesses at once, int64[access] each: as in `GlobalCost`."""
 
     sectors: IntArray

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,8 +50,7 @@ class TileAccess:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class TileCost:
+class TileCost(NamedTuple):
     """One row of the table: all the instructions of one access. `ideal` is one wavefront a phase."""
 
     name: str

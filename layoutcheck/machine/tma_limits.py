@@ -6,13 +6,12 @@ Source: CUDA Driver API, cuTensorMapEncodeTiled. The DSL writes tensor maps with
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutcheck.machine.tma import DRIVER, MOST_BOX, SPAN_BYTES, Descriptor, gapped
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """A field that is not what NVIDIA demands: its `value`, the `demand`, and where that is written."""
 
     field: str

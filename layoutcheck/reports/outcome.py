@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from layoutcheck.check import Report
 from layoutcheck.errors import InputError
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from layoutcheck.sources.messages import Explanation
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A compiler error whose operand types are not in the paste: only what its message says is known."""
 
     diagnostic: Diagnostic
@@ -55,8 +53,7 @@ class Message:
         return explain(self.diagnostic.message)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """An input that could not be used; `subject` says which."""
 
     subject: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from typing import NamedTuple
 
 WIDTH = 80
 
@@ -15,8 +15,7 @@ _CODES = {
 VERDICT_COLOUR = {"legal": "green", "slow": "yellow", "wrong": "red", "rejected": "red", "unknown": "magenta"}
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """How to write: in `colour`, in `width` columns, in `ascii` alone; `everything`, or one screen."""
 
     colour: bool = False

@@ -1,22 +1,52 @@
 """The rules: each says when a copy is rejected, wrong, slow or unknown, and why.
 
-One rule a file, named `lcNNN_name.py`; the file's docstring is the rule's documentation.
+One rule a file, named `lcNNN_name.py`; the file's docstring is the rule's documentation. A name that begins
+with a family of atoms (`lc230_tma_base`) says that the rule speaks of no other: it is not even loaded for them.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterable
 from functools import cache
 
+from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import BulkCopy, S2TCopy, TmaCopy, TmemLoad, TmemStore
 from layoutcheck.rules.rule import Rule
+
+FAMILIES = {"bulk": (BulkCopy,), "tma": (TmaCopy,), "tmem": (TmemLoad, TmemStore, S2TCopy)}
 
 
 @cache
 def rules() -> dict[str, Rule]:
     """Every rule by its code, in the order of the codes."""
-    names = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name.startswith("lc"))
+    return _loaded(_modules())
+
+
+def rules_for(copy: Copy) -> dict[str, Rule]:
+    """The rules that can have something to say about the copy, likewise."""
+    return _rules_for(family_of(copy))
+
+
+def family_of(copy: Copy) -> str | None:
+    """The family that has rules of its own, if the copy's atom is of one."""
+    return next((name for name, atoms in FAMILIES.items() if isinstance(copy.atom, atoms)), None)
+
+
+@cache
+def _rules_for(family: str | None) -> dict[str, Rule]:
+    others = FAMILIES.keys() - {family}
+    return _loaded(name for name in _modules() if name.split("_")[1] not in others)
+
+
+@cache
+def _modules() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name.startswith("lc"))
+
+
+def _loaded(names: Iterable[str]) -> dict[str, Rule]:
     found: list[Rule] = [importlib.import_module(f"{__name__}.{name}").RULE for name in names]
     return {rule.code: rule for rule in found}
 

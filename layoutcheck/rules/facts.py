@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.copies.autovec import resolve
 from layoutcheck.copies.compiler import Prediction, predict
@@ -22,8 +21,7 @@ from layoutcheck.machine.atoms import OtherAtom
 from layoutcheck.rules import vector
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """One run of the copy in the model: run-time values, base addresses, what was asked and what was done."""
 
     witness: Copy

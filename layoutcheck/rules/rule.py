@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.findings import Finding
 from layoutcheck.pages import page
 from layoutcheck.rules.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(NamedTuple):
     """Arguments of `layoutcheck.check`: one copy that the rule flags, one that it leaves alone."""
 
     flagged: dict[str, Any]
     clean: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """`find` yields this rule's findings about one copy.
 
     A rule that names a cause `explains` kinds of difference (copies/difference.py); one that only names what was seen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutcheck.copies.execution.tmem import emitted_repeat
 from layoutcheck.copies.lanes import atom_part, matrix_iterations
@@ -18,8 +18,7 @@ from layoutcheck.rules.vector import find_break
 EVERYTHING = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """`lane` and `column` of every byte that instruction i of thread t touches: [i, t, byte].
 
     Relative to the base of the view (of the whole tile, with a tiling).

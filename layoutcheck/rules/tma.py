@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.copies.memref import Memref
@@ -20,8 +19,7 @@ EFFECTS = frozenset(("wrong", "missing", "outside_src", "outside_dst", "race", "
 FAULT = "an H200 raises an illegal instruction (docs/evidence/tma_probes.json)"
 
 
-@dataclass(frozen=True, slots=True)
-class WholeTma:
+class WholeTma(NamedTuple):
     """A TMA copy between whole tensors, at the run-time values and addresses where the model saw the worst."""
 
     plan: TmaPlan

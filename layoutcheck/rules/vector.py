@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
@@ -23,8 +22,7 @@ SIDES = ("src", "dst")
 NAMES = {"src": "source", "dst": "destination", "pred": "predicate", "atom": "atom"}
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
+class Break(NamedTuple):
     """Where a run of adjacent elements ends: the stride at `path` of `layout` does not continue it.
 
     `element` is the first element of the vector that is not where the instruction takes it from; `asked` its

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.inttuple import flatten
@@ -60,8 +59,7 @@ _COMPOSED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Defaults:
+class Defaults(NamedTuple):
     """What to take for granted of a tensor whose text does not say it; `name` is how errors call it."""
 
     dtype: DType | None = None

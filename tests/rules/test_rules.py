@@ -11,7 +11,9 @@ import layoutcheck as lc
 from layoutcheck.check import check
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SEVERITIES
-from layoutcheck.rules import rule, rules
+from layoutcheck.rules import FAMILIES, family_of, rule, rules, rules_for
+from layoutcheck.rules.facts import Facts
+from layoutcheck.sources.request import build
 from tests.holes import HOLES
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +64,17 @@ def test_a_rule_leaves_the_clean_twin_alone(code: str) -> None:
     report = lc.check(**rule(code).example.clean)
     assert code not in [finding.code for finding in report.findings]
     assert report.verdict in ("legal", "slow")
+
+
+def test_a_rule_of_one_family_has_nothing_to_say_of_another() -> None:
+    """Which `check` takes for granted: it does not load them."""
+    examples = (copy for one in rules().values() for copy in (one.example.flagged, one.example.clean))
+    copies = [build(**copy)[0] for copy in examples] + [copy for hole in HOLES.values() for copy in hole[:2]]
+    assert {family for copy in copies if (family := family_of(copy))} == set(FAMILIES)
+    for copy in copies:
+        facts, asked = Facts(copy), rules_for(copy)
+        said = [rule.code for rule in rules().values() if rule.code not in asked and list(rule.find(facts))]
+        assert not said, str(copy)
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -13,7 +13,7 @@ long as it has no answer, which kills the process (SIGABRT). Measured, DSL 4.8.1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutcheck.algebra.integers import Dynamic, Int
 from layoutcheck.algebra.inttuple import flatten, is_static, product
@@ -23,8 +23,7 @@ from layoutcheck.algebra.layout import text as layout_text
 Strides = tuple[Int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Inadmissible:
+class Inadmissible(NamedTuple):
     """No answer: a mode's `extent` does not divide the `left` of n. The verifier prints it as x."""
 
     extent: int
@@ -51,8 +50,7 @@ def vector_strides(layout: Layout, n: int) -> Strides | Inadmissible:
     return tuple(stride for _, stride in joined(taken))
 
 
-@dataclass(frozen=True, slots=True)
-class Vectors:
+class Vectors(NamedTuple):
     """What the verifier makes of n elements on both sides.
 
     `verdict` is "one" (strides of product 1 on both sides), "not_one", "dynamic" or "aborts"; `operand`

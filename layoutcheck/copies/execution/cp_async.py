@@ -8,8 +8,6 @@ fills the destination with zeros; only the lowest bit of the predicate's value i
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from layoutcheck.algebra.layout import text
@@ -37,4 +35,4 @@ def plan_cp_async(copy: Copy, witness: Copy, atom: CpAsync) -> Plan:
         step = (size(src[0]), size(dst[0]))
     width_bytes = atom.width_bits // 8
     plan = vectors(copy, witness, inner * step[0], atom.width_bits, width_bytes, dst_starts=inner * step[1])
-    return replace(plan, src_op="cp.async", dst_op="cp.async")
+    return plan._replace(src_op="cp.async", dst_op="cp.async")

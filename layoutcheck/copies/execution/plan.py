@@ -9,8 +9,7 @@ misses the address (see `slip`). A chunk is loaded by accesses of `src_bytes` ea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +34,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """`pred` is the predicate's offset that guards each chunk; see the module's text for the rest."""
 
     src_at: IntArray

@@ -22,7 +22,6 @@ Where an alignment is below the element's size, auto moves the whole contiguous 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
@@ -53,7 +52,7 @@ def plan_dsmem(copy: Copy, witness: Copy, atom: DsmemStore) -> Plan:
         v = v_mode(memref.layout)
         known = tuple(d.divisor if isinstance(d, Dynamic) else d for d in flatten(v.stride))
         refuse_inside_bytes(memref, offsets_at(Layout.trusted(flatten(v.shape), known), starts))
-    return replace(vectors(copy, witness, starts, atom.width_bits, atom.width_bits // 8), dst_op="st.async")
+    return vectors(copy, witness, starts, atom.width_bits, atom.width_bits // 8)._replace(dst_op="st.async")
 
 
 def plan_universal(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:

@@ -8,8 +8,7 @@ Measured on DSL 4.8.1, and compared with it over random tensors (tests/conforman
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.composition import composition
@@ -33,8 +32,7 @@ class NoCommonRun(InputError):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """One dimension of the tensor map: its extent in the box, and the global tensor's leaf modes along it.
 
     `modes` count the leaves of the global layout from left to right; merged ones share a dimension.

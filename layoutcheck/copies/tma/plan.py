@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +27,7 @@ from layoutcheck.machine.tma import MOST_BOX, SPAN_BYTES, Descriptor, dsl_kind, 
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 
-@dataclass(frozen=True, slots=True)
-class TmaPlan:
+class TmaPlan(NamedTuple):
     """`implied` is the tensor map with every field as the tensors demand it, before anything is cut off.
 
     `written` is what the DSL writes, likewise, which of a store ignores its internal type. `sides` are its

@@ -19,9 +19,8 @@ along a lane first, then the lanes. Packing 16-bit halves does not show in these
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra.integers import ceil_div
 from layoutcheck.algebra.layout import Layout
@@ -64,8 +63,7 @@ STMATRIX_FORMS: dict[tuple[tuple[int, int], bool], tuple[int, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AtomTraits:
+class AtomTraits(NamedTuple):
     """`threads` that execute the atom together, and (thread, value) -> bit on each side.
 
     `ref` is the side whose (thread, value) a TiledCopy's layout_tv speaks of: for matrices the fragment.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from layoutcheck.algebra.notation import Scanner
 from layoutcheck.errors import InputError
@@ -26,8 +25,7 @@ class UnknownAttribute(Exception):
     """Internal: the atom is well formed and has an attribute that its family's model lacks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Short:
+class Short(NamedTuple):
     """A short name as asked for: its family, the options after dots, and what the command line adds.
 
     `width_bits` is the number among the options or else the asked width; `rest` the other options.
@@ -44,8 +42,7 @@ class Short:
         return tuple(option for option in self.options if not option.isdigit())
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(NamedTuple):
     """One family of atoms: how they are printed and what they are called.
 
     `readers` maps the printed name to its reader. `names` are the short names whose options follow after
@@ -57,7 +54,7 @@ class Family:
     names: tuple[str, ...] = ()
     build: Callable[[Short], Atom | None] = lambda _: None
     shown: tuple[str, ...] = ()
-    classes: Mapping[str, str] = field(default_factory=dict)
+    classes: Mapping[str, str] = {}
 
 
 def read_dtype(scan: Scanner) -> DType:
