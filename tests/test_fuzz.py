@@ -19,10 +19,12 @@ from layoutcheck.machine.dtypes import dtype
 from layoutcheck.reports.json import to_dict
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
+from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.cases import case
 from layoutcheck.sources.diagnostics import read_diagnostics
+from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.records import read_record
-from layoutcheck.sources.types import Defaults, parse_atom, parse_memref, parse_operand, parse_tiled_copy
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
 DATA = Path(__file__).parent / "data"
 PRINTED = (DATA / "types.txt").read_text(encoding="utf-8").splitlines()
@@ -123,9 +125,7 @@ def parse_bare(text: str) -> object:
     return parse_memref(text, BARE)
 
 
-@pytest.mark.parametrize(
-    "parse", [parse_operand, parse_memref, parse_atom, parse_tiled_copy, parse_bare, case]
-)
+@pytest.mark.parametrize("parse", [parse_memref, parse_atom, parse_tiled_copy, parse_bare, case])
 @usual
 @given(text=st.one_of(soup, mutated(PRINTED)))
 def test_parsers(parse: Callable[[str], object], text: str) -> None:

@@ -30,7 +30,9 @@ from layoutcheck.machine.atoms import (
     UniversalCopy,
 )
 from layoutcheck.machine.dtypes import DType, dtype
-from layoutcheck.sources.types import Defaults, parse_atom, parse_memref, parse_tiled_copy
+from layoutcheck.sources.atoms import parse_atom
+from layoutcheck.sources.pointers import Defaults
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
 ATOMS = (
     UniversalCopy,

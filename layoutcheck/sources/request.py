@@ -36,8 +36,8 @@ from layoutcheck.machine.atoms import (
 from layoutcheck.machine.atoms.bulk import SPACES as BULK_SPACES
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
+from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.tma import tma_tile
-from layoutcheck.sources.types import Defaults
 
 # What tensors are taken to be aligned to when only a layout is given: torch and the DSL's runtime promise 16
 # bytes of global tensors, SmemAllocator's default for swizzled tiles is 128 or more, fragments have 32.

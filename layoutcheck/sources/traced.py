@@ -16,7 +16,8 @@ from layoutcheck.copies.as_dict import copy_to_dict
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
-from layoutcheck.sources.types import parse_atom, parse_memref, parse_tiled_copy
+from layoutcheck.sources.atoms import parse_atom
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
 FORMAT = 1
 

@@ -15,58 +15,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeVar
 
-from layoutcheck.algebra.basis import Basis
-from layoutcheck.algebra.inttuple import flatten
-from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.notation import (
-    Scanner,
-    read_any_layout,
-    read_layout,
-    read_swizzle,
-    read_tiler,
-    read_tree,
-)
-from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.algebra.notation import Scanner, read_any_layout, read_layout, read_tiler
+from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.copies.alignment import recast as recast_tensor
 from layoutcheck.copies.descriptor import descriptor_view
-from layoutcheck.copies.memref import SPACES, Memref
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, coord_tensor, other_operand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
-from layoutcheck.machine.dtypes import KNOWN, DType
-from layoutcheck.sources.atoms import parse_atom, read_atom, read_dtype
+from layoutcheck.machine.dtypes import DType
+from layoutcheck.sources.atoms import read_atom, read_dtype
 from layoutcheck.sources.balanced import MAX_TYPE, span_end
+from layoutcheck.sources.pointers import (
+    OPERAND,
+    Defaults,
+    has_basis,
+    memref_of,
+    plain_layout,
+    pointer_facts,
+    with_defaults,
+)
+from layoutcheck.sources.printed_tensors import READERS
 
 _T = TypeVar("_T")
-_Facts: TypeAlias = "tuple[str | None, int | None, Swizzle | None]"
 
-__all__ = ["Defaults", "parse_atom", "parse_memref", "parse_operand", "parse_tiled_copy", "recast"]
-
-OPERAND = "a layout '(128,64):(1,128)', a '!cute.memref<...>' or a 'tensor<ptr<...> o ...>'"
-
-_ALIGN = re.compile(r"align\s*<\s*(\d{1,12})\s*>")
-_ADDRESS = re.compile(r"(0x[0-9a-fA-F]{1,16})")
-_LAYOUT_START = re.compile(r'["(?\dS]')
 _TYPE_NAME = re.compile(r"!?\w+(?:\.\w+)*")
-_SPACE_NAME = re.compile(rf"(?:{'|'.join(SPACES)})\b")
 _COORD_TENSOR = re.compile(r'<\s*"(\([^"]*\))"\s*,\s*"([^"]*)"\s*>\Z')
 _FRACTION = re.compile(r"\d+/\d+@")
-_COMPOSED = (
-    "the layout alone and --swizzle with the pointer's swizzle, of bytes; or a tensor<ptr<...>> or memref, "
-    "such as tensor<ptr<bf16, smem, align<128>, S<3,4,3>> o (64,64):(64,1)>"
-)
-
-
-class Defaults(NamedTuple):
-    """What to take for granted of a tensor whose text does not say it; `name` is how errors call it."""
-
-    dtype: DType | None = None
-    space: str = "gmem"
-    align_bytes: int | None = None
-    swizzle: Swizzle | None = None
-    name: str = "the operand"
 
 
 def parse_memref(text: str, defaults: Defaults | None = None) -> Memref:
@@ -76,15 +53,6 @@ def parse_memref(text: str, defaults: Defaults | None = None) -> Memref:
     memref = read_operand(scan, defaults or Defaults())
     scan.finish("the tensor")
     return memref
-
-
-def parse_operand(text: str, defaults: Defaults | None = None) -> Memref | TiledCopy:
-    """A tensor in memory or a tiled copy."""
-    return (
-        parse_tiled_copy(text)
-        if text.lstrip().startswith("!cute.tiled_copy")
-        else parse_memref(text, defaults)
-    )
 
 
 def parse_tiled_copy(text: str) -> TiledCopy:
@@ -109,7 +77,9 @@ def read_operand(scan: Scanner, defaults: Defaults) -> Memref:
     scan.skip()
     if scan.peek("!"):
         return _read_mlir(scan)
-    for token, reader in _PRINTED.items():
+    if scan.accept("recast<"):
+        return _read_recast(scan, defaults)
+    for token, reader in READERS.items():
         if scan.accept(token):
             return reader(scan, defaults)
     if scan.peek("ptr<"):
@@ -117,7 +87,7 @@ def read_operand(scan: Scanner, defaults: Defaults) -> Memref:
     start = scan.pos
     if not (scan.peek("(") or scan.peek("?") or scan.peek("S") or scan.text[start : start + 1].isdigit()):
         raise scan.error("not a tensor" if not scan.at_end() else "nothing to read", OPERAND)
-    return _with_defaults(_plain_layout(scan), defaults)
+    return with_defaults(plain_layout(scan), defaults)
 
 
 def _bounded(text: str) -> None:
@@ -149,15 +119,15 @@ def _read_mlir(scan: Scanner) -> Memref:
     if name[0] != "!cute.memref" or inner.peek("!"):  # a memref of pointers is no tensor that we model
         return other_operand(name[0].lstrip("!"), whole)
     element = read_dtype(inner)
-    space, align, swizzle = _pointer_facts(inner, memref=True)
+    space, align, swizzle = pointer_facts(inner, memref=True)
     quoted = inner.accept('"')
     layout = read_any_layout(inner)
     if quoted:
         inner.expect('"')
     inner.expect(">")
-    if isinstance(layout, ComposedLayout) or _has_basis(layout):
+    if isinstance(layout, ComposedLayout) or has_basis(layout):
         return other_operand("cute.memref", whole)
-    return _memref(scan, start, element, space or "generic", layout, align, swizzle)
+    return memref_of(scan, start, element, space or "generic", layout, align, swizzle)
 
 
 def _read_descriptors(inner: Scanner) -> Memref:
@@ -186,107 +156,6 @@ def _coord_tensor(whole: str) -> Memref:
     return coord_tensor(whole, found[1], layout, plain == found[2])
 
 
-def _pointer_facts(scan: Scanner, *, memref: bool = False) -> _Facts:
-    """What follows a pointer's element type: `, SPACE`, `, align<N>` and `, S<b,m,s>`, each optional.
-
-    In a memref the layout comes next, and the comma before it is read.
-    """
-    space: str | None = None
-    align: int | None = None
-    swizzle: Swizzle | None = None
-    while scan.accept(","):
-        scan.skip()
-        at = scan.pos
-        if found := scan.match(_SPACE_NAME):
-            space = found[0]
-        elif found := scan.match(_ALIGN):
-            align = int(found[1])
-            if align < 1:
-                raise scan.error("an alignment of 0 bytes", "align<N> with N at least 1", start=at)
-        elif scan.peek("S<") and not _is_composed(scan):
-            swizzle = read_swizzle(scan)
-        elif memref and scan.peek('"S<') and not _is_composed(scan):
-            scan.accept('"')
-            swizzle = read_swizzle(scan)
-            scan.expect('"')
-        elif memref and _LAYOUT_START.match(scan.text, at):
-            break
-        else:
-            expected = f"a space ({', '.join(SPACES)}), align<N> or S<b,m,s>"
-            raise scan.error("unknown fact about a pointer", expected, start=at)
-    return space, align, swizzle
-
-
-def _is_composed(scan: Scanner) -> bool:
-    closing = scan.text.find(">", scan.pos)
-    return closing >= 0 and scan.text[closing + 1 : closing + 16].lstrip().startswith("o")
-
-
-def _read_tensor(scan: Scanner, defaults: Defaults) -> Memref:
-    """`tensor<ptr<...> o LAYOUT>`, `tensor<0x...@SPACE o ...>` or a coordinate tensor; `tensor<` is read."""
-    opening = scan.pos - 1
-    if scan.accept("ptr<"):
-        element = read_dtype(scan)
-        space, align, swizzle = _pointer_facts(scan)
-        scan.expect(">", "',' or the '>' of the pointer")
-        layout = _layout_after_o(scan)
-        scan.expect(">", "the '>' of the tensor")
-        return _memref(scan, opening, element, space or "generic", layout, align, swizzle)
-    if scan.match(_ADDRESS):
-        scan.expect("@", "'@' and a memory space")
-        found = scan.match(_SPACE_NAME)
-        if found is None:
-            raise scan.error("unknown memory space", " or ".join(SPACES))
-        layout = _layout_after_o(scan)
-        scan.expect(">", "the '>' of the tensor")
-        return _with_defaults(layout, defaults, space=found[0])
-    if scan.peek("("):
-        end = span_end(scan.text, opening)
-        scan.pos = end
-        return other_operand("coord_tensor", " ".join(scan.text[opening - len("tensor") : end].split()))
-    raise scan.error("unexpected text in the tensor", "'ptr<', an address or a coordinate")
-
-
-def _read_raw_pointer(scan: Scanner, defaults: Defaults) -> Memref:
-    """`raw_ptr(0xADDRESS: DT, SPACE, align<N>) o LAYOUT`; `raw_ptr(` is read."""
-    start = scan.pos
-    if scan.match(_ADDRESS) is None:
-        raise scan.error("not an address", "0x...")
-    scan.expect(":", "':' and the element type")
-    element = read_dtype(scan)
-    space, align, swizzle = _pointer_facts(scan)
-    scan.expect(")", "',' or the ')' of the pointer")
-    layout = _layout_after_o(scan)
-    return _memref(scan, start, element, space or defaults.space, layout, align, swizzle)
-
-
-def _read_printed_tensor(scan: Scanner, defaults: Defaults) -> Memref:
-    """`tensor(raw_ptr(...) o LAYOUT, data=...)`; `tensor(` is read."""
-    end = span_end(scan.text, scan.pos - 1)
-    scan.expect("raw_ptr(", "'raw_ptr('")
-    memref = _read_raw_pointer(scan, defaults)
-    if not (scan.peek(")") or scan.peek(",")):
-        raise scan.error("unexpected text in the tensor", "', data=...' or ')'")
-    scan.pos = end
-    return memref
-
-
-def _read_fake(scan: Scanner, defaults: Defaults) -> Memref:
-    """`FakeTensor<BFloat16, (128, 64), (1, 128)>`; `FakeTensor<` is read."""
-    element = read_dtype(scan)
-    scan.expect(",")
-    start = scan.pos
-    shape = read_tree(scan, "a shape", strides=False)
-    scan.expect(",")
-    stride = read_tree(scan, "a stride")
-    scan.expect(">")
-    try:
-        layout = Layout(shape, stride)
-    except InputError as error:
-        raise scan.error(error.message, error.expected, start=start) from None
-    return _memref(scan, start, element, defaults.space, layout, defaults.align_bytes, defaults.swizzle)
-
-
 def _read_recast(scan: Scanner, defaults: Defaults) -> Memref:
     """`recast<DT>(OPERAND)`; `recast<` is read."""
     element = read_dtype(scan)
@@ -311,47 +180,6 @@ def recast(memref: Memref, element: DType) -> Memref:
     return recast_tensor(memref, element)
 
 
-def _layout_after_o(scan: Scanner) -> Layout:
-    scan.expect("o", "'o' and the layout")
-    return _plain_layout(scan)
-
-
-def _plain_layout(scan: Scanner) -> Layout:
-    """A layout into memory; composed layouts and layouts into coordinates are refused."""
-    start = scan.pos
-    layout = read_any_layout(scan)
-    if isinstance(layout, ComposedLayout):
-        raise scan.error("cute.copy takes no composed layout", _COMPOSED, start=start)
-    if _has_basis(layout):
-        raise scan.error("this layout maps to coordinates, not to memory", OPERAND, start=start)
-    return layout
-
-
-def _has_basis(layout: Layout) -> bool:
-    return any(isinstance(leaf, Basis) for leaf in flatten(layout.stride))
-
-
-def _with_defaults(layout: Layout, defaults: Defaults, space: str | None = None) -> Memref:
-    if defaults.dtype is None:
-        raise InputError(f"the element type of {defaults.name} is not given", expected=f"--dtype, {KNOWN}")
-    return Memref(defaults.dtype, space or defaults.space, layout, defaults.align_bytes, defaults.swizzle)
-
-
-def _memref(
-    scan: Scanner,
-    start: int,
-    element: DType,
-    space: str,
-    layout: Layout,
-    align: int | None,
-    swizzle: Swizzle | None,
-) -> Memref:
-    try:
-        return Memref(element, space, layout, align, swizzle)
-    except InputError as error:
-        raise scan.error(error.message, error.expected, start=start) from None
-
-
 def _quoted_field(scan: Scanner, read: Callable[[Scanner], _T]) -> _T:
     """`= <"VALUE">` with VALUE read by `read`."""
     scan.expect("=")
@@ -362,13 +190,3 @@ def _quoted_field(scan: Scanner, read: Callable[[Scanner], _T]) -> _T:
         scan.expect('"')
     scan.expect(">")
     return value
-
-
-_PRINTED = {
-    "tensor<": _read_tensor,
-    "Tensor<": _read_tensor,
-    "tensor(": _read_printed_tensor,
-    "raw_ptr(": _read_raw_pointer,
-    "FakeTensor<": _read_fake,
-    "recast<": _read_recast,
-}

@@ -26,7 +26,9 @@ from layoutcheck.machine.atoms import (
     UniversalCopy,
 )
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.sources.types import Defaults, parse_atom, parse_memref, parse_operand, parse_tiled_copy
+from layoutcheck.sources.atoms import parse_atom
+from layoutcheck.sources.pointers import Defaults
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
 BF16 = dtype("bf16")
 BARE = Defaults(BF16, "smem", 128, Swizzle(3, 4, 3))
@@ -36,7 +38,7 @@ PRINTED = (Path(__file__).parents[1] / "data" / "types.txt").read_text().splitli
 def parse(text: str) -> object:
     if text.startswith("!cute_nvgpu.atom."):
         return parse_atom(text)
-    return parse_operand(text)
+    return parse_tiled_copy(text) if text.startswith("!cute.tiled_copy") else parse_memref(text)
 
 
 @pytest.mark.parametrize("text", PRINTED)
