@@ -1,28 +1,10 @@
-"""Reading PTX: the memory instructions of a kernel, and what they do to memory, run for one thread.
-
-The interpreter executes straight-line and branching integer code on concrete addresses, while the data that
-is loaded stays symbolic: every bit read from a tensor is a name, `(space, bit address)`, that follows the
-data through packing, shifts and permutes until it is stored. So the result says which source bit reaches
-which destination bit, and in which accesses, for whatever register shuffling the compiler chose.
-
-    trace = run(ptx, params={"kernel_param_0": ...})
-    trace.accesses       every executed memory instruction: name, direction, width, byte address
-    trace.memory         final contents: (space, byte address) -> 8 bits, each 0, 1 or a name
-
-One thread runs. Register n of a `tcgen05.ld` at tensor-memory address a holds ("tmem", 32 * (256a + n) +
-bit); tcgen05.st and cp store nothing and are recorded, as every access of tensor memory is, with the
-address in its columns and the immediate or descriptor operand. Register n of an `ldmatrix` at address a
-holds the names ("matrix", 32 * (4a + n) + bit); `stmatrix` stores nothing but records the registers it
-was given. `cp.async` is executed at once. Kernel parameters are given as bytes.
-"""
+"""One thread that runs a kernel: registers, memory and program counter."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from layoutcheck.dsl.ptx_bits import (
+from layoutcheck.dsl.ptx.bits import (
     ARITHMETIC,
     BITWISE,
     COMPARE,
@@ -34,88 +16,23 @@ from layoutcheck.dsl.ptx_bits import (
     of_int,
     to_int,
 )
+from layoutcheck.dsl.ptx.text import (
+    ADDRESS,
+    LABEL,
+    LINE,
+    cvt_source,
+    literal,
+    operands_of,
+    registers_in,
+    width_of,
+)
+from layoutcheck.dsl.ptx.trace import Access, TensorMemoryAccess, Trace
 from layoutcheck.errors import InputError
 
 _MAX_STEPS = 200_000
-_LINE = re.compile(r"\s*(?:@(!?)(%\w+)\s+)?([a-z][\w.:]*)\s*(.*?);")
-_PARAMETER = re.compile(r"\.param\s[^,)]*?(\w+)(?:\[\d+\])?\s*(?=[,)])")
-_LABEL = re.compile(r"\s*(\$[\w$]+):")
-_ADDRESS = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\w+))?\s*\]")
-_WIDTH = re.compile(r"(?:[bsuf]|pred)(\d+)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """One executed memory instruction. `kind` is "read" or "write"; a cp.async is one of each."""
-
-    name: str
-    kind: str
-    space: str
-    width_bytes: int
-    address: int
-    multiple_bytes: int = 0  # what the address must be a multiple of; 0: of the width
-
-
-@dataclass(frozen=True, slots=True)
-class TensorMemoryAccess:
-    """A tcgen05.ld, st or cp: its 32-bit address, the half split or the descriptor, the registers stored."""
-
-    name: str
-    address: int
-    extra: int | None = None
-    stored: tuple[Bits, ...] = ()
-
-
-@dataclass(slots=True)
-class Trace:
-    """What a thread did: its accesses in program order, the final memory, the registers given to stmatrix."""
-
-    accesses: list[Access] = field(default_factory=list)
-    memory: dict[tuple[str, int], Bits] = field(default_factory=dict)
-    matrix_stores: list[tuple[int, tuple[Bits, ...]]] = field(default_factory=list)
-    arrived_bytes: int = 0  # counted at mbarriers by bulk copies and st.async
-    tensor_memory: list[TensorMemoryAccess] = field(default_factory=list)
-
-
-def memory_instructions(ptx: str) -> list[str]:
-    """The names of the memory instructions on tensors in the text, in order (parameters left out)."""
-    found = []
-    for line in ptx.splitlines():
-        match = _LINE.match(line)
-        if match and _is_memory(match[3]):
-            found.append(match[3])
-    return found
-
-
-def parameters(ptx: str) -> list[str]:
-    """The names of the kernel's parameters, in order."""
-    return _PARAMETER.findall(ptx[: ptx.find("{")])
-
-
-def _is_memory(name: str) -> bool:
-    head = name.split(".")
-    if head[0] in ("ld", "st") and head[1] != "async":
-        return head[1] != "param"
-    return head[0] in ("ldmatrix", "stmatrix") or name.startswith(
-        ("cp.async.c", "cp.async.bulk.", "st.async")
-    )
-
-
-def run(
-    ptx: str,
-    params: dict[str, bytes],
-    read_bit: Callable[[str, int], Bit] = lambda space, address: (space, address),
-) -> Trace:
-    """Execute the kernel in `ptx` for one thread.
-
-    `params` holds the bytes of each parameter by name; `read_bit(space, bit address)` says what memory holds
-    that was never written ("global", "shared" or "generic"). Raises InputError for an instruction it does
-    not know and for runaway loops.
-    """
-    return _Machine(ptx, params, read_bit).run()
-
-
-class _Machine:
+class Thread:
     """Registers, memory and program counter of one thread."""
 
     def __init__(self, ptx: str, params: dict[str, bytes], read_bit: Callable[[str, int], Bit]) -> None:
@@ -127,15 +44,16 @@ class _Machine:
         self.labels: dict[str, int] = {}
         body = ptx[ptx.find("{", ptx.find(")", ptx.find(".entry"))) + 1 :]
         for line in body.splitlines():
-            label = _LABEL.match(line)
+            label = LABEL.match(line)
             if label:
                 self.labels[label[1]] = len(self.code)
                 continue
-            match = _LINE.match(line)
+            match = LINE.match(line)
             if match:
-                self.code.append((match[1] or "", match[2] or "", match[3], _operands(match[4])))
+                self.code.append((match[1] or "", match[2] or "", match[3], operands_of(match[4])))
 
     def run(self) -> Trace:
+        """Run to the end. Raises InputError for an unknown instruction and for runaway loops."""
         at = steps = 0
         while at < len(self.code):
             steps += 1
@@ -154,6 +72,7 @@ class _Machine:
         return self.trace
 
     def step(self, name: str, operands: list[str]) -> None:
+        """One instruction that is no branch."""
         words = name.split(".")
         if words[0] == "ld" and words[1] == "param":
             self.load_param(name, operands)
@@ -181,38 +100,43 @@ class _Machine:
     # Memory.
 
     def address(self, operand: str) -> int:
-        found = _ADDRESS.fullmatch(operand)
+        """The number of `[register + constant]`."""
+        found = ADDRESS.fullmatch(operand)
         if found is None:
             raise InputError(f"not an address: {operand[:80]}")
         return self.number(found[1]) + (int(found[2], 0) if found[2] else 0)
 
     def read(self, space: str, address: int) -> Bits:
+        """A byte of memory."""
         known = self.trace.memory.get((space, address))
         if known is not None:
             return known
         return tuple(self.read_bit(space, 8 * address + i) for i in range(8))
 
     def record(self, name: str, kind: str, space: str, width_bytes: int, address: int) -> None:
+        """Note an access."""
         self.trace.accesses.append(Access(name, kind, space, width_bytes, address))
 
     def load_param(self, name: str, operands: list[str]) -> None:
-        found = _ADDRESS.fullmatch(operands[-1])
+        """`ld.param`."""
+        found = ADDRESS.fullmatch(operands[-1])
         assert found is not None
         data = self.params[found[1]]
         at = int(found[2]) if found[2] else 0
-        each = _width(name) // 8
-        for target in _vector(operands[0]):
+        each = width_of(name) // 8
+        for target in registers_in(operands[0]):
             self.registers[target] = of_int(int.from_bytes(data[at : at + each], "little"), 8 * each)
             at += each
 
     def load_store(self, name: str, operands: list[str]) -> None:
+        """`ld` and `st`, of vectors too."""
         words = name.split(".")
         space = next((w for w in words if w in ("global", "shared", "local")), "generic")
         if "shared::cluster" in words:
             space = "shared"
         load = words[0] == "ld"
-        each = _width(name) // 8
-        registers = _vector(operands[0] if load else operands[1])
+        each = width_of(name) // 8
+        registers = registers_in(operands[0] if load else operands[1])
         address = self.address(operands[1] if load else operands[0])
         self.record(name, "read" if load else "write", space, each * len(registers), address)
         for i, register in enumerate(registers):
@@ -225,6 +149,7 @@ class _Machine:
                     self.trace.memory[space, at + k] = value[8 * k : 8 * k + 8]
 
     def cp_async(self, name: str, operands: list[str]) -> None:
+        """`cp.async [dst], [src], size, taken`: what is not taken is filled with zeros."""
         target, source = self.address(operands[0]), self.address(operands[1])
         width = int(operands[2], 0)
         taken = self.number(operands[3]) if len(operands) > 3 else width
@@ -249,10 +174,11 @@ class _Machine:
             self.trace.arrived_bytes += count
 
     def matrix(self, name: str, operands: list[str]) -> None:
+        """`ldmatrix` and `stmatrix`."""
         load = name.startswith("ldmatrix")
         address = self.address(operands[1] if load else operands[0])
         self.record(name, "read" if load else "write", "shared", 16, address)
-        registers = _vector(operands[0] if load else operands[1])
+        registers = registers_in(operands[0] if load else operands[1])
         if not load:
             self.trace.matrix_stores.append((address, tuple(self.value(r) for r in registers)))
             return
@@ -262,12 +188,12 @@ class _Machine:
     def tensor_memory(self, name: str, operands: list[str]) -> None:
         """ld: registers, [address], split; st: [address], split, registers; cp: [address], descriptor."""
         load = name.startswith("tcgen05.ld")
-        found = _ADDRESS.fullmatch(next(operand for operand in operands if operand.startswith("[")))
+        found = ADDRESS.fullmatch(next(operand for operand in operands if operand.startswith("[")))
         if found is None:
             raise InputError(f"not an address: {operands}")
         address = (self.number(found[1]) + (int(found[2], 0) if found[2] else 0)) % (1 << 32)
-        vector = next((operand for operand in operands if operand.startswith("{")), None)
-        registers = _vector(vector) if vector is not None else []
+        braced = next((operand for operand in operands if operand.startswith("{")), None)
+        registers = registers_in(braced) if braced is not None else []
         others = [o for o in operands if not o.startswith(("[", "{"))]
         extra = self.number(others[0]) if others else None
         stored = () if load else tuple(fit(self.value(register), 32) for register in registers)
@@ -279,24 +205,27 @@ class _Machine:
     # Registers.
 
     def value(self, operand: str) -> Bits:
+        """The bits of a register or of a literal."""
         if operand in self.registers:
             return self.registers[operand]
         if operand.startswith("%"):
             return (("undefined", 0),) * 64
-        return of_int(_literal(operand), 64)
+        return of_int(literal(operand), 64)
 
     def number(self, operand: str) -> int:
+        """The same as a number. Raises InputError where bits of it are names."""
         return to_int(self.value(operand), operand)
 
     def compute(self, words: list[str], operands: list[str]) -> None:
+        """An instruction on registers."""
         kind = words[0]
-        width = _width(".".join(words))
+        width = width_of(".".join(words))
         if kind == "mov":
             self.move(width, operands)
             return
         target, sources = operands[0], operands[1:]
         if kind in ("cvt", "cvta"):
-            value = fit(self.value(sources[0]), _cvt_source(words))
+            value = fit(self.value(sources[0]), cvt_source(words))
             self.registers[target] = extend(value, width, signed=words[-1].startswith("s"))
             return
         if kind in BITWISE:
@@ -325,50 +254,10 @@ class _Machine:
 
     def move(self, width: int, operands: list[str]) -> None:
         """mov, also as pack `mov.b32 %r, {a, b}` and unpack `mov.b32 {a, b}, %r`."""
-        targets, sources = _vector(operands[0]), _vector(operands[1])
+        targets, sources = registers_in(operands[0]), registers_in(operands[1])
         each = width // len(sources)
         value = tuple(bit for s in sources for bit in fit(self.value(s), each))
         each = width // len(targets)
         for i, target in enumerate(targets):
             if target != "_":
                 self.registers[target] = value[i * each : (i + 1) * each]
-
-
-def _operands(text: str) -> list[str]:
-    """Split at the commas outside braces and brackets."""
-    return [part.strip() for part in re.split(r",(?![^{]*\})(?![^\[]*\])", text)] if text.strip() else []
-
-
-def _vector(operand: str) -> list[str]:
-    return [r.strip() for r in operand[1:-1].split(",")] if operand.startswith("{") else [operand]
-
-
-def _width(name: str) -> int:
-    """Bits of the instruction's type: the last for most, the first (target) for cvt."""
-    words = name.split(".")
-    widths = [int(m[1]) for m in map(_WIDTH.match, words[1:]) if m]
-    if not widths:
-        return 1
-    return widths[0] if words[0] == "cvt" else widths[-1]
-
-
-def _cvt_source(words: list[str]) -> int:
-    widths = [int(m[1]) for m in map(_WIDTH.match, words[1:]) if m]
-    return widths[-1]
-
-
-def _literal(text: str) -> int:
-    if re.match(r"0[fFdD]", text):
-        return int(text[2:], 16)
-    if text in ("true", "false"):
-        return int(text == "true")
-    return int(text.rstrip("U"), 0)
-
-
-def pack(*values: tuple[int, int]) -> bytes:
-    """A parameter struct: `(value, width in bytes)` each at its natural alignment, little-endian."""
-    out = b""
-    for value, width in values:
-        out += b"\0" * (-len(out) % width)
-        out += (value % (1 << 8 * width)).to_bytes(width, "little")
-    return out

@@ -1,0 +1,75 @@
+"""Reading PTX: the memory instructions of a kernel, and what they do to memory, run for one thread.
+
+The interpreter executes straight-line and branching integer code on concrete addresses, while the data that
+is loaded stays symbolic: every bit read from a tensor is a name, `(space, bit address)`, that follows the
+data through packing, shifts and permutes until it is stored. So the result says which source bit reaches
+which destination bit, and in which accesses, for whatever register shuffling the compiler chose.
+
+    trace = run(ptx, params={"kernel_param_0": ...})
+    trace.accesses       every executed memory instruction: name, direction, width, byte address
+    trace.memory         final contents: (space, byte address) -> 8 bits, each 0, 1 or a name
+
+One thread runs. Register n of a `tcgen05.ld` at tensor-memory address a holds ("tmem", 32 * (256a + n) +
+bit); tcgen05.st and cp store nothing and are recorded, as every access of tensor memory is, with the
+address in its columns and the immediate or descriptor operand. Register n of an `ldmatrix` at address a
+holds the names ("matrix", 32 * (4a + n) + bit); `stmatrix` stores nothing but records the registers it
+was given. `cp.async` is executed at once. Kernel parameters are given as bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from layoutcheck.dsl.ptx.bits import Bit
+from layoutcheck.dsl.ptx.text import LINE, PARAMETER
+from layoutcheck.dsl.ptx.thread import Thread
+from layoutcheck.dsl.ptx.trace import Access, TensorMemoryAccess, Trace
+
+__all__ = ["Access", "TensorMemoryAccess", "Trace", "memory_instructions", "pack", "parameters", "run"]
+
+
+def memory_instructions(ptx: str) -> list[str]:
+    """The names of the memory instructions on tensors in the text, in order (parameters left out)."""
+    found = []
+    for line in ptx.splitlines():
+        match = LINE.match(line)
+        if match and _is_memory(match[3]):
+            found.append(match[3])
+    return found
+
+
+def parameters(ptx: str) -> list[str]:
+    """The names of the kernel's parameters, in order."""
+    return PARAMETER.findall(ptx[: ptx.find("{")])
+
+
+def _is_memory(name: str) -> bool:
+    head = name.split(".")
+    if head[0] in ("ld", "st") and head[1] != "async":
+        return head[1] != "param"
+    return head[0] in ("ldmatrix", "stmatrix") or name.startswith(
+        ("cp.async.c", "cp.async.bulk.", "st.async")
+    )
+
+
+def run(
+    ptx: str,
+    params: dict[str, bytes],
+    read_bit: Callable[[str, int], Bit] = lambda space, address: (space, address),
+) -> Trace:
+    """Execute the kernel in `ptx` for one thread.
+
+    `params` holds the bytes of each parameter by name; `read_bit(space, bit address)` says what memory holds
+    that was never written ("global", "shared" or "generic"). Raises InputError for an instruction it does
+    not know and for runaway loops.
+    """
+    return Thread(ptx, params, read_bit).run()
+
+
+def pack(*values: tuple[int, int]) -> bytes:
+    """A parameter struct: `(value, width in bytes)` each at its natural alignment, little-endian."""
+    out = b""
+    for value, width in values:
+        out += b"\0" * (-len(out) % width)
+        out += (value % (1 << 8 * width)).to_bytes(width, "little")
+    return out
