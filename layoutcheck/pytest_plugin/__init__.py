@@ -111,7 +111,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("layoutcheck_gpu") is None:
         return
     if NO_GPU not in item.config.stash:
-        from layoutcheck.gpu.confirm import no_gpu
+        from layoutcheck.gpu.process import no_gpu
 
         item.config.stash[NO_GPU] = no_gpu()
     if item.config.stash[NO_GPU]:

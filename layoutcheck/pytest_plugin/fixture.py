@@ -12,7 +12,9 @@ from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.confirm import Confirmation, confirm, no_gpu
+from layoutcheck.gpu.confirm import confirm
+from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.gpu.process import no_gpu
 from layoutcheck.reports import text
 from layoutcheck.reports.confirmation import Confirmed, render
 from layoutcheck.reports.style import Style

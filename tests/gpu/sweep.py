@@ -38,7 +38,9 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.confirm import Confirmation, Prepared, prepare, run
+from layoutcheck.gpu.confirm import run
+from layoutcheck.gpu.confirmation import Confirmation
+from layoutcheck.gpu.prepare import Prepared, prepare
 from layoutcheck.machine.atoms import BulkCopy, CpAsync, DsmemStore, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy

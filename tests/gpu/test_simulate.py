@@ -9,9 +9,11 @@ import pytest
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.gpu import simulate as simulator
-from layoutcheck.gpu.confirm import Confirmation, Prepared, _judged, prepare, run
+from layoutcheck.gpu.confirm import _judged, run
+from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.gpu.images import POISON
 from layoutcheck.gpu.job import Job, plan
+from layoutcheck.gpu.prepare import Prepared, prepare
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from tests.holes import HOLES
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from layoutcheck.gpu.confirm import Prepared, _for_machine, target
+from layoutcheck.gpu.confirm import _for_machine
 from layoutcheck.gpu.outcome import Task
+from layoutcheck.gpu.prepare import Prepared, target
 from layoutcheck.sources.request import build
 
 OLD = build("(8):(1)", "(8):(1)", "cp.async", bits=128, dtype="bf16", arch="sm_80")[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.gpu.confirm import prepare
+from layoutcheck.gpu.prepare import prepare
 from layoutcheck.gpu.wrapper import UnexpectedPtx, wrap
 from tests.holes import HOLES
 

@@ -22,7 +22,8 @@ from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.tma.plan import gmem_side, plan
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.confirm import Prepared, prepare, run
+from layoutcheck.gpu.confirm import run
+from layoutcheck.gpu.prepare import Prepared, prepare
 from layoutcheck.sources.request import build
 from tests.conformance.test_tma import random_copy
 from tests.gpu.sweep import _DRIVER, table
