@@ -26,23 +26,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """Any refusal; `check` asks this rule where no other has spoken."""
-    said = facts.prediction
-    if said.outcome == "rejected":
-        yield Finding(
-            RULE.code,
-            RULE.severity,
-            "the compiler refuses the copy",
-            f"{said.message}.",
-            Where(said.operand),
-            {"compiler": said.message, **plain(said.evidence)},
-        )
+    if said := refusal(facts):
+        yield refused(RULE, said, "the compiler refuses the copy")
 
 
 RULE = make_rule(

@@ -25,10 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
+from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import CpAsync
 from layoutcheck.machine.atoms.cp_async import WIDTHS_BITS, WIDTHS_BITS_GLOBAL
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", "mem_order")
@@ -36,19 +37,10 @@ KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind not in KINDS:
-        return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
-        f"the atom has no such form: {said.message[:80]}"
-        if said.kind != "width"
-        else f"{facts.width_bits} bits is not a width of this atom",
-        _text(facts),
-        Where(said.operand),
-        {"compiler": said.message, **plain(said.evidence)},
-    )
+    if said := refusal(facts, *KINDS):
+        form = f"the atom has no such form: {said.message[:80]}"
+        width = f"{facts.width_bits} bits is not a width of this atom"
+        yield refused(RULE, said, width if said.kind == "width" else form, _text(facts))
 
 
 def _text(facts: Facts) -> str:

@@ -25,26 +25,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
-
-KINDS = ("space",)
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind not in KINDS:
-        return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
-        f"the atom does not copy from {facts.copy.src.space} to {facts.copy.dst.space}",
-        f"{facts.copy.atom}: {said.message}.",
-        Where(said.operand),
-        {"compiler": said.message, **plain(said.evidence)},
-    )
+    if said := refusal(facts, "space"):
+        title = f"the atom does not copy from {facts.copy.src.space} to {facts.copy.dst.space}"
+        yield refused(RULE, said, title, f"{facts.copy.atom}: {said.message}.")
 
 
 RULE = make_rule(

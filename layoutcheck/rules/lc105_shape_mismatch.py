@@ -25,28 +25,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.layout import text
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
-
-KINDS = ("dynamic_shape", "rank", "rest_v_size", "mode_size")
-
-
-def find(facts: Facts) -> Iterator[Finding]:
-    """The compiler's own refusal, in terms of the copy."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind not in KINDS:
-        return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
-        _title(facts),
-        f"source {text(facts.copy.src.layout.shape)} against destination {text(facts.copy.dst.layout.shape)}: "
-        f"{said.message}.",
-        Where(said.operand),
-        {"compiler": said.message, **plain(said.evidence)},
-    )
-
 
 _TITLES = {
     "dynamic_shape": "a copy's extents must be known at compile time",
@@ -56,8 +38,11 @@ _TITLES = {
 }
 
 
-def _title(facts: Facts) -> str:
-    return _TITLES.get(facts.prediction.kind, "source and destination differ in shape")
+def find(facts: Facts) -> Iterator[Finding]:
+    """The compiler's own refusal, in terms of the copy."""
+    if said := refusal(facts, *_TITLES):
+        shapes = f"source {text(facts.copy.src.layout.shape)} against destination {text(facts.copy.dst.layout.shape)}"
+        yield refused(RULE, said, _TITLES[said.kind], f"{shapes}: {said.message}.")
 
 
 RULE = make_rule(

@@ -24,26 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
-
-KINDS = ("element_width", "npow2_sub_byte")
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind not in KINDS:
-        return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
-        f"{facts.copy.src.dtype} to {facts.copy.dst.dtype}: elements that this copy cannot hold",
-        f"{said.message}. A copy moves bits and converts nothing.",
-        Where(said.operand),
-        {"compiler": said.message, **plain(said.evidence)},
-    )
+    if said := refusal(facts, "element_width", "npow2_sub_byte"):
+        title = f"{facts.copy.src.dtype} to {facts.copy.dst.dtype}: elements that this copy cannot hold"
+        yield refused(RULE, said, title, f"{said.message}. A copy moves bits and converts nothing.")
 
 
 RULE = make_rule(

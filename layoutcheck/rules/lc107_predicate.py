@@ -25,8 +25,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 KINDS = ("pred_space", "pred_dynamic_shape", "pred_rank", "pred_shape", "pred_width")
@@ -34,22 +35,12 @@ KINDS = ("pred_space", "pred_dynamic_shape", "pred_rank", "pred_shape", "pred_wi
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind not in KINDS:
-        return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
-        "the predicate does not fit the copy",
-        f"{said.message}. One entry an atom: {_wanted(facts)}",
-        Where(said.operand),
-        {"compiler": said.message, **plain(said.evidence)},
-    )
-
-
-def _wanted(facts: Facts) -> str:
-    shape = facts.prediction.evidence.get("want")
-    return f"shape {shape}." if shape else "the sizes of the source's rest modes."
+    if said := refusal(facts, *KINDS):
+        shape = said.evidence.get("want")
+        wanted = f"shape {shape}" if shape else "the sizes of the source's rest modes"
+        yield refused(
+            RULE, said, "the predicate does not fit the copy", f"{said.message}. One entry an atom: {wanted}."
+        )
 
 
 RULE = make_rule(

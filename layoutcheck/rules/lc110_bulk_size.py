@@ -25,28 +25,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
-
-KINDS = ("bulk_minimum", "bulk_grain", "bulk_width")
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind not in KINDS:
-        return
-    run = said.evidence["common_elements"]
-    together = f"keep {run} element{'s' if run != 1 else ''} together from the first on"
-    yield Finding(
-        RULE.code,
-        RULE.severity,
-        "the two layouts have no run of bytes that this bulk copy could move",
-        f"{said.message}. {facts.copy.src.layout} and {facts.copy.dst.layout} {together}.",
-        Where("atom"),
-        {"compiler": said.message, **plain(said.evidence)},
-    )
+    if said := refusal(facts, "bulk_minimum", "bulk_grain", "bulk_width"):
+        run = said.evidence["common_elements"]
+        together = f"keep {run} element{'s' if run != 1 else ''} together from the first on"
+        title = "the two layouts have no run of bytes that this bulk copy could move"
+        why = f"{said.message}. {facts.copy.src.layout} and {facts.copy.dst.layout} {together}."
+        yield refused(RULE, said, title, why, "atom")
 
 
 RULE = make_rule(

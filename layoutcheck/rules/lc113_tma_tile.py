@@ -27,13 +27,14 @@ from collections.abc import Iterator
 
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """What the Python layer and the verifier refuse."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind not in ("tma_rank", "tma_tiler", "tma_size"):
+    said = refusal(facts, "tma_rank", "tma_tiler", "tma_size")
+    if said is None:
         return
     yield Finding(
         RULE.code,

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 
 
@@ -37,8 +38,8 @@ def atom_kind(atom: Atom | None) -> str:
 
 def find(facts: Facts) -> Iterator[Finding]:
     """Operands of the wrong kind."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind != "tma_operands":
+    said = refusal(facts, "tma_operands")
+    if said is None:
         return
     atom = facts.copy.atom
     yield Finding(

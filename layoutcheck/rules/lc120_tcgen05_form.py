@@ -22,24 +22,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The type's own refusal."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind != "tcgen05_form":
-        return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
-        "no tcgen05 instruction has this shape and repetition",
-        f"{facts.copy.atom}: {said.message.rstrip('.')}.",
-        Where("atom"),
-        {"compiler": said.message, **plain(said.evidence)},
-    )
+    if said := refusal(facts, "tcgen05_form"):
+        why = f"{facts.copy.atom}: {said.message.rstrip('.')}."
+        yield refused(RULE, said, "no tcgen05 instruction has this shape and repetition", why, "atom")
 
 
 RULE = make_rule(

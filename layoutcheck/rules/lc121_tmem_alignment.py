@@ -23,24 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The verifier's own refusal."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind != "tmem_alignment":
-        return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
-        "the base in tensor memory is not known to be an even column",
-        f"{said.message}.",
-        Where(said.operand),
-        {"compiler": said.message, **plain(said.evidence)},
-    )
+    if said := refusal(facts, "tmem_alignment"):
+        yield refused(RULE, said, "the base in tensor memory is not known to be an even column")
 
 
 _SRC = '!cute.memref<f32, tmem, align<{}>, "(((32,16),1),1):(((1,65536),0),0)">'

@@ -23,24 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
+from layoutcheck.findings import Finding
 from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The verifier's own refusal."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind != "operand_kind":
-        return
-    yield Finding(
-        RULE.code,
-        RULE.severity,
-        "the atom takes another kind of operand",
-        f"{said.message}.",
-        Where(said.operand),
-        {"compiler": said.message},
-    )
+    if said := refusal(facts, "operand_kind"):
+        yield refused(RULE, said, "the atom takes another kind of operand")
 
 
 _DST = '!cute.memref<f8E8M0FNU, tmem, align<16>, "(((32,16,4),1),1):(((262144,1,8388608),0),0)">'

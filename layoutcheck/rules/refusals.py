@@ -1,0 +1,31 @@
+"""The compiler's own refusals, which the LC1xx rules put into the words of the copy."""
+
+from __future__ import annotations
+
+from layoutcheck.copies.compiler import Prediction
+from layoutcheck.findings import Finding, Where
+from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.rules.rule import Rule
+
+
+def refusal(facts: Facts, *kinds: str) -> Prediction | None:
+    """The compiler's answer where it refuses the copy for a reason of these kinds (for any, without)."""
+    said = facts.prediction
+    return said if said.outcome == "rejected" and (not kinds or said.kind in kinds) else None
+
+
+def refused(
+    rule: Rule, said: Prediction, title: str, message: str = "", operand: str | None = None
+) -> Finding:
+    """The refusal as a finding of the rule; in the compiler's own sentence, without a `message`.
+
+    `operand` is where, if not at the operand that the compiler names.
+    """
+    return Finding(
+        rule.code,
+        rule.severity,
+        title,
+        message or f"{said.message}.",
+        Where(operand or said.operand),
+        {"compiler": said.message, **plain(said.evidence)},
+    )
