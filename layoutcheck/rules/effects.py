@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from layoutcheck.findings import Where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.vector import NAMES, atom_v, elements, width_bits
 
-# Kinds of difference (copies/difference.py) whose addresses belong to one operand.
+# What a thread-value layout, tiler or stride that does not fit can lead to: kinds of difference.
+MISPLACED = (
+    "wrong",
+    "missing",
+    "outside_src",
+    "outside_dst",
+    "misaligned_src",
+    "misaligned_dst",
+    "race",
+    "overlap",
+)
+
+# Kinds of difference (copies/difference) whose addresses belong to one operand.
 _SIDE = {"misaligned_src": "src", "misaligned_dst": "dst", "outside_src": "src", "outside_dst": "dst"}
 
 
 def occurred(facts: Facts) -> frozenset[str]:
     """The kinds of difference that the worst run shows; empty for a copy that does what the layouts say."""
     return frozenset(facts.effect.kinds) if facts.effect else frozenset()
+
+
+def first_of(facts: Facts, kinds: Iterable[str]) -> str:
+    """The first of these kinds that occurs; "wrong" where none does."""
+    return next((kind for kind in kinds if kind in occurred(facts)), "wrong")
 
 
 def where(facts: Facts, kind: str, operand: str | None = None, mode: tuple[int, ...] | None = None) -> Where:
@@ -45,8 +63,12 @@ def evidence(facts: Facts, *kinds: str) -> dict[str, Any]:
     return out
 
 
-def sentence(facts: Facts, kind: str) -> str:
-    """One sentence about the first offender of a kind; empty where it does not occur."""
+def sentence(facts: Facts, *kinds: str) -> str:
+    """One sentence about the first offender of the first of these kinds that occurs; empty where none does."""
+    return next((text for kind in kinds if (text := _sentence(facts, kind))), "")
+
+
+def _sentence(facts: Facts, kind: str) -> str:
     effect = facts.effect
     if effect is None or not effect[kind]:
         return ""

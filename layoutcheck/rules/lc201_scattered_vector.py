@@ -54,7 +54,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             f"one {width_bits(copy)}-bit instruction moves adjacent bytes, the {NAMES[side]}'s values are scattered",
-            f"{describe(found, copy)}. The compiler accepts it. {sentence(facts, 'wrong') or sentence(facts, 'missing')}",
+            f"{describe(found, copy)}. The compiler accepts it. {sentence(facts, 'wrong', 'missing')}",
             where(facts, "wrong", side, found.path),
             {
                 "elements": elements(copy),

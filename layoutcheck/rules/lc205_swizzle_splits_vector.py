@@ -61,7 +61,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             f"{swizzle} scatters bytes that one access to the {NAMES[side]} keeps together",
-            f"{cause} {sentence(facts, 'wrong') or sentence(facts, 'misaligned_' + side)}",
+            f"{cause} {sentence(facts, 'wrong', 'misaligned_' + side)}",
             where(facts, "wrong", side),
             {
                 "granule_bytes": swizzle.granule,

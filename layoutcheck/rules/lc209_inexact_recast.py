@@ -47,7 +47,7 @@ def find(facts: Facts) -> Iterator[Finding]:
                 RULE.severity,
                 f"the recast of the {NAMES[side]} dropped the pointer's swizzle",
                 f"{original} becomes {memref}: elements are looked for where they would lie without "
-                f"{original.swizzle}. {sentence(facts, 'wrong') or sentence(facts, 'missing')}",
+                f"{original.swizzle}. {sentence(facts, 'wrong', 'missing')}",
                 where(facts, "wrong", side),
                 {"swizzle": str(original.swizzle), **evidence(facts, *EXPLAINS)},
             )

@@ -26,20 +26,9 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-
-EXPLAINS = (
-    "wrong",
-    "missing",
-    "outside_src",
-    "outside_dst",
-    "misaligned_src",
-    "misaligned_dst",
-    "race",
-    "overlap",
-)
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -58,9 +47,9 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.severity,
             f"mode {i} has {extent} elements, the tiled copy takes {tile} at a time",
             f"The partition makes {steps} steps and covers 0..{steps * tile - 1}: {steps * tile - extent} past the end. "
-            f"{sentence(facts, 'outside_dst') or sentence(facts, 'outside_src') or sentence(facts, 'wrong')}",
+            f"{sentence(facts, 'outside_dst', 'outside_src', 'wrong')}",
             where(facts, "outside_dst", "tiled", (i,)),
-            {"extent": extent, "tiler": tile, "steps": steps, **evidence(facts, *EXPLAINS)},
+            {"extent": extent, "tiler": tile, "steps": steps, **evidence(facts, *MISPLACED)},
         )
 
 
@@ -88,5 +77,5 @@ RULE = make_rule(
             "val": "(1,8)",
         },
     ),
-    explains=EXPLAINS,
+    explains=MISPLACED,
 )

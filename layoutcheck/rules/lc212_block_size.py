@@ -49,7 +49,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             if block < threads
             else f"Threads {threads}..{block - 1} get slices past the tile. "
         )
-        + (sentence(facts, kind) or sentence(facts, "outside_src")),
+        + sentence(facts, kind, "outside_src"),
         where(facts, kind, "tiled"),
         {"threads": threads, "block": block, **evidence(facts, *EXPLAINS)},
     )

@@ -29,27 +29,17 @@ import numpy as np
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
-EXPLAINS = (
-    "wrong",
-    "missing",
-    "outside_src",
-    "outside_dst",
-    "misaligned_src",
-    "misaligned_dst",
-    "race",
-    "overlap",
-)
 _LIMIT = 1 << 20  # (thread, value) pairs that are enumerated; no block has more
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """What the thread-value layout leaves out, repeats or reaches past."""
     tiling = facts.copy.tiling
-    if tiling is None or not occurred(facts) & set(EXPLAINS):
+    if tiling is None or not occurred(facts) & set(MISPLACED):
         return
     tiled = tiling.tiled
     pairs = inttuple.product(tiled.layout_tv.shape)
@@ -71,15 +61,15 @@ def find(facts: Facts) -> Iterator[Finding]:
         "the thread-value layout is not one to one onto its tiler",
         f"{tiled.layout_tv} names {pairs} places of a tile of {tile}: {tile - covered} elements belong to nobody, "
         f"{repeated} are named again, {past} lie past the tile. "
-        f"{sentence(facts, 'missing') or sentence(facts, 'outside_dst') or sentence(facts, 'wrong')}",
-        where(facts, next(iter(k for k in EXPLAINS if k in occurred(facts))), "tiled"),
+        f"{sentence(facts, 'missing', 'outside_dst', 'wrong')}",
+        where(facts, first_of(facts, MISPLACED), "tiled"),
         {
             "tile": tile,
             "named": pairs,
             "uncovered": tile - covered,
             "repeated": repeated,
             "past_the_tile": past,
-            **evidence(facts, *EXPLAINS),
+            **evidence(facts, *MISPLACED),
         },
     )
 
@@ -106,5 +96,5 @@ RULE = make_rule(
             "tiled": '!cute.tiled_copy<!cute_nvgpu.atom.universal_copy<bf16, 128 b>, layout_copy_tv = <"(32,8):(8,1)">, tiler_mn = <"[4:1;64:1]">>',
         },
     ),
-    explains=EXPLAINS,
+    explains=MISPLACED,
 )

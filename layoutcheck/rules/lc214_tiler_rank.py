@@ -24,20 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-
-EXPLAINS = (
-    "wrong",
-    "missing",
-    "outside_src",
-    "outside_dst",
-    "misaligned_src",
-    "misaligned_dst",
-    "race",
-    "overlap",
-)
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -53,9 +42,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.severity,
         f"a tiled copy of {rank} mode{'s' if rank > 1 else ''} over a tensor of {needed}",
         f"The values of a thread run along mode 0 of {tiling.src.layout}, stride {tiling.src.layout.modes[0].stride}. "
-        f"{sentence(facts, 'wrong') or sentence(facts, 'misaligned_src') or sentence(facts, 'outside_src')}",
-        where(facts, next(iter(k for k in EXPLAINS if k in occurred(facts)), "wrong"), "tiled"),
-        {"tiler_rank": rank, "tensor_rank": needed, **evidence(facts, *EXPLAINS)},
+        f"{sentence(facts, 'wrong', 'misaligned_src', 'outside_src')}",
+        where(facts, first_of(facts, MISPLACED), "tiled"),
+        {"tiler_rank": rank, "tensor_rank": needed, **evidence(facts, *MISPLACED)},
     )
 
 
@@ -83,5 +72,5 @@ RULE = make_rule(
             "bits": 128,
         },
     ),
-    explains=EXPLAINS,
+    explains=MISPLACED,
 )

@@ -26,20 +26,9 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-
-EXPLAINS = (
-    "wrong",
-    "missing",
-    "outside_src",
-    "outside_dst",
-    "misaligned_src",
-    "misaligned_dst",
-    "race",
-    "overlap",
-)
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -56,9 +45,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.severity,
         f"{values} values a thread, {n} an instruction",
         f"V is widened to whole {facts.width_bits}-bit instructions all the same, so slices overlap. "
-        f"{sentence(facts, 'misaligned_src') or sentence(facts, 'race') or sentence(facts, 'outside_dst')}",
-        where(facts, next(iter(k for k in EXPLAINS if k in occurred(facts)), "wrong"), "tiled"),
-        {"values": values, "elements": n, **evidence(facts, *EXPLAINS)},
+        f"{sentence(facts, 'misaligned_src', 'race', 'outside_dst')}",
+        where(facts, first_of(facts, MISPLACED), "tiled"),
+        {"values": values, "elements": n, **evidence(facts, *MISPLACED)},
     )
 
 
@@ -86,5 +75,5 @@ RULE = make_rule(
             "bits": 128,
         },
     ),
-    explains=EXPLAINS,
+    explains=MISPLACED,
 )

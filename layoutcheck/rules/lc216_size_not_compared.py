@@ -45,7 +45,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.severity,
             "source and destination differ in size, and nothing compares them",
             f"{facts.effect['unmatched']} elements of {src} -> {dst} have no partner on the other side. "
-            f"{sentence(facts, 'outside_src') or sentence(facts, 'missing') or sentence(facts, 'outside_dst')}",
+            f"{sentence(facts, 'outside_src', 'missing', 'outside_dst')}",
             where(facts, "missing"),
             {"unmatched": facts.effect["unmatched"], **evidence(facts, *EXPLAINS)},
         )

@@ -60,7 +60,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"the register fragment does not have the values that {name}.x{atom.num_matrices} moves",
-        text + (sentence(facts, "outside_dst") or sentence(facts, "wrong") or sentence(facts, "missing")),
+        text + sentence(facts, "outside_dst", "wrong", "missing"),
         where(facts, next(iter(k for k in EXPLAINS if k in occurred(facts))), side, (0,)),
         {"values": given, "moved": moved, **evidence(facts, *EXPLAINS)},
     )

@@ -25,21 +25,10 @@ from collections.abc import Iterator
 
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import TmaCopy
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.vector import NAMES, find_break
-
-EXPLAINS = (
-    "wrong",
-    "missing",
-    "outside_src",
-    "outside_dst",
-    "misaligned_src",
-    "misaligned_dst",
-    "race",
-    "overlap",
-)
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -56,9 +45,9 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.severity,
             f"{bits}-bit elements of the {NAMES[side]} are not adjacent, and share bytes with others",
             f"{found.mode_text[0].upper() + found.mode_text[1:]} of the {NAMES[side]} {found.layout} has stride {found.stride}. "
-            f"{sentence(facts, 'wrong') or sentence(facts, 'outside_dst')}",
+            f"{sentence(facts, 'wrong', 'outside_dst')}",
             where(facts, "wrong", side, found.path),
-            {"stride": str(found.stride), **evidence(facts, *EXPLAINS)},
+            {"stride": str(found.stride), **evidence(facts, *MISPLACED)},
         )
 
 
@@ -78,5 +67,5 @@ RULE = make_rule(
             "atom": "universal",
         },
     ),
-    explains=EXPLAINS,
+    explains=MISPLACED,
 )

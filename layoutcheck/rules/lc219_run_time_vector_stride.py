@@ -48,7 +48,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             f"the {NAMES[side]}'s stride of V is known only at run time, the machine takes it to be 1",
-            f"{describe(found, copy)}.{never} {sentence(facts, 'wrong') or sentence(facts, 'missing')}",
+            f"{describe(found, copy)}.{never} {sentence(facts, 'wrong', 'missing')}",
             where(facts, "wrong", side, found.path),
             {"stride": str(found.stride), **evidence(facts, *EXPLAINS)},
         )

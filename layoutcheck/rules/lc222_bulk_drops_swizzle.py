@@ -46,7 +46,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.severity,
             f"the bulk copy ignores {swizzle} of the {NAMES[side]}",
             f"Its bytes are taken one after another; {swizzle} keeps only {swizzle.granule} B together. "
-            f"{sentence(facts, 'wrong') or sentence(facts, 'missing')}",
+            f"{sentence(facts, 'wrong', 'missing')}",
             where(facts, "wrong", side),
             {
                 "field": f"{side} swizzle",
