@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import sys
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -121,13 +122,10 @@ def read(file: Path, *, required: bool = True) -> Settings | None:
 
 
 def _toml(text: str, file: Path) -> dict[str, Any]:
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ImportError:  # Python 3.10
-        try:
-            import tomli as tomllib  # type: ignore[no-redef, import-not-found, unused-ignore]
-        except ImportError:
-            raise InputError(f"{file}: Python 3.10 needs the package 'tomli' to read it") from None
+    else:
+        import tomli as tomllib
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.cli import run
-from layoutcheck.errors import InputError
 from layoutcheck.lint import settings
 from layoutcheck.lint.run import lint
 
@@ -310,14 +309,6 @@ def test_settings_are_found_upwards(repo, capsys):
     assert out(capsys, "deep/er/b.py")[0] == 0
     (repo / "deep" / "pyproject.toml").write_text("[project]\nname = 'x'\n")  # has no table: looked past
     assert out(capsys, "deep/er/b.py")[0] == 0
-
-
-def test_python_3_10_reads_settings_with_tomli(repo, monkeypatch):
-    table(repo, 'ignore = ["LC267"]')
-    monkeypatch.setitem(sys.modules, "tomllib", None)
-    monkeypatch.setitem(sys.modules, "tomli", None)
-    with pytest.raises(InputError, match="tomli"):
-        settings.find(repo)
 
 
 def test_the_speed_that_the_page_claims_was_measured():
