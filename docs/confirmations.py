@@ -14,6 +14,7 @@ RUNS = {
     "confirm": "Loads, stores, cp.async, ldmatrix, stmatrix",
     "bulk": "Bulk copies and st.async",
     "tma": "TMA",
+    "tails": "Predicates and tails",
 }
 
 _PAGE = """# Copies on a GPU
@@ -39,7 +40,16 @@ _RUN = """## {title}
 Copies called `legal` or `slow` that corrupted or faulted: **{missed}**. Copies called `wrong` whose every
 byte was as asked, nothing outside touched: **{alarms}**{which}. Not run: {not_run}.
 {disagreeing}
+{reproducers}### {title}: random copies
 
+{random} copies drawn at random near the boundary of what the compiler accepts{families}.
+
+| verdict | predicted | observed | copies |
+| --- | --- | --- | ---: |
+{random_table}
+"""
+
+_REPRODUCERS = """
 ### {title}: every reproducer
 
 One copy for each hole in DSL 4.8.1, which the compiler accepts and the machine gets wrong, and its corrected
@@ -49,13 +59,6 @@ twin.
 | --- | --- | --- | --- | --- | --- |
 {holes}
 
-### {title}: random copies
-
-{random} copies drawn at random near the boundary of what the compiler accepts.
-
-| verdict | predicted | observed | copies |
-| --- | --- | --- | ---: |
-{random_table}
 """
 
 
@@ -81,6 +84,7 @@ def _section(name: str, run: dict[str, Any], why: dict[str, str]) -> str:
     counted = [(int(n), cells.split(" | ")) for n, cells in (line.split(None, 1) for line in run["table"])]
     compared = [(n, cells) for n, cells in counted if cells[1] == "gpu"]
     failed = run["disagreements"]
+    found = [_hole(hole, why[hole], holes) for hole in why if f"{hole}-broken" in holes]
     reasons = (
         run["not_run"] if isinstance(run["not_run"], dict) else Counter(one[1] for one in run["not_run"])
     )
@@ -103,10 +107,17 @@ def _section(name: str, run: dict[str, Any], why: dict[str, str]) -> str:
             f"\nDisagrees: `{one['name']}`, `{one['src']}` to `{one['dst']}`: {_observed(one)}.\n"
             for one in failed
         ),
-        holes="\n".join(_hole(hole, why[hole], holes) for hole in why if f"{hole}-broken" in holes),
+        reproducers=_REPRODUCERS.format(title=RUNS[name], holes="\n".join(found)) if found else "\n",
+        families=_families(run.get("families", {})),
         random=f"{len(drawn):,}",
         random_table="\n".join(row(*key, n) for key, n in Counter(one[1:] for one in drawn).most_common()),
     )
+
+
+def _families(counts: dict[str, int]) -> str:
+    """How many of each kind."""
+    kinds = (f"{count} {kind}" for kind, count in sorted(counts.items(), key=lambda one: -one[1]))
+    return f": {'; '.join(kinds)}" if counts else ""
 
 
 def _machine(cells: list[str]) -> str:

@@ -15,6 +15,7 @@ EVIDENCE = Path(__file__).parent / "evidence"
 _PAGES = {
     "bulk": ("bulk copies and st.async: bytes, faults, barriers that never complete", "confirmed.md"),
     "tma": ("TMA copies: bytes, faults, barriers that never complete", "confirmed.md"),
+    "tails": ("predicates of each thread, tiles that the tiled copy does not divide", "confirmed.md"),
     "tma_election": ("who may start a TMA copy", "guides/tma.md"),
     "quack": ("softmax and rmsnorm of quack under pytest --layoutcheck=confirm", "pytest.md"),
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.moves import Intent
-from layoutcheck.copies.offsets import IntArray
+from layoutcheck.gpu.predicate import Predicate
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore
 
 STALLED = "the barrier never completes"  # the one fault that leaves the device usable
@@ -23,18 +20,18 @@ def completion(copy: Copy) -> str:
     return "barrier" if isinstance(copy.atom, DsmemStore) else ""
 
 
-def expected_bytes(copy: Copy, done: Execution, asked: Intent, truth: dict[int, bool]) -> int | None:
+def expected_bytes(copy: Copy, done: Execution, asked: Intent, given: Predicate) -> int | None:
     """What the copy's barrier is told of: as stated, else what the layouts ask for; None: no barrier."""
     if completion(copy) != "barrier":
         return None
     if copy.issue is not None and copy.issue.expect_bytes is not None:
         return copy.issue.expect_bytes
-    return int(asked.dst.size * asked.unit_bits // 8) if copy.pred is None else arriving_bytes(done, truth)
+    return int(asked.dst.size * asked.unit_bits // 8) if copy.pred is None else arriving_bytes(done, given)
 
 
-def arriving_bytes(done: Execution, truth: dict[int, bool]) -> int:
+def arriving_bytes(done: Execution, given: Predicate) -> int:
     """Bytes that the instructions report."""
-    live = allowed_by(done.pred, truth, done.src.shape[0], done.never)
+    live = given.lets(done.pred, done.dst, done.never)
     return int(done.dst[live].size * done.unit_bits // 8)
 
 
@@ -50,14 +47,3 @@ def fields(copy: Copy) -> list[tuple[str, int]]:
         if copy.atom.kind == "s2s":
             found.append(("number", 0))
     return found
-
-
-def allowed_by(
-    pred: IntArray | None, truth: dict[int, bool], count: int, never: bool
-) -> npt.NDArray[np.bool_]:
-    """Which of `count` instructions the predicate lets through."""
-    if never:
-        return np.zeros(count, dtype=bool)
-    if pred is None:
-        return np.ones(count, dtype=bool)
-    return np.array([truth[int(p)] for p in pred.reshape(-1)], dtype=bool)

@@ -19,13 +19,11 @@ from layoutcheck.copies.intent import intent, thread_intent
 from layoutcheck.copies.lanes import lane_offsets
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Intent
-from layoutcheck.copies.offsets import IntArray, offsets
-from layoutcheck.copies.tails import excess
+from layoutcheck.copies.offsets import IntArray
 from layoutcheck.copies.witness import bases, witnesses
-from layoutcheck.gpu.completion import STALLED, UNSETTLED, allowed_by, arriving_bytes, expected_bytes, fields
+from layoutcheck.gpu.completion import STALLED, UNSETTLED, arriving_bytes, expected_bytes, fields
 from layoutcheck.gpu.images import (
     ANY,
-    FAR_BYTES,
     GUARD_BYTES,
     OUTSIDE,
     POISON,
@@ -36,6 +34,7 @@ from layoutcheck.gpu.images import (
     NotRunnable,
     arena,
 )
+from layoutcheck.gpu.predicate import Predicate, predicate_of
 from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
 from layoutcheck.rules.facts import Facts
 
@@ -69,7 +68,7 @@ class Job:
     `predicted` and `asked` give the contents of every unit of the destination after the copy: a unit of the
     source's image, or POISON, ZERO, ANY. `unmeetable` counts what no machine can do: elements without a
     partner, units of which two contents are asked, predicate entries that do not exist. `fault` is the fault
-    that the model expects, or empty; `predicate` the image of the predicate.
+    that the model expects, or empty; `predicate` the image of all threads' predicates.
     """
 
     copy: Copy
@@ -123,8 +122,6 @@ def plan(copy: Copy) -> Job:
     done = execution(copy, src_base, dst_base, witness)
     # A thread's predicate guards its own elements, of which a whole tile's intent knows nothing.
     asked = (thread_intent if witness.pred is not None else intent)(witness, src_base, dst_base)
-    if copy.pred is not None and excess(witness, done.src.shape[1]) is not None:
-        raise NotRunnable("threads past the tile's edge need predicates of their own")
     matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
     lanes = matrix and copy.tiling is None
     sides = []
@@ -142,7 +139,7 @@ def plan(copy: Copy) -> Job:
     _refuse_odd_registers(copy, done, src_base, dst_base)
     _refuse_dead_loads(copy, done)
     mixed = facts.effect is None or bool(facts.effect["guard"])
-    truth, predicate = _predicate(copy, witness, done, asked, mixed)
+    given = predicate_of(copy, witness, done, asked, mixed)
     threads = done.src.shape[1]
     block = copy.tiling.block_threads if copy.tiling and copy.tiling.block_threads else None
     threads = max(threads, block or 0)
@@ -157,10 +154,10 @@ def plan(copy: Copy) -> Job:
             fault = STALLED
         threads, done = 0, _at_once(done)  # one warp, whose parameters the harness makes
     else:
-        fault = _fault(done, src, dst, truth)
-        expect_bytes = expected_bytes(copy, done, asked, truth)
+        fault = _fault(done, src, dst, given)
+        expect_bytes = expected_bytes(copy, done, asked, given)
         if not fault and expect_bytes is not None:
-            arriving = arriving_bytes(done, truth)
+            arriving = arriving_bytes(done, given)
             fault = STALLED if arriving < expect_bytes else UNSETTLED if arriving > expect_bytes else ""
     return Job(
         copy,
@@ -168,12 +165,12 @@ def plan(copy: Copy) -> Job:
         src,
         dst,
         threads,
-        tuple(_parameters(copy, witness, src, dst, t, threads) for t in range(threads)),
-        _after_execution(done, src, dst, truth),
-        _after_intent(asked, src, dst, truth, done.zero_fills),
+        tuple(_parameters(copy, witness, src, dst, t, threads, given) for t in range(threads)),
+        _after_execution(done, src, dst, given),
+        _after_intent(asked, src, dst, given, done.zero_fills),
         sum(facts.effect[kind] for kind in UNMEETABLE) if facts.effect else 0,
         fault,
-        predicate,
+        given.image,
         expect_bytes,
     )
 
@@ -222,48 +219,24 @@ def _refuse_dead_loads(copy: Copy, done: Execution) -> None:
         raise NotRunnable("registers are written twice: the compiler may drop the first load")
 
 
-def _predicate(
-    copy: Copy, witness: Copy, done: Execution, asked: Intent, mixed: bool
-) -> tuple[dict[int, bool], bytes]:
-    """The predicate's entries by offset, and their image in memory.
-
-    Every third is false where `mixed`; else all are true, so that nothing that goes wrong is switched off.
-    """
-    if copy.pred is None or witness.pred is None:
-        return {}, b""
-    if copy.pred.space in SHARED:
-        raise NotRunnable("predicates in shared memory are not run")
-    named = [offsets(witness.pred.layout)]
-    named += [p.reshape(-1) for p in (done.pred, asked.pred) if p is not None]
-    everything = np.unique(np.concatenate(named))
-    if everything.min() < 0 or everything.max() > FAR_BYTES:
-        raise NotRunnable(f"the predicate {copy.pred.layout} is too large")
-    width = max(1, copy.pred.dtype.bits // 8)
-    count = int(everything.max()) + 1
-    pattern = [not mixed or i % 3 != 1 for i in range(count)]
-    if copy.pred.dtype.kind == "float":
-        one = np.array([1.0], dtype=np.float32).tobytes()[4 - width :] if width <= 4 else b"\1" * width
-        image = b"".join(one if bit else b"\0" * width for bit in pattern)
-    else:
-        image = b"".join(int(bit).to_bytes(width, "little") for bit in pattern)
-    return dict(enumerate(pattern)), image
-
-
-def _fault(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> str:
+def _fault(done: Execution, src: Arena, dst: Arena, given: Predicate) -> str:
     """The fault that the model expects: "misaligned", "unmapped" or none.
 
     A `cp.async` whose predicate is false still writes (zeros): its destination has to be aligned all the
     same, its source, which is not read, has not (measured on an H200).
     """
     count = done.src.shape[0]
-    reads = allowed_by(done.pred, truth, count, done.never)
+    reads = given.lets(done.pred, done.src, done.never)
     for accesses, place, allowed in (
         (done.src_accesses, src, reads),
         (done.dst_accesses, dst, reads | done.zero_fills),
     ):
         for access in accesses:
             per = max(1, count // max(1, access.addresses.shape[0]))
-            live = access.addresses[allowed[::per][: access.addresses.shape[0]]]
+            lets = allowed[::per][: access.addresses.shape[0]]
+            if lets.shape != access.addresses.shape:  # ldmatrix, whose lanes act together, guarded by nothing
+                lets = np.broadcast_to(lets[:, :1], access.addresses.shape)
+            live = access.addresses[lets]
             if (live % access.multiple_bytes).any():
                 return "misaligned"
             if (place.index(live * (8 // place.unit_bits)) == OUTSIDE).any():
@@ -271,7 +244,7 @@ def _fault(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> s
     return ""
 
 
-def _after_execution(done: Execution, src: Arena, dst: Arena, truth: dict[int, bool]) -> IntArray:
+def _after_execution(done: Execution, src: Arena, dst: Arena, given: Predicate) -> IntArray:
     """The destination's contents after the instructions, in program order; ANY where threads race.
 
     Two `cp.async` of one thread are not ordered either (measured on an H200: the first may land last).
@@ -279,17 +252,18 @@ def _after_execution(done: Execution, src: Arena, dst: Arena, truth: dict[int, b
     asynchronous = bool(done.src_accesses) and done.src_accesses[0].op.startswith("cp.async")
     image = np.full(dst.units, POISON, dtype=np.int64)
     writer = np.full(dst.units, -1, dtype=np.int64)
-    allowed = allowed_by(done.pred, truth, done.src.shape[0], done.never)
+    allowed = given.lets(done.pred, done.src, done.never)
     threads = np.repeat(np.arange(done.dst.shape[1]), done.dst.shape[2])
     for i in range(done.src.shape[0]):
-        if not allowed[i] and not done.zero_fills:
-            continue
         at = dst.index(done.dst[i]).reshape(-1)
         value = np.where(done.src[i] == NOTHING, ZERO, src.index(done.src[i])).reshape(-1)
         value = np.where(value == OUTSIDE, ANY, value)
-        if not allowed[i]:
-            value = np.full_like(value, ZERO)
+        lets = np.repeat(allowed[i], done.dst.shape[2])
         keep = at != OUTSIDE
+        if done.zero_fills:
+            value = np.where(lets, value, ZERO)
+        else:
+            keep &= lets
         at, value, who = at[keep], value[keep], threads[keep]
         order = np.argsort(at, kind="stable")
         at, value, who = at[order], value[order], who[order]
@@ -305,19 +279,18 @@ def _after_execution(done: Execution, src: Arena, dst: Arena, truth: dict[int, b
     return image
 
 
-def _after_intent(
-    asked: Intent, src: Arena, dst: Arena, truth: dict[int, bool], zero_fills: bool
-) -> IntArray:
+def _after_intent(asked: Intent, src: Arena, dst: Arena, given: Predicate, zero_fills: bool) -> IntArray:
     """The destination's contents that the layouts ask for; ANY where they ask for two things at once."""
     image = np.full(dst.units, POISON, dtype=np.int64)
-    allowed = allowed_by(asked.pred, truth, asked.src.shape[0], never=False)
+    allowed = given.lets(asked.pred, asked.src)
     at = dst.index(asked.dst)
     value = np.where(asked.src == NOTHING, ZERO if asked.zeros else ANY, src.index(asked.src))
-    if not allowed.all():
-        if zero_fills:
-            value[~allowed] = ZERO
-        else:
-            at, value = at[allowed], value[allowed]
+    if zero_fills:
+        value[~allowed] = ZERO
+    else:
+        at = np.where(allowed[:, :, None], at, OUTSIDE)
+    if given.beyond is not None:  # nobody asks for what is past the tile's edge
+        at = np.where(given.beyond[:, :, None], OUTSIDE, at)
     at, value = at.reshape(-1), value.reshape(-1)
     keep = at != OUTSIDE
     at, value = at[keep], value[keep]
@@ -330,7 +303,7 @@ def _after_intent(
 
 
 def _parameters(
-    copy: Copy, witness: Copy, src: Arena, dst: Arena, thread: int, threads: int
+    copy: Copy, witness: Copy, src: Arena, dst: Arena, thread: int, threads: int, given: Predicate
 ) -> tuple[Parameter, ...]:
     """The kernel's parameters for one thread, one an operand."""
     out: list[Parameter] = []
@@ -341,7 +314,8 @@ def _parameters(
         at = place.place(place.base + int(starts[thread]) * memref.dtype.bits // 8)
         out.append(_parameter(copy.side(side), memref, side, at))
     if copy.pred is not None and witness.pred is not None:
-        out.append(_parameter(copy.pred, witness.pred, "pred", 0))
+        row = min(thread, len(given.truth) - 1)  # threads that only stand by have nothing to guard
+        out.append(_parameter(copy.pred, witness.pred, "pred", row * given.pitch_bytes))
     return (*out, *(Parameter(side, at, 4, b"") for side, at in fields(copy)))
 
 

@@ -2,6 +2,7 @@
 
     python -m tests.gpu.sweep prepare --count 2400 --seed 1 --out FILE     needs the DSL, no GPU
     python -m tests.gpu.sweep prepare --family bulk --count 600 --out FILE bulk copies and st.async only
+    python -m tests.gpu.sweep prepare --family tails --count 400 --out FILE     predicated, tails of tiles
     python -m tests.gpu.sweep run FILE --out confirm.json                  needs a GPU, no DSL
 
 Half of the random copies are ones that layoutcheck calls wrong. Copies that the compiler accepts only: all
@@ -29,12 +30,14 @@ import numpy as np
 
 import tests.conformance.generate_bulk
 from layoutcheck.algebra.inttuple import product
-from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.check import check
 from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy, Issue
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import size
+from layoutcheck.copies.tails import excess
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
@@ -103,6 +106,69 @@ def random_bulk(rng: random.Random) -> Copy:
     return copy
 
 
+def random_tail(rng: random.Random) -> Copy:
+    """A tile that the tiled copy does not divide, under a predicate of one entry an instruction.
+
+    Every other cp.async fits its tile: where it does not, its zeros land past the tile in shared memory. Now
+    and then the predicate is the same along a mode, as kernels have it that guard one mode alone.
+    """
+    while True:
+        element = dtype(rng.choice(("bf16", "bf16", "f32", "i8")))
+        op = rng.choice(("cp.async", "cp.async", "universal", "universal", "basic_copy_if"))
+        bits = rng.choice((128, 64, 32)) if op == "cp.async" else rng.choice((128, 64, 32, element.bits))
+        n = max(1, bits // element.bits)
+        others, along = rng.choice((2, 4, 8)), rng.choice((1, 2, 4))
+        fits = op == "cp.async" and rng.random() < 0.5
+        rows = others * rng.choice((1, 2, 3)) - rng.choice((0, 1, 1, others // 2, others - 1))
+        vectors = along * rng.choice((1, 2, 3)) - rng.choice((0, 0, 1, along - 1))
+        columns = max(1, vectors) * n - (rng.choice((0, 1)) if rng.random() < 0.1 else 0)
+        if fits:
+            rows, columns = others * rng.choice((1, 2, 3)), along * n * rng.choice((1, 2, 3))
+        elif columns % (along * n) == 0 and rows % others == 0:
+            continue
+        rows = max(1, rows)
+        pads = [rng.choice((0, 0, n)) for _ in range(2)]
+        pitches = [-(-columns // n) * n + pad for pad in pads]
+        flip = rng.random() < 0.5  # the fast mode first
+
+        def two(a: int, b: int, flip: bool = flip) -> tuple[int, int]:
+            return (b, a) if flip else (a, b)
+
+        spaces = rng.choice(
+            (("gmem", "smem"), ("gmem", "smem"), ("smem", "gmem"), ("gmem", "rmem"), ("rmem", "gmem"))
+        )
+        if op == "cp.async":
+            spaces = ("gmem", "smem")
+        atom = (
+            CpAsync(element, n * element.bits, "always")
+            if op == "cp.async"
+            else UniversalCopy(element, n * element.bits)
+        )
+        swizzle = rng.choice((None, None, Swizzle(1, 4, 3))) if "smem" in spaces and pads == [0, 0] else None
+        src, dst = (
+            Memref(
+                element,
+                space,
+                Layout(two(rows, columns), two(pitch, 1)),
+                128,
+                swizzle if space == "smem" else None,
+            )
+            for space, pitch in zip(spaces, pitches, strict=True)
+        )
+        threads = Layout(two(others, along), two(along, 1))
+        tiled = make_tiled_copy_tv(atom, threads, Layout(two(1, n), two(1, 1)))
+        copy = tile(tiled, src, dst, block_threads=others * along)
+        view = copy.src.layout
+        shape = view.shape if op == "basic_copy_if" else (view.shape[0][1], *view.shape[1:])
+        stride = compact_col_major(shape)
+        if rng.random() < 0.3:
+            stride = (stride[0], *(0 if rng.random() < 0.4 else step for step in stride[1:]))
+        pred = Memref(dtype("i8"), "rmem", Layout(shape, stride), 32)
+        if op == "basic_copy_if":
+            return replace(copy, atom=None, tiled=None, op=op, pred=pred)
+        return replace(copy, pred=pred)
+
+
 def is_bulk(copy: Copy) -> bool:
     """Whether the copy is of the families of --family bulk."""
     return isinstance(copy.atom, (BulkCopy, DsmemStore))
@@ -116,7 +182,6 @@ def random_any(rng: random.Random) -> Copy:
 def sample(count: int, seed: int, make: Callable[[random.Random], Copy]) -> list[tuple[str, Copy]]:
     """`count` accepted copies, half of them wrong; then the holes of the same families and their twins."""
     rng = random.Random(seed)
-    bulk = make is random_bulk
     wanted = {"wrong": count // 2, "right": count - count // 2}
     named: list[tuple[str, Copy]] = []
     while any(wanted.values()):
@@ -135,13 +200,13 @@ def sample(count: int, seed: int, make: Callable[[random.Random], Copy]) -> list
             continue
         wanted[kind] -= 1
         named.append((f"random-{seed}-{len(named)}", copy))
-    for name, (broken, fixed, _) in HOLES.items():
-        if is_bulk(fixed) == bulk:
+    for name, (broken, fixed, _) in HOLES.items() if make is not random_tail else ():
+        if is_bulk(fixed) == (make is random_bulk):
             named += [(f"{name}-broken", broken), (f"{name}-fixed", fixed)]
     return named
 
 
-FAMILIES = {"first": random_any, "bulk": random_bulk}
+FAMILIES = {"first": random_any, "bulk": random_bulk, "tails": random_tail}
 
 
 def with_verdict(one: Prepared) -> Prepared:
@@ -149,6 +214,15 @@ def with_verdict(one: Prepared) -> Prepared:
     report = check(one.copy)
     codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
     return replace(one, verdict=report.verdict, codes=codes)
+
+
+def family(copy: Copy) -> str:
+    """What is said of a copy in the counts: its instruction, predicated or not, with a tail or without."""
+    name = copy.op if copy.atom is None else type(copy.atom).__name__
+    if copy.pred is None:
+        return name
+    tail = copy.tiling is not None and excess(copy, size(copy.tiling.tiled.layout_tv[0])) is not None
+    return f"{name}, predicated" + (", with a tail" if tail else "")
 
 
 def table(found: list[Confirmation]) -> list[str]:
@@ -174,7 +248,7 @@ def main() -> None:
     one = commands.add_parser("prepare")
     one.add_argument("--count", type=int, default=2400)
     one.add_argument("--seed", type=int, default=1)
-    one.add_argument("--family", choices=("first", "bulk"), default="first")
+    one.add_argument("--family", choices=tuple(FAMILIES), default="first")
     one.add_argument("--out", type=Path, required=True)
     two = commands.add_parser("run")
     two.add_argument("file", type=Path)
@@ -204,6 +278,7 @@ def main() -> None:
         "numpy": np.__version__,
         "compiler": "nvidia-cutlass-dsl 4.8.1",
         "command": "python -m tests.gpu.sweep " + " ".join(sys.argv[1:]),
+        "families": dict(collections.Counter(family(p.copy) for p in prepared)),
         "seconds": round(seconds, 1),
         "counts": dict(collections.Counter(str(c.agrees) for c in found)),
         "table": table(found),

@@ -64,10 +64,31 @@ def test_idle_threads_are_launched_too() -> None:
 def test_a_predicate_leaves_every_third_untouched_or_zero() -> None:
     more = {"atom": "universal", "bits": 16, "pred": '!cute.memref<i8, rmem, align<32>, "(1,4):(0,1)">'}
     job = plan(copy("(1,4):(0,1)", "(1,4):(0,1)", **more))  # type: ignore[arg-type]
-    assert job.predicate == bytes([1, 0, 1, 1])
+    assert job.predicate[:4] == bytes([1, 0, 1, 1])
     skipped = job.predicted[job.dst.origin + 2 : job.dst.origin + 4]
     assert set(skipped.tolist()) <= {POISON, ZERO}
     assert (job.predicted[job.dst.origin : job.dst.origin + 2] >= 0).all()
+
+
+# 3 rows for 2 threads: thread 1 has rows 1 and 3, and 3 is past the edge.
+TAIL = {"thr": "(2,1):(1,2)", "val": "(1,8)", "pred": '!cute.memref<i8, rmem, align<32>, "(1,2,1):(0,1,0)">'}
+
+
+def test_threads_past_the_edge_are_switched_off_by_their_own_predicates() -> None:
+    job = plan(copy("(3,8):(8,1)", "(3,8):(8,1)", atom="universal", **TAIL))
+    tables = [parameters[2].at for parameters in job.parameters]
+    assert [list(job.predicate[at : at + 2]) for at in tables] == [[1, 0], [0, 0]]
+    rows = [job.predicted[job.dst.origin + 16 * row :][:16] for row in range(4)]
+    assert [set((row >= 0).tolist()) for row in rows] == [{True}, {False}, {False}, {False}]
+    assert (job.predicted == job.asked).all()
+
+
+def test_a_cp_async_that_is_switched_off_past_the_edge_writes_zeros_there() -> None:
+    job = plan(copy("(3,8):(8,1)", "(3,8):(8,1)", **TAIL))
+    tables = [parameters[2].at for parameters in job.parameters]
+    assert [list(job.predicate[at : at + 2]) for at in tables] == [[1, 1], [1, 0]]  # wrong: nothing hides it
+    past = slice(job.dst.origin + 48, job.dst.origin + 64)
+    assert (job.predicted[past] == ZERO).all() and (job.asked[past] == POISON).all()
 
 
 def test_run_time_leaves_follow_the_pointer_in_order() -> None:

@@ -15,6 +15,7 @@ from layoutcheck.gpu.images import POISON
 from layoutcheck.gpu.job import Job, plan
 from layoutcheck.gpu.prepare import Prepared, prepare
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from tests.gpu.sweep import random_tail, sample
 from tests.holes import HOLES
 
 pytest.importorskip("cutlass", reason="the simulator runs what nvidia-cutlass-dsl emits")
@@ -42,6 +43,12 @@ def test_every_hole_does_what_is_predicted(prepared: dict[str, Prepared]) -> Non
         found = judged(prepared[name])
         assert found.agrees and found.compiler_agrees, found
         assert (found.verdict == "wrong") == name.endswith("broken"), found
+
+
+def test_predicates_and_tails_do_what_is_predicted() -> None:
+    for one in prepare(sample(24, 4, random_tail)):
+        found = judged(one)
+        assert found.agrees and found.compiler_agrees, (found, one.copy)
 
 
 def test_matrix_copies_are_not_claimed_to_have_run(prepared: dict[str, Prepared]) -> None:
