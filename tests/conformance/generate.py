@@ -51,12 +51,21 @@ class Draft:
 
 def random_copy(rng: Random) -> Copy:
     """One copy, written as a user writes it: V, then rest modes side by side."""
-    draft = sound(rng)
-    for _ in range(rng.choice((0, 0, 1, 1, 1, 2, 2, 3))):
+    return spoiled(sound(rng), rng)
+
+
+def spoiled(draft: Draft, rng: Random) -> Copy:
+    """The copy, spoiled in zero to three ways."""
+    spoil(draft, rng, (0, 0, 1, 1, 1, 2, 2, 3))
+    return Copy(draft.atom, draft.src, draft.dst, draft.pred, draft.tiled)
+
+
+def spoil(draft: Draft, rng: Random, times: tuple[int, ...]) -> None:
+    """As often as one of `times`; and now and then an extent that is known at run time only."""
+    for _ in range(rng.choice(times)):
         rng.choice(SPOILERS)(draft, rng)
     if rng.random() < 0.03:
         dynamic_shape(draft, rng)
-    return Copy(draft.atom, draft.src, draft.dst, draft.pred, draft.tiled)
 
 
 def sound(rng: Random) -> Draft:

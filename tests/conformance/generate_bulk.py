@@ -16,14 +16,13 @@ from layoutcheck.machine.dtypes import DType, dtype
 from tests.conformance.generate import (
     COMMON,
     RARE,
-    SPOILERS,
     Draft,
     add_predicate,
-    dynamic_shape,
     random_layout,
     random_rest,
     random_v,
     refactored,
+    spoiled,
 )
 
 SUB_BYTE = [dtype(t) for t in ("f4E2M1FN", "i4", "f6E2M3FN", "f6E3M2FN")]
@@ -31,12 +30,7 @@ SUB_BYTE = [dtype(t) for t in ("f4E2M1FN", "i4", "f6E2M3FN", "f6E3M2FN")]
 
 def random_copy(rng: Random) -> Copy:
     """One bulk copy or DSMEM store."""
-    draft = sound(rng)
-    for _ in range(rng.choice((0, 0, 1, 1, 1, 2, 2, 3))):
-        rng.choice(SPOILERS)(draft, rng)
-    if rng.random() < 0.03:
-        dynamic_shape(draft, rng)
-    return Copy(draft.atom, draft.src, draft.dst, draft.pred, draft.tiled)
+    return spoiled(sound(rng), rng)
 
 
 def sound(rng: Random) -> Draft:

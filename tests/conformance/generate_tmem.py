@@ -16,7 +16,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.atoms import S2TCopy, TmemLoad, TmemStore, s2t, tmem
 from layoutcheck.machine.atoms.tmem import TmemCopy
 from layoutcheck.machine.dtypes import DType, dtype
-from tests.conformance.generate import COMMON, RARE, SPOILERS, Draft, dynamic_shape
+from tests.conformance.generate import COMMON, RARE, Draft, spoil
 
 ELEMENTS = [dtype(t) for t in ("f32", "f32", "bf16", "f16", "i8", "f8E8M0FNU")]
 
@@ -25,10 +25,7 @@ def random_tmem_copy(rng: Random) -> Copy:
     """One copy to or from tensor memory, written as a user writes it."""
     draft = _s2t(rng) if rng.random() < 0.25 else _tmem(rng)
     source = draft.src
-    for _ in range(rng.choice((0, 0, 1, 1, 1, 2, 3))):
-        rng.choice(SPOILERS)(draft, rng)
-    if rng.random() < 0.03:
-        dynamic_shape(draft, rng)
+    spoil(draft, rng, (0, 0, 1, 1, 1, 2, 3))
     if isinstance(source, DescriptorView):
         draft.src = descriptor_view(draft.src.layout) if rng.random() < 0.95 else _memref(draft.src)
     elif rng.random() < 0.03:
