@@ -43,15 +43,9 @@ def operation(kind: str, n: int, k: int, a: str, b: str, accumulator: str) -> An
     return warp.MmaF16BF16Op(a_type, acc, (16, 8, k))
 
 
-@cute.kernel  # type: ignore[untyped-decorator]
-def _warp_tile(
-    a: cute.Pointer, b: cute.Pointer, c: cute.Pointer, d: cute.Pointer,
-    m: cutlass.Int32, n: cutlass.Int32, k: cutlass.Int32,
-    op: cutlass.Constexpr,
-) -> None:  # fmt: skip
-    mma = cute.make_tiled_mma(op)
+def _block_tiles(a: Any, b: Any, c: Any, d: Any, m: Any, n: Any, k: Any, op: Any) -> tuple[Any, ...]:
+    """The block's tiles of A and B, with a mode for the steps along K, and of C and D."""
     tile_m, tile_n, tile_k = op.shape_mnk
-    lane, _, _ = cute.arch.thread_idx()
     bx, by, bz = cute.arch.block_idx()
     row, column, entry = cutlass.Int64(bx) * tile_m, cutlass.Int64(by) * tile_n, cutlass.Int64(bz)
     across = k // tile_k
@@ -64,6 +58,18 @@ def _warp_tile(
     at = (entry * m + row) * n + column
     gc = cute.make_tensor(c + at, cute.make_layout((tile_m, tile_n), stride=(n, 1)))
     gd = cute.make_tensor(d + at, cute.make_layout((tile_m, tile_n), stride=(n, 1)))
+    return ga, gb, gc, gd
+
+
+@cute.kernel  # type: ignore[untyped-decorator]
+def _warp_tile(
+    a: cute.Pointer, b: cute.Pointer, c: cute.Pointer, d: cute.Pointer,
+    m: cutlass.Int32, n: cutlass.Int32, k: cutlass.Int32,
+    op: cutlass.Constexpr,
+) -> None:  # fmt: skip
+    mma = cute.make_tiled_mma(op)
+    lane, _, _ = cute.arch.thread_idx()
+    ga, gb, gc, gd = _block_tiles(a, b, c, d, m, n, k, op)
     thread = mma.get_slice(lane)
     ta, tb = thread.partition_A(ga), thread.partition_B(gb)
     tc, td = thread.partition_C(gc), thread.partition_C(gd)
@@ -71,7 +77,7 @@ def _warp_tile(
     rb = mma.make_fragment_B(tb[None, None, None, 0])
     accumulator = mma.make_fragment_C(tc)
     cute.basic_copy(tc, accumulator)
-    for step in range(across):
+    for step in range(k // op.shape_mnk[2]):
         cute.basic_copy(ta[None, None, None, step], ra)
         cute.basic_copy(tb[None, None, None, step], rb)
         cute.gemm(mma, accumulator, ra, rb, accumulator)
@@ -87,18 +93,7 @@ def _warpgroup_tile(
     mma = cute.make_tiled_mma(op)
     tile_m, tile_n, tile_k = op.shape_mnk
     thread_index, _, _ = cute.arch.thread_idx()
-    bx, by, bz = cute.arch.block_idx()
-    row, column, entry = cutlass.Int64(bx) * tile_m, cutlass.Int64(by) * tile_n, cutlass.Int64(bz)
-    across = k // tile_k
-    ga = cute.make_tensor(
-        a + (entry * m + row) * k, cute.make_layout((tile_m, tile_k, across), stride=(k, 1, tile_k))
-    )
-    gb = cute.make_tensor(
-        b + (entry * n + column) * k, cute.make_layout((tile_n, tile_k, across), stride=(k, 1, tile_k))
-    )
-    at = (entry * m + row) * n + column
-    gc = cute.make_tensor(c + at, cute.make_layout((tile_m, tile_n), stride=(n, 1)))
-    gd = cute.make_tensor(d + at, cute.make_layout((tile_m, tile_n), stride=(n, 1)))
+    ga, gb, gc, gd = _block_tiles(a, b, c, d, m, n, k, op)
 
     kind = warpgroup.SmemLayoutAtomKind.K_INTER  # no swizzle
     shape_a = cute.tile_to_shape(
@@ -121,7 +116,7 @@ def _warpgroup_tile(
     accumulator = mma.make_fragment_C(tc)
     cute.basic_copy(tc, accumulator)
     mma.set(warpgroup.Field.ACCUMULATE, True)
-    for step in range(across):
+    for step in range(k // tile_k):
         for index in range(thread_index, tile_m * tile_k, 128):
             bits_a[index // tile_k, index % tile_k] = from_a[index // tile_k, index % tile_k, step]
         for index in range(thread_index, tile_n * tile_k, 128):
