@@ -79,14 +79,24 @@ class Device:
         return bytes(out)
 
     def launch(
-        self, function: Any, threads: int, shared_bytes: int, arguments: tuple[int, int, int, int]
+        self,
+        function: Any,
+        threads: int,
+        shared_bytes: int,
+        arguments: tuple[int, int, int, int],
+        blocks: int = 1,
     ) -> None:
-        """Run `harness(records, image, words, report)` in one block and wait. Raises DeviceFault."""
+        """Run `harness(records, image, words, report)` and wait. Raises DeviceFault.
+
+        `blocks` are launched, a cluster of which is as large as the kernel itself states (`.reqnctapercluster`).
+        """
         attribute = self.cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         self._call(self.cuda.cuFuncSetAttribute(function, attribute, shared_bytes))
         kinds = (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64)
         self._call(
-            self.cuda.cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, shared_bytes, 0, (arguments, kinds), 0)
+            self.cuda.cuLaunchKernel(
+                function, blocks, 1, 1, threads, 1, 1, shared_bytes, 0, (arguments, kinds), 0
+            )
         )
         self._call(self.cuda.cuCtxSynchronize())
 
