@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import Any
 
+from tests.cluster_holes import CLUSTER_HOLES
 from tests.holes import HOLES
 from tests.tma_holes import TMA_HOLES
 
@@ -15,6 +16,7 @@ RUNS = {
     "bulk": "Bulk copies and st.async",
     "tma": "TMA",
     "tails": "Predicates and tails",
+    "cluster": "Copies between the blocks of a cluster",
 }
 
 _PAGE = """# Copies on a GPU
@@ -69,7 +71,7 @@ def row(*cells: object) -> str:
 
 def page(runs: dict[str, dict[str, Any]]) -> str:
     """The page of the runs by the names of their files."""
-    why = {name: hole[-1] for name, hole in (HOLES | TMA_HOLES).items()}  # type: ignore[operator]
+    why = {name: hole[-1] for name, hole in (HOLES | TMA_HOLES | CLUSTER_HOLES).items()}  # type: ignore[operator]
     return _PAGE.format(sections="\n".join(_section(name, run, why) for name, run in runs.items()))
 
 

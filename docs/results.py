@@ -13,6 +13,14 @@ EVIDENCE = Path(__file__).parent / "evidence"
 
 # What the runs of a name show, and the page that tables them. A run not named here is listed all the same.
 _PAGES = {
+    "cluster": (
+        "copies between the blocks of a cluster: bytes in every block, faults, waits without end",
+        "confirmed.md",
+    ),
+    "cluster_probes": (
+        "single instructions between blocks: barriers, masks, blocks that are not there",
+        "rules/lc228.md",
+    ),
     "bulk": ("bulk copies and st.async: bytes, faults, barriers that never complete", "confirmed.md"),
     "tma": ("TMA copies: bytes, faults, barriers that never complete", "confirmed.md"),
     "tails": ("predicates of each thread, tiles that the tiled copy does not divide", "confirmed.md"),

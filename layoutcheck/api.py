@@ -47,6 +47,10 @@ def check(
     op: str = "copy",
     evict_priority: bool = False,
     expect_bytes: int | None = None,
+    cluster: int | None = None,
+    mcast_mask: Any = None,
+    cta_rank: int | None = None,
+    waits_rank: int | None = None,
     tiler: Any = None,
     coord: Any = None,
     described: Any = None,
@@ -65,6 +69,8 @@ def check(
       in bytes of a bare layout; `swizzle`: its pointer's swizzle (of bytes), where it is in shared memory
     - `block`: threads launched (of a bulk copy: that issue it)
     - `expect_bytes`: what the barrier of a bulk copy, a TMA load or `st.async` is told to expect
+    - `cluster`: blocks of the cluster of a copy between them, the first of which issues it; `mcast_mask` or
+      `cta_rank` says where to, `waits_rank` which block's barrier is waited on, if not the receiving one's
     - `tiler`, `coord`, `described`: of a TMA copy of whole tensors, the tile's extents (default: the shared
       tensor's), which tile it is, and the shared layout that the tensor map was made of, if another;
       `internal_type` as given to `make_tiled_tma_atom`
@@ -78,6 +84,7 @@ def check(
         src, dst, atom, tiled=tiled, pred=pred, thr=thr, val=val, dtype=dtype, bits=bits, arch=arch,
         src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align, swizzle=swizzle,
         block=block, op=op, evict_priority=evict_priority, expect_bytes=expect_bytes,
+        cluster=cluster, mcast_mask=mcast_mask, cta_rank=cta_rank, waits_rank=waits_rank,
         tiler=tiler, coord=coord, described=described, internal_type=internal_type,
     )  # fmt: skip
     return check_copy(copy, assumptions=assumptions)

@@ -36,6 +36,10 @@ def explain(
     swizzle: Annotated[str | None, Option("pointer swizzle in shared memory: 'S<3,4,3>'")] = None,
     block: Annotated[int | None, Option("threads launched; of a bulk copy: that issue it")] = None,
     expect_bytes: Annotated[int | None, Option("bytes a bulk or TMA copy's barrier is told of")] = None,
+    cluster: Annotated[int | None, Option("blocks of the cluster, of a copy between them")] = None,
+    mcast_mask: Annotated[str | None, Option("the blocks of a multicast: '0b11'")] = None,
+    cta_rank: Annotated[int | None, Option("the block that bulk.s2s or st.async writes to")] = None,
+    waits_rank: Annotated[int | None, Option("the block whose barrier waits, if another")] = None,
     tiler: Annotated[str | None, Option("TMA: extents of the tile, '(64,64)'")] = None,
     coord: Annotated[str | None, Option("TMA: which tile, '(0,1)'; default: the first")] = None,
     described: Annotated[str | None, Option("TMA: smem layout the map was made of, if another")] = None,
@@ -73,7 +77,8 @@ def explain(
             check(
                 src, dst, atom, bits=bits, dtype=dtype, thr=thr, val=val, tiled=tiled, pred=pred, arch=arch,
                 src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align,
-                swizzle=swizzle, block=block, expect_bytes=expect_bytes, op=op,
+                swizzle=swizzle, block=block, expect_bytes=expect_bytes, op=op, cluster=cluster,
+                mcast_mask=mcast_mask, cta_rank=cta_rank, waits_rank=waits_rank,
                 tiler=tiler, coord=coord, described=described, internal_type=internal_type,
             )
         ]  # fmt: skip

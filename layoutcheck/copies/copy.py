@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.copies.tma.tile import TmaTile
@@ -39,11 +40,12 @@ class Issue:
     """How a bulk copy, TMA copy or st.async is issued.
 
     `threads` threads issue a bulk copy (the compiler elects none), against a barrier told to expect
-    `expect_bytes`; None: as many as the layouts ask for.
+    `expect_bytes`; None: as many as the layouts ask for. `cluster` is known for a copy between its blocks.
     """
 
     threads: int = 1
     expect_bytes: int | None = None
+    cluster: Cluster | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ class Copy:
     evict_priority: bool = False  # autovec_copy(l1c_evict_priority=...), which picks other atoms
     issue: Issue | None = None  # of copies with a barrier, where it is known
     tma: TmaTile | None = None  # of a TMA copy between whole tensors: its tile
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The cluster that it is launched in, where that is known."""
+        return self.issue.cluster if self.issue else None
 
     def side(self, side: str) -> Memref:
         """The operand "src" or "dst", as `cute.copy` sees it."""

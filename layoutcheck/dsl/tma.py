@@ -22,7 +22,8 @@ class MadeTma:
 
     `atom`, `coord`, `here` and `there` are printed types: the atom, the coordinate tensor, and the
     partition of the shared and of the coordinate tensor. `ptx` is a kernel of the tensor map (128 bytes), the
-    coordinate tensor, the shared tensor's address and the barrier's. `error` is the DSL's, where it refuses.
+    coordinate tensor, the shared tensor's address, the barrier's and, of a multicast, the mask (16 bits).
+    `error` is the DSL's, where it refuses.
     """
 
     error: str = ""
@@ -77,7 +78,7 @@ def item(copy: Copy, witness: Copy, base: int, lower: bool) -> dict[str, Any]:
     static = witness.side(gmem_side(copy))
     leaves = [flatten((memref.layout.shape, memref.layout.stride)) for memref in (gmem, static)]
     return {
-        "kind": copy.atom.kind,
+        "kind": f"{copy.atom.kind}{'.multicast' * copy.atom.multicast}",
         "gmem": str(gmem),
         "smem": str(smem),
         "described": composed(tile.described or smem),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.copies.copy import Copy, Issue
+from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
@@ -42,7 +42,7 @@ def _issued(facts: Facts, copy: Copy) -> Copy:
     if copy.issue is None or not facts.trials:
         return copy
     expect = None if copy.issue.expect_bytes is None else asked_bytes(facts)
-    return replace(copy, issue=Issue(1, expect))
+    return replace(copy, issue=replace(copy.issue, threads=1, expect_bytes=expect))
 
 
 def _issue_draft(issued: Copy, copy: Copy) -> Draft:
@@ -105,6 +105,8 @@ def _one_mode(view: Memref) -> Memref:
 
 def _ordinary(copy: Copy) -> Iterator[Draft]:
     """`autovec_copy`, which takes any address."""
+    if copy.cluster is not None:
+        return  # they reach no other block
     plain = replace(copy, atom=None, op="autovec_copy", issue=None, pred=None)
     if copy.pred is None:
         yield Draft(STRATEGY, "ordinary copies instead", "cute.autovec_copy(src, dst)", (plain,), _PLAIN_NOTE)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.moves import Intent
 from layoutcheck.gpu.predicate import Predicate
-from layoutcheck.machine.atoms import BulkCopy, DsmemStore
+from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 
 STALLED = "the barrier never completes"  # the one fault that leaves the device usable
 # More bytes than expected: the count passes zero only if single instructions happen to add up to it.
@@ -36,14 +37,33 @@ def arriving_bytes(done: Execution, given: Predicate) -> int:
 
 
 def fields(copy: Copy) -> list[tuple[str, int]]:
-    """What bulk copies and st.async take besides their operands, as (what, value), in the PTX's order.
+    """What bulk copies, multicasts and st.async take besides operands, as (what, value), in the PTX's order.
 
-    The barrier, at the beginning of shared memory; a mask of this block alone, or of all bytes; rank 0.
+    The barrier, at the beginning of shared memory; a mask of blocks (this one alone where no cluster is
+    known), or of all bytes; a rank.
     """
+    cluster = copy.cluster or Cluster(1, 1, 0)
     found = [("barrier", 0)] if completion(copy) == "barrier" else []
     if isinstance(copy.atom, BulkCopy):
         if copy.atom.multicast or copy.atom.byte_mask:
-            found.append(("number", 1 if copy.atom.multicast else 0xFFFF))
+            found.append(("number", cluster.mcast_mask or 0 if copy.atom.multicast else 0xFFFF))
         if copy.atom.kind == "s2s":
-            found.append(("number", 0))
+            found.append(("number", cluster.cta_rank or 0))
+    if isinstance(copy.atom, TmaCopy) and copy.atom.multicast:
+        found.append(("number", cluster.mcast_mask or 0))
     return found
+
+
+def mapped(copy: Copy) -> dict[int, int]:
+    """Which parameters are shared addresses of other blocks, and of which: what `mapa` makes of them.
+
+    A destination in distributed shared memory, and the barrier beside it. A bulk copy maps its destination
+    itself; its barrier is given as the issuing block's, unless it is known whose is waited on.
+    """
+    cluster = copy.cluster
+    if cluster is None or cluster.mcast_mask is not None:
+        return {}
+    barrier = 3 if copy.pred is not None else 2
+    if isinstance(copy.atom, DsmemStore):
+        return {1: cluster.named[0], barrier: cluster.told[0]}
+    return {} if cluster.waits_rank is None else {barrier: cluster.waits_rank}

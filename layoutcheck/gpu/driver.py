@@ -88,7 +88,7 @@ class Device:
     ) -> None:
         """Run `harness(records, image, words, report)` and wait. Raises DeviceFault.
 
-        `blocks` are launched, a cluster of which is as large as the kernel itself states (`.reqnctapercluster`).
+        `blocks` are launched; the kernel itself states what is a cluster of them (`.reqnctapercluster`).
         """
         attribute = self.cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         self._call(self.cuda.cuFuncSetAttribute(function, attribute, shared_bytes))

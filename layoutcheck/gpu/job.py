@@ -85,6 +85,23 @@ class Job:
     expect_bytes: int | None = None  # what the barrier is told of; None where there is none
 
     @property
+    def blocks(self) -> int:
+        """Blocks that are launched, as one cluster where there are several."""
+        return self.copy.cluster.blocks if self.copy.cluster else 1
+
+    @property
+    def receivers(self) -> tuple[int, ...]:
+        """The blocks whose shared memory, or global memory for all of them, the copy writes to."""
+        return self.copy.cluster.receivers if self.copy.cluster else (0,)
+
+    @property
+    def expect(self) -> bytes:
+        """What the barrier of each block is told of: 4 bytes a block."""
+        told = self.copy.cluster.told if self.copy.cluster else (0,)
+        counts = [(self.expect_bytes or 0) if rank in told else 0 for rank in range(self.blocks)]
+        return b"".join(count.to_bytes(4, "little") for count in counts)
+
+    @property
     def shared(self) -> Arena | None:
         """The operand in shared memory; the destination, whose image holds both, where both are."""
         return self.dst if self.dst.space in SHARED else self.src if self.src.space in SHARED else None
@@ -154,11 +171,14 @@ def plan(copy: Copy) -> Job:
             fault = STALLED
         threads, done = 0, _at_once(done)  # one warp, whose parameters the harness makes
     else:
-        fault = _fault(done, src, dst, given)
+        fault = done.fault or _fault(done, src, dst, given)
         expect_bytes = expected_bytes(copy, done, asked, given)
         if not fault and expect_bytes is not None:
             arriving = arriving_bytes(done, given)
             fault = STALLED if arriving < expect_bytes else UNSETTLED if arriving > expect_bytes else ""
+    cluster = copy.cluster
+    if cluster is not None and not fault and not set(cluster.told) <= set(cluster.receivers):
+        fault = STALLED
     return Job(
         copy,
         witness,

@@ -46,17 +46,23 @@ class Outcome:
 
 
 def judge(job: Job, observed: Sequence[IntArray], fault: str = "") -> Outcome:
-    """The destination's contents after each turn, compared; `fault` is one that memory outlives."""
-    everywhere = np.ones(job.dst.units, dtype=bool)
-    first = _difference(job, job.predicted, observed, everywhere)
-    return Outcome(
-        fault,
-        job.fault,
-        not first,
-        not job.unmeetable and not _difference(job, job.asked, observed, job.asked != POISON),
-        not _difference(job, job.asked, observed, job.asked == POISON),
-        first,
-    )
+    """The destination's contents after each turn, a row for each block, compared.
+
+    What is predicted and asked is so of the blocks that receive, and that the others stay as they are.
+    `fault` is one that memory outlives.
+    """
+    nothing = np.full(job.dst.units, POISON, dtype=np.int64)
+    first: dict[str, Any] = {}
+    right, untouched = not job.unmeetable, True
+    for block in range(job.blocks):
+        seen = [values[block] for values in observed]
+        gets = block in job.receivers
+        asked = job.asked if gets else nothing
+        found = _difference(job, job.predicted if gets else nothing, seen, np.ones(job.dst.units, dtype=bool))
+        first = first or (found | {"block": block} if found and job.blocks > 1 else found)
+        right &= not _difference(job, asked, seen, asked != POISON)
+        untouched &= not _difference(job, asked, seen, asked == POISON)
+    return Outcome(fault, job.fault, not first, right, untouched, first)
 
 
 def _difference(

@@ -12,7 +12,7 @@ from layoutcheck.dsl.lower import Lowered, lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError
 from layoutcheck.gpu import tma
-from layoutcheck.gpu.completion import completion
+from layoutcheck.gpu.completion import completion, mapped
 from layoutcheck.gpu.outcome import Task
 from layoutcheck.gpu.wrapper import UnexpectedPtx, wrap
 from layoutcheck.machine.arch import has_atom, parse_arch
@@ -102,7 +102,7 @@ def _prepared(name: str, copy: Copy, low: Lowered, arch: str) -> Prepared:
     if foreign is not None:  # its address is in a descriptor, which the harness does not make
         return made("accepted", note=f"{foreign.name}: this harness runs copies between tensors in memory")
     try:
-        ptx, sizes = wrap(low.ptx, arch, completion(copy))
+        ptx, sizes = wrap(low.ptx, arch, completion(copy), copy.cluster, mapped(copy))
         return made("accepted", Task(copy, ptx, tuple(sizes)))
     except UnexpectedPtx as error:
         return made("accepted", note=str(error).splitlines()[0])

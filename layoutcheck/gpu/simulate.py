@@ -33,6 +33,8 @@ def simulate(task: Task) -> Outcome:
         return Outcome(error=refused.message)
     if isinstance(job.copy.atom, (LdMatrix, StMatrix)):
         return Outcome(error="ldmatrix and stmatrix are not simulated: they need a GPU")
+    if job.blocks > 1 or not job.receivers:
+        return Outcome(error="copies between blocks are not simulated: they need a GPU")
     if task.words:
         return Outcome(error="TMA copies are not simulated: they need a GPU")
     if job.threads > THREADS_MOST:
@@ -68,7 +70,7 @@ def simulate(task: Task) -> Outcome:
     count = turns(job.src.units, unit)
     return judge(
         job,
-        [coded(contents, turn, unit, poison(job.dst.units, turn, unit)) for turn in range(count)],
+        [coded(contents, turn, unit, poison(job.dst.units, turn, unit))[None] for turn in range(count)],
         stalled,
     )
 

@@ -3,7 +3,8 @@
 The kernel that the DSL makes takes the tensor map as a parameter in constant memory. Here the map is put
 into global memory instead, as PTX allows, with its base moved to where the tensor's image lies, and the
 kernel's head is rewritten to take the map's address. One warp runs it; a load is waited for on an mbarrier
-that was told of the bytes that the tile has, a store as a bulk group. A wait without end is broken off.
+that was told of the bytes that the tile has, a store as a bulk group. A wait without end is broken off. A
+multicast is issued by the first block of a cluster; every block has an image and a barrier of its own.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ import numpy as np
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.copies.tma.plan import plan as tma_plan
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import make_tma
-from layoutcheck.gpu.completion import STALLED
+from layoutcheck.gpu.completion import STALLED, fields
 from layoutcheck.gpu.driver import Device, DeviceFault
 from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, turns, unpacked
 from layoutcheck.gpu.job import Job, plan
 from layoutcheck.gpu.outcome import Outcome, Task, judge
-from layoutcheck.gpu.wrapper import DUMP, FILL, VERSION, UnexpectedPtx
+from layoutcheck.gpu.wrapper import BLOCK, DUMP, FILL, MEET, VERSION, UnexpectedPtx, launched
 from layoutcheck.machine.atoms import TmaCopy
 
 MAP_BYTES = 128
@@ -45,18 +47,20 @@ def prepare(copy: Copy, arch: str, session: Session) -> tuple[Task | None, str]:
     made = make_tma([(copy, job.witness, 0)], session=session)[0]
     if made.died or made.error or not made.ptx:
         return None, made.error or f"the compiler dies of signal {made.died}"
-    ptx, sizes = wrap(made.ptx, arch, gmem_side(copy) == "src")
+    assert isinstance(copy.atom, TmaCopy)
+    cluster = (copy.cluster or Cluster(1, 1)) if copy.atom.multicast else None
+    ptx, sizes = wrap(made.ptx, arch, gmem_side(copy) == "src", cluster)
     return Task(copy, ptx, tuple(sizes), made.words), ""
 
 
-def wrap(kernel: str, arch: str, load: bool) -> tuple[str, list[int]]:
+def wrap(kernel: str, arch: str, load: bool, cluster: Cluster | None = None) -> tuple[str, list[int]]:
     """The module with an entry `harness`, and the bytes of each of the kernel's parameters after the map."""
     head = _HEAD.search(kernel)
     if head is None:
         raise UnexpectedPtx("the compiler's TMA kernel has no head as known")
     name, parameters = head[1], [p.strip() for p in head[2].split(",")]
     sizes = [int(m[1]) if (m := _BYTES.search(p)) else 4 for p in parameters]
-    if sizes[0] != MAP_BYTES or len(sizes) not in (3, 4):
+    if sizes[0] != MAP_BYTES or len(sizes) - bool(cluster) not in (3, 4):
         raise UnexpectedPtx("the compiler's TMA kernel has other parameters than known")
     taken = re.compile(rf"mov\.b64\s+(%rd\d+), {name}_param_0;")
     body = taken.sub(rf"ld.param.b64 \1, [{name}_param_0];", kernel[head.end() :])
@@ -66,12 +70,13 @@ def wrap(kernel: str, arch: str, load: bool) -> tuple[str, list[int]]:
     function = f".func {name}({', '.join(named)})\n{{{body}"
     text = (
         f".version {VERSION}\n.target {arch}\n.address_size 64\n\n"
-        f".extern .shared .align 1024 .b8 arena[];\n\n{function}\n\n{_harness(name, sizes[1:], load)}"
+        f".extern .shared .align 1024 .b8 arena[];\n\n{function}\n\n"
+        f"{_harness(name, sizes[1:], load, cluster)}"
     )
     return text, sizes[1:]
 
 
-def _harness(name: str, sizes: list[int], load: bool) -> str:
+def _harness(name: str, sizes: list[int], load: bool, cluster: Cluster | None) -> str:
     """records: the map, then the parameters; report: [0] where the arena begins, [1] a wait without end."""
     lines, at = ["    .param .b64 a0;", "    st.param.b64 [a0], %record;"], MAP_BYTES
     for i, size in enumerate(sizes, 1):
@@ -82,7 +87,9 @@ def _harness(name: str, sizes: list[int], load: bool) -> str:
         at += size
     call = "\n".join(lines)
     arguments = ", ".join(f"a{i}" for i in range(len(sizes) + 1))
-    announce = """    ld.global.u32 %v, [%report+8];
+    meet = MEET if cluster else "    bar.sync 0;\n"
+    first = "    setp.ne.u32 %p, %block, 0;\n    @%p bra CALLED;\n" if cluster else ""
+    announce = """    ld.global.u32 %v, [%told+8];
     mbarrier.init.shared.b64 [%barrier], 1;
     fence.mbarrier_init.release.cluster;
     mbarrier.arrive.expect_tx.shared.b64 %state, [%barrier], %v;
@@ -101,10 +108,10 @@ ARRIVED:
     group = "    cp.async.bulk.commit_group;\n    cp.async.bulk.wait_group 0;\n"
     return f""".visible .entry harness(
     .param .u64 records, .param .u64 image, .param .u32 words, .param .u64 report
-)
+){launched(cluster)}
 {{
-    .reg .b32 %v, %thread, %threads, %i, %arena, %at, %words, %barrier;
-    .reg .b64 %record, %image, %from, %offset, %report, %state;
+    .reg .b32 %v, %thread, %threads, %i, %arena, %at, %words, %barrier, %block;
+    .reg .b64 %record, %image, %from, %offset, %report, %told, %state;
     .reg .pred %p;
     mov.u32 %thread, %tid.x;
     mov.u32 %threads, %ntid.x;
@@ -113,19 +120,19 @@ ARRIVED:
     ld.param.u64 %image, [image];
     ld.param.u32 %words, [words];
     ld.param.u64 %report, [report];
-    mad.lo.u32 %barrier, %words, 4, %arena;
+    mov.u64 %told, %report;
+{BLOCK if cluster else ""}    mad.lo.u32 %barrier, %words, 4, %arena;
     mov.u32 %i, %thread;
 {FILL}    setp.ne.u32 %p, %thread, 0;
     @%p bra ANNOUNCED;
 {announce if load else ""}ANNOUNCED:
     fence.proxy.async;
-    bar.sync 0;
-    {{
+{meet}{first}    {{
 {call}
     call.uni {name}, ({arguments});
     }}
-{wait if load else group}    bar.sync 0;
-    mov.u32 %i, %thread;
+CALLED:
+{wait if load else group}{meet}    mov.u32 %i, %thread;
 {DUMP}    st.global.u32 [%report], %arena;
     ret;
 }}
@@ -145,26 +152,28 @@ def run(device: Device, task: Task, job: Job) -> Outcome:
     for turn in range(turns(job.src.units, unit)):
         source = coded(np.arange(job.src.units), turn, unit, np.array(0))
         blank = coded(np.full(job.dst.units, POISON), turn, unit, poison(job.dst.units, turn, unit))
-        data = {"src": packed(source, unit), "dst": packed(blank, unit)}
+        data = {"src": packed(source, unit), "dst": packed(blank, unit) * job.blocks}
         at, used = {}, _ALIGN
         for side in ("src", "dst"):
             at[side] = used
             used += -(-(len(data[side]) + 1) // _ALIGN) * _ALIGN
             device.write(at[side], data[side])
         device.write(used, _record(task, job, device.buffer + at[gmem_side(job.copy)]))
-        device.write(0, b"".join(n.to_bytes(4, "little") for n in (0, 0, job.expect_bytes or 0)))
+        device.write(0, bytes(8) + job.expect)
         shared = job.dst if load else job.src
         words = shared.size_bytes // 4
         image = device.buffer + at["dst" if load else "src"]
         try:
-            device.launch(function, 32, words * 4 + 16, (device.buffer + used, image, words, device.buffer))
+            arguments = (device.buffer + used, image, words, device.buffer)
+            device.launch(function, 32, words * 4 + 16, arguments, job.blocks)
         except DeviceFault as fault:
             return Outcome(fault=str(fault), expected_fault=job.fault)
-        start = int.from_bytes(device.read(0, 4), "little")
+        start = int.from_bytes(device.read(0, 3), "little")  # the fourth byte is the block's rank
         if start != SHARED_START:
             return Outcome(error=f"dynamic shared memory begins at {start}, not at {SHARED_START}")
         stalled |= bool(device.read(4, 4)[0])
-        results.append(unpacked(device.read(at["dst"], job.dst.size_bytes), unit))
+        seen = unpacked(device.read(at["dst"], len(data["dst"])), unit)
+        results.append(seen.reshape(job.blocks, -1))
     device.unload(module)
     if stalled:
         return Outcome(fault=STALLED, expected_fault=job.fault)
@@ -178,10 +187,12 @@ def _record(task: Task, job: Job, image: int) -> bytes:
     base = image + gmem.place(gmem.base)
     words = (base & ~15, *task.words[1:])
     out = b"".join(word.to_bytes(8, "little") for word in words).ljust(MAP_BYTES, b"\0")
-    if len(task.sizes) == 3:  # coordinates have run-time extents and steps
+    mask = b"".join(value.to_bytes(4, "little") for _, value in fields(copy))
+    if len(task.sizes) - bool(mask) == 3:  # coordinates have run-time extents and steps
         out += _coordinates(copy, witness).ljust(task.sizes[0], b"\0")[: task.sizes[0]]
     out += (SHARED_START + smem.place(smem.base)).to_bytes(4, "little")
-    return out + (SHARED_START + smem.size_bytes).to_bytes(4, "little")  # the barrier is behind the image
+    out += (SHARED_START + smem.size_bytes).to_bytes(4, "little")  # the barrier is behind the image
+    return out + mask
 
 
 def _coordinates(copy: Copy, witness: Copy) -> bytes:

@@ -44,6 +44,10 @@ def run(device: Device, task: Task) -> Outcome:
         source = coded(np.arange(job.src.units), turn, unit, np.array(0))
         blank = coded(np.full(job.dst.units, POISON), turn, unit, poison(job.dst.units, turn, unit))
         data = {"src": packed(source, unit), "dst": packed(blank, unit), "pred": job.predicate}
+        others = data["dst"] * (job.blocks - 1)
+        if job.both_shared:  # one image, the source in its lower part
+            data["dst"] = data["src"] + data["dst"][len(data["src"]) :]
+        data["dst"] += others
         offsets, used = {}, _ALIGN
         for side in ("src", "dst", "pred"):
             offsets[side] = used
@@ -54,8 +58,6 @@ def run(device: Device, task: Task) -> Outcome:
         for side, place in (("src", job.src), ("dst", job.dst)):
             if place.space in SHARED:
                 images[side] = SHARED_START
-        if job.both_shared:  # one image, the source in its lower part
-            data["dst"] = data["src"] + data["dst"][len(data["src"]) :]
         records = b"".join(
             parameter.data(images).ljust(-(-size // 4) * 4, b"\0")
             for parameters in job.parameters
@@ -64,22 +66,22 @@ def run(device: Device, task: Task) -> Outcome:
         for side, image in data.items():
             device.write(offsets[side], image)
         device.write(used, records)
-        device.write(0, b"".join(n.to_bytes(4, "little") for n in (0, 0, job.expect_bytes or 0)))
+        device.write(0, bytes(8) + job.expect)
         words = shared.size_bytes // 4 if shared is not None else 0
         image_at = device.buffer + offsets["src" if shared is job.src else "dst"]
         try:
-            device.launch(
-                function, job.threads, words * 4, (device.buffer + used, image_at, words, device.buffer)
-            )
+            arguments = (device.buffer + used, image_at, words, device.buffer)
+            device.launch(function, job.threads, words * 4, arguments, job.blocks)
         except DeviceFault as fault:
             return Outcome(fault=str(fault), expected_fault=job.fault)
-        start, stalled = (int.from_bytes(device.read(at, 4), "little") for at in (0, 4))
+        # Of a shared address of a cluster the fourth byte is the block's rank.
+        start, stalled = (int.from_bytes(device.read(at, 3), "little") for at in (0, 4))
         if words and start != SHARED_START:
             return Outcome(error=f"dynamic shared memory begins at {start}, not at {SHARED_START}")
         ended |= bool(stalled)
-        seen = unpacked(device.read(offsets["dst"], job.dst.size_bytes), unit)
+        seen = unpacked(device.read(offsets["dst"], len(data["dst"])), unit).reshape(job.blocks, -1)
         if job.both_shared:  # the source's part is as good as untouched where it still holds the source
-            part = seen[: len(source)]
+            part = seen[0, : len(source)]
             part[part == source] = blank[: len(source)][part == source]
         results.append(seen)
     device.unload(module)

@@ -4,17 +4,22 @@ The compiler's kernel (dsl/lower.py) becomes a device function, untouched but fo
 4-byte loads and stores bring the shared image in and out, never the instructions under test; every thread
 gets its own parameters from a table in global memory, so that one kernel serves any tiling.
 
-Instructions between blocks (`st.async`, bulk copies within shared memory) get a launch as a cluster of one
-block: without one the latter are illegal instructions (measured on an H200).
+Instructions between blocks (`st.async`, bulk copies within shared memory) get a launch as a cluster, of one
+block where no more is known: without one they are illegal instructions (measured on an H200). Of a larger
+cluster every block brings its own image in and out, the first one runs the copy, and none leaves before all
+are done.
 
-Copies that complete on an mbarrier find one in the first 8 bytes of the arena, told to expect `report[2]`
-bytes; a wait longer than `WAIT_NS` sets `report[1]`. Bulk copies to global memory are waited for as a group.
+Copies that complete on an mbarrier find one in the first 8 bytes of the arena, block r's told to expect
+`report[2 + r]` bytes; a wait longer than `WAIT_NS` sets `report[1]`. Bulk copies to global memory are waited
+for as a group.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
+from layoutcheck.copies.cluster import Cluster
 from layoutcheck.errors import LayoutcheckError
 
 # ISA of the text around the copy. The DSL's own says 9.x, which older drivers refuse; nothing here needs
@@ -27,6 +32,7 @@ _PARAMETER = re.compile(
     r"|\.param\s+\.[bu](\d+)(?:\s+\.ptr(?:\s+\.[a-z]+)*\s+\.align\s+\d+)?\s+(\w+)"
 )
 
+Mapped: TypeAlias = "dict[int, int]"
 COMPLETIONS = ("", "barrier", "group")  # how the end of the copy is waited for
 WAIT_NS = 20_000_000  # a barrier that has not completed by then never will
 
@@ -35,8 +41,13 @@ class UnexpectedPtx(LayoutcheckError):
     """The compiler's PTX does not have the form the wrapper knows."""
 
 
-def wrap(kernel: str, arch: str, completion: str = "") -> tuple[str, list[int]]:
-    """The module's text with an entry `harness`, and the size in bytes of each of the copy's parameters."""
+def wrap(
+    kernel: str, arch: str, completion: str = "", cluster: Cluster | None = None, mapped: Mapped | None = None
+) -> tuple[str, list[int]]:
+    """The module's text with an entry `harness`, and the size in bytes of each of the copy's parameters.
+
+    `mapped` are the parameters that are shared addresses of another block: their place, and the block's rank.
+    """
     entry = _ENTRY.search(kernel)
     body = kernel.find("{")
     if entry is None or body < 0:
@@ -49,7 +60,9 @@ def wrap(kernel: str, arch: str, completion: str = "") -> tuple[str, list[int]]:
         declared.append((int(align), int(size)) if size else (max(4, int(bits) // 8),) * 2)
         heads.append(f".param .align {declared[-1][0]} .b8 {named or scalar}[{declared[-1][1]}]")
     function = f".func {name}({', '.join(heads)})\n{kernel[body:]}"
-    harness = _harness(name, kernel, declared, completion)
+    if cluster is None and ("st.async" in kernel or "shared::cluster.shared::cta" in kernel):
+        cluster = Cluster(1)
+    harness = _harness(name, declared, completion, cluster, mapped or {})
     return (
         f".version {VERSION}\n.target {arch}\n.address_size 64\n\n"
         f".extern .shared .align 1024 .b8 arena[];\n\n{function}\n\n{harness}",
@@ -62,11 +75,10 @@ _BEFORE = """    mov.u32 %i, %thread;
     @%p bra ANNOUNCED;
     mbarrier.init.shared::cta.b64 [%arena], 1;
     fence.mbarrier_init.release.cluster;
-    ld.global.u32 %v, [%report+8];
+    ld.global.u32 %v, [%told+8];
     mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%arena], %v;
 ANNOUNCED:
     fence.proxy.async;
-    bar.sync 0;
 """
 _AFTER = f"""    mov.u64 %start, %globaltimer;
 WAIT:
@@ -83,6 +95,22 @@ ARRIVED:
 _GROUP = """    cp.async.bulk.commit_group;
     cp.async.bulk.wait_group 0;
 """
+
+
+# Every block its own part of the image, and its own word of the report's.
+BLOCK = """    mov.u32 %block, %cluster_ctarank;
+    mul.lo.u32 %i, %block, %words;
+    mul.wide.u32 %offset, %i, 4;
+    add.u64 %image, %image, %offset;
+    mul.wide.u32 %offset, %block, 4;
+    add.u64 %told, %told, %offset;
+"""
+MEET = "    barrier.cluster.arrive;\n    barrier.cluster.wait;\n"
+
+
+def launched(cluster: Cluster | None) -> str:
+    """The entry's directives."""
+    return f"\n.explicitcluster\n.reqnctapercluster {cluster.blocks}, 1, 1" if cluster else ""
 
 
 # From word %i on, all threads in turn: shared memory from the image, and back to it.
@@ -112,29 +140,38 @@ DONE:
 """
 
 
-def _harness(name: str, kernel: str, declared: list[tuple[int, int]], completion: str) -> str:
+def _harness(
+    name: str,
+    declared: list[tuple[int, int]],
+    completion: str,
+    cluster: Cluster | None,
+    mapped: Mapped,
+) -> str:
     """records: the threads' parameters, 4-byte words; image: the shared memory's contents, in and out."""
     lines, at = [], 0
     for i, (align, size) in enumerate(declared):
         lines.append(f"    .param .align {max(align, 4)} .b8 a{i}[{size}];")
         for word in range(0, size, 4):
             lines.append(f"    ld.global.u32 %v, [%record+{at + word}];")
+            if word == 0 and i in mapped:
+                lines.append(f"    mapa.shared::cluster.u32 %v, %v, {mapped[i]};")
             lines.append(f"    st.param.b32 [a{i}+{word}], %v;")
         at += -(-size // 4) * 4
     arguments = ", ".join(f"a{i}" for i in range(len(declared)))
     call = "\n".join(lines)
-    asynchronous = "    fence.proxy.async;\n    bar.sync 0;\n" if completion else ""
-    before = _BEFORE if completion == "barrier" else asynchronous
+    meet = MEET if cluster else "    bar.sync 0;\n"
+    before = {"": "", "barrier": _BEFORE + meet, "group": "    fence.proxy.async;\n    bar.sync 0;\n"}[
+        completion
+    ]
     after = {"": "", "barrier": _AFTER, "group": _GROUP}[completion]
-    between = "st.async" in kernel or "shared::cluster.shared::cta" in kernel
-    cluster = "\n.explicitcluster\n.reqnctapercluster 1, 1, 1" if between else ""
+    first = "    setp.ne.u32 %p, %block, 0;\n    @%p bra CALLED;\n" if cluster else ""
     kept = 2 if completion == "barrier" else 0  # words that are the barrier, not the image
     return f""".visible .entry harness(
     .param .u64 records, .param .u64 image, .param .u32 words, .param .u64 report
-){cluster}
+){launched(cluster)}
 {{
-    .reg .b32 %v, %thread, %threads, %i, %arena, %at, %words;
-    .reg .b64 %record, %image, %from, %offset, %report, %start, %now, %state;
+    .reg .b32 %v, %thread, %threads, %i, %arena, %at, %words, %block;
+    .reg .b64 %record, %image, %from, %offset, %report, %told, %start, %now, %state;
     .reg .pred %p;
     mov.u32 %thread, %tid.x;
     mov.u32 %threads, %ntid.x;
@@ -145,15 +182,16 @@ def _harness(name: str, kernel: str, declared: list[tuple[int, int]], completion
     ld.param.u64 %report, [report];
     mul.wide.u32 %offset, %thread, {at};
     add.u64 %record, %record, %offset;
-    mov.u32 %i, %thread;
+    mov.u64 %told, %report;
+{BLOCK if cluster else ""}    mov.u32 %i, %thread;
 {FILL}    bar.sync 0;
-{before}    {{
+{before}{first}    {{
 {call}
     call.uni {name}, ({arguments});
     }}
+CALLED:
 {after}    cp.async.wait_all;
-    bar.sync 0;
-    add.u32 %i, %thread, {kept};
+{meet}    add.u32 %i, %thread, {kept};
 {DUMP}    st.global.u32 [%report], %arena;
     ret;
 }}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,21 @@ def arguments(copy: Copy) -> dict[str, Any]:
         "tiled": str(tiling.tiled) if tiling else None,
         "block": tiling.block_threads if tiling else copy.issue.threads if copy.issue else None,
         "expect_bytes": copy.issue.expect_bytes if copy.issue else None,
+        **_cluster(copy),
         "pred": None if copy.pred is None else str(copy.pred),
         "op": None if copy.op == "copy" else copy.op,
         "arch": copy.arch,
         "evict_priority": copy.evict_priority or None,
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _cluster(copy: Copy) -> dict[str, Any]:
+    """The cluster of a copy between blocks."""
+    if copy.cluster is None:
+        return {}
+    said = asdict(copy.cluster)
+    return {"cluster": said.pop("blocks"), **said}
 
 
 def script(name: str, copy: Copy) -> str:

@@ -4,12 +4,13 @@
 
 `cp.async.bulk` and `st.async` complete on an mbarrier by counting bytes against what
 `mbarrier_arrive_and_expect_tx` announced. Fewer bytes than announced: the wait never ends. More: the phase
-ends before all data is there, or the count runs into the next phase.
+ends before all data is there, or the count runs into the next phase. Of a multicast the barrier of every block
+that receives counts all the bytes that come to that block.
 
 ## Why
 
 PTX ISA, mbarrier: a phase completes when no arrivals are pending and the transaction count is zero.
-Confirmed on an H200: docs/evidence/bulk.json.
+Confirmed on an H200: docs/evidence/bulk.json, docs/evidence/cluster.json.
 
 ## How to fix it
 
@@ -40,10 +41,12 @@ def find(facts: Facts) -> Iterator[Finding]:
     if arriving == expected:
         return
     what = "the wait never ends" if arriving < expected else "the phase ends early, or runs into the next one"
+    cluster = facts.copy.cluster
+    where = "" if cluster is None else f" in block {' and in block '.join(map(str, cluster.named))}"
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"the barrier expects {expected} B and {arriving} B arrive",
+        f"the barrier expects {expected} B and {arriving} B arrive{where}",
         f"The copy brings {arriving} B (its layouts hold {asked_bytes(facts)}), the barrier was told of "
         f"{expected}: {what}.",
         Where("atom"),

@@ -2,20 +2,22 @@
 
 ## What it means
 
-Bulk copies within shared memory and `st.async` address the shared memory of a cluster. In a kernel that is not
-launched with `cluster=(x, y, z)` a bulk copy within shared memory is an illegal instruction, also one to the
-block itself. The barrier of such a copy has to lie in the destination's block: the DSL maps the destination
-(`mapa`), not `mbar_ptr`.
+Bulk copies within shared memory and `st.async` address the shared memory of a cluster, and a multicast may name
+other blocks of it. In a kernel that is not launched with `cluster=(x, y, z)` they are illegal instructions, the
+first two also to the block itself; a multicast to block 0 alone is not. The bytes are counted by the barrier of
+the block that is written to: the DSL maps the destination (`mapa`), not `mbar_ptr`, and need not.
 
 ## Why
 
-Measured on an H200: the same kernel runs as a cluster of one block and ends with an illegal-instruction error
-without a cluster. PTX ISA, cp.async.bulk and st.async: destination and mbarrier are in `.shared::cluster`.
-DSL 4.8.1's PTX passes the barrier of a bulk copy on as it is given.
+Measured on an H200: the same kernels run as clusters of one, two and four blocks and end with an
+illegal-instruction error without a cluster (docs/evidence/cluster_probes.json). PTX ISA, cp.async.bulk and
+st.async: destination and mbarrier are in `.shared::cluster`. DSL 4.8.1's PTX passes the barrier of a bulk copy on
+as it is given; whichever block's it is, the one at its offset in the destination's block counts.
 
 ## How to fix it
 
-Launch with `cluster=`, and wait on a barrier of the receiving block.
+Launch with `cluster=`, and wait on a barrier of the receiving block. No block may leave before the copies to it
+are done: a copy to one that has left is a launch failure (measured likewise). What `--cluster` says is checked.
 
 ## How to silence it
 
@@ -27,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms import BulkCopy, DsmemStore
+from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
@@ -35,15 +37,16 @@ from layoutcheck.rules.rule import Example, make_rule
 def find(facts: Facts) -> Iterator[Finding]:
     """Accepted copies between blocks."""
     atom = facts.copy.atom
+    multicast = isinstance(atom, (BulkCopy, TmaCopy)) and atom.multicast
     between = isinstance(atom, DsmemStore) or (isinstance(atom, BulkCopy) and atom.kind == "s2s")
-    if not between or not facts.accepted:
+    if not (between or multicast) or not facts.accepted or facts.copy.cluster is not None:
         return
-    barrier = "" if isinstance(atom, DsmemStore) else ", with mbar_ptr in the block that receives"
     yield Finding(
         RULE.code,
         RULE.severity,
         "the kernel must be launched as a cluster",
-        f"The destination is shared memory of the cluster: launch with cluster=(...){barrier}.",
+        "The destination is shared memory of the cluster: launch with cluster=(...), and have each block that "
+        "receives wait on a barrier of its own.",
         Where("dst"),
     )
 

@@ -20,7 +20,7 @@ from layoutcheck.sources.request import build
 
 MAX_LINE_BYTES = 1 << 20
 
-_NUMBERS = ("bits", "src_align", "dst_align", "block", "expect_bytes")
+_NUMBERS = ("bits", "src_align", "dst_align", "block", "expect_bytes", "cluster", "cta_rank", "waits_rank")
 _FLAGS = ("evict_priority",)
 # What harvests of copies carry besides.
 _OTHERS = {"id", "loc", "count", "kernels", "compiler", "note", "expected"}
@@ -83,6 +83,8 @@ def _arguments() -> frozenset[str]:
 
 
 def _check_type(key: str, value: Any) -> None:
+    if key == "mcast_mask":  # a number, or one as the DSL's users write it ("0b11")
+        return
     wanted: type = int if key in _NUMBERS else bool if key in _FLAGS else str
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         names = {int: "a whole number", bool: "true or false", str: "a string"}

@@ -14,6 +14,7 @@ from typing import Any
 from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import OPS, Copy, Issue, Tiling
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -35,6 +36,7 @@ from layoutcheck.machine.atoms import (
 )
 from layoutcheck.machine.atoms.bulk import SPACES as BULK_SPACES
 from layoutcheck.machine.dtypes import DType, dtype
+from layoutcheck.sources.cluster import read_cluster
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
 from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.tma import tma_tile
@@ -80,6 +82,10 @@ def build(
     described: Any = None,
     internal_type: Any = None,
     expect_bytes: int | None = None,
+    cluster: int | None = None,
+    mcast_mask: Any = None,
+    cta_rank: int | None = None,
+    waits_rank: int | None = None,
 ) -> tuple[Copy, tuple[str, ...]]:
     """The copy and the assumptions made. Every argument as in `layoutcheck.check`; raises InputError."""
     if arch is not None and _ARCH.match(arch) is None:
@@ -120,7 +126,8 @@ def build(
             )
         whole = make_tiled_copy_tv(moved, to_layout(thr, "thr"), to_layout(val, "val"))
     elif tiled is None:
-        issue = _issue(moved, block, expect_bytes)
+        between = read_cluster(moved, cluster, mcast_mask, cta_rank, waits_rank)
+        issue = _issue(moved, block, expect_bytes, between)
         if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (src, dst))):
             assumed.append("src and dst are one thread's views: thr and val would make them whole tiles")
         copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority, issue, tma)
@@ -148,7 +155,9 @@ def _is_bare(given: Any) -> bool:
     return isinstance(given, str) and given.lstrip().startswith("(")
 
 
-def _issue(atom: Atom | None, block: int | None, expect_bytes: int | None) -> Issue | None:
+def _issue(
+    atom: Atom | None, block: int | None, expect_bytes: int | None, cluster: Cluster | None
+) -> Issue | None:
     """Who issues a bulk copy, TMA copy or st.async, and what its barrier is told; None for other atoms."""
     if not isinstance(atom, (BulkCopy, DsmemStore, TmaCopy)):
         if expect_bytes is not None:
@@ -156,9 +165,9 @@ def _issue(atom: Atom | None, block: int | None, expect_bytes: int | None) -> Is
                 "expected bytes are those of a barrier", expected="a bulk copy, a TMA copy or st.async"
             )
         return None
-    if block is None and expect_bytes is None:
+    if block is None and expect_bytes is None and cluster is None:
         return None
-    return Issue(block or 1, expect_bytes)
+    return Issue(block or 1, expect_bytes, cluster)
 
 
 def _element(given: Any, atom: Any, operands: tuple[Any, Any]) -> DType | None:

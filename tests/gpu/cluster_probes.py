@@ -1,9 +1,10 @@
-"""One instruction between the blocks of a cluster at a time, on a real GPU: what it does, and what it refuses.
+"""One instruction between the blocks of a cluster at a time, on a real GPU: what it does and refuses.
 
     python -m tests.gpu.cluster_probes --out docs/evidence/cluster_probes.json        needs a GPU, no DSL
 
 Hand-written PTX, so that neither the compiler nor the confirm harness has a part in it. Block 0 of a cluster
-issues one instruction of 64 bytes; every block's shared memory is read back, and whether its barrier completed.
+issues one instruction of 64 bytes; every block's shared memory is read back, and whether its barrier
+completed.
 Every probe has a process of its own, since a fault ends it.
 """
 
@@ -28,8 +29,8 @@ BYTES = 64  # of one instruction
 WORDS = 64  # of shared memory: the barrier at byte 0, the source from byte 64 on, the destination from 128
 WAIT_NS = 20_000_000
 ST_ASYNC = "\n".join(
-    f"st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%d+{at}], {{%w{at // 4}, %w{at // 4 + 1}, "
-    f"%w{at // 4 + 2}, %w{at // 4 + 3}}}, [%b];"
+    f"st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%d+{at}], "
+    f"{{%w{at // 4}, %w{at // 4 + 1}, %w{at // 4 + 2}, %w{at // 4 + 3}}}, [%b];"
     for at in range(0, BYTES, 16)
 )
 READ = "\n".join(f"ld.shared.b32 %w{i}, [%src+{4 * i}];" for i in range(BYTES // 4))
@@ -56,12 +57,13 @@ def to(block: int, issue: str, barrier: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class Probe:
-    """What block 0 issues, the blocks of a cluster (0: none is launched), the bytes each barrier is told of."""
+    """What block 0 issues, the blocks of a cluster (0: none is launched), the bytes each barrier expects."""
 
     issue: str
     cluster: int = 2
     expect: tuple[int, ...] = (0, BYTES)
     early: bool = False  # the other blocks leave at once
+    blocks: int = 0  # of the grid; 0: one cluster
 
 
 def probes() -> dict[str, Probe]:
@@ -82,9 +84,7 @@ def probes() -> dict[str, Probe]:
         "s2s-to-0": Probe(to(0, S2S), expect=(BYTES, 0)),
         "s2s-to-3-of-4": Probe(to(3, S2S), 4, four),
         "s2s-to-1-barrier-of-0": Probe(to(1, S2S, 0)),
-        "s2s-to-1-local-barrier": Probe(
-            f"mapa.shared::cluster.u32 %d, %dst, 1; mov.u32 %b, %bar;\n{S2S}"
-        ),
+        "s2s-to-1-local-barrier": Probe(f"mapa.shared::cluster.u32 %d, %dst, 1; mov.u32 %b, %bar;\n{S2S}"),
         "s2s-local-destination-barrier-of-1": Probe(
             f"mov.u32 %d, %dst; mapa.shared::cluster.u32 %b, %bar, 1;\n{S2S}", expect=(BYTES, 0)
         ),
@@ -106,6 +106,8 @@ def probes() -> dict[str, Probe]:
         "st.async-no-cluster": Probe(to(0, ST_ASYNC), 0, (BYTES,)),
         "s2s-no-cluster": Probe(to(0, S2S), 0, (BYTES,)),
         "s2s-unmapped-no-cluster": Probe(local + S2S, 0, (BYTES,)),
+        "s2s-to-1-of-a-grid-without-cluster": Probe(to(1, S2S), 0, (0, BYTES), blocks=2),
+        "s2s-to-1-grid-too-small": Probe(to(1, S2S), blocks=1),
         "st.async-unmapped": Probe(local + ST_ASYNC, expect=(BYTES, 0)),
         "s2s-unmapped": Probe(local + S2S, expect=(BYTES, 0)),
         "st.async-peer-told-too-much": Probe(to(1, ST_ASYNC), expect=(0, BYTES + 16)),
@@ -118,9 +120,11 @@ def probes() -> dict[str, Probe]:
 
 
 def ptx(probe: Probe) -> str:
-    """records: per block the bytes to expect; image: what is copied, then each block's memory; report: flags."""
+    """records: per block the bytes to expect; image: what is copied, then each block's memory."""
     cluster = f"\n.explicitcluster\n.reqnctapercluster {probe.cluster}, 1, 1" if probe.cluster else ""
-    meet = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" if probe.cluster else "bar.sync 0;"
+    meet = (
+        "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" if probe.cluster else "bar.sync 0;"
+    )
     rank = "mov.u32 %cta, %cluster_ctarank;" if probe.cluster else "mov.u32 %cta, 0;"
     leave = "setp.ne.u32 %p, %cta, 0; @%p bra DONE;" if probe.early else ""
     end = "" if probe.early else meet
@@ -129,7 +133,9 @@ def ptx(probe: Probe) -> str:
 .target sm_90a
 .address_size 64
 .extern .shared .align 128 .b8 arena[];
-.visible .entry harness(.param .u64 records, .param .u64 image, .param .u32 words, .param .u64 report){cluster}
+.visible .entry harness(
+.param .u64 records, .param .u64 image, .param .u32 words, .param .u64 report
+){cluster}
 {{
 .reg .b32 %cta, %t, %n, %i, %v, %at, %arena, %bar, %src, %dst, %d, %b, {words};
 .reg .b64 %rec, %img, %from, %mine, %o, %rep, %st, %start, %now;
@@ -174,7 +180,7 @@ DONE: ret;
 def measure(name: str) -> dict[str, Any]:
     """The fault; or, for every block, whether its barrier completed and which words of it were written."""
     probe = probes()[name]
-    blocks = max(1, probe.cluster)
+    blocks = probe.blocks or max(1, probe.cluster)
     image = np.arange((blocks + 1) * WORDS, dtype=np.uint32) + 1000  # all different
     try:
         with Device() as device:
@@ -194,10 +200,12 @@ def measure(name: str) -> dict[str, Any]:
         before, after = image[block + 1], seen[block + 1].copy()
         after[:2] = before[:2]  # the barrier
         changed = np.flatnonzero(before != after)
-        source = image[1][16:32] if "s2s" in name or "st" in name else image[0][:16]
+        source = image[0][:16] if "shared::cluster.global" in probe.issue else image[1][16:32]
         as_asked = changed.tolist() == list(range(32, 48)) and bool((after[32:48] == source).all())
         one = changed.tolist() == [32] and int(after[32]) == int(source[0])
-        written.append("source" if as_asked else "one word" if one else "other" if changed.size else "nothing")
+        written.append(
+            "source" if as_asked else "one word" if one else "other" if changed.size else "nothing"
+        )
     completes = {0: "left", 1: "completes", 2: "waits"}
     return {"fault": "", "barriers": [completes[int(flag)] for flag in flags], "written": written}
 

@@ -43,7 +43,7 @@ class Difference:
     """How many units (bytes; nibbles for 4-bit types) or accesses differ, by kind, and the first of each.
 
     misaligned_src, misaligned_dst   accesses whose address is no multiple of their width: a fault
-    fault                            instructions that fault for what they are asked (TMA)
+    fault                            instructions that fault for what they are asked (TMA, between blocks)
     outside_src                      units read that no element of the source (of the whole tile) has
     outside_dst                      units written that no element of the destination is asked to have
     wrong                            units of the destination that end up with other contents

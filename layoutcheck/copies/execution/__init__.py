@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from layoutcheck.copies.addresses import swizzled, thread_offsets, unit_bits
+from layoutcheck.copies.cluster import OUTSIDE
 from layoutcheck.copies.compiler.types import default_width
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution.autovec import plan_autovec, plan_elements
@@ -57,7 +58,14 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
     Raises TooLarge for copies of too many bytes, InputError where the atom or form is not modelled or the
     compiler fails after accepting.
     """
-    witness = copy if witness is None else witness
+    done = _executed(copy, copy if witness is None else witness, src_base, dst_base)
+    if copy.cluster is not None and copy.cluster.outside and done.dst.size:
+        return done._replace(fault=OUTSIDE)
+    return done
+
+
+def _executed(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> Execution:
+    """`execution`, whatever the blocks that it writes to."""
     if isinstance(copy.atom, TmaCopy):
         return execute_tma(copy, witness, src_base, dst_base)
     for memref in (copy.src, copy.dst):

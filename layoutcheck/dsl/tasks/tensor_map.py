@@ -39,6 +39,7 @@ def _op(kind: str) -> Any:
 
     return {
         "load": cpasync.CopyBulkTensorTileG2SOp,
+        "load.multicast": cpasync.CopyBulkTensorTileG2SMulticastOp,
         "store": cpasync.CopyBulkTensorTileS2GOp,
         "reduce": cpasync.CopyReduceBulkTensorTileS2GOp,
     }[kind]()
@@ -164,25 +165,27 @@ _COMPARE: tuple[Callable[[int, int], bool], ...] = (
 
 def _kernel(item: Item, host: Item) -> Item:
     """The partition's types and the PTX of a kernel (tensor map, shared tensor, barrier)."""
-    from cutlass import cute
+    from cutlass import Int16, cute
     from cutlass._mlir import ir
     from cutlass.cute.nvgpu import cpasync
 
     coords = host["coord"]
+    mask = ", %m: i16" if item["kind"] == "load.multicast" else ""
     dynamic = "?" in coords  # extents and steps known at run time: parameters of the kernel
     module = ir.Module.parse(
         "module attributes {gpu.container_module} { gpu.module @m { cuda.kernel @k0("
         f"%a: {host['atom']} {{cute_nvgpu.grid_constant}}, %c: {coords}, %s: {item['smem']}, "
-        "%b: !cute.ptr<i64, smem, align<8>>) attributes {cute.kernel, gpu.kernel, "
+        f"%b: !cute.ptr<i64, smem, align<8>>{mask}) attributes {{cute.kernel, gpu.kernel, "
         "nvvm.reqntid = array<i32: 32, 1, 1>} { return } } }"
     )
     kernel = module.body.operations[0].regions[0].blocks[0].operations[0]
     block = kernel.regions[0].blocks[0]
-    load = item["kind"] == "load"
+    load = item["kind"].startswith("load")
     with ir.InsertionPoint(block.operations[len(block.operations) - 1]):
-        atom, tensor, shared, barrier = block.arguments  # wrapping them builds operations
+        atom, tensor, shared, barrier, *masks = block.arguments  # wrapping them builds operations
         trait = {
             "load": cpasync.copy.CopyBulkTensorTileG2SNonExecTrait,
+            "load.multicast": cpasync.copy.CopyBulkTensorTileG2SMulticastNonExecTrait,
             "store": cpasync.copy.CopyBulkTensorTileS2GNonExecTrait,
             "reduce": cpasync.copy.CopyReduceBulkTensorTileS2GNonExecTrait,
         }[item["kind"]]
@@ -196,7 +199,8 @@ def _kernel(item: Item, host: Item) -> Item:
             cute.group_modes(tile, 0, len(item["tiler"])),
         )
         if load:
-            cute.copy(copy_atom, there, here, tma_bar_ptr=barrier)
+            named = {"mcast_mask": Int16(masks[0])} if masks else {}
+            cute.copy(copy_atom, there, here, tma_bar_ptr=barrier, **named)
         else:
             cute.copy(copy_atom, here, there)
     types = {"there": str(there.type), "here": str(here.type), "dynamic": dynamic}

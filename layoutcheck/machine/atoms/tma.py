@@ -36,4 +36,12 @@ class TmaCopy:
     def __str__(self) -> str:
         if self.text:
             return self.text
-        return f"tma_{self.kind}"
+        return f"tma_{self.kind}{'.multicast' * self.multicast}"
+
+    @property
+    def multicast(self) -> bool:
+        """Whether a mask says which blocks of the cluster a load writes to."""
+        return any(
+            (key, value) == ("mcast", "true") or (key == "kind" and value.endswith("_multicast"))
+            for key, value in self.attributes
+        )

@@ -63,19 +63,20 @@ def _read(scan: Scanner, name: str) -> Atom:
 
 
 def _build(short: Short) -> Atom | None:
-    if short.options:
-        return None
-    return TmaCopy(short.family.removeprefix("tma_").removeprefix("tma."), short.element)
+    kind = short.family.removeprefix("tma_").removeprefix("tma.")
+    if short.options == ("multicast",) and kind == "load":
+        return TmaCopy(kind, short.element, attributes=(("mcast", "true"),))
+    return None if short.options else TmaCopy(kind, short.element)
 
 
 TMA = Family(
     readers=dict.fromkeys((*_PLAIN, *_NON_EXEC), _read),
     names=tuple(_PLAIN),
     build=_build,
-    shown=tuple(_PLAIN),
+    shown=("tma_load", "tma_load.multicast", "tma_store", "tma_reduce"),
     classes={
         "copybulktensortileg2sop": "tma_load",
-        "copybulktensortileg2smulticastop": "tma_load",
+        "copybulktensortileg2smulticastop": "tma_load.multicast",
         "copybulktensortiles2gop": "tma_store",
         "copyreducebulktensortiles2gop": "tma_reduce",
     },

@@ -1,0 +1,85 @@
+"""LC229 block-outside-cluster: the copy names a block that the cluster has not, or none at all.
+
+## What it means
+
+A `mcast_mask` with the bit of a block past the cluster's last, and a `cta_rank` past it, end the kernel; the
+other blocks of the mask get nothing either. An empty mask copies nothing, and the barrier waits for ever.
+
+## Why
+
+PTX ISA, cp.async.bulk: each bit of the mask is the `%cluster_ctarank` of a destination block; mapa: the rank is
+one of the cluster's. Neither the DSL nor ptxas knows the cluster that will be launched. Measured on an H200:
+CUDA_ERROR_LAUNCH_FAILED for a mask, an `st.async`, a bulk copy and a plain store that name block 2 of a cluster
+of 2, and a barrier without end for the mask 0 (docs/evidence/cluster_probes.json, docs/evidence/cluster.json).
+
+## How to fix it
+
+Make the mask of the cluster's shape (`cute.make_layout_image_mask`), and launch with the `cluster=` that it was
+made for.
+
+## How to silence it
+
+Silence the line only where the kernel is launched with a larger cluster than was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.findings import Finding, Where
+from layoutcheck.rules.bulk import MEASURED
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """An accepted copy whose mask or rank names a block past the cluster's last, or an empty mask."""
+    cluster = facts.copy.cluster
+    if cluster is None or not facts.trials or (cluster.named and not cluster.outside):
+        return
+    blocks = f"{cluster.blocks} block{'s' * (cluster.blocks > 1)}"
+    multicast = cluster.mcast_mask is not None
+    value = f"{cluster.mcast_mask:#b}" if multicast else str(cluster.cta_rank)
+    if cluster.outside:
+        title = f"block {cluster.outside[0]} is written to, of a cluster of {blocks}"
+        message = f"The cluster has blocks 0 to {cluster.blocks - 1}: the kernel ends in a launch failure."
+    else:
+        title = "the mask names no block"
+        message = "Nothing is copied, and a wait for the bytes never ends."
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        title,
+        message,
+        Where("atom"),
+        {
+            "field": "mcast_mask" if multicast else "cta_rank",
+            "value": value,
+            "demand": f"blocks of a cluster of {blocks}",
+            "source": f"PTX ISA, cp.async.bulk and mapa; {MEASURED}",
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "atom": "bulk.g2s.multicast",
+            "cluster": 2,
+            "mcast_mask": "0b101",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(64):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "atom": "bulk.g2s.multicast",
+            "cluster": 2,
+            "mcast_mask": "0b11",
+        },
+    ),
+    explains=("fault",),
+)

@@ -1,0 +1,78 @@
+"""LC298 barrier-elsewhere: the block whose barrier is waited on is not the one that the copy writes to.
+
+## What it means
+
+`st.async` and bulk copies within shared memory report their bytes to a barrier of the block that is written to.
+Another block's barrier that was told of them waits for ever, and the receiving block's runs out of step.
+
+## Why
+
+PTX ISA, cp.async.bulk and st.async: the mbarrier is in the destination's shared memory. Measured on an H200:
+whichever block's address `mbar_ptr` is, the barrier at the same offset in the block *written to* counts the bytes
+(docs/evidence/cluster_probes.json).
+
+## How to fix it
+
+Tell the receiving block's barrier (`mbarrier_arrive_and_expect_tx` there) and wait on it there.
+
+## How to silence it
+
+Silence the line where the receiving block's barrier was told as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.findings import Finding, Where
+from layoutcheck.rules.bulk import MEASURED, counts_bytes
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A copy to one block whose bytes another block waits for."""
+    cluster = facts.copy.cluster
+    if cluster is None or cluster.waits_rank is None or not counts_bytes(facts):
+        return
+    if cluster.outside or cluster.waits_rank in cluster.named:
+        return
+    to = cluster.named[0]
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"block {cluster.waits_rank} waits for bytes that block {to}'s barrier counts",
+        f"The copy writes to block {to}, and the barrier of that block is told of its bytes, whichever block's "
+        f"mbar_ptr was given: the wait of block {cluster.waits_rank} never ends.",
+        Where("atom"),
+        {
+            "field": "the block that waits",
+            "value": cluster.waits_rank,
+            "demand": to,
+            "source": f"PTX ISA, cp.async.bulk and st.async; {MEASURED}",
+        },
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "atom": "bulk.s2s",
+            "cluster": 2,
+            "cta_rank": 1,
+            "waits_rank": 0,
+        },
+        clean={
+            "src": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "dst": '!cute.memref<bf16, smem, align<128>, "(64):(1)">',
+            "atom": "bulk.s2s",
+            "cluster": 2,
+            "cta_rank": 1,
+        },
+    ),
+)

@@ -1,0 +1,171 @@
+"""Random copies between the blocks of a cluster, and every hole beside its twin, on a real GPU, as evidence.
+
+    python -m tests.gpu.cluster_sweep prepare --count 160 --seed 1 --out FILE     needs the DSL, no GPU
+    python -m tests.gpu.cluster_sweep run FILE --out docs/evidence/cluster.json   needs a GPU, no DSL
+
+`st.async`, bulk copies within shared memory and bulk loads with a mask as tests/gpu/sweep.py draws them, TMA
+loads with a mask as tests/gpu/tma_sweep.py does; clusters of 1, 2 and 4 blocks, any mask and rank.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import pickle
+import random
+import subprocess
+import time
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.check import check
+from layoutcheck.copies.cluster import Cluster
+from layoutcheck.copies.compiler import predict
+from layoutcheck.copies.copy import Copy, Issue
+from layoutcheck.copies.tma.plan import plan
+from layoutcheck.errors import InputError
+from layoutcheck.gpu.confirm import run
+from layoutcheck.gpu.prepare import prepare
+from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
+from layoutcheck.sources.request import build
+from tests.cluster_holes import CLUSTER_HOLES
+from tests.gpu.sweep import _DRIVER, random_bulk, table
+
+KINDS = ("st.async", "s2s", "multicast", "tma")
+
+
+def kind_of(copy: Copy) -> str:
+    """One of `KINDS`; "" for copies that stay in their block."""
+    if isinstance(copy.atom, DsmemStore):
+        return "st.async"
+    if isinstance(copy.atom, BulkCopy):
+        return {"s2s": "s2s", "g2s": "multicast"}.get(copy.atom.kind, "")
+    return "tma" if isinstance(copy.atom, TmaCopy) and copy.atom.kind == "load" else ""
+
+
+def random_copy(rng: random.Random, kind: str) -> Copy:
+    """A copy of the kind between blocks, now and then to one that is not there or does not wait."""
+    from tests.conformance.test_tma import random_copy as random_tma  # which needs the DSL
+
+    while True:
+        copy = random_tma(rng, 1 << 13) if kind == "tma" else random_bulk(rng)
+        if kind_of(copy) == kind and str(copy.src.dtype) != "tf32":
+            break
+    blocks = rng.choice((1, 2, 2, 2, 4, 4, 4))
+    if kind in ("tma", "multicast"):
+        cluster = Cluster(blocks, mcast_mask=rng.randrange(1, 1 << blocks))
+        if rng.random() < 0.12:
+            cluster = replace(cluster, mcast_mask=rng.randrange(1 << (blocks + 1)))
+    else:
+        cluster = Cluster(blocks, cta_rank=rng.randrange(blocks + (rng.random() < 0.08)))
+        if rng.random() < 0.12:
+            cluster = replace(cluster, waits_rank=rng.randrange(blocks))
+    expect = copy.issue.expect_bytes if copy.issue else None
+    copy = replace(copy, issue=Issue(1, expect, cluster))
+    if isinstance(copy.atom, BulkCopy) and kind == "multicast":
+        return replace(copy, atom=replace(copy.atom, multicast=True), tiled=None)
+    if isinstance(copy.atom, TmaCopy):
+        return replace(copy, atom=replace(copy.atom, attributes=(("mcast", "true"),)))
+    return copy
+
+
+def fits(copy: Copy) -> bool:
+    """Whether a TMA copy's tensor fits an image, and its boxes are not too many."""
+    layout = copy.src.layout
+    steps = zip(flatten(layout.shape), flatten(layout.stride), strict=True)
+    return plan(copy).boxes <= 64 and sum((n - 1) * abs(d) for n, d in steps) * copy.src.dtype.bits <= 1 << 25
+
+
+def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
+    """As many of each kind, two thirds of them right; then the holes and their twins."""
+    rng = random.Random(seed)
+    named: list[tuple[str, Copy]] = []
+    for kind in KINDS:
+        wanted = {"right": count // 6, "wrong": count // 12}
+        while any(wanted.values()):
+            copy = random_copy(rng, kind)
+            try:
+                if not predict(copy).accepted or (kind == "tma" and not fits(copy)):
+                    continue
+                verdict = check(copy).verdict
+            except InputError:
+                continue
+            side = {"wrong": "wrong", "legal": "right", "slow": "right"}.get(verdict)
+            if side is not None and wanted[side]:
+                wanted[side] -= 1
+                named.append((f"random-{kind}-{seed}-{len(named)}", copy))
+    for name, (broken, fixed, *_) in CLUSTER_HOLES.items():
+        named += [(f"{name}-broken", build(**broken)[0]), (f"{name}-fixed", build(**fixed)[0])]
+    return named
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("prepare")
+    one.add_argument("--count", type=int, default=160)
+    one.add_argument("--seed", type=int, default=1)
+    one.add_argument("--out", type=Path, required=True)
+    two = commands.add_parser("run")
+    two.add_argument("file", type=Path)
+    two.add_argument("--out", type=Path, required=True)
+    two.add_argument("--workers", type=int, default=12)
+    options = parser.parse_args()
+    if options.command == "prepare":
+        prepared = prepare(sample(options.count, options.seed))
+        options.out.write_bytes(pickle.dumps(prepared))
+        print(f"{len(prepared)} copies, {sum(p.task is not None for p in prepared)} of them ready to run")
+        for note, number in collections.Counter(
+            f"{p.note[:90]} | {p.compiler[:80]}" for p in prepared if p.task is None
+        ).most_common(9):
+            print(f"{number:6d}  {note}")
+        return
+    start = time.time()
+    prepared = pickle.loads(options.file.read_bytes())
+    found, machine = run(prepared, workers=options.workers)
+    about: dict[str, dict[str, Any]] = {}
+    for p in prepared:
+        cluster = p.copy.cluster
+        named = list(cluster.named)
+        about[p.name] = {
+            "kind": kind_of(p.copy),
+            "cluster": cluster.blocks,
+            "to": named,
+            "waits": cluster.waits_rank,
+        }
+    ran = [c for c in found if c.ran == "gpu"]
+    evidence = {
+        "date": date.today().isoformat(),
+        "device": machine,
+        "driver": subprocess.run(_DRIVER, capture_output=True, text=True).stdout.strip(),
+        "compiler": "nvidia-cutlass-dsl 4.8.1",
+        "command": "python -m tests.gpu.cluster_sweep prepare, then run",
+        "seconds": round(time.time() - start, 1),
+        "ran": len(ran),
+        "agree": sum(c.agrees is True for c in ran),
+        "by_kind": dict(collections.Counter(about[c.name]["kind"] for c in ran)),
+        "by_cluster": dict(collections.Counter(str(about[c.name]["cluster"]) for c in ran)),
+        "table": table(found),
+        "holes": [c.to_dict() for c in found if not c.name.startswith("random")],
+        "random": [
+            [c.name, c.verdict, c.expected_fault, c.fault, c.as_predicted, c.as_asked, c.guard_untouched]
+            for c in ran
+            if c.name.startswith("random")
+        ],
+        "copies": {c.name: about[c.name] for c in ran},
+        "disagreements": [{**c.to_dict(), **about[c.name]} for c in found if c.agrees is False],
+        "not_run": dict(collections.Counter(c.note[:120] for c in found if c.ran != "gpu")),
+    }
+    options.out.write_text(json.dumps(evidence, indent=1) + "\n")
+    for d in evidence["disagreements"][:25]:
+        print({k: v for k, v in d.items() if k not in ("compiler", "note")})
+    print(*evidence["table"], sep="\n")
+    print(machine, evidence["seconds"], evidence["ran"], evidence["agree"], evidence["not_run"])
+
+
+if __name__ == "__main__":
+    main()
