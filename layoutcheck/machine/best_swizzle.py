@@ -9,15 +9,15 @@ trying, for accesses of at most 2^v bytes and a tile below 2^n bytes:
 - s >= b > 0: with a negative shift the low bits move the high ones, and a XOR of bank bits onto bank bits
   permutes the banks without parting any two.
 
-That leaves some dozens, and all of them are tried: by rank over F2 (`f2.py`) where tile and access are
-linear, by counting (`banks.py`) where not. So the result is optimal among swizzles: no `S<b,m,s>` that keeps
-the vectors whole does better. Padding is tried likewise, every pitch that differs modulo 128 bytes.
+That leaves some dozens, which are tried until one has no conflict: by rank over F2 (`f2.py`) where tile and
+access are linear, by counting (`banks.py`) where not. So the result is optimal among swizzles: no `S<b,m,s>`
+that keeps the vectors whole does better. Padding is tried likewise, every pitch that differs modulo 128 B.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,8 @@ class SwizzleResult(NamedTuple):
     """What `best_swizzle` found. `layout` is the tile, padded where `padding` elements a row were added.
 
     `swizzle` acts on byte addresses, as a pointer's does; `swizzle_elements` is the same for a composed
-    layout. `before` and `after` have a row an access. `tried` counts the candidates, all there are.
+    layout. `before` and `after` have a row an access. `tried` counts the candidates: all there are, or up to
+    the first without a conflict.
     """
 
     layout: Layout
@@ -98,19 +99,20 @@ def best_swizzle(
     probes = [_Probe(access, at, f2.columns(tile, element_bits // 8)) for access in accesses]
     vector = max(element_bits, *(access.width_bits for access in accesses)) // 8
     swizzles = candidates(vector, int(at.max()) + element_bits // 8) if "swizzle" in allow else []
-    scored: list[tuple[Any, Swizzle | None, int]] = [((_total(probes, None), 0), None, 0)]
     ideal = sum(probe.ideal for probe in probes)
-    tried = 1
-    for s in swizzles:
-        scored.append(((_total(probes, s), 1, (s.base, s.shift) != (4, 3), s.bits, s.base, s.shift), s, 0))
-        tried += 1
+    plain = _total(probes, None)
+    scored: list[tuple[tuple[int, ...], Swizzle | None, int]] = [((plain, 0), None, 0)]
+    # b bits part at most 2^b words that meet in a bank: those that cannot part all come last.
+    for s in sorted(swizzles, key=lambda s: (plain > ideal << s.bits, *_preference(s))):
+        if scored[-1][0][0] == ideal:
+            break
+        scored.append(((_total(probes, s), 1, *_preference(s)), s, 0))
     if "padding" in allow and min(score[0] for score, _, _ in scored) > ideal:
         for pad in range(vector, BANK_SPAN_BYTES, vector):
             wider = padded(tile, pad * 8 // element_bits)
             if wider is not None:
                 rows = analyse_tile(wider, element_bits, accesses)
                 scored.append(((sum(row.wavefronts for row in rows), 2, pad), None, pad * 8 // element_bits))
-                tried += 1
     _, swizzle, pad = min(scored, key=lambda entry: entry[0])
     layout = tile
     if pad:
@@ -124,7 +126,7 @@ def best_swizzle(
         pad,
         tuple(analyse_tile(tile, element_bits, accesses)),
         tuple(analyse_tile(layout, element_bits, accesses, swizzle)),
-        tried,
+        len(scored),
     )
 
 
@@ -139,6 +141,10 @@ def candidates(vector_bytes: int, tile_bytes: int) -> list[Swizzle]:
         for bits in range(1, span - base + 1)
         for shift in range(bits, top - base)
     ]
+
+
+def _preference(s: Swizzle) -> tuple[int, ...]:
+    return (s.base, s.shift) != (4, 3), s.bits, s.base, s.shift
 
 
 def padded(tile: Layout, elements: int) -> Layout | None:

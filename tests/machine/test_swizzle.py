@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.measure import cosize
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
-from layoutcheck.machine.best_swizzle import best_swizzle, cutlass_tile, padded
+from layoutcheck.machine.best_swizzle import best_swizzle, candidates, cutlass_tile, padded
 from layoutcheck.machine.tiles import TileAccess, analyse_tile, matrix_access, vector_access
 
 K_MAJOR = Layout((128, 128), (128, 1))
@@ -125,10 +126,18 @@ def test_no_swizzle_of_any_kind_beats_the_result(problem: tuple[Layout, int, lis
         row.wavefronts for row in analyse_tile(tile, bits, accesses, found.swizzle)
     )
     vector = max(access.width_bits for access in accesses) // 8
+    tried = candidates(vector, int(cosize(tile)) * bits // 8)
     for b, m, s in itertools.product(range(1, 5), range(vector.bit_length() - 1, 9), range(-6, 7)):
         if abs(s) >= b:
             total = sum(row.wavefronts for row in analyse_tile(tile, bits, accesses, Swizzle(b, m, s)))
             assert total >= found.wavefronts, f"S<{b},{m},{s}> takes {total}"
+            if total == found.wavefronts and Swizzle(b, m, s) in tried:
+                assert found.swizzle is None or liked(found.swizzle) <= liked(Swizzle(b, m, s))
+
+
+def liked(s: Swizzle) -> tuple[int, ...]:
+    """Among equals: the standard one, then fewer bits."""
+    return (s.base, s.shift) != (4, 3), s.bits, s.base, s.shift
 
 
 @pytest.mark.parametrize(
