@@ -14,13 +14,13 @@ from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmaCopy, Tmem
 
 
 def footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
-    """Every address of the operand, sorted: of the whole tile where it lies in memory, else of all views."""
+    """Every address of the operand, unordered: of the whole tile if it is in memory, else of all views."""
     memref = copy.src if side == "src" else copy.dst
     if isinstance(copy.atom, TmaCopy) and memref.space != "smem":
-        return np.unique(intent.src if side == "src" else intent.dst)  # the tensor may be of any size
+        return intent.src if side == "src" else intent.dst  # the tensor may be of any size
     if copy.tiling and memref.space != "rmem":
         memref = copy.tiling.src if side == "src" else copy.tiling.dst
-        return np.sort(addresses(memref, base, offsets(memref.layout), unit), axis=None)
+        return addresses(memref, base, offsets(memref.layout), unit)
     if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)) and memref.space != "rmem":
         return _named(intent, copy, side, base, unit)
     if isinstance(copy.atom, (LdMatrix, StMatrix, TmemLoad, TmemStore)):
@@ -29,14 +29,14 @@ def footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> In
         threads = thread_offsets(copy, side)
     original = recast_offsets(memref)
     if original is not None and unit == 8:
-        return np.sort(swizzled(memref, original + base, unit), axis=None)
-    return np.sort(addresses(memref, base, offsets(memref.layout)[:, None] + threads, unit), axis=None)
+        return swizzled(memref, original + base, unit)
+    return addresses(memref, base, offsets(memref.layout)[:, None] + threads, unit)
 
 
 def _named(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
-    """What a view of tensor memory or a descriptor names: all threads together, once."""
+    """What a view of tensor memory or a descriptor names: all threads together."""
     asked = intent.src if side == "src" else intent.dst
     memref = copy.side(side)
     if isinstance(memref, DescriptorView):
-        return np.sort(asked, axis=None)
-    return np.union1d(asked, addresses(memref, base, offsets(memref.layout), unit))
+        return asked
+    return np.append(asked, addresses(memref, base, offsets(memref.layout), unit))

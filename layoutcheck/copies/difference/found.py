@@ -49,7 +49,7 @@ class Found:
     def outside(self, side: str, footprint: IntArray) -> None:
         """Units of the operand's space that are touched although the operand does not have them."""
         flat = (self.used_src if side == "src" else self.used_dst).reshape(-1)
-        strange = ~_is_in(flat, footprint) & (flat != NOTHING)
+        strange = ~_among(flat, footprint) & (flat != NOTHING)
         if strange.any():
             touched = np.flatnonzero(strange)
             at = int(touched[np.argmin(self.threads(touched))])
@@ -180,6 +180,13 @@ def _again(ordered: IntArray) -> npt.NDArray[np.bool_]:
     """Where a sorted array repeats its predecessor."""
     repeats: npt.NDArray[np.bool_] = ordered[1:] == ordered[:-1]
     return repeats
+
+
+def _among(values: IntArray, addresses: IntArray) -> npt.NDArray[np.bool_]:
+    """Which `values` occur among addresses in any order: by a table where they lie close together."""
+    if addresses.size and int(addresses.max()) - int(addresses.min()) <= 4 * addresses.size + 4096:
+        return np.isin(values, addresses, kind="table")
+    return _is_in(values, np.sort(addresses, axis=None))
 
 
 def _is_in(values: IntArray, ordered: IntArray) -> npt.NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 KINDS = (
     "misaligned_src",
@@ -21,8 +22,7 @@ KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Offender:
+class Offender(NamedTuple):
     """The first place where a kind of difference shows.
 
     `thread` and `instruction` name the access, `value` the element of the thread's view (or of the tile)
