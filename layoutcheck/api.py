@@ -55,6 +55,7 @@ def check(
     coord: Any = None,
     described: Any = None,
     internal_type: Any = None,
+    im2col: Any = None,
 ) -> Report:
     """Whether one copy is accepted, right and fast, and how to repair it.
 
@@ -73,7 +74,8 @@ def check(
       `cta_rank` says where to, `waits_rank` which block's barrier is waited on, if not the receiving one's
     - `tiler`, `coord`, `described`: of a TMA copy of whole tensors, the tile's extents (default: the shared
       tensor's), which tile it is, and the shared layout that the tensor map was made of, if another;
-      `internal_type` as given to `make_tiled_tma_atom`
+      `internal_type` as given to `make_tiled_tma_atom`; `im2col`, of the atoms `im2col_tma_load` and
+      `im2col_tma_store`, the convolution, such as "filter=(3,3) padding=(1,1)" (W first)
     - `arch`: the target, such as "sm_100a"; None is sm_90a, or the first that has the atom
     - `op`: "copy", "autovec_copy", "basic_copy", "basic_copy_if" or "copy_atom_call"
     - `evict_priority`: whether `autovec_copy` is given an `l1c_evict_priority`
@@ -85,7 +87,7 @@ def check(
         src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align, swizzle=swizzle,
         block=block, op=op, evict_priority=evict_priority, expect_bytes=expect_bytes,
         cluster=cluster, mcast_mask=mcast_mask, cta_rank=cta_rank, waits_rank=waits_rank,
-        tiler=tiler, coord=coord, described=described, internal_type=internal_type,
+        tiler=tiler, coord=coord, described=described, internal_type=internal_type, im2col=im2col,
     )  # fmt: skip
     return check_copy(copy, assumptions=assumptions)
 

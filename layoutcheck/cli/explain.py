@@ -44,6 +44,7 @@ def explain(
     coord: Annotated[str | None, Option("TMA: which tile, '(0,1)'; default: the first")] = None,
     described: Annotated[str | None, Option("TMA: smem layout the map was made of, if another")] = None,
     internal_type: Annotated[str | None, Option("TMA: internal_type of make_tiled_tma_atom")] = None,
+    im2col: Annotated[str | None, Option("TMA im2col: 'filter=(3,3) padding=(1,1) ...', W first")] = None,
     op: Annotated[str, Option("copy, autovec_copy, basic_copy, copy_atom_call")] = "copy",
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
     format_: Format = "text",
@@ -79,7 +80,7 @@ def explain(
                 src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align,
                 swizzle=swizzle, block=block, expect_bytes=expect_bytes, op=op, cluster=cluster,
                 mcast_mask=mcast_mask, cta_rank=cta_rank, waits_rank=waits_rank,
-                tiler=tiler, coord=coord, described=described, internal_type=internal_type,
+                tiler=tiler, coord=coord, described=described, internal_type=internal_type, im2col=im2col,
             )
         ]  # fmt: skip
     if compiler:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
@@ -89,7 +89,17 @@ def item(copy: Copy, witness: Copy, base: int, lower: bool) -> dict[str, Any]:
         "base": base,
         "values": [int(value) for leaf, value in zip(*leaves, strict=True) if isinstance(leaf, Dynamic)],
         "lower": lower,
+        **({} if tile.im2col is None else {"im2col": asdict(tile.im2col), "described": _composed(copy)}),
     }
+
+
+def _composed(copy: Copy) -> str:
+    """The layout of an im2col copy, which is refused where it is not composed, be it with no swizzle."""
+    tile = tile_of(copy)
+    described = tile.described or copy.side(smem_side(copy))
+    if tile.described is None and described.swizzle is None:
+        return f"S<0,4,3> o 0 o {described.layout}"
+    return composed(described)
 
 
 def composed(smem: Memref) -> str:

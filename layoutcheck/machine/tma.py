@@ -1,9 +1,9 @@
 """The tensor map of TMA copies: its fields, NVIDIA's limits for each, and the 128 bytes that hold them.
 
-NVIDIA documents the fields and their limits (CUDA Driver API, cuTensorMapEncodeTiled), not the bits. Where
-the bits of `decode` and `encode` are was found by having DSL 4.8.1, which writes tensor maps itself, do so
-for tensors that differ in one field (tests/conformance/test_tma.py repeats it over random ones), and an H200
-reads maps encoded here as they were meant (docs/evidence/tma.json).
+NVIDIA documents the fields and their limits (CUDA Driver API, cuTensorMapEncodeTiled and -Im2col), not the
+bits. Where the bits of `decode` and `encode` are was found by having DSL 4.8.1, which writes tensor maps
+itself, do so for tensors that differ in one field (tests/conformance/test_tma.py and test_im2col.py repeat it
+over random ones), and an H200 reads them as they were meant (docs/evidence/tma.json, tma_im2col.json).
 """
 
 from __future__ import annotations
@@ -50,7 +50,14 @@ REPEAT_BYTES = {
 }
 
 DRIVER = "CUDA Driver API, cuTensorMapEncodeTiled"
+DRIVER_IM2COL = "CUDA Driver API, cuTensorMapEncodeIm2col"
 PTX = "PTX ISA, cp.async.bulk.tensor"
+# cuTensorMapEncodeIm2col: bits of a corner by spatial dimensions (tensors of rank 3, 4 and 5), and of a
+# filter offset in the instruction, which has no sign (PTX ISA, tensor im2col mode).
+CORNER_BITS = {1: 16, 2: 8, 3: 5}
+MOST_CHANNELS = 256
+MOST_PIXELS = 1024
+MOST_STEP = 8  # element strides of either mode
 _SWIZZLE_CODE = {
     "none": (0, 0), "32B": (1, 0), "64B": (2, 0), "128B": (3, 0), "128B_ATOM_32B": (3, 1),
     "128B_ATOM_64B": (3, 3),
@@ -59,12 +66,25 @@ _LARGE_BYTES = 1 << 17  # the flag of word 1 that the DSL sets for tensors of at
 
 
 @dataclass(frozen=True, slots=True)
+class Corners:
+    """What an im2col map has beside a tiled one's fields: the corners of the box that pixels are taken from.
+
+    A pixel's coordinate of spatial dimension i, filter offset aside, runs from `lower[i]` to the dimension's
+    last element plus `upper[i]`. W comes first.
+    """
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Descriptor:
-    """A tiled tensor map. Dimension 0 is the contiguous one; it has no stride.
+    """A tensor map. Dimension 0 is the contiguous one; it has no stride.
 
     `dims` are extents of the global tensor in elements, `strides_bytes` those of dimensions 1 and up, `box`
     the extents of one instruction's box, all static. `tf32` rounds f32 to tf32; `large` is the hint that the
-    DSL sets for tensors of at least 128 KiB (it changes no address).
+    DSL sets for tensors of at least 128 KiB (it changes no address). With `corners` it is an im2col map, of
+    dimensions C, W, (H, D,) N, and its box has (channels per pixel, pixels per column).
     """
 
     format: str
@@ -77,10 +97,12 @@ class Descriptor:
     interleave: int = 0
     tf32: bool = False
     large: bool = False
+    corners: Corners | None = None
 
     def __post_init__(self) -> None:
         rank = len(self.dims)
-        if not 1 <= rank <= MOST_RANK or len(self.box) != rank or len(self.strides_bytes) != rank - 1:
+        box = rank if self.corners is None else 2
+        if not 1 <= rank <= MOST_RANK or len(self.box) != box or len(self.strides_bytes) != rank - 1:
             raise InputError(
                 f"a tensor map of rank {rank} with box {self.box} and strides {self.strides_bytes}"
             )
@@ -122,12 +144,20 @@ class Descriptor:
 
     def fields(self) -> dict[str, object]:
         """By NVIDIA's names, for a report."""
+        box: dict[str, object] = {"boxDim": list(self.box)}
+        if self.corners is not None:
+            box = {
+                "pixelBoxLowerCorner": list(self.corners.lower),
+                "pixelBoxUpperCorner": list(self.corners.upper),
+                "channelsPerPixel": self.box[0],
+                "pixelsPerColumn": self.box[1],
+            }
         return {
             "tensorDataType": self.format,
             "tensorRank": self.rank,
             "globalDim": list(self.dims),
             "globalStrides": list(self.strides_bytes),
-            "boxDim": list(self.box),
+            **box,
             "elementStrides": list(self.element_strides),
             "interleave": self.interleave,
             "swizzle": self.swizzle,
@@ -172,7 +202,11 @@ def row_pitch_bytes(inner_bytes: int, kind: str) -> int:
 
 
 def encode(map_: Descriptor) -> tuple[int, ...]:
-    """The eight words. Address and strides lose their low four bits, as the map has no room for them."""
+    """The eight words, as the DSL writes them: what a field has no room for is lost.
+
+    Address and strides lose their low four bits, corners their high ones; an element stride above 8 spills
+    into the next one's bits.
+    """
     low, high = (1 << 32) - 1, 0
     strides = [(stride >> 4) & ((1 << 36) - 1) for stride in map_.strides_bytes] + [0] * 4
     dims = [(extent - 1) & low for extent in map_.dims] + [0] * 4
@@ -180,10 +214,23 @@ def encode(map_: Descriptor) -> tuple[int, ...]:
     steps = [step - 1 for step in map_.element_strides] + [0] * 4
     code = [name for name, _ in FORMATS].index(map_.format)
     kind, atom = _SWIZZLE_CODE[map_.swizzle]
-    flags = 2 | (map_.rank - 1) << 4 | code << 7 | map_.interleave << 11 | kind << 13
+    flags = (
+        (2 if map_.corners is None else 3)
+        | (map_.rank - 1) << 4
+        | code << 7
+        | map_.interleave << 11
+        | kind << 13
+    )
     flags |= map_.tf32 << 16 | 1 << 18 | atom << 19 | map_.large << 21
     for i in range(4):
         high |= (strides[i] >> 32) << (4 * i)
+    stepped = 0
+    for i, step in enumerate(steps[:5]):
+        stepped |= (step & low) << (3 * i)
+    last = sum(extent << (8 * i) for i, extent in enumerate(box[1:5]))
+    if map_.corners is not None:
+        last = _corner(map_.corners.lower) | _corner(map_.corners.upper) << 16
+        last |= ((map_.box[1] - 1) & (MOST_PIXELS - 1)) << 32
     return (
         map_.base & ~15 & ((1 << 64) - 1),
         flags | (strides[0] & low) << 32,
@@ -191,13 +238,25 @@ def encode(map_: Descriptor) -> tuple[int, ...]:
         (strides[3] & low) | high << 32,
         dims[0] | dims[1] << 32,
         dims[2] | dims[3] << 32,
-        dims[4] | sum(step << (32 + 3 * i) for i, step in enumerate(steps[:5])) | box[0] << 56,
-        sum(extent << (8 * i) for i, extent in enumerate(box[1:5])),
+        dims[4] | (stepped & low) << 32 | box[0] << 56,
+        last,
     )
 
 
+def _corner(corner: Sequence[int]) -> int:
+    """The 16 bits of a corner, W in the lowest."""
+    bits = CORNER_BITS[len(corner)]
+    return sum((value & ((1 << bits) - 1)) << (bits * i) for i, value in enumerate(corner))
+
+
+def _read_corner(word: int, count: int) -> tuple[int, ...]:
+    bits = CORNER_BITS[count]
+    fields = ((word >> (bits * i)) & ((1 << bits) - 1) for i in range(count))
+    return tuple(value - (1 << bits) if value >> (bits - 1) else value for value in fields)
+
+
 def decode(words: Sequence[int]) -> Descriptor:
-    """The tiled tensor map in eight words. Raises InputError for what is none."""
+    """The tiled or im2col tensor map in eight words. Raises InputError for what is none."""
     if len(words) < WORDS:
         raise InputError(f"a tensor map has {WORDS} words, not {len(words)}")
     low = (1 << 32) - 1
@@ -205,24 +264,32 @@ def decode(words: Sequence[int]) -> Descriptor:
     rank, code = (flags >> 4 & 7) + 1, flags >> 7 & 15
     kind, atom = flags >> 13 & 3, flags >> 19 & 3
     swizzle = next((name for name, bits in _SWIZZLE_CODE.items() if bits == (kind, atom)), None)
-    if rank > MOST_RANK or code >= len(FORMATS) or swizzle is None or flags & 3 != 2:  # 3: im2col
-        raise InputError(f"{words[1]:#018x} is no word 1 of a tiled tensor map that we know")
+    im2col = flags & 3 == 3
+    known = im2col or flags & 3 == 2
+    if rank > MOST_RANK or code >= len(FORMATS) or swizzle is None or not known or (im2col and rank < 3):
+        raise InputError(f"{words[1]:#018x} is no word 1 of a tensor map that we know")
     lows = (words[1] >> 32, words[2] & low, words[2] >> 32, words[3] & low)
     strides = tuple(((words[3] >> (32 + 4 * i) & 15) << 32 | part) << 4 for i, part in enumerate(lows))
     dims = (words[4] & low, words[4] >> 32, words[5] & low, words[5] >> 32, words[6] & low)
     box = (words[6] >> 56, *(words[7] >> (8 * i) & 0xFF for i in range(4)))
     steps = tuple((words[6] >> (32 + 3 * i) & 7) + 1 for i in range(rank))
+    boxed = tuple(extent + 1 for extent in box[:rank])
+    corners = None
+    if im2col:
+        corners = Corners(*(_read_corner(words[7] >> at, rank - 2) for at in (0, 16)))
+        boxed = (boxed[0], (words[7] >> 32 & (MOST_PIXELS - 1)) + 1)
     return Descriptor(
         FORMATS[code][0],
         tuple(extent + 1 for extent in dims[:rank]),
         strides[: rank - 1],
-        tuple(extent + 1 for extent in box[:rank]),
+        boxed,
         swizzle,
         words[0],
         steps,
         flags >> 11 & 3,
         bool(flags >> 16 & 1),
         bool(flags >> 21 & 1),
+        corners,
     )
 
 

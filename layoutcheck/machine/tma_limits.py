@@ -1,6 +1,6 @@
-"""What cuTensorMapEncodeTiled would refuse of a tensor map: NVIDIA's limits, field by field.
+"""What cuTensorMapEncodeTiled and -Im2col would refuse of a tensor map: NVIDIA's limits, field by field.
 
-Source: CUDA Driver API, cuTensorMapEncodeTiled. The DSL writes tensor maps without it, so nothing else looks.
+Source: CUDA Driver API, of either. The DSL writes tensor maps without them, so nothing else looks.
 """
 
 from __future__ import annotations
@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from layoutcheck.machine.tma import DRIVER, MOST_BOX, SPAN_BYTES, Descriptor, gapped
+from layoutcheck.machine.tma import (
+    CORNER_BITS,
+    DRIVER,
+    DRIVER_IM2COL,
+    MOST_BOX,
+    MOST_CHANNELS,
+    MOST_PIXELS,
+    MOST_STEP,
+    SPAN_BYTES,
+    Corners,
+    Descriptor,
+    gapped,
+)
 
 
 class Violation(NamedTuple):
@@ -21,7 +33,9 @@ class Violation(NamedTuple):
 
 
 def violations(map_: Descriptor) -> Iterator[Violation]:
-    """What cuTensorMapEncodeTiled would refuse. The DSL never calls it, so nothing else looks."""
+    """What the driver would refuse. The DSL never asks it, so nothing else looks."""
+    im2col = map_.corners is not None
+    source = DRIVER_IM2COL if im2col else DRIVER
     if map_.base % 16:
         yield Violation("globalAddress", map_.base, "a multiple of 16 bytes", DRIVER)
     for extent in map_.dims:
@@ -32,17 +46,37 @@ def violations(map_: Descriptor) -> Iterator[Violation]:
             yield Violation("globalStrides", stride, "a multiple of 16 bytes", DRIVER)
         if not 0 <= stride < 1 << 40:
             yield Violation("globalStrides", stride, "less than 2^40 bytes", DRIVER)
-    for extent in map_.box:
-        if not 1 <= extent <= MOST_BOX:
-            yield Violation("boxDim", extent, f"1 to {MOST_BOX}", DRIVER)
+    named = box_limits(map_)
+    for (name, most), extent in zip(named, map_.box, strict=True):
+        if not 1 <= extent <= most:
+            yield Violation(name.partition("[")[0], extent, f"1 to {most}", source)
+    inner = named[0][0]
     if map_.inner_bytes % 16 or map_.box[0] * map_.element_bits % 8:
-        yield Violation("boxDim[0]", map_.inner_bytes, "a multiple of 16 bytes", DRIVER)
+        yield Violation(inner, map_.inner_bytes, "a multiple of 16 bytes", source)
     span = SPAN_BYTES[map_.swizzle]
     if span and map_.inner_bytes > span:
-        yield Violation("boxDim[0]", map_.inner_bytes, f"at most the swizzle's span of {span} bytes", DRIVER)
+        yield Violation(inner, map_.inner_bytes, f"at most the swizzle's span of {span} bytes", source)
     for step in map_.element_strides:
-        if not 1 <= step <= 8:
-            yield Violation("elementStrides", step, "1 to 8", DRIVER)
+        if not 1 <= step <= MOST_STEP:
+            yield Violation("elementStrides", step, f"1 to {MOST_STEP}", source)
+    if map_.corners is not None:
+        yield from _corner_violations(map_, map_.corners)
+
+
+def box_limits(map_: Descriptor) -> tuple[tuple[str, int], ...]:
+    """The field of every extent of the box, and the most it may be."""
+    if map_.corners is not None:
+        return (("channelsPerPixel", MOST_CHANNELS), ("pixelsPerColumn", MOST_PIXELS))
+    return tuple((f"boxDim[{i}]", MOST_BOX) for i in range(map_.rank))
+
+
+def _corner_violations(map_: Descriptor, corners: Corners) -> Iterator[Violation]:
+    half = 1 << (CORNER_BITS[map_.rank - 2] - 1)
+    for name, corner in (("pixelBoxLowerCorner", corners.lower), ("pixelBoxUpperCorner", corners.upper)):
+        for value in corner:
+            if not -half <= value < half:
+                demand = f"{-half} to {half - 1} for a tensor of rank {map_.rank}"
+                yield Violation(name, value, demand, DRIVER_IM2COL)
 
 
 def format_violations(map_: Descriptor, kind: str) -> Iterator[Violation]:

@@ -3,13 +3,17 @@
 ## What it means
 
 `make_tiled_tma_atom` demands a shared layout with one mode for each mode of the tiler (and perhaps one
-for stages) of the same size; `tma_partition` demands a shared tensor of the tile's size.
+for stages) of the same size; `tma_partition` demands a shared tensor of the tile's size. Of im2col,
+`make_im2col_tma_atom` demands a shared layout composed with a swizzle (be it `S<0,4,3>`, which is none) that is
+a run of channels, at most 256, and then one of pixels, at most 1024; a filter that has a tap, and a place in the
+tensor, along each dimension; and tiles of whole taps, or of a part of one.
 
 ## Why
 
 DSL 4.8.1: an assertion on the ranks, and the errors "expected top-level shape equivalence between the
-SMEM layout and the CTA V-map" and "expects smem and gmem have the same size in the first rank"
-(measured).
+SMEM layout and the CTA V-map" and "expects smem and gmem have the same size in the first rank"; of im2col
+"failed to compute a non-empty im2col TMA G-basis", "expects positive shape mode", "must be CuTe composed layout
+type", "failed to perform a valid division" and "unable to partition input tensors for TMA" (measured).
 
 ## How to fix it
 
@@ -30,16 +34,27 @@ from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 
+_SHAPE = "the shared tensor does not have the shape of the tile"
+_TITLES = {
+    "tma_rank": _SHAPE,
+    "tma_tiler": _SHAPE,
+    "tma_size": _SHAPE,
+    "tma_pixel_box": "the shared layout is no run of channels followed by one of pixels",
+    "tma_filter": "the filter has no tap, or no place in the tensor",
+    "tma_taps": "the tile's columns are no whole taps, and no part of one",
+    "tma_plain_layout": "the shared layout of an im2col copy is composed with no swizzle, not even S<0,4,3>",
+}
+
 
 def find(facts: Facts) -> Iterator[Finding]:
     """What the Python layer and the verifier refuse."""
-    said = refusal(facts, "tma_rank", "tma_tiler", "tma_size")
+    said = refusal(facts, *_TITLES)
     if said is None:
         return
     yield Finding(
         RULE.code,
         RULE.severity,
-        "the shared tensor does not have the shape of the tile",
+        _TITLES[said.kind],
         f"The compiler says: {said.message}.",
         Where(said.operand),
         dict(said.evidence),

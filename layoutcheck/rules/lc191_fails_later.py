@@ -10,7 +10,8 @@ the llvm::Module", or the end of the process.
 Measured on DSL 4.8.1: `stmatrix` takes its count from the source's V, and a V of 16 asks for a form that does not
 exist; 4- and 6-bit slices that begin inside a byte have no address; `cp.async` dies on V modes of three parts,
 and of `(atom, rest)` against a flat one; a bulk copy dies of a run-time stride in V (SIGSEGV); a floating-point
-predicate is folded for `cp.async` and fails for the others.
+predicate is folded for `cp.async` and fails for the others; the lowering of an im2col copy dies where the tile's
+place is known when it is compiled ("Failed to infer result type(s)" of `cute.crd2idx`).
 
 ## How to fix it
 

@@ -27,10 +27,10 @@ from collections.abc import Iterator
 
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import DRIVER, SPAN_BYTES
+from layoutcheck.machine.tma import SPAN_BYTES
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, evidence
+from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, evidence, row_field
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -42,6 +42,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     span = SPAN_BYTES[kind]
     if inner % 16 == 0 and (not span or inner <= span):
         return
+    field, source = row_field(facts)
     demand = "a multiple of 16 B" if inner % 16 else f"at most the span of {span} B of swizzle {kind}"
     yield Finding(
         RULE.code,
@@ -50,7 +51,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"A box of {extents} is {inner} B along dimension 0, which must be {demand}. The DSL does not check it; "
         f"{FAULT}.",
         Where(smem_side(facts.copy)),
-        evidence("boxDim[0]", inner, demand, DRIVER),
+        evidence(field, inner, demand, source),
     )
 
 

@@ -31,7 +31,7 @@ from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import SPAN_BYTES
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tma import EFFECTS, box_of, evidence
+from layoutcheck.rules.tma import EFFECTS, box_of, evidence, row_field
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -50,7 +50,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"A box of {extents} has rows of {inner} B. Under the swizzle {kind} the machine puts them {span} B apart; "
         f"the shared layout {facts.copy.side(smem_side(facts.copy)).layout} has them elsewhere.",
         Where(smem_side(facts.copy)),
-        evidence("boxDim[0]", inner, f"{span} B, or rows {span} B apart", "measured on an H200"),
+        evidence(row_field(facts)[0], inner, f"{span} B, or rows {span} B apart", "measured on an H200"),
     )
 
 

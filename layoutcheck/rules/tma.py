@@ -11,7 +11,15 @@ from layoutcheck.copies.tma.plan import TmaPlan, gmem_side, plan, smem_side
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
-from layoutcheck.machine.tma import Descriptor, decode, dsl_kind, encode, machine_swizzle
+from layoutcheck.machine.tma import (
+    DRIVER,
+    DRIVER_IM2COL,
+    Descriptor,
+    decode,
+    dsl_kind,
+    encode,
+    machine_swizzle,
+)
 from layoutcheck.rules.facts import Facts
 
 # What goes wrong in memory where a tensor map does not say what the layouts do.
@@ -80,6 +88,14 @@ def box_of(facts: Facts) -> tuple[tuple[int, ...], int, str] | None:
     if _product(box) * smem.dtype.bits != atom.copy_bits:
         return None
     return box, box[0] * smem.dtype.bits // 8, dsl_kind(smem.swizzle)
+
+
+def row_field(facts: Facts) -> tuple[str, str]:
+    """(field, source) of the box's first extent."""
+    atom = facts.copy.atom
+    if isinstance(atom, TmaCopy) and atom.mode == "im2col":
+        return "channelsPerPixel", DRIVER_IM2COL
+    return "boxDim[0]", DRIVER
 
 
 def _product(shape: Any) -> int:

@@ -81,6 +81,7 @@ def build(
     coord: Any = None,
     described: Any = None,
     internal_type: Any = None,
+    im2col: Any = None,
     expect_bytes: int | None = None,
     cluster: int | None = None,
     mcast_mask: Any = None,
@@ -112,7 +113,7 @@ def build(
     source = _operand("src", src, element, spaces[0], src_space, src_align, pointer, assumed)
     target = _operand("dst", dst, element, spaces[1], dst_space, dst_align, pointer, assumed)
     guard = _predicate(pred)
-    tma = tma_tile(moved, source, target, tiler, coord, described, internal_type)
+    tma = tma_tile(moved, source, target, tiler, coord, described, internal_type, im2col)
     if thr is not None or val is not None:
         if tiled is not None or isinstance(whole, TiledCopy):
             raise InputError(

@@ -14,6 +14,7 @@ from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.machine.dtypes import dtype
+from layoutcheck.sources.im2col import read_im2col
 
 _MOST = 1 << 40
 
@@ -26,12 +27,19 @@ def tma_tile(
     coord: Any,
     described: Any,
     internal_type: Any = None,
+    im2col: Any = None,
 ) -> TmaTile | None:
     """The tile of a TMA copy between whole tensors; None for other copies. Raises InputError.
 
     Without a tiler the tile has the shared tensor's shape, without a coordinate it is the first.
     """
-    given = {"tiler": tiler, "coord": coord, "described": described, "internal_type": internal_type}
+    given = {
+        "tiler": tiler,
+        "coord": coord,
+        "described": described,
+        "internal_type": internal_type,
+        "im2col": im2col,
+    }
     named = [name for name, value in given.items() if value is not None]
     if not isinstance(atom, TmaCopy):
         if named:
@@ -67,7 +75,8 @@ def tma_tile(
             expected="one extent for each mode of the global tensor",
         )
     internal = dtype(str(internal_type)) if internal_type is not None else None
-    return TmaTile(extents, at, _described(described, smem), internal)
+    convolution = read_im2col(im2col, gmem.layout, atom)
+    return TmaTile(extents, at, _described(described, smem), internal, convolution)
 
 
 def _extents(name: str, value: Any) -> tuple[Any, ...]:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from layoutcheck.algebra.inttuple import is_static, product, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_identity_layout
+from layoutcheck.copies.compiler.im2col import predict_im2col
 from layoutcheck.copies.compiler.operands import check_shapes
 from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.copies.tma.basis import NoCommonRun, box_basis
 from layoutcheck.copies.tma.internal import as_moved
@@ -74,21 +76,11 @@ def _whole(copy: Copy) -> Prediction:
     if ranks[1] != len(wrap(gmem.layout.shape)):
         return Prediction("unknown", "tilers of another rank than the tensor are not modelled", "tma_tiler")
     sizes = [product(mode) for mode in wrap(described.layout.shape)]
+    if tile.im2col is not None:
+        error = _other_shape(copy, described) if sizes != list(tile.tiler) else None
+        return predict_im2col(copy, error) or ACCEPTED
     if sizes != list(tile.tiler):
-        printed = (
-            f"{described.swizzle} o 0 o {described.layout}" if described.swizzle else str(described.layout)
-        )
-        kind = "composed_layout" if described.swizzle else "layout"
-        shape = tile.tiler if len(tile.tiler) > 1 else tile.tiler[0]
-        wanted = f"'!cute.layout<\"{_identity(shape)}\">'"
-        return rejected(
-            "tma_tiler",
-            "expected top-level shape equivalence between the SMEM layout and the CTA V-map, "
-            f"but got '!cute.{kind}<\"{printed}\">' and {wanted}",
-            smem_side(copy),
-            smem_sizes=sizes,
-            tiler=list(tile.tiler),
-        )
+        return _other_shape(copy, described)
     if not is_static(described.layout.shape):
         return Prediction("unknown", "a shared layout of run-time shape is not modelled", "tma_smem")
     try:
@@ -115,6 +107,23 @@ def _whole(copy: Copy) -> Prediction:
             tile_size=product(tile.tiler),
         )
     return ACCEPTED
+
+
+def _other_shape(copy: Copy, described: Memref) -> Prediction:
+    tile = tile_of(copy)
+    swizzled = described.swizzle is not None and described.swizzle.bits
+    printed = f"{described.swizzle} o 0 o {described.layout}" if swizzled else str(described.layout)
+    composed = described.swizzle is not None or (tile.im2col is not None and tile.described is None)
+    shape = tile.tiler if len(tile.tiler) > 1 else tile.tiler[0]
+    wanted = f"'!cute.layout<\"{_identity(shape)}\">'"
+    return rejected(
+        "tma_tiler",
+        "expected top-level shape equivalence between the SMEM layout and the CTA V-map, "
+        f"but got '!cute.{'composed_layout' if composed else 'layout'}<\"{printed}\">' and {wanted}",
+        smem_side(copy),
+        smem_sizes=[product(mode) for mode in wrap(described.layout.shape)],
+        tiler=list(tile.tiler),
+    )
 
 
 def _identity(shape: object) -> Layout:

@@ -25,8 +25,18 @@ from layoutcheck.copies.addresses import addresses, swizzled
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
-from layoutcheck.copies.offsets import IntArray, limit, offsets
-from layoutcheck.copies.tma.plan import BoolArray, gmem_side, plan, smem_side, tile_leaves, tile_of
+from layoutcheck.copies.offsets import CompilerFails, IntArray, limit, offsets
+from layoutcheck.copies.tma.im2col import pixel_box, static_place, traversed
+from layoutcheck.copies.tma.plan import (
+    BoolArray,
+    TmaPlan,
+    gmem_side,
+    plan,
+    smem_side,
+    tile_leaves,
+    tile_of,
+)
+from layoutcheck.copies.tma.tile import Im2col
 from layoutcheck.copies.tma.views import OPS, SMEM_ALIGN_BYTES, view_execution, view_intent
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
@@ -78,12 +88,14 @@ def execute_tma(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> Exec
     unit, _ = _units(copy.side(gmem_side(copy)))
     load = gmem_side(copy) == "src"
     gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)
+    im2col = tile_of(copy).im2col
+    if im2col is not None:
+        _refuse_static_place(copy, im2col)
     made = plan(copy, witness, gmem_base)
     map_ = decode(encode(made.written))
     of_byte, per = 8 // unit, max(1, map_.data_bits // unit)
-    grid = _grid(map_.box)
-    limit(made.boxes * map_.box_elements * per)
-    coords: IntArray = made.coords[:, None, :] + grid
+    limit(made.boxes * map_.box_elements * max(per, map_.rank))
+    coords = _coordinates(made, map_)
     dims = np.array(map_.dims, dtype=np.int64)
     steps = np.array([per, *(stride * of_byte for stride in map_.strides_bytes)], dtype=np.int64)
     inside: BoolArray = np.all((coords >= 0) & (coords < dims), axis=2)
@@ -114,6 +126,26 @@ def _units(gmem: Memref) -> tuple[int, int]:
 def _with_gaps(elements: IntArray, unit: int, per: int) -> IntArray:
     """Where elements begin, in units, that lie one a byte but for 16 of them being packed together."""
     return elements // GROUP * (GROUP * 8 // unit) + elements % GROUP * per
+
+
+def _refuse_static_place(copy: Copy, im2col: Im2col) -> None:
+    """DSL 4.8.1 lowers no im2col copy whose place is known when it compiles, as that of a lone tile is."""
+    tile, smem = tile_of(copy), copy.side(smem_side(copy))
+    channel, _, _ = pixel_box((tile.described or smem).layout, tile.tiler)
+    if static_place(copy.side(gmem_side(copy)).layout, im2col, tile.tiler, channel):
+        raise CompilerFails(
+            "the tile's place is known when it is compiled, and the lowering dies of it: "
+            '"Failed to infer result type(s)" of cute.crd2idx (SIGABRT)'
+        )
+
+
+def _coordinates(made: TmaPlan, map_: Descriptor) -> IntArray:
+    """The coordinates that every box takes, as it lies in shared memory: [box, element, dimension]."""
+    if map_.corners is None:
+        return made.coords[:, None, :] + _grid(map_.box)
+    away = made.filter_offsets
+    away = np.zeros((made.boxes, map_.rank - 2), dtype=np.int64) if away is None else away
+    return traversed(map_, made.coords, away)
 
 
 def _grid(box: tuple[int, ...]) -> IntArray:

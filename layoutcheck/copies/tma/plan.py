@@ -17,12 +17,13 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, size
 from layoutcheck.copies.tma.basis import Side, box_basis
+from layoutcheck.copies.tma.im2col import channel_mode, matrix, pixel_box, place
 from layoutcheck.copies.tma.internal import as_moved, tensor_format
 from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import DType
-from layoutcheck.machine.tma import MOST_BOX, SPAN_BYTES, Descriptor, dsl_kind, is_large
+from layoutcheck.machine.tma import MOST_BOX, MOST_PIXELS, SPAN_BYTES, Corners, Descriptor, dsl_kind, is_large
 
 BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
@@ -33,7 +34,7 @@ class TmaPlan(NamedTuple):
     `written` is what the DSL writes, likewise, which of a store ignores its internal type. `sides` are its
     dimensions. `scales[i]` says what a step along leaf mode i of the global tensor is:
     (dimension, coordinate), dimension None where it moves nothing. Box k begins at coordinates `coords[k]`
-    and, in bytes from the shared tensor's base, at `smem_at[k]`.
+    and, in bytes from the shared tensor's base, at `smem_at[k]`. Of im2col `filter_offsets[k]` are the box's.
     """
 
     implied: Descriptor
@@ -42,6 +43,7 @@ class TmaPlan(NamedTuple):
     scales: tuple[tuple[int | None, int], ...]
     coords: IntArray
     smem_at: IntArray
+    filter_offsets: IntArray | None = None
 
     @property
     def boxes(self) -> int:
@@ -139,6 +141,8 @@ def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan
 
     Raises NoCommonRun where the DSL dies, InputError for what is not modelled.
     """
+    if tile_of(copy).im2col is not None:
+        return _im2col_plan(copy, witness or copy, gmem_base)
     plain, before = copy, witness or copy
     copy, witness = as_moved(copy), as_moved(before)
     tile = tile_of(copy)
@@ -172,6 +176,56 @@ def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan
     return TmaPlan(map_, written, sides, steps, coords, at)
 
 
+def _im2col_plan(copy: Copy, witness: Copy, gmem_base: int) -> TmaPlan:
+    tile = tile_of(copy)
+    assert tile.im2col is not None
+    gmem, smem = (witness.side(side) for side in (gmem_side(copy), smem_side(copy)))
+    if gmem.dtype.bits < 8 or tile.internal is not None:
+        raise InputError("im2col of elements narrower than a byte, or of an internal type, is not modelled")
+    described = tile.described or smem
+    channel, channels, pixels = pixel_box(described.layout, tile.tiler)
+    found = matrix(gmem.layout, tile.im2col, channel)
+    starts = _starts(smem.layout, channels * pixels)
+    coords, offsets_ = place(found, tile.im2col, tile, starts)
+    shape, stride = flatten(wrap(gmem.layout.shape)), flatten(wrap(gmem.layout.stride))
+    dims = tuple(shape[leaf] for leaf in found.leaves)
+    strides = tuple(stride[leaf] * gmem.dtype.bits // 8 for leaf in found.leaves[1:])
+    load = gmem_side(copy) == "src"
+    written = Descriptor(
+        tensor_format(gmem.dtype),
+        dims,
+        strides,
+        (channels, pixels),
+        dsl_kind(described.swizzle),
+        gmem_base,
+        (1, *tile.im2col.stride, 1),
+        tf32=str(gmem.dtype) == "tf32",
+        large=is_large(dims, strides, gmem.dtype.bits),
+        corners=Corners(tile.im2col.lower_corner, tile.im2col.upper_corner),
+    )
+    sides = tuple(Side(channels if i == 0 else 1, (leaf,), dims[i]) for i, leaf in enumerate(found.leaves))
+    steps: list[tuple[int | None, int]] = [(None, 0)] * len(dims)
+    for i, leaf in enumerate(found.leaves):
+        steps[leaf] = (i, stride[leaf] if i == 0 else 1)
+    at = offsets_at(smem.layout, starts) * smem.dtype.bits // 8
+    return TmaPlan(written, written, sides, tuple(steps), coords, at, offsets_ if load else None)
+
+
+def im2col_leaves(gmem: Layout, tile: TmaTile) -> tuple[list[IntArray], BoolArray]:
+    """Leaf coordinates in the tensor of every element of a tile of its matrix, and which are inside."""
+    assert tile.im2col is not None
+    count = math.prod(tile.tiler)
+    limit(count)
+    found = matrix(gmem, tile.im2col, channel_mode(gmem))
+    coords, away = place(found, tile.im2col, tile, np.arange(count, dtype=np.int64))
+    coords[:, 1:-1] += away
+    shape = flatten(wrap(gmem.shape))
+    dims = np.array([shape[leaf] for leaf in found.leaves], dtype=np.int64)
+    inside: BoolArray = np.all((coords >= 0) & (coords < dims), axis=1)
+    out = [coords[:, found.leaves.index(leaf)] for leaf in range(len(shape))]
+    return out, inside
+
+
 def _starts(smem: Layout, box_elements: int) -> IntArray:
     """The tile index at which each box begins: `tma_partition` walks the shared tensor in address order."""
     inverse = right_inverse(smem)
@@ -189,6 +243,8 @@ def _starts(smem: Layout, box_elements: int) -> IntArray:
 
 def tile_leaves(gmem: Layout, tile: TmaTile) -> tuple[list[IntArray], BoolArray]:
     """Leaf coordinates in the global tensor of every element of the tile, and which elements are inside."""
+    if tile.im2col is not None:
+        return im2col_leaves(gmem, tile)
     count = math.prod(tile.tiler)
     limit(count)
     index = np.arange(count, dtype=np.int64)
@@ -214,7 +270,8 @@ def _leaf_coords(gmem: Layout, tile: TmaTile, elements: IntArray) -> list[IntArr
 def fewest_boxes(copy: Copy) -> int:
     """The least number of boxes that any shared layout with the same swizzle needs for the copy's tile.
 
-    Along the contiguous mode a box reaches the swizzle's span or 256 elements, along others 256 elements.
+    Along the contiguous mode a box reaches the swizzle's span or 256 elements, along others 256 elements; of
+    im2col no further than the channels of a tap, and 1024 pixels.
     """
     copy = as_moved(copy)
     tile = tile_of(copy)
@@ -224,6 +281,12 @@ def fewest_boxes(copy: Copy) -> int:
     widest = MOST_BOX if kind == "none" else min(MOST_BOX, SPAN_BYTES[kind] * 8 // bits)
     strides = wrap(gmem.layout.stride)
     first = next((i for i, d in enumerate(strides) if 1 in flatten((d,))), 0)
+    if tile.im2col is not None:
+        channels = wrap(gmem.layout.shape)[first]
+        widest = min(widest, channels) if isinstance(channels, int) else widest
+        return math.prod(
+            -(-extent // (widest if i == first else MOST_PIXELS)) for i, extent in enumerate(tile.tiler)
+        )
     count = 1
     for i, extent in enumerate(tile.tiler):
         count *= -(-extent // (widest if i == first else MOST_BOX))

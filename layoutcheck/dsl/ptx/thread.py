@@ -26,7 +26,7 @@ from layoutcheck.dsl.ptx.text import (
     registers_in,
     width_of,
 )
-from layoutcheck.dsl.ptx.trace import Access, TensorMemoryAccess, Trace
+from layoutcheck.dsl.ptx.trace import Access, TensorCopy, TensorMemoryAccess, Trace
 from layoutcheck.errors import InputError
 
 _MAX_STEPS = 200_000
@@ -83,6 +83,8 @@ class Thread:
             self.load_store(name, operands)
         elif name.startswith("cp.async.c"):
             self.cp_async(name, operands)
+        elif name.startswith("cp.async.bulk.tensor."):
+            self.tensor_copy(name, operands)
         elif name.startswith("cp.async.bulk."):
             self.bulk(name, operands)
         elif words[0] == "mapa":  # one CTA: its own rank
@@ -173,6 +175,20 @@ class Thread:
         if "mbarrier::complete_tx::bytes" in name:
             self.trace.arrived_bytes += count
 
+    def tensor_copy(self, name: str, operands: list[str]) -> None:
+        """`[shared], [map, {coordinates}], [barrier], {filter offsets}, ...`; a store's map comes first."""
+        inside = next(operand for operand in operands if operand.startswith("[") and "{" in operand)
+        coords = inside[inside.index("{") : inside.index("}") + 1]
+        away = next((operand for operand in operands if operand.startswith("{")), None)
+        self.trace.tensor_copies.append(
+            TensorCopy(
+                name,
+                tuple(as_signed(self.number(one), 32) for one in registers_in(coords)),
+                tuple(as_signed(self.number(one), 16) for one in registers_in(away)) if away else (),
+                self.address(next(operand for operand in operands if ADDRESS.fullmatch(operand))),
+            )
+        )
+
     def matrix(self, name: str, operands: list[str]) -> None:
         """`ldmatrix` and `stmatrix`."""
         load = name.startswith("ldmatrix")
@@ -210,6 +226,8 @@ class Thread:
             return self.registers[operand]
         if operand.startswith("%"):
             return (("undefined", 0),) * 64
+        if operand in self.params:  # its address, which only tensor maps are taken of
+            return of_int(0, 64)
         return of_int(literal(operand), 64)
 
     def number(self, operand: str) -> int:
@@ -230,6 +248,8 @@ class Thread:
             return
         if kind in BITWISE:
             values = [fit(self.value(s), width) for s in sources]
+            if kind == "shr" and words[-1].startswith("s"):
+                values[0] = extend(values[0], 2 * width, signed=True)
             self.registers[target] = BITWISE[kind](values, [self.value(s) for s in sources])
             return
         if kind == "shf":  # of a double word, by at most 31 bits
@@ -250,7 +270,8 @@ class Thread:
             return
         if "wide" in words and kind == "mad":
             numbers[2] = self.number(sources[2])
-        self.registers[target] = of_int(ARITHMETIC[kind](numbers), out)
+        result = ARITHMETIC[kind](numbers)
+        self.registers[target] = of_int(result >> width if "hi" in words else result, out)
 
     def move(self, width: int, operands: list[str]) -> None:
         """mov, also as pack `mov.b32 %r, {a, b}` and unpack `mov.b32 {a, b}, %r`."""

@@ -29,6 +29,16 @@ class TensorMemoryAccess:
     stored: tuple[Bits, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TensorCopy:
+    """A cp.async.bulk.tensor, of which nothing is moved: coordinates, filter offsets, shared address."""
+
+    name: str
+    coords: tuple[int, ...]
+    filter_offsets: tuple[int, ...]
+    shared: int
+
+
 @dataclass(slots=True)
 class Trace:
     """What a thread did: its accesses in program order, the final memory, the registers given to stmatrix."""
@@ -38,3 +48,4 @@ class Trace:
     matrix_stores: list[tuple[int, tuple[Bits, ...]]] = field(default_factory=list)
     arrived_bytes: int = 0  # counted at mbarriers by bulk copies and st.async
     tensor_memory: list[TensorMemoryAccess] = field(default_factory=list)
+    tensor_copies: list[TensorCopy] = field(default_factory=list)

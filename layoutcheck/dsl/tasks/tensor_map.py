@@ -3,11 +3,12 @@
 `make_tiled_tma_atom` runs in a host function, and its code is lowered and read: the words of the tensor map
 that it stores are evaluated for a base address and run-time extents and strides (the code has no branches).
 `tma_partition` and `cute.copy` run in a kernel that takes the tensor map, the shared tensor's address and the
-barrier's as parameters; its PTX is the answer's.
+barrier's as parameters; its PTX is the answer's. An im2col atom is made by `make_im2col_tma_atom`, and which
+tile it is are parameters too: DSL 4.8.1 dies on a tile known when it compiles.
 
 An item: gmem, smem (memref types), tiler, coord, kind, internal (an element type or ""), described (a layout
 or composed layout), arch, base, values (run-time leaves of gmem, left to right), lower (whether PTX is
-wanted).
+wanted), im2col (the convolution of an im2col copy, else left out).
 """
 
 from __future__ import annotations
@@ -34,15 +35,27 @@ def tma(item: Item) -> Item:
     return found
 
 
-def _op(kind: str) -> Any:
+_CLASSES = {
+    "tiled load": "CopyBulkTensorTileG2S",
+    "tiled load.multicast": "CopyBulkTensorTileG2SMulticast",
+    "tiled store": "CopyBulkTensorTileS2G",
+    "tiled reduce": "CopyReduceBulkTensorTileS2G",
+    "im2col load": "CopyBulkTensorIm2ColG2S",
+    "im2col load.multicast": "CopyBulkTensorIm2ColG2SMulticast",
+    "im2col store": "CopyBulkTensorIm2ColS2G",
+}
+
+
+def _class(item: Item, suffix: str) -> Any:
+    """The DSL's class of the operation, with its "Op", or "NonExecTrait"."""
     from cutlass.cute.nvgpu import cpasync
 
-    return {
-        "load": cpasync.CopyBulkTensorTileG2SOp,
-        "load.multicast": cpasync.CopyBulkTensorTileG2SMulticastOp,
-        "store": cpasync.CopyBulkTensorTileS2GOp,
-        "reduce": cpasync.CopyReduceBulkTensorTileS2GOp,
-    }[kind]()
+    mode = "im2col" if "im2col" in item else "tiled"
+    return getattr(cpasync.copy, _CLASSES[f"{mode} {item['kind']}"] + suffix)
+
+
+def _op(item: Item) -> Any:
+    return _class(item, "Op")()
 
 
 def _numeric(name: str) -> Any:
@@ -67,12 +80,14 @@ def _host(item: Item) -> Item:
     block = module.body.operations[0].regions[0].blocks[0]
     layout, end = block.operations[0].results[0], block.operations[1]
     with ir.InsertionPoint(end):
-        atom, coords = cpasync.make_tiled_tma_atom(
-            _op(item["kind"]),
+        make = cpasync.make_im2col_tma_atom if "im2col" in item else cpasync.make_tiled_tma_atom
+        atom, coords = make(
+            _op(item),
             block.arguments[0],
             layout,
             tuple(item["tiler"]),
             internal_type=_numeric(item["internal"]),
+            **_convolution(item),
         )
         cpasync.copy_tensormap(atom, block.arguments[1])
     types = {"atom": str(atom._trait.value.type), "coord": str(coords.type)}
@@ -80,6 +95,14 @@ def _host(item: Item) -> Item:
     run_pipeline(module, item["arch"])
     function = next(op for op in module.body.operations if op.attributes["sym_name"].value == "host")
     return {**types, "words": _words(function, item["base"], item["values"])}
+
+
+def _convolution(item: Item) -> Item:
+    """What make_im2col_tma_atom wants to know of a load; a store knows no filter."""
+    if "im2col" not in item or not item["kind"].startswith("load"):
+        return {}
+    names = {"lower_srt": "lower_srt", "dilation": "stride_srt"}
+    return {names.get(name, f"{name}_whd"): tuple(value) for name, value in item["im2col"].items()}
 
 
 def _words(function: Any, base: int, values: list[int]) -> list[int]:
@@ -165,32 +188,29 @@ _COMPARE: tuple[Callable[[int, int], bool], ...] = (
 
 def _kernel(item: Item, host: Item) -> Item:
     """The partition's types and the PTX of a kernel (tensor map, shared tensor, barrier)."""
-    from cutlass import Int16, cute
+    from cutlass import Int16, Int32, cute
     from cutlass._mlir import ir
     from cutlass.cute.nvgpu import cpasync
 
     coords = host["coord"]
     mask = ", %m: i16" if item["kind"] == "load.multicast" else ""
     dynamic = "?" in coords  # extents and steps known at run time: parameters of the kernel
+    im2col = "im2col" in item
+    place = ", %i: i32, %j: i32" if im2col else ""
     module = ir.Module.parse(
         "module attributes {gpu.container_module} { gpu.module @m { cuda.kernel @k0("
         f"%a: {host['atom']} {{cute_nvgpu.grid_constant}}, %c: {coords}, %s: {item['smem']}, "
-        f"%b: !cute.ptr<i64, smem, align<8>>{mask}) attributes {{cute.kernel, gpu.kernel, "
+        f"%b: !cute.ptr<i64, smem, align<8>>{place}{mask}) attributes {{cute.kernel, gpu.kernel, "
         "nvvm.reqntid = array<i32: 32, 1, 1>} { return } } }"
     )
     kernel = module.body.operations[0].regions[0].blocks[0].operations[0]
     block = kernel.regions[0].blocks[0]
     load = item["kind"].startswith("load")
     with ir.InsertionPoint(block.operations[len(block.operations) - 1]):
-        atom, tensor, shared, barrier, *masks = block.arguments  # wrapping them builds operations
-        trait = {
-            "load": cpasync.copy.CopyBulkTensorTileG2SNonExecTrait,
-            "load.multicast": cpasync.copy.CopyBulkTensorTileG2SMulticastNonExecTrait,
-            "store": cpasync.copy.CopyBulkTensorTileS2GNonExecTrait,
-            "reduce": cpasync.copy.CopyReduceBulkTensorTileS2GNonExecTrait,
-        }[item["kind"]]
-        copy_atom = cute.CopyAtom(_op(item["kind"]), trait(getattr(atom, "value", atom)))
-        tile = cute.local_tile(tensor, tuple(item["tiler"]), tuple(item["coord"]))
+        atom, tensor, shared, barrier, *others = block.arguments  # wrapping them builds operations
+        copy_atom = cute.CopyAtom(_op(item), _class(item, "NonExecTrait")(getattr(atom, "value", atom)))
+        coord = tuple(map(Int32, others[:2])) if im2col else tuple(item["coord"])
+        tile = cute.local_tile(tensor, tuple(item["tiler"]), coord)
         here, there = cpasync.tma_partition(
             copy_atom,
             0,
@@ -199,7 +219,7 @@ def _kernel(item: Item, host: Item) -> Item:
             cute.group_modes(tile, 0, len(item["tiler"])),
         )
         if load:
-            named = {"mcast_mask": Int16(masks[0])} if masks else {}
+            named = {"mcast_mask": Int16(others[-1])} if mask else {}
             cute.copy(copy_atom, there, here, tma_bar_ptr=barrier, **named)
         else:
             cute.copy(copy_atom, here, there)

@@ -36,7 +36,8 @@ class TmaCopy:
     def __str__(self) -> str:
         if self.text:
             return self.text
-        return f"tma_{self.kind}{'.multicast' * self.multicast}"
+        mode = "im2col_" if self.mode == "im2col" else ""
+        return f"{mode}tma_{self.kind}{'.multicast' * self.multicast}"
 
     @property
     def multicast(self) -> bool:

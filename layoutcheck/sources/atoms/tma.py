@@ -1,6 +1,7 @@
 """`!cute_nvgpu.atom.tma_load<...>`, `tma_store`, `tma_reduce` and their forms before `make_exec_tma`.
 
-Short `tma_load`, `tma_store`, `tma_reduce`: the atom that `make_tiled_tma_atom` makes of the two tensors.
+Short `tma_load`, `tma_store`, `tma_reduce`: the atom that `make_tiled_tma_atom` makes of the two tensors;
+`im2col_tma_load`, `im2col_tma_store`: that of `make_im2col_tma_atom`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from layoutcheck.machine.atoms.tma import KINDS
 from layoutcheck.sources.atoms.reading import NAME, NUMBER, WORD, Family, Short, UnknownAttribute, read_dtype
 
 _PLAIN = {f"tma_{kind}": kind for kind in KINDS}
+_IM2COL = ("im2col_tma_load", "im2col_tma_store")
 _NON_EXEC = {f"non_exec_{mode}_tma_{kind}": (mode, kind) for mode in ("tiled", "im2col") for kind in KINDS}
 _NON_EXEC |= {"non_exec_2d_gather4_tma_load": ("gather4", "load")}
 _NON_EXEC |= {"non_exec_2d_scatter4_tma_store": ("scatter4", "store")}
@@ -63,21 +65,25 @@ def _read(scan: Scanner, name: str) -> Atom:
 
 
 def _build(short: Short) -> Atom | None:
-    kind = short.family.removeprefix("tma_").removeprefix("tma.")
+    mode = "im2col" if short.family in _IM2COL else "tiled"
+    kind = short.family.removeprefix("im2col_").removeprefix("tma_")
     if short.options == ("multicast",) and kind == "load":
-        return TmaCopy(kind, short.element, attributes=(("mcast", "true"),))
-    return None if short.options else TmaCopy(kind, short.element)
+        return TmaCopy(kind, short.element, mode=mode, attributes=(("mcast", "true"),))
+    return None if short.options else TmaCopy(kind, short.element, mode=mode)
 
 
 TMA = Family(
     readers=dict.fromkeys((*_PLAIN, *_NON_EXEC), _read),
-    names=tuple(_PLAIN),
+    names=(*_PLAIN, *_IM2COL),
     build=_build,
-    shown=("tma_load", "tma_load.multicast", "tma_store", "tma_reduce"),
+    shown=("tma_load", "tma_load.multicast", "tma_store", "tma_reduce", *_IM2COL),
     classes={
         "copybulktensortileg2sop": "tma_load",
         "copybulktensortileg2smulticastop": "tma_load.multicast",
         "copybulktensortiles2gop": "tma_store",
         "copyreducebulktensortiles2gop": "tma_reduce",
+        "copybulktensorim2colg2sop": "im2col_tma_load",
+        "copybulktensorim2colg2smulticastop": "im2col_tma_load.multicast",
+        "copybulktensorim2cols2gop": "im2col_tma_store",
     },
 )

@@ -1,0 +1,84 @@
+"""LC246 tma-corner: a corner of an im2col tensor map is out of its range.
+
+## What it means
+
+The corners of the box that pixels are taken from have 16 bits in a tensor of rank 3, 8 each in one of rank 4 and
+5 each in one of rank 5. The DSL stores the low bits of what is larger: 17 pixels of padding in a 3-d
+convolution become a box that begins 15 pixels inside.
+
+## Why
+
+CUDA Driver API, cuTensorMapEncodeIm2col: pixelBoxLowerCorner and pixelBoxUpperCorner are -32768 to 32767, -128 to
+127 and -16 to 15 for tensorRank 3, 4 and 5. DSL 4.8.1 never calls it and masks each corner (read back from the
+words it stores, tests/conformance/test_im2col.py); on an H200 other pixels arrive
+(docs/evidence/tma_im2col.json).
+
+## How to fix it
+
+Pad less, or pad the tensor itself; split a dilated filter by taps; a spatial mode whose filter has one tap and no
+padding can join N, which leaves more bits to the others.
+
+## How to silence it
+
+There is nothing to silence: the map says something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.tma_limits import violations
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The first corner that is cut."""
+    found = whole_tma(facts)
+    if found is None or found.stored.corners is None or found.map.corners is None:
+        return
+    for bad in violations(found.map):
+        if not bad.field.startswith("pixelBox"):
+            continue
+        lower = bad.field == "pixelBoxLowerCorner"
+        given, kept = (
+            (found.map.corners.lower, found.stored.corners.lower)
+            if lower
+            else (found.map.corners.upper, found.stored.corners.upper)
+        )
+        i = next(i for i, value in enumerate(given) if value != kept[i])
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the tensor map stores the {'lower' if lower else 'upper'} corner {given[i]} of {'WHD'[i]} as {kept[i]}",
+            f"{bad.field} is {list(given)} (W first), and each must be {bad.demand}. The DSL stores the low bits "
+            f"without a check, {list(kept)}: pixels are taken from another part of the tensor.",
+            Where(gmem_side(facts.copy)),
+            evidence(bad.field, given[i], bad.demand, bad.source, stored=kept[i], dimension="WHD"[i]),
+        )
+        return
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "atom": "im2col_tma_load",
+            "im2col": "filter=(3,3,1) dilation=(9,1,1)",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "atom": "im2col_tma_load",
+            "im2col": "filter=(3,3,1) dilation=(8,1,1)",
+        },
+    ),
+    explains=EFFECTS,
+)

@@ -1,0 +1,85 @@
+"""LC247 tma-filter-offset: an im2col instruction has no room for the offset of a tap.
+
+## What it means
+
+Which tap of the filter is loaded is in the instruction: an offset for each spatial dimension, without a sign, of
+16 bits in a tensor of rank 3, 8 in one of rank 4 and 5 in one of rank 5. Taps further away, or before the first
+one, are out of reach.
+
+## Why
+
+PTX ISA, tensor im2col mode: offsets are 0 to 2^16-1, 2^8-1 and 2^5-1 for tensors of 3, 4 and 5 dimensions.
+DSL 4.8.1 passes lower_srt + tap * stride_srt without a check; what an H200 makes of it is in
+docs/evidence/tma_im2col.json.
+
+## How to fix it
+
+Count taps from 0 (`lower_srt`), and take fewer bits: a smaller dilation, fewer taps, or a tensor of lower rank (a
+spatial mode whose filter has one tap and no padding can join N).
+
+## How to silence it
+
+There is nothing to silence: other pixels arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.tma import CORNER_BITS
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+SOURCE = "PTX ISA, tensor im2col mode"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The first instruction with an offset that is negative or too large."""
+    found = whole_tma(facts)
+    if found is None or found.plan.filter_offsets is None:
+        return
+    away = found.plan.filter_offsets
+    most = (1 << CORNER_BITS[away.shape[1]]) - 1
+    bad = np.argwhere((away < 0) | (away > most))
+    if not bad.size:
+        return
+    k, i = (int(n) for n in bad[0])
+    value, demand = int(away[k, i]), f"0 to {most} for a tensor of rank {found.map.rank}"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the filter's offset {value} along {'WHD'[i]} does not fit the instruction",
+        f"Instruction {k} loads the tap at offsets {[int(n) for n in away[k]]} (W first); each must be {demand}. "
+        "The DSL passes them on without a check.",
+        Where(gmem_side(facts.copy), instruction=k),
+        evidence(f"im2colOffsets[{i}]", value, demand, SOURCE),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "atom": "im2col_tma_load",
+            "im2col": "filter=(3,1,1) padding=(16,0,0) dilation=(16,1,1)",
+            "coord": "(0,2)",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((40,12,6,3),64):((64,2560,30720,184320),1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "atom": "im2col_tma_load",
+            "im2col": "filter=(3,1,1) padding=(15,0,0) dilation=(15,1,1)",
+            "coord": "(0,2)",
+        },
+    ),
+    explains=EFFECTS,
+)

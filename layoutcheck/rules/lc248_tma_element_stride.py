@@ -1,0 +1,76 @@
+"""LC248 tma-element-stride: a convolution's stride does not fit the tensor map of an im2col copy.
+
+## What it means
+
+The steps between pixels are the map's elementStrides, 1 to 8, of 3 bits each. The DSL stores a larger one over the
+bits of its neighbour: both dimensions then step by something else.
+
+## Why
+
+CUDA Driver API, cuTensorMapEncodeIm2col: each of elementStrides is 1 to 8. DSL 4.8.1 never calls it and shifts the
+strides into place without a mask (read back from the words it stores); on an H200 other pixels arrive
+(docs/evidence/tma_im2col.json).
+
+## How to fix it
+
+A convolution of a larger stride reads a small part of the tensor: give it a tensor with strides that skip the
+rest, and a stride of 1.
+
+## How to silence it
+
+There is nothing to silence: the map says something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.tma_limits import violations
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A step above 8, where it is met."""
+    found = whole_tma(facts)
+    if found is None or facts.effect is None:
+        return
+    for bad in violations(found.map):
+        if bad.field != "elementStrides":
+            continue
+        given, kept = list(found.map.element_strides), list(found.stored.element_strides)
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the stride of {bad.value} does not fit the tensor map",
+            f"elementStrides are {given} (C first), and each must be {bad.demand}. The DSL stores what reads as "
+            f"{kept}.",
+            Where(gmem_side(facts.copy)),
+            evidence(bad.field, bad.value, bad.demand, bad.source, stored=kept),
+        )
+        return
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((90,14,3),64):((64,5760,80640),1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "atom": "im2col_tma_load",
+            "im2col": "filter=(3,3) padding=(1,1) stride=(9,1)",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((90,14,3),64):((64,5760,80640),1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">',
+            "atom": "im2col_tma_load",
+            "im2col": "filter=(3,3) padding=(1,1) stride=(8,1)",
+        },
+    ),
+    explains=EFFECTS,
+)

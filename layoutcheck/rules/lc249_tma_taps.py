@@ -1,0 +1,79 @@
+"""LC249 tma-taps: a box of an im2col copy runs past the tensor's channels into the next tap of the filter.
+
+## What it means
+
+A tile of the convolution's matrix may hold several taps: 128 columns of a tensor of 64 channels are two. One
+instruction loads channels of one tap; what is asked for beyond the last channel arrives as zeros, and the next
+tap's columns are missing.
+
+## Why
+
+PTX ISA, tensor im2col mode: a box has channelsPerPixel elements along C from one coordinate, zero outside the
+tensor. DSL 4.8.1 makes boxes as wide as shared memory's run of columns, whatever the tensor's channels (measured;
+docs/evidence/tma_im2col.json).
+
+## How to fix it
+
+Make the run of columns in shared memory no wider than the channels: `(rows, (64, 2))` with the taps apart, as a
+swizzle atom of 64 channels does by itself; then each tap is an instruction of its own.
+
+## How to silence it
+
+There is nothing to silence: zeros are multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.findings import Finding, Where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """A box wider than the tensor has channels, whose other columns are missing."""
+    found = whole_tma(facts)
+    if found is None or facts.effect is None or found.map.corners is None:
+        return
+    channels, have = found.map.box[0], found.map.dims[0]
+    if channels <= have:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"a box of {channels} channels of a tensor that has {have}: the next tap's columns arrive as zeros",
+        f"The shared layout {found.described.layout} has {channels} columns in a row, which are {channels // have} taps "
+        f"of {have} channels. An instruction loads channels under one tap, and zeros beyond the last.",
+        Where(smem_side(facts.copy)),
+        evidence(
+            "channelsPerPixel",
+            channels,
+            f"at most the tensor's {have} channels",
+            "PTX ISA, tensor im2col mode",
+        ),
+    )
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((14,12,3),64):((64,896,10752),1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(64,128):(128,1)">',
+            "atom": "im2col_tma_load",
+            "im2col": "filter=(4,3) padding=(1,1)",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "((14,12,3),64):((64,896,10752),1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">',
+            "atom": "im2col_tma_load",
+            "im2col": "filter=(4,3) padding=(1,1)",
+        },
+    ),
+    explains=EFFECTS,
+)
