@@ -9,12 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
+from benchmarks.banks.counters import GLOBAL_BYTES, SHARED_BYTES, Probe
 from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
-from layoutcheck.gpu.counters import GLOBAL_BYTES, SHARED_BYTES, Probe
 from layoutcheck.machine.tiles import TileAccess, addresses_of, matrix_access, tile_addresses, vector_access
 
 Lanes = tuple["int | None", ...]

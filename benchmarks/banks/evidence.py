@@ -18,9 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.banks import cases
-from layoutcheck.gpu import counters
-from layoutcheck.gpu.counters import Probe
+from benchmarks.banks import cases, counters
+from benchmarks.banks.counters import Probe
 from layoutcheck.machine.banks import shared_wavefronts
 from layoutcheck.machine.cp_async import bypass, cached
 from layoutcheck.machine.sectors import global_sectors

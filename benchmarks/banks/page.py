@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.gpu.counters import CONFLICTS_LD
+from benchmarks.banks.counters import CONFLICTS_LD
 from layoutcheck.reports.banks import analyse
 
 TEXT = """# Banks and sectors: the model against the hardware

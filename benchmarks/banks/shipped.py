@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.banks import counters
+from benchmarks.banks.counters import KINDS, SHARED_BYTES, Probe
 from benchmarks.banks.evidence import host, measured, predict
 from layoutcheck.dsl.lowered.costs import LineCost
-from layoutcheck.gpu import counters
-from layoutcheck.gpu.counters import KINDS, SHARED_BYTES, Probe
 
 MOST = 16  # warp instructions of a line that are executed, the worst first
 CONTROLS = 3  # lines without a conflict that are executed for every script, too

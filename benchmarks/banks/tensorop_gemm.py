@@ -18,10 +18,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.banks import counters
 from benchmarks.banks.evidence import host, write
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.gpu import counters
 from layoutcheck.machine.tiles import TileCost, analyse_tile, matrix_access, vector_access
 
 LDSM = "smsp__inst_executed_op_ldsm.sum"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic, Int, mul
-
-# Recursive aliases are written with Any so that Python 3.10 and mypy --strict both take them.
-IntTuple: TypeAlias = "Int | tuple[Any, ...]"
 
 
 def flatten(t: Any) -> tuple[Any, ...]:

@@ -54,11 +54,6 @@ def shifted(memref: Memref, elements: Int) -> Memref:
     return replace(memref, align_bytes=_align_after(memref, elements))
 
 
-def domain_offset(memref: Memref, coord: Any) -> Memref:
-    """`cute.domain_offset(coord, tensor)`."""
-    return shifted(memref, offset(memref.layout, coord))
-
-
 def slice_(memref: Memref, coord: Any) -> Memref:
     """`tensor[coord]`: the modes at None are kept. Raises InputError where none is or coord does not fit."""
     kept = _kept(coord, memref.layout.shape, memref.layout.stride)

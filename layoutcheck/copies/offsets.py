@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 
 IntArray = npt.NDArray[np.int64]
@@ -103,11 +102,3 @@ def _static(step: Any, layout: Layout) -> int:
     if abs(step) > 1 << 40:
         raise InputError(f"the stride {step} of {layout} reaches past any memory")
     return step
-
-
-def extent_bytes(memref: Memref) -> int:
-    """Bytes from the base to the end of a static view (at least one element)."""
-    top = 0
-    for extent, step in zip(flatten(memref.layout.shape), flatten(memref.layout.stride), strict=True):
-        top += max(0, (extent - 1) * _static(step, memref.layout))
-    return ((top + 1) * memref.dtype.bits + 7) // 8

@@ -20,7 +20,6 @@ from layoutcheck.lint.settings import Settings
 if TYPE_CHECKING:
     import libcst
 
-WIDTHS = (128, 64, 32)
 _WIDTH = "LC265"
 _FIXABLE = frozenset(("LC265", "LC266"))
 _ROUNDS = 1000

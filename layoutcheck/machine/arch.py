@@ -24,8 +24,7 @@ from layoutcheck.machine.atoms import (
     TmemStore,
 )
 
-BANKS = 32  # shared memory: banks, and
-BANK_BYTES = 4  # successive 32-bit words in successive banks [CPG]
+BANKS = 32  # of shared memory, successive 32-bit words in successive banks [CPG]
 SECTOR_BYTES = 32  # global memory moves in sectors [CUDA C++ Best Practices Guide, 10.2.1]
 LINE_BYTES = 128  # L1 line: four sectors
 WARP = 32

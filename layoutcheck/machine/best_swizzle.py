@@ -160,25 +160,6 @@ def padded(tile: Layout, elements: int) -> Layout | None:
     return Layout(tile.shape, inttuple.unflatten(grown, tile.shape))
 
 
-def cutlass_tile(extents: tuple[int, int], element_bits: int, along: int) -> tuple[Layout, Swizzle | None]:
-    """The tile that CUTLASS's `make_smem_layout_atom` and `tile_to_shape` make, and its byte swizzle.
-
-    The atom is 8 rows of 128, 64, 32 or 16 bytes, the widest that divides the contiguous extent, under
-    S<3,4,3>, S<2,4,3>, S<1,4,3> or none (CUTLASS, `sm90_get_smem_layout_atom` / `sm90_utils`). `along` is
-    the contiguous mode. Raises InputError where no atom fits.
-    """
-    row_bytes = extents[along] * element_bits // 8
-    bits = next((b for b in (3, 2, 1, 0) if row_bytes % (16 << b) == 0), None)
-    if bits is None or extents[1 - along] % 8:
-        raise InputError(f"no shared-memory atom fits a tile of {extents[0]} x {extents[1]}")
-    width = (16 << bits) * 8 // element_bits
-    lines, steps = extents[1 - along] // 8, extents[along] // width
-    rows = ((8, lines), (width, 8 * width))
-    columns = ((width, steps), (1, 8 * width * lines))
-    first, second = (rows, columns) if along == 1 else (columns, rows)
-    return Layout((first[0], second[0]), (first[1], second[1])), Swizzle(bits, 4, 3) if bits else None
-
-
 def _total(probes: Sequence[_Probe], swizzle: Swizzle | None) -> int:
     return sum(probe.wavefronts(swizzle) for probe in probes)
 

@@ -17,7 +17,6 @@ from layoutcheck.errors import InputError
 WORDS = 8  # of 64 bits, in the 16 that a CUtensorMap has room for
 MOST_RANK = 5
 MOST_BOX = 256
-TX_LIMIT_BYTES = (1 << 20) - 1  # PTX ISA, mbarrier: the transaction count's range
 
 # The formats the DSL names, in the order of their encoding, with their element's bits in shared memory.
 FORMATS = (
@@ -167,13 +166,6 @@ class Descriptor:
 def gapped(format_: str) -> bool:
     """Whether 16 elements of 4 or 6 bits of that format take 16 bytes of shared memory."""
     return format_.endswith("_UNPACK_U8")
-
-
-def swizzle_kind(swizzle: Swizzle | None) -> str | None:
-    """The TMA swizzle that makes the same pattern of byte addresses; None where there is none."""
-    if swizzle is None or swizzle.bits == 0:
-        return "none"
-    return next((kind for kind, known in SWIZZLES.items() if known == swizzle), None)
 
 
 def dsl_kind(swizzle: Swizzle | None) -> str:

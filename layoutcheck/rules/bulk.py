@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutcheck.copies.compiler.bulk import common_elements
 from layoutcheck.copies.execution.bulk import emitted_bytes
-from layoutcheck.copies.offsets import size, v_mode
+from layoutcheck.copies.offsets import v_mode
 from layoutcheck.copies.tma.internal import tensor_format
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 from layoutcheck.machine.tma import gapped
@@ -35,11 +35,6 @@ def instruction_bytes(facts: Facts) -> int:
 def run_of_v(facts: Facts) -> int:
     """Elements that V keeps together on both sides."""
     return common_elements(v_mode(facts.copy.src.layout), v_mode(facts.copy.dst.layout))
-
-
-def v_elements(facts: Facts) -> int:
-    """Elements of the source's V."""
-    return size(v_mode(facts.copy.src.layout))
 
 
 def arriving_bytes(facts: Facts) -> int:

@@ -17,7 +17,7 @@ from layoutcheck.copies.execution import execution
 from layoutcheck.copies.tiled import partition
 from layoutcheck.copies.witness import DST_REGION, SRC_REGION, is_static
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import BulkCopy, CpAsync, LdMatrix, StMatrix
+from layoutcheck.machine.atoms import BulkCopy, CpAsync
 from layoutcheck.machine.banks import CP_ASYNC_CG, OFF, wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.tiles import TileAccess
@@ -131,11 +131,6 @@ def repaired_side(facts: Facts, side: SideCost) -> tuple[str, SideCost] | None:
         return None
     what = str(better.swizzle) if better.swizzle else f"a pitch padded by {better.padding} elements"
     return what if better.swizzle or better.padding else "no swizzle", after
-
-
-def matrix_or_tile(facts: Facts) -> bool:
-    """Whether a whole warp's addresses are known."""
-    return facts.copy.tiling is not None or isinstance(facts.copy.atom, (LdMatrix, StMatrix))
 
 
 @lru_cache(maxsize=64)

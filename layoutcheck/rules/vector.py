@@ -36,7 +36,6 @@ class Break(NamedTuple):
     stride: Any
     element: int
     needed: int
-    whole_tile: bool
 
     @property
     def is_dynamic(self) -> bool:
@@ -117,8 +116,8 @@ def _break(
         whole = copy.tiling.side(side).layout
         for whole_path, whole_extent, whole_stride in leaves(whole):
             if whole_stride == stride and whole_extent != 1:
-                return Break(side, whole, whole_path, whole_extent, stride, run, run, True)
-    return Break(side, view, path, extent, stride, run, run, False)
+                return Break(side, whole, whole_path, whole_extent, stride, run, run)
+    return Break(side, view, path, extent, stride, run, run)
 
 
 def describe(found: Break, copy: Copy) -> str:
@@ -136,12 +135,6 @@ def describe(found: Break, copy: Copy) -> str:
     if found.stride == 0:
         return f"{where} has stride 0: its values are one and the same element; {need}"
     return f"{where} has stride {found.stride}: its neighbours are {apart} apart; {need}"
-
-
-def run_length(copy: Copy, side: str) -> int:
-    """How many elements from the first are adjacent on `side`, counted up to one instruction's."""
-    found = find_break(copy, side)
-    return elements(copy) if found is None else found.element
 
 
 def atom_v(copy: Copy, side: str) -> int | None:

@@ -36,7 +36,6 @@ _REGROUPED = frozenset(
     ("cute.logical_divide", "cute.coalesce", "cute.filter_zeros", "cute.flatten", "cute.append_to_rank",
      "cute.zipped_divide", "cute.prepend_to_rank")
 )  # fmt: skip
-_SAME_MODES = frozenset(("cute.get_iter", "cute.append_to_rank", "cute.get_layout"))
 
 _Label: TypeAlias = "int | tuple[_Label, ...]"  # which modes of the partition a mode of the view is made of
 

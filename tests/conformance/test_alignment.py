@@ -134,7 +134,9 @@ def offsets(dsl, seed, count):
         if agree(lambda m=m, c=coord: f'!cute.int_tuple<"{alignment.offset(m.layout, c)}">', index, what):
             pointer = re.sub(r'memref(.*), ".*">', r"ptr\1>", str(m))
             moved = dsl.infer("cute.add_offset", pointer, index, wrong=POINTER)
-            ours = re.sub(r'memref(.*), ".*">', r"ptr\1>", str(alignment.domain_offset(m, coord)))
+            ours = re.sub(
+                r'memref(.*), ".*">', r"ptr\1>", str(alignment.shifted(m, alignment.offset(m.layout, coord)))
+            )
             assert ours == moved, what
             done += 1
 

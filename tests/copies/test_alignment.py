@@ -12,7 +12,6 @@ from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.alignment import (
     align_bits,
-    domain_offset,
     local_tile,
     offset,
     recast,
@@ -93,8 +92,9 @@ def test_recast_keeps_bytes_and_forgets_the_swizzle():
     assert wide.recast_from is m
 
 
-def test_domain_offset_keeps_the_layout():
-    moved = domain_offset(bf16("(8,64):(64,1)"), (TID, 4))
+def test_a_moved_base_keeps_the_layout():
+    whole = bf16("(8,64):(64,1)")
+    moved = shifted(whole, offset(whole.layout, (TID, 4)))
     assert str(moved) == '!cute.memref<bf16, gmem, align<8>, "(8,64):(64,1)">'
 
 

@@ -49,13 +49,6 @@ class LineCost:
         """Passes through shared memory beyond what as many bytes need."""
         return self.side.wavefronts - self.side.ideal_wavefronts
 
-    @property
-    def worst_lanes(self) -> tuple[int | None, ...]:
-        """Byte addresses of the warp instruction with most ways, None where a lane is off."""
-        if not len(self.side.addresses):
-            return ()
-        return tuple(None if at < 0 else int(at) for at in self.side.addresses[self.side.worst])
-
 
 def line_costs(
     text: str, lowered: Lowered, arch: str = "sm_90a", copies: Sequence[Frame] = ()

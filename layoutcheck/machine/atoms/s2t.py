@@ -24,7 +24,6 @@ FORMS = (
     (64, 128, "lw_0123"),
     (32, 128, "x4"),
 )
-DESCRIPTOR_UNIT_BYTES = 16  # descriptors count addresses in 16 bytes (PTX ISA, shared memory descriptor)
 
 
 @dataclass(frozen=True, slots=True)

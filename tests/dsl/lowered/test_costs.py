@@ -39,7 +39,7 @@ def test_a_line_is_billed_for_its_conflicts() -> None:
         4,
     )
     assert (slow.extra_wavefronts, slow.kind, slow.count) == (6, "static", 1)
-    assert slow.worst_lanes == tuple(16 * lane for lane in range(32))
+    assert slow.side.addresses[slow.side.worst].tolist() == [16 * lane for lane in range(32)]
     assert (fast.where.file, fast.side.wavefronts, fast.side.ways) == ("b.py", 2, 1)
 
 
