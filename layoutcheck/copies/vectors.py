@@ -38,9 +38,10 @@ class VectorWidth(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """A missing fact: `assumed_align` (bytes), or `divby` (elements) of the stride at `path`; or none helps.
+    """A missing fact: a pointer's alignment (bytes), `divby` (elements) of a mode's stride; or none helps.
 
-    `kind` is "assumed_align", "divby" or "impossible"; `why` says what stands in the way of the last.
+    `kind` is "assumed_align", "byte_alignment" (of shared memory, which the kernel allocates), "divby" or
+    "impossible"; `why` says what stands in the way of the last.
     """
 
     kind: str
@@ -51,6 +52,8 @@ class Promise(NamedTuple):
     def __str__(self) -> str:
         if self.kind == "assumed_align":
             return f"assumed_align={self.value} on the pointer"
+        if self.kind == "byte_alignment":
+            return f"byte_alignment={self.value} in its allocation"
         if self.kind == "divby":
             return f"divby={self.value} on the stride of mode {dotted(self.path)}"
         return f"impossible: {self.why}"
@@ -97,7 +100,8 @@ def missing_promises(memref: Memref, width_bits: int) -> tuple[Promise, ...]:
         why = f"the swizzle {memref.swizzle} keeps only {memref.swizzle.granule} B together"
         return (Promise("impossible", why=why),)
     if memref.space != "rmem" and align_bits(memref) % width_bits:
-        promises.append(Promise("assumed_align", math.lcm(width_bits, 8) // 8))
+        kind = "byte_alignment" if memref.space == "smem" else "assumed_align"
+        promises.append(Promise(kind, math.lcm(width_bits, 8) // 8))
     for path, _, stride in leaves:
         if path in inside or integers.divisor(stride) % n == 0:
             continue

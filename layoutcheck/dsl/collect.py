@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -10,12 +11,14 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.settle import Lowering
 from layoutcheck.errors import InputError
+from layoutcheck.sources.pasted import plain
 from layoutcheck.sources.printed import read_module, where_of
 from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFailure
 
 # Called with the text of each module that is new, its architecture, and the copies in it.
 Observe = Callable[[str, str, Sequence[TracedCopy]], None]
 
+_ARROW = re.compile(r"^\s*--> (\S+\.py):(\d+)", re.MULTILINE)
 _MOST = 200  # characters of an operation's message
 
 
@@ -139,8 +142,12 @@ class Collector:
         if self.main not in (None, event["pid"]):
             return
         self.raised = True
-        message = f"{event['type']}: {event['message']}"
+        said = plain(event["message"]).strip()
+        message = f"{event['type']}: {said}"
         where = None if event["where"] is None else Frame(**event["where"])
+        pointed = _ARROW.search(said)
+        if pointed:  # the DSL's own errors hide the frames between the launch and the line in the kernel
+            where = Frame(pointed[1], int(pointed[2]))
         if event["refused"] and self._refused:
             self._note("the script ended where the compiler refused a kernel; --no-launch traces the rest")
         elif event["launches_skipped"]:

@@ -87,7 +87,7 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
     for rank, strategy in enumerate(FASTER if slow else STRATEGIES):
         for draft in _drafts(strategy, facts):
             tried += 1
-            fix = _checked(draft)
+            fix = _checked(draft, report.copy)
             if fix is None:
                 continue
             cost = _cost(fix.predicted)
@@ -126,7 +126,10 @@ def _drafts(strategy: Any, facts: Facts) -> list[Draft]:
     return drafts
 
 
-def _checked(draft: Draft) -> Fix | None:
+_REGISTERS = "the registers must be filled and read under the same layouts: an MMA's or ldmatrix's are not"
+
+
+def _checked(draft: Draft, broken: Copy) -> Fix | None:
     reports = [check(copy) for copy in draft.copies]
     verdicts = {report.verdict for report in reports}
     if not verdicts <= {"legal", "slow"}:
@@ -139,8 +142,16 @@ def _checked(draft: Draft) -> Fix | None:
         draft.copies,
         _predicted(reports),
         ("model",),
-        draft.note,
+        "; ".join(filter(None, (draft.note, _REGISTERS if _hands_out_anew(draft, broken) else ""))),
     )
+
+
+def _hands_out_anew(draft: Draft, broken: Copy) -> bool:
+    """Whether threads get other registers of a tile than they had."""
+    if broken.tiling is None or "rmem" not in (broken.src.space, broken.dst.space):
+        return False
+    layout = broken.tiling.tiled.layout_tv
+    return any(copy.tiling is not None and copy.tiling.tiled.layout_tv != layout for copy in draft.copies)
 
 
 def _predicted(reports: list[Report]) -> dict[str, Any]:

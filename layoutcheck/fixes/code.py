@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout, compact_col_major
+from layoutcheck.algebra.measure import cosize
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.machine.atoms import (
     Atom,
@@ -91,6 +93,12 @@ def layout_code(layout: Layout) -> str:
     if len(layout) == 1 and layout.stride == compact_col_major(layout.shape):
         return f"cute.make_layout({tree_code(layout.shape)})"
     return f"cute.make_layout({tree_code(layout.shape)}, stride={tree_code(layout.stride)})"
+
+
+def allocated_code(layout: Layout) -> str:
+    """The layout to allocate: as above, or "layout" where the tile is a part of a larger one."""
+    whole = layout.is_static and cosize(layout) == inttuple.product(layout.shape)
+    return layout_code(layout) if whole else "layout"
 
 
 def fragment_code(view: str, dtype: DType) -> str:

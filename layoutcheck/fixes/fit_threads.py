@@ -31,7 +31,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
             guard = "" if threads == (tiling.block_threads or threads) else f" (guard: if tidx < {threads})"
             yield Draft(
                 STRATEGY,
-                f"{threads} threads, {vector} values each along mode {fast}{guard}",
+                f"{threads} threads, {vector} value{'s' if vector > 1 else ''} each along mode {fast}{guard}",
                 code.tiled_copy_code(copy.atom, *split),
                 (tile(tiled, tiling.src, tiling.dst, block_threads=threads, arch=copy.arch),),
             )

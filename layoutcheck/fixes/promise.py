@@ -11,7 +11,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import dotted
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tiling import tile
+from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import BulkCopy
@@ -34,21 +34,20 @@ def propose(facts: Facts) -> Iterator[Draft]:
     dst = _promised(facts.whole("dst"), "dst", need, said, tiled)
     if not said:
         return
+    made = all(line.startswith(("src = allocator", "dst = allocator")) for line in said)
     yield Draft(
         STRATEGY,
-        f"promise what is true: {_title(facts, src, dst)}",
+        f"{'allocate it so' if made else 'promise what is true'}: {_title(facts, src, dst)}",
         "\n".join(said),
         (_rebuilt(copy, src, dst),),
-        "only if it is true for every caller: nothing checks it at run time",
+        "" if made else "only if it is true for every caller: nothing checks it at run time",
     )
 
 
 def _rebuilt(copy: Copy, src: Memref, dst: Memref) -> Copy:
     if copy.tiling is None:
         return replace(copy, src=src, dst=dst)
-    return tile(
-        copy.tiling.tiled, src, dst, pred=copy.pred, block_threads=copy.tiling.block_threads, arch=copy.arch
-    )
+    return of_tiles(copy, src, dst)
 
 
 def _promised(memref: Memref, side: str, need: int, said: list[str], whole: bool) -> Memref:
@@ -63,7 +62,7 @@ def _promised(memref: Memref, side: str, need: int, said: list[str], whole: bool
             f"{side} = cute.runtime.from_dlpack(tensor, assumed_align={need})"
             if memref.space in ("gmem", "generic")
             else f"{side} = allocator.allocate_tensor({code.dtype_code(memref.dtype)}, "
-            f"{code.layout_code(memref.layout) if whole else 'layout'}, byte_alignment={need}{_swizzle(memref)})"
+            f"{code.allocated_code(memref.layout) if whole else 'layout'}, byte_alignment={need}{_swizzle(memref)})"
         )
     n = max(1, need * 8 // memref.dtype.bits)
     strides: list[object] = []

@@ -10,7 +10,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, run_time_swizzle
-from layoutcheck.copies.tiling import tile
+from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
@@ -50,14 +50,7 @@ def _without_conflicts(facts: Facts) -> Iterator[Draft]:
     if count >= side.wavefronts:
         return
     src, dst = (new, tiling.dst) if side.side == "src" else (tiling.src, new)
-    repaired = tile(
-        tiling.tiled,
-        src,
-        dst,
-        pred=facts.copy.pred,
-        block_threads=tiling.block_threads,
-        arch=facts.copy.arch,
-    )
+    repaired = of_tiles(facts.copy, src, dst)
     what = (
         f"the pointer swizzle {best.swizzle}" if best.swizzle else f"rows padded by {best.padding} elements"
     )
@@ -69,7 +62,7 @@ def _without_conflicts(facts: Facts) -> Iterator[Draft]:
     yield Draft(
         STRATEGY,
         f"{what}: {count} wavefronts instead of {side.wavefronts}, {ends}",
-        _allocation(new, code.layout_code(new.layout)),
+        _allocation(new, (code.allocated_code if best.swizzle else code.layout_code)(new.layout)),
         (repaired,),
         _NOTE if best.swizzle else "the tile's allocation grows with it",
     )

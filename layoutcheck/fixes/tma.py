@@ -252,7 +252,7 @@ def _code(kind: str, smem: Memref, tile: TmaTile) -> str:
         lines += [
             "cute.arch.fence_view_async_shared()  # after writing the tile",
             "cute.arch.sync_threads()",
-            "if cute.arch.warp_idx() == 0:  # the whole warp: the copy elects a thread",
+            "if cute.arch.warp_idx() == 0:",
             "    cute.copy(atom, sA, gA)",
             "    cute.arch.cp_async_bulk_commit_group()",
             "    cute.arch.cp_async_bulk_wait_group(0)",

@@ -235,7 +235,19 @@ _PLAIN = frozenset(
 )  # fmt: skip
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LEAVES = frozenset(
-    (str, int, type(None), ast.Constant, ast.Name, ast.Load, ast.Store, ast.Pass, ast.Break, ast.Continue)
+    (
+        str,
+        int,
+        bool,
+        type(None),
+        ast.Constant,
+        ast.Name,
+        ast.Load,
+        ast.Store,
+        ast.Pass,
+        ast.Break,
+        ast.Continue,
+    )
 )
 _BINDERS = frozenset(
     (

@@ -44,12 +44,17 @@ def readings(text: str) -> Iterator[str]:
     if len(text) > MAX_PASTE:
         raise InputError(f"{len(text)} characters are too many", expected="the part around the error")
     lines = [line.rstrip("\r") for line in _interesting(text).split("\n")]
-    widths = [len(_ANSI.sub("", line)) for line in lines]
+    widths = [len(plain(line)) for line in lines]
     cleaned = [_strip(line) for line in lines]
     yield "\n".join(cleaned)
     widest = max(widths)
     yield _joined(cleaned, [width >= widest - 2 for width in widths])
     yield _joined(cleaned, [True] * len(cleaned))
+
+
+def plain(text: str) -> str:
+    """The text without colours."""
+    return _ANSI.sub("", text)
 
 
 def _interesting(text: str) -> str:
@@ -86,7 +91,7 @@ def _window(text: str, floor: int, hit: int) -> tuple[int, int]:
 
 
 def _strip(line: str) -> str:
-    line = _CONTROL.sub("", _ANSI.sub("", line))
+    line = _CONTROL.sub("", plain(line))
     while True:
         for prefix in _PREFIXES:
             found = prefix.match(line)

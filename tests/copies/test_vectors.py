@@ -111,6 +111,7 @@ def test_the_widest_is_the_widest(src, dst):
     [
         (memref("(128,64):(64,1)", 16), 128, []),
         (memref("(128,64):(64,1)", None), 128, [ALIGN16]),
+        (memref("(32,8):(64,1)", None, space="smem"), 128, ["byte_alignment=16 in its allocation"]),
         (memref("(128,64):(?,1)", 16), 128, [DIV8 + "0"]),
         (memref("(128,64):(?{div=4},1)", None), 128, [ALIGN16, DIV8 + "0"]),
         (memref("(128,64):(?{div=4},1)"), 64, []),

@@ -110,6 +110,16 @@ def test_which_promises_the_dsl_checks(tmp_path):
     }
 
 
-def test_a_tma_copy_elects_its_own_thread(tmp_path):
-    """LC263: one election in a warp, and one inside the other under `elect_one`."""
-    assert asked(ELECTION, tmp_path) == {"warp": 1, "tidx": 1, "elect": 2}
+def test_which_tma_copies_elect_their_own_thread(tmp_path):
+    """LC263: loads and reductions do, and once more under `elect_one`; stores do not."""
+    assert asked(ELECTION, tmp_path) == {
+        "load warp": 1,
+        "load tidx": 1,
+        "load elect": 2,
+        "store warp": 0,
+        "store tidx": 0,
+        "store elect": 1,
+        "reduce warp": 1,
+        "reduce tidx": 1,
+        "reduce elect": 2,
+    }

@@ -35,8 +35,25 @@ def test_what_an_h200_did_with_an_election_by_one_thread():
     """The page of LC263 says so."""
     evidence = json.loads((SOURCES.parents[2] / "docs/evidence/tma_election.json").read_text())
     outcomes = {run["variant"]: run["outcome"] for run in evidence["runs"]}
-    assert outcomes == {"warp": "right", "tidx": "hangs", "elect": "hangs"}
+    assert outcomes == {
+        "load warp": "right",
+        "load tidx": "hangs",
+        "load elect": "hangs",
+        **{f"{kind} {place}": "right" for kind in ("store", "reduce") for place in ("warp", "tidx", "elect")},
+    }
     assert evidence["device"] in " ".join(rules()["LC263"].doc.split()).replace("an H200", "an NVIDIA H200")
+
+
+def test_a_tma_store_may_be_started_by_one_thread():
+    """flashinfer does (flashinfer/moe_ep): a store contains no election, as the H200 showed."""
+    assert (
+        codes(
+            "from cutlass import cute\nfrom cutlass.cute.nvgpu import cpasync\n"
+            "def f(atom, s, g):\n    src, dst = cpasync.tma_partition(atom, 0, cute.make_layout(1), s, g)\n"
+            "    with cute.arch.elect_one():\n        cute.copy(atom, src, dst)\n"
+        )
+        == []
+    )
 
 
 def test_codes_are_those_of_the_lint():
@@ -74,6 +91,7 @@ def test_every_mistake_has_a_twin():
         "from cutlass import cute\ncute.copy()\ncute.copy(*a)\ncute.copy(*a, **b)\ncute.make_tensor()",
         "from cutlass import cute\ncute.assume()\ncute.assume(x, 0)\ncute.assume(x, divby=-4)",
         "from cutlass import cute\nx = x\ncute.assume(x, divby=8)",
+        "match cute:\n    case True | None | 1 | [_, *rest]:\n        cute.copy()",
         "from cutlass import cute\na = b\nb = a\ncute.copy(a, b, a)\ncute.composition(a, b)",
         "from cutlass import cute\ncute.make_copy_atom()\ncute.CopyAtom(CopyG2SOp(*x), num_bits_per_copy=7)",
         "from cutlass import cute\nf(x=(yield), *y)\ncute.make_swizzle(1, 2)\n",

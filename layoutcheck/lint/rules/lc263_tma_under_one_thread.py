@@ -1,8 +1,8 @@
-"""LC263 tma-under-one-thread: a TMA copy elects its own thread, and needs the whole warp for it.
+"""LC263 tma-under-one-thread: a TMA load elects its own thread, and needs the whole warp for it.
 
 ## What it means
 
-`cute.copy` of a TMA atom stands under `if tidx == 0:`, or inside `with cute.arch.elect_one():`. The copy
+`cute.copy` of a TMA load stands under `if tidx == 0:`, or inside `with cute.arch.elect_one():`. The copy
 contains an election of its own, which waits for all 32 lanes; one has come. The kernel hangs.
 
 ## Why
@@ -10,7 +10,11 @@ contains an election of its own, which waits for all 32 lanes; one has come. The
 `elect.sync` with a mask waits for every lane of the mask (PTX ISA, elect.sync). Seen in the PTX of DSL 4.8.1:
 `elect.sync _, -1` inside the branch that lane 0 alone takes, and twice, one inside the other, under
 `elect_one`. Run on an H200 (docs/evidence/tma_election.json): in a whole warp the tile arrives, in the other
-two the kernel hangs. Non-tensor bulk copies (`CopyBulkG2SOp`) contain none and do need `elect_one`.
+two the kernel hangs, for the other lanes wait for the bytes.
+
+Not flagged: a TMA store (`CopyBulkTensorTileS2GOp`) contains no election, and may be started by one thread; a
+store that reduces contains one, but waits for nobody whose lanes have left (the same PTX and H200). Non-tensor
+bulk copies (`CopyBulkG2SOp`) contain none and do need `elect_one`.
 
 ## How to fix it
 
@@ -33,36 +37,27 @@ from layoutcheck.lint.source import Call, Module, Scope
 
 
 def find(module: Module) -> Iterator[Hit]:
-    """TMA copies under a condition that one thread fulfils."""
+    """TMA loads under a condition that one thread fulfils."""
     for call in module.all_calls("copy"):
         one = next(
             (test.node for test in call.tests if test.holds and _one_thread(module, call.scope, test.node)),
             None,
         )
-        if one is None or not _is_tma(module, call):
+        if one is None or not _is_load(call):
             continue
         condition = ast.unparse(one)[:60]
         yield Hit(
             call.node,
-            f"a TMA copy under '{condition}': its election waits for the whole warp",
-            "cute.copy of a TMA atom contains elect.sync for all 32 lanes. Run it in one whole warp (a condition on "
+            f"a TMA load under '{condition}': its election waits for the whole warp",
+            "cute.copy of a TMA load contains elect.sync for all 32 lanes. Run it in one whole warp (a condition on "
             "warp_idx), without elect_one.",
             {"condition": condition},
         )
 
 
-def _is_tma(module: Module, call: Call) -> bool:
-    """Whether an operand is made by `tma_partition`, or the copy has a TMA's barrier."""
-    if call.argument(None, "tma_bar_ptr") is not None:
-        return True
-    for operand in call.node.args[1:3]:
-        name = resolve.root(operand)
-        bound = [] if name is None else resolve.bindings(call.scope, name.id)
-        if any(
-            isinstance(b.node, ast.Call) and resolve.last(module, b.node) == "tma_partition" for b in bound
-        ):
-            return True
-    return False
+def _is_load(call: Call) -> bool:
+    """Whether the copy has a TMA load's barrier."""
+    return call.argument(None, "tma_bar_ptr") is not None
 
 
 def _one_thread(module: Module, scope: Scope, test: ast.expr) -> bool:
