@@ -29,6 +29,7 @@ import numpy as np
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
 from layoutcheck.findings import Finding
+from layoutcheck.machine.atoms import TmemLoad, TmemStore
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
@@ -40,6 +41,8 @@ def find(facts: Facts) -> Iterator[Finding]:
     """What the thread-value layout leaves out, repeats or reaches past."""
     tiling = facts.copy.tiling
     if tiling is None or not occurred(facts) & set(MISPLACED):
+        return
+    if isinstance(tiling.tiled.atom, (TmemLoad, TmemStore)):  # all lanes of a warp name all that it moves
         return
     tiled = tiling.tiled
     pairs = inttuple.product(tiled.layout_tv.shape)

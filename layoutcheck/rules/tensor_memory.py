@@ -91,9 +91,16 @@ def fragment_trouble(facts: Facts, atom: TmemCopy) -> str | None:
             emitted = f"x{emitted_repeat(atom, own)} is emitted"
         except CompilerFails:
             emitted = "no repetition fits"
+        whole = facts.view("src" if side == "dst" else "dst").layout
+        warps = size(atom_part(whole)) == size(own) == values * atom.lanes
         return (
             f"V has {size(own)} values of a thread's registers, {name_of(atom)} moves {values}; "
             f"the repetition comes from V: {emitted}"
+            + (
+                f". V is the warp's, as the view of tensor memory has it, {atom.lanes} lanes and all"
+                if warps
+                else ""
+            )
         )
     broken = find_break(facts.copy, side, values)
     if broken is not None:

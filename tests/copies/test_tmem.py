@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -10,13 +11,15 @@ from hypothesis import strategies as st
 
 import layoutcheck as lc
 from layoutcheck.check import check
-from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.execution.tmem import rectangle, tmem_address
+from layoutcheck.copies.tiled import partition
 from layoutcheck.copies.tmem import LANE_BYTES, rows_of
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import S2TCopy, TmemLoad, tmem
 from layoutcheck.machine.atoms.s2t import FORMS
 from layoutcheck.machine.dtypes import dtype
+from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 from tests.conformance.generate_tmem import sound_tmem
 from tests.holes import TENSOR_MEMORY
 
@@ -130,3 +133,21 @@ def test_tensor_memory_is_never_run() -> None:
         for arguments in (broken, fixed):
             with pytest.raises(NotRunnable):
                 plan(lc.check(**arguments).copy)
+
+
+def test_a_fragment_of_the_source_partition_s_shape_is_the_fragment_s_fault() -> None:
+    """All lanes of a warp name all that tcgen05.ld moves: the thread-value layout is as it should be.
+
+    luongthecong123/learn-cutedsl makes the fragment of tTR_tAcc's shape, 64 values instead of 2.
+    """
+    tiled = (
+        "!cute.tiled_copy<!cute_nvgpu.atom.tmem_load<f32, 32 DP, 32 bit, x2>, "
+        'layout_copy_tv = <"((32,4),(2,32)):((0,1),(4,8))">, tiler_mn = <"[(8,32):(32,1)]">>'
+    )
+    view = parse_tiled_copy(tiled)
+    tile = parse_memref('!cute.memref<f32, tmem, align<16>, "(((128,2))):(((65536,1)))">')
+    fragment = parse_memref('!cute.memref<f32, rmem, align<32>, "(((2,32),1),(1)):(((1,2),0),(0))">')
+    src = partition(view, "src", tile).view
+    rows = Tiling(view, tile, replace(tile, space="rmem"))
+    found = check(Copy(view.atom, src, fragment, tiled=view, tiling=rows, arch="sm_100a"))
+    assert [finding.code for finding in found.findings if finding.severity == "wrong"] == ["LC252"]

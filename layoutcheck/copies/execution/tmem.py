@@ -108,8 +108,8 @@ def emitted_repeat(atom: TmemCopy, fragment: Layout) -> int:
         )
     if not 1 <= repeat <= most:
         raise CompilerFails(
-            f"tcgen05 {shape_name(atom)} takes {per_repeat} to {per_repeat * most} registers a thread; "
-            f"a fragment of {words} kills the compiler"
+            f"a tcgen05 {shape_name(atom)} copy takes {per_repeat} to {per_repeat * most} registers a "
+            f"thread; a fragment of {words} kills the compiler"
         )
     return repeat
 
