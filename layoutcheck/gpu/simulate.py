@@ -16,8 +16,9 @@ from layoutcheck.dsl import ptx
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED
 from layoutcheck.gpu.images import OUTSIDE, POISON, SHARED, SHARED_START, ZERO, coded, poison, turns
-from layoutcheck.gpu.job import Job, plan
+from layoutcheck.gpu.job import Job
 from layoutcheck.gpu.outcome import Outcome, Task, judge
+from layoutcheck.gpu.plan import plan
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
 
 THREADS_MOST = 64

@@ -24,8 +24,9 @@ from layoutcheck.dsl.tma import make_tma
 from layoutcheck.gpu.completion import STALLED, fields
 from layoutcheck.gpu.driver import Device, DeviceFault
 from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, turns, unpacked
-from layoutcheck.gpu.job import Job, plan
+from layoutcheck.gpu.job import Job
 from layoutcheck.gpu.outcome import Outcome, Task, judge
+from layoutcheck.gpu.plan import plan
 from layoutcheck.gpu.wrapper import BLOCK, DUMP, FILL, MEET, VERSION, UnexpectedPtx, launched
 from layoutcheck.machine.atoms import TmaCopy
 

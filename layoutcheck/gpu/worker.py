@@ -19,8 +19,8 @@ from layoutcheck.gpu import tma
 from layoutcheck.gpu.completion import STALLED
 from layoutcheck.gpu.driver import Device, DeviceFault, DeviceUnavailable
 from layoutcheck.gpu.images import POISON, SHARED, SHARED_START, coded, packed, poison, turns, unpacked
-from layoutcheck.gpu.job import plan
 from layoutcheck.gpu.outcome import Outcome, Task, judge
+from layoutcheck.gpu.plan import plan
 
 _ALIGN = 1 << 16
 

@@ -127,7 +127,7 @@ def test_published_cases(case: str, code: str) -> None:
 def test_tensor_memory_is_never_run() -> None:
     """Neither a GPU nor the simulator can hold a view of tensor memory: no outcome, and no disagreement."""
     from layoutcheck.gpu.images import NotRunnable
-    from layoutcheck.gpu.job import plan
+    from layoutcheck.gpu.plan import plan
 
     for broken, fixed, _, _ in TENSOR_MEMORY.values():
         for arguments in (broken, fixed):

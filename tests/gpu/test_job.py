@@ -9,7 +9,8 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, UNSETTLED
 from layoutcheck.gpu.images import ANY, POISON, ZERO
-from layoutcheck.gpu.job import SHARED_BASE, SHARED_MOST_BYTES, Parameter, plan
+from layoutcheck.gpu.parameters import Parameter
+from layoutcheck.gpu.plan import SHARED_BASE, SHARED_MOST_BYTES, plan
 from layoutcheck.machine.atoms import UniversalCopy
 from layoutcheck.sources.request import build
 from tests.holes import HOLES, memref

@@ -12,7 +12,8 @@ from layoutcheck.gpu import simulate as simulator
 from layoutcheck.gpu.confirm import _judged, run
 from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.gpu.images import POISON
-from layoutcheck.gpu.job import Job, plan
+from layoutcheck.gpu.job import Job
+from layoutcheck.gpu.plan import plan
 from layoutcheck.gpu.prepare import Prepared, prepare
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from tests.gpu.sweep import random_tail, sample

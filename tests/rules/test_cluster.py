@@ -11,7 +11,7 @@ import layoutcheck as lc
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, fields, mapped
-from layoutcheck.gpu.job import plan
+from layoutcheck.gpu.plan import plan
 from layoutcheck.gpu.wrapper import wrap
 from layoutcheck.reports.reproducer import arguments
 from layoutcheck.sources.records import read_record

@@ -1,0 +1,157 @@
+"""The job of a copy, by arithmetic alone: it needs neither GPU nor DSL.
+
+What it predicts comes from `execution`; what the layouts ask for, from `intent`; the two are kept apart, so
+that a run can confirm or refute each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.execution import Execution, execution
+from layoutcheck.copies.intent import intent, thread_intent
+from layoutcheck.copies.moves import Intent
+from layoutcheck.copies.witness import bases, witnesses
+from layoutcheck.gpu.completion import STALLED, UNSETTLED, arriving_bytes, expected_bytes
+from layoutcheck.gpu.expected import after_execution, after_intent, at_once, expected_fault, tma_fault
+from layoutcheck.gpu.images import GUARD_BYTES, SHARED, SHARED_START, Arena, NotRunnable, arena
+from layoutcheck.gpu.job import Job
+from layoutcheck.gpu.parameters import parameters_of
+from layoutcheck.gpu.predicate import Predicate, predicate_of
+from layoutcheck.machine.arch import MAX_BLOCK_THREADS, parse_arch
+from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
+from layoutcheck.rules.facts import Facts
+
+# Shared operands begin here: low bits are the model's, nothing of the block's lies below.
+SHARED_BASE = 1 << 14
+SHARED_MOST_BYTES = parse_arch("sm_90a").smem_per_block_bytes - SHARED_START
+IMAGE_MOST_BYTES = 1 << 26
+_KEEP = SHARED_BASE - 1
+UNMEETABLE = ("unmatched", "overlap", "outside_pred")  # kinds of difference (copies/difference)
+
+
+def plan(copy: Copy) -> Job:
+    """The job that shows the model's verdict: at the run-time values and addresses where it sees the worst.
+
+    Raises NotRunnable (an InputError) for copies that do not fit on the device, InputError for forms not
+    modelled.
+    """
+    if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)):
+        raise NotRunnable("tensor memory has no address that a harness could fill or read back")
+    facts = Facts(copy)
+    if facts.obstacle is not None:
+        raise facts.obstacle
+    if facts.worst is not None:
+        witness, src_base, dst_base = facts.worst.witness, facts.worst.src_base, facts.worst.dst_base
+    else:
+        witness = witnesses(copy)[-1]
+        src_base, dst_base = bases(witness)[0]
+    if isinstance(copy.atom, TmaCopy) and str(copy.src.dtype) == "tf32":
+        raise NotRunnable("a tensor map of tf32 rounds its elements: they do not arrive bit for bit")
+    src_base, dst_base = (
+        SHARED_BASE + (base & _KEEP) if memref.space in SHARED else base
+        for memref, base in ((witness.src, src_base), (witness.dst, dst_base))
+    )
+    if witness.src.space in SHARED and witness.dst.space in SHARED:
+        src_base, dst_base = _side_by_side(copy, witness, src_base, dst_base)
+    done = execution(copy, src_base, dst_base, witness)
+    # A thread's predicate guards its own elements, of which a whole tile's intent knows nothing.
+    asked = (thread_intent if witness.pred is not None else intent)(witness, src_base, dst_base)
+    src, dst = _arenas(copy, witness, done, asked, (src_base, dst_base))
+    _refuse_odd_registers(copy, done, src_base, dst_base)
+    _refuse_dead_loads(copy, done)
+    mixed = facts.effect is None or bool(facts.effect["guard"])
+    given = predicate_of(copy, witness, done, asked, mixed)
+    threads = done.src.shape[1]
+    block = copy.tiling.block_threads if copy.tiling and copy.tiling.block_threads else None
+    threads = max(threads, block or 0)
+    if threads > MAX_BLOCK_THREADS:
+        raise NotRunnable(f"{threads} threads are more than a block has")
+    if isinstance(copy.atom, TmaCopy):
+        threads, done = 0, at_once(done)  # one warp, whose parameters the harness makes
+    fault, expect_bytes = _ending(copy, done, asked, src, dst, given)
+    return Job(
+        copy,
+        witness,
+        src,
+        dst,
+        threads,
+        tuple(parameters_of(copy, witness, src, dst, t, threads, given) for t in range(threads)),
+        after_execution(done, src, dst, given),
+        after_intent(asked, src, dst, given, done.zero_fills),
+        sum(facts.effect[kind] for kind in UNMEETABLE) if facts.effect else 0,
+        fault,
+        given.image,
+        expect_bytes,
+    )
+
+
+def _arenas(
+    copy: Copy, witness: Copy, done: Execution, asked: Intent, at: tuple[int, int]
+) -> tuple[Arena, Arena]:
+    """The memory of both operands: all that is touched or asked for. Raises NotRunnable for too much."""
+    lanes = isinstance(copy.atom, (LdMatrix, StMatrix)) and copy.tiling is None
+    sides = []
+    for side, base in zip(("src", "dst"), at, strict=True):
+        memref, touched = witness.side(side), [getattr(done, side), getattr(asked, side)]
+        found = arena(
+            memref.space, base, lanes and memref.space == "smem", touched, done.unit_bits, done.src.shape[1]
+        )
+        if found.space in SHARED and found.size_bytes > SHARED_MOST_BYTES:
+            raise NotRunnable(f"{memref.layout} needs {found.size_bytes} B of shared memory")
+        if found.size_bytes > IMAGE_MOST_BYTES:
+            raise NotRunnable(f"{memref.layout} needs an image of {found.size_bytes} B")
+        sides.append(found)
+    return sides[0], sides[1]
+
+
+def _ending(
+    copy: Copy, done: Execution, asked: Intent, src: Arena, dst: Arena, given: Predicate
+) -> tuple[str, int | None]:
+    """The fault that the model expects, "" for none, and what the barrier is told of, where there is one."""
+    if isinstance(copy.atom, TmaCopy):
+        fault = tma_fault(done, src, dst)
+        arriving = done.dst.size * done.unit_bits // 8
+        told = None if copy.issue is None else copy.issue.expect_bytes
+        expect_bytes: int | None = asked.dst.size * asked.unit_bits // 8 if told is None else told
+        if not fault and copy.atom.kind == "load" and expect_bytes is not None and arriving < expect_bytes:
+            fault = STALLED
+    else:
+        fault = done.fault or expected_fault(done, src, dst, given)
+        expect_bytes = expected_bytes(copy, done, asked, given)
+        if not fault and expect_bytes is not None:
+            arriving = arriving_bytes(done, given)
+            fault = STALLED if arriving < expect_bytes else UNSETTLED if arriving > expect_bytes else ""
+    cluster = copy.cluster
+    if cluster is not None and not fault and not set(cluster.told) <= set(cluster.receivers):
+        fault = STALLED
+    return fault, expect_bytes
+
+
+def _side_by_side(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> tuple[int, int]:
+    """Bases in one shared window: the destination's above all that is read of the source."""
+    done = execution(copy, src_base, dst_base, witness)
+    read = np.concatenate([done.src.reshape(-1), intent(witness, src_base, dst_base).src.reshape(-1)])
+    top = int(read.max(initial=0)) * done.unit_bits // 8 + 2 * GUARD_BYTES
+    return src_base, dst_base + -(-(top - SHARED_BASE) // SHARED_BASE) * SHARED_BASE
+
+
+def _refuse_odd_registers(copy: Copy, done: Execution, src_base: int, dst_base: int) -> None:
+    """Registers have no alignment, but in the harness they are memory: what would fault there is not run."""
+    accesses = done.src_accesses or done.dst_accesses
+    matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
+    width = 4 if matrix else max((access.width_bytes for access in accesses), default=1)
+    for memref, moves, base in ((copy.src, done.src, src_base), (copy.dst, done.dst, dst_base)):
+        odd = memref.proved_align_bytes & (memref.proved_align_bytes - 1)
+        if memref.space == "rmem" and odd:
+            raise NotRunnable(f"registers are not aligned to {memref.proved_align_bytes} B")
+        if memref.space == "rmem" and ((moves[:, :, 0] * done.unit_bits // 8 - base) % width).any():
+            raise NotRunnable("registers at odd places are memory in the harness, and would fault there")
+
+
+def _refuse_dead_loads(copy: Copy, done: Execution) -> None:
+    """A load into registers that are overwritten at once is one the compiler may drop, with its fault."""
+    written = done.dst[:, 0, :].reshape(-1)
+    if copy.dst.space == "rmem" and np.unique(written).size < written.size:
+        raise NotRunnable("registers are written twice: the compiler may drop the first load")
