@@ -6,7 +6,7 @@ bits in its lower 16 bits. Four times that address is a byte address: lanes lie 
 first lane.
 
 tcgen05.cp names shared memory by a descriptor, whose row strides are run-time bits; which row lies where is
-not compared. Source addresses are then labels: (instruction, row, byte of the row).
+not compared. Source addresses are then labels: (instruction, row, unit of the row).
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import S2TCopy
-from layoutcheck.machine.atoms.s2t import lane_groups
+from layoutcheck.machine.atoms.s2t import rows_by_lane
 from layoutcheck.machine.atoms.tmem import LANE_STEP
 
 LANE_BYTES = LANE_STEP * 4
@@ -26,15 +25,12 @@ LABEL = 1 << 32  # between the sources of two tcgen05.cp
 def rows_of(atom: S2TCopy) -> IntArray:
     """The row that is written to each of the 128 lanes, -1 where none is."""
     rows: IntArray = np.full(128, -1, dtype=np.int64)
-    if atom.lanes == 4:
-        raise InputError("which lanes tcgen05.cp.4x256b writes is not modelled")
-    for group in lane_groups(atom):
-        for i, first in enumerate(group):
-            rows[first : first + 32] = np.arange(32 * i, 32 * i + 32)
+    for lane, row in rows_by_lane(atom).items():
+        rows[lane] = row
     return rows
 
 
-def label(iteration: IntArray, row: IntArray, byte: IntArray, atom: S2TCopy) -> IntArray:
-    """The source label of bytes of rows, as in `s2t_intent`."""
-    out: IntArray = iteration * LABEL + row * (atom.width_bits // 8) + byte
+def label(iteration: IntArray, row: IntArray, unit: IntArray, row_units: int) -> IntArray:
+    """The source label of units of rows, of `row_units` each, as in `s2t_intent`."""
+    out: IntArray = iteration * LABEL + row * row_units + unit
     return out

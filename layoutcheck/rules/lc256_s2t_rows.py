@@ -3,13 +3,14 @@
 ## What it means
 
 `tcgen05.cp` writes whole rows to a fixed set of lanes: `32x128b.warpx4` its 32 rows of 16 bytes to the lanes of all four
-warps, `64x128b.warpx2` to two pairs of warps, `128x128b` and `128x256b` to all lanes. The address is that of V's first
+warps, `64x128b.warpx2` to two pairs of warps, `128x128b` and `128x256b` to all lanes, `4x256b` its 4 rows of 32 bytes
+to one lane of each warp. The address is that of V's first
 element; V's own lanes and columns are not looked at. Where V names fewer, more is overwritten than was meant; where
 it names others, they are not written.
 
 ## Why
 
-PTX ISA, tcgen05.cp, and Data Movement Shape. Measured on DSL 4.8.1: one instruction at the address of V's first element,
+PTX ISA, tcgen05.cp, and Data Movement Shape; of the lanes of `4x256b` CUTLASS's traits (copy_traits_sm100.hpp). Measured on DSL 4.8.1: one instruction at the address of V's first element,
 whatever V is; sizes of V's two sides are not compared. Compiler-verified only: no Blackwell GPU ran it.
 
 ## How to fix it

@@ -1,14 +1,17 @@
-"""LC258 not-run-on-blackwell: what is said of tensor memory stands on the compiler and the PTX ISA alone.
+"""LC258 not-run-on-blackwell: what is said of this instruction stands on the compiler and the PTX ISA alone.
 
 ## What it means
 
-The verdict about this copy was not checked on a GPU: `tcgen05` exists on Blackwell only, and layoutcheck's
-GPU evidence is from an H200.
+The verdict about this copy was not checked on a GPU: its instruction exists on Blackwell only (tensor memory, bulk
+stores with a byte mask, some forms of TMA, ldmatrix and stmatrix), and layoutcheck's GPU evidence is from an H200.
+
+Of a byte mask nothing is known before the kernel runs: all bytes of it are taken to be written.
 
 ## Why
 
-What the compiler accepts, refuses and emits was measured (DSL 4.8.1, `tests/conformance/test_tmem.py`); what the emitted
-instructions then do is the PTX ISA's word.
+What the compiler accepts, refuses and emits was measured (DSL 4.8.1, `tests/conformance/test_tmem.py`,
+`tests/conformance/test_byte_mask.py`), and ptxas assembles it; what the emitted instructions then do is the PTX ISA's
+word.
 
 ## How to fix it
 
@@ -24,24 +27,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.arch import needs
+from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import name_of, tmem_atom
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """Every copy of tensor memory that reaches the machine."""
-    atom = tmem_atom(facts)
-    if atom is not None and facts.accepted:
-        yield Finding(
-            RULE.code,
-            RULE.severity,
-            "compiler-verified only",
-            f"No Blackwell GPU ran {name_of(atom)}: DSL 4.8.1 and the PTX ISA stand behind this verdict.",
-            Where("atom"),
-        )
+    """Every copy that reaches the machine with an instruction that begins with Blackwell."""
+    atom = facts.copy.atom
+    if atom is None or not facts.accepted or needs(atom).first.number < BLACKWELL:
+        return
+    memory = tmem_atom(facts)
+    name = "this instruction" if memory is None else name_of(memory)
+    masked = isinstance(atom, BulkCopy) and atom.byte_mask
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "compiler-verified only",
+        f"No Blackwell GPU ran {name}: DSL 4.8.1 and the PTX ISA stand behind this verdict."
+        + " All bytes of the mask are taken to be written." * masked,
+        Where("atom"),
+    )
 
 
+BLACKWELL = 100  # sm_100
 _DST = '!cute.memref<f32, rmem, align<32>, "((32,1),1):((1,0),0)">'
 
 RULE = make_rule(

@@ -15,7 +15,6 @@ from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.execution.tmem import rectangle, tmem_address
 from layoutcheck.copies.tiled import partition
 from layoutcheck.copies.tmem import LANE_BYTES, rows_of
-from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import S2TCopy, TmemLoad, tmem
 from layoutcheck.machine.atoms.s2t import FORMS
 from layoutcheck.machine.dtypes import dtype
@@ -81,19 +80,43 @@ def test_a_fraction_of_a_column_ends_up_on_top() -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_every_lane_gets_a_row(form: tuple[int, int, str]) -> None:
     atom = S2TCopy(F32, form[0], form[1], 1, form[2])
-    if form[0] == 4:
-        with pytest.raises(InputError):
-            rows_of(atom)
-        return
     rows = rows_of(atom).tolist()
-    assert sorted(set(rows)) == list(range(form[0]))
     assert len(rows) == 128
+    if form[0] == 4:
+        assert {lane: row for lane, row in enumerate(rows) if row >= 0} == {0: 0, 32: 1, 64: 2, 96: 3}
+    else:
+        assert sorted(set(rows)) == list(range(form[0]))
 
 
-def test_four_rows_are_not_guessed_at() -> None:
+@pytest.mark.parametrize(
+    ("name", "dst", "verdict"),
+    [
+        ("f32", "(((4,8),1),1):(((2097152,1),0),0)", "legal"),
+        ("f32", "(((128,8),1),1,1,4):(((65536,1),0),0,0,8)", "legal"),  # as make_s2t_copy partitions it
+        ("f32", "(((4,8),1),1):(((65536,1),0),0)", "wrong"),  # four lanes in a row
+        ("f32", "(((64,8),1),1):(((65536,1),0),0)", "wrong"),
+        ("f32", "(((4,4),1),1):(((2097152,1),0),0)", "wrong"),
+        ("bf16", "(((4,16),1),1):(((4194304,1),0),0)", "legal"),
+        ("f4E2M1FN", "(((4,64),1),1):(((16777216,1),0),0)", "legal"),
+        ("f4E2M1FN", "(((4,32),1),1):(((16777216,1),0),0)", "wrong"),
+        ("bf16", "((1024,2),1,1,4):((0,8),0,0,16)", "wrong"),  # what DSL 4.8.1 partitions of bf16
+    ],
+)
+def test_four_rows_go_to_one_lane_of_each_warp(name: str, dst: str, verdict: str) -> None:
+    inner = 2 if "1024" in dst else 1
+    layout = f"((1,{inner}),1,1,4):((0,0),0,0,64)" if ",4):" in dst else "((1,1),1):((0,0),0)"
+    src = f'!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "{layout}">'
+    view = f'!cute.memref<{name}, tmem, align<16>, "{dst}">'
+    report = lc.check(src, view, "tcgen05.cp.4x256b", dtype=name)
+    assert report.verdict == verdict, report.findings
+    assert verdict == "legal" or report.findings[0].code == "LC256"
+
+
+@pytest.mark.parametrize(("columns", "verdict"), [(64, "legal"), (32, "wrong")])
+def test_elements_of_four_bits(columns: int, verdict: str) -> None:
     src = '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "((1,1),1):((0,0),0)">'
-    dst = '!cute.memref<f32, tmem, align<16>, "(((4,8),1),1):(((65536,1),0),0)">'
-    assert lc.check(src, dst, "tcgen05.cp.4x256b", dtype="f32").verdict == "unknown"
+    dst = f'!cute.memref<f4E2M1FN, tmem, align<16>, "(((128,{columns}),1),1):(((524288,1),0),0)">'
+    assert lc.check(src, dst, "tcgen05.cp.128x256b", dtype="f4E2M1FN").verdict == verdict
 
 
 def test_without_an_architecture_the_first_that_has_it() -> None:

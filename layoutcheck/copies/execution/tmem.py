@@ -161,23 +161,23 @@ def _added(a: IntArray, b: IntArray, bits: int) -> IntArray:
 
 def execute_s2t(copy: Copy, atom: S2TCopy, dst_base: int) -> Execution:
     """One thread's tcgen05.cp: each writes its rows to the lanes of the shape, whatever V names."""
-    rows = rows_of(atom)
-    row_bytes = atom.width_bits // 8
+    bits, unit = copy.dst.dtype.bits, 4 if copy.dst.dtype.bits == 4 else 8
+    if bits % unit:
+        raise InputError(f"tcgen05.cp of {bits}-bit elements is not modelled")
+    rows, per = rows_of(atom), 8 // unit
     lane = np.flatnonzero(rows >= 0)
-    byte = np.arange(row_bytes, dtype=np.int64)
-    relative = (lane[:, None] * LANE_BYTES + byte).reshape(-1)
+    within = np.arange(atom.width_bits // unit, dtype=np.int64)
+    relative = (lane[:, None] * (LANE_BYTES * per) + within).reshape(-1)
     _same_form(copy)
-    if copy.dst.dtype.bits < 8:
-        raise InputError("tcgen05.cp of elements below a byte is not modelled")
     steps = steps_of(copy.dst, matrix_iterations(copy)[1].size)
     limit(steps.size * relative.size)
-    source_row = np.repeat(rows[lane], row_bytes)
+    source_row = np.repeat(rows[lane], within.size)
     index = np.arange(steps.size, dtype=np.int64)[:, None]
-    src = label(index, source_row[None, :], np.tile(byte, lane.size)[None, :], atom)
-    dst = steps[:, None] + relative + dst_base
-    access = Access(instruction(atom), "tmem", relative.size, (steps + dst_base)[:, None])
+    src = label(index, source_row[None, :], np.tile(within, lane.size)[None, :], within.size)
+    dst = (steps[:, None] + dst_base) * per + relative
+    access = Access(instruction(atom), "tmem", relative.size // per, (steps + dst_base)[:, None])
     shape = (steps.size, 1, relative.size)
-    return Execution(src.reshape(shape), dst.reshape(shape), 8, dst_accesses=(access,))
+    return Execution(src.reshape(shape), dst.reshape(shape), unit, dst_accesses=(access,))
 
 
 def _per_thread(moves: IntArray, unit: int) -> IntArray:

@@ -75,21 +75,26 @@ def is_row(copy: Copy, atom: TmemCopy) -> bool:
 
 
 def s2t_intent(copy: Copy, atom: S2TCopy, dst_base: int) -> Intent:
-    """Every element of V is the byte of the row that its own lane and column stand for."""
-    bits = copy.dst.dtype.bits
-    if bits % 8:
-        raise InputError("tcgen05.cp of elements below a byte is not modelled")
-    part = atom_part(copy.dst.layout)
-    at = offsets(part) * (bits // 8)
-    relative = (at[:, None] + np.arange(bits // 8, dtype=np.int64)).reshape(-1)
-    rows = rows_of(atom)
-    lane, byte = relative // LANE_BYTES, relative % LANE_BYTES
-    inside = (lane >= 0) & (lane < rows.size) & (byte < atom.width_bits // 8)
+    """Every element of V is the part of the row that its own lane and column stand for.
+
+    Of 4x256b V may also name the whole rectangle of 128 lanes that is "refreshed" (machine/atoms/s2t.py), as
+    `make_s2t_copy` has it partitioned: the four lanes that are written are then what is asked.
+    """
+    bits, unit = copy.dst.dtype.bits, 4 if copy.dst.dtype.bits == 4 else 8
+    if bits % unit:
+        raise InputError(f"tcgen05.cp of {bits}-bit elements is not modelled")
+    at = offsets(atom_part(copy.dst.layout)) * (bits // unit)
+    relative = (at[:, None] + np.arange(bits // unit, dtype=np.int64)).reshape(-1)
+    rows, row_units = rows_of(atom), atom.width_bits // unit
+    lane, within = np.divmod(relative, LANE_BYTES * 8 // unit)
+    inside = (lane >= 0) & (lane < rows.size) & (within < row_units)
     row = rows[np.where(inside, lane, 0)]
-    label = np.where(inside & (row >= 0), row * (atom.width_bits // 8) + byte, LABEL // 2 + relative)
-    steps = matrix_iterations(copy)[1] * (bits // 8)
+    label = np.where(inside & (row >= 0), row * row_units + within, LABEL // 2 + relative)
+    unmatched = 0 if inside.all() else int(np.count_nonzero(~inside)) * unit // bits
+    if atom.lanes == 4 and np.unique(relative[inside]).size == rows.size * row_units:
+        relative, label = relative[row >= 0], label[row >= 0]
+    steps = matrix_iterations(copy)[1] * (bits // unit)
     limit(steps.size * relative.size)
     src = np.arange(steps.size, dtype=np.int64)[:, None] * LABEL + label
-    dst = steps[:, None] + relative + dst_base
-    unmatched = 0 if inside.all() else int(np.count_nonzero(~inside)) * 8 // bits
-    return Intent(src.reshape(-1, 1, 1), dst.reshape(-1, 1, 1), 8, None, unmatched)
+    dst = steps[:, None] + relative + dst_base * (8 // unit)
+    return Intent(src.reshape(-1, 1, 1), dst.reshape(-1, 1, 1), unit, None, unmatched)

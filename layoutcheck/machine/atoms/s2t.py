@@ -1,11 +1,17 @@
 """`tcgen05.cp`: one thread starts a copy from shared to tensor memory, the source named by a descriptor.
 
-    shape      takes                     and writes (PTX ISA, tcgen05.cp) 128x256b   128 rows of 32 bytes
-    all lanes, 8 columns 128x128b   128 rows of 16 bytes      all lanes, 4 columns 4x256b     4 rows of 32
-    bytes 64x128b    64 rows of 16 bytes       4 columns, to two pairs of warps' lanes: `.warpx2::02_13` or
-    `::01_23` 32x128b    32 rows of 16 bytes       4 columns, to the lanes of all four warps: `.warpx4`
+- `128x256b`: 128 rows of 32 bytes, to all lanes, 8 columns
+- `128x128b`: 128 rows of 16 bytes, to all lanes, 4 columns
+- `64x128b`: 64 rows of 16 bytes, to two pairs of warps' lanes, `.warpx2::02_13` or `::01_23`, 4 columns
+- `32x128b`: 32 rows of 16 bytes, to the lanes of all four warps, `.warpx4`, 4 columns
+- `4x256b`: 4 rows of 32 bytes, to one lane of each warp, 8 columns
 
-Blackwell only (sm_100f and sm_110f families): stands on the compiler and the PTX ISA, not on a run.
+PTX ISA, tcgen05.cp, which does not say which lanes the four rows of `4x256b` go to. CUTLASS does
+(include/cute/atom/copy_traits_sm100.hpp, SM100_UTCCP_4dp256bit: lanes 32 apart, of a rectangle of 128 that is
+"refreshed"), and so do TVM's documents (tirx/tile_ops/tcgen05_cp: lanes 0, 32, 64 and 96 from the address);
+the thread-value layout of DSL 4.8.1's atom is CUTLASS's.
+
+Blackwell only (sm_100f and sm_110f families): stands on the compiler and these documents, not on a run.
 """
 
 from __future__ import annotations
@@ -63,3 +69,15 @@ def lane_groups(atom: S2TCopy) -> tuple[tuple[int, ...], ...]:
     if atom.broadcast == "lw_0123":
         return (0, 64), (32, 96)
     return (tuple(range(0, atom.lanes, 32)),)
+
+
+def rows_by_lane(atom: S2TCopy) -> dict[int, int]:
+    """The row that is written to each lane, counted from the address's; the others are left as they are."""
+    if atom.lanes == 4:
+        return {32 * row: row for row in range(4)}
+    return {
+        first + k: 32 * i + k
+        for group in lane_groups(atom)
+        for i, first in enumerate(group)
+        for k in range(32)
+    }
