@@ -1,4 +1,4 @@
-"""Bulk stores with a byte mask, which only Blackwell has: compiled by the DSL, assembled by ptxas, reported as such."""
+"""Bulk stores with a byte mask, which only Blackwell has: compiled, assembled, and reported as such."""
 
 from __future__ import annotations
 
@@ -48,12 +48,9 @@ def test_ptxas_assembles_them(target: str, tmp_path: Path) -> None:
     for copy, made in zip(COPIES, lower(COPIES, "sm_100a"), strict=True):
         assert made.ptx is not None
         path = tmp_path / "kernel.ptx"
-        path.write_text(f".version 8.7\n.target {target}\n.address_size 64\n{made.ptx}")
-        done = subprocess.run(
-            ["ptxas", "--gpu-name", target, "-o", str(tmp_path / "out"), str(path)],
-            capture_output=True,
-            text=True,
-        )
+        path.write_text(f".version 9.0\n.target {target}\n.address_size 64\n{made.ptx}")
+        command = ["ptxas", "--gpu-name", target, "-o", str(tmp_path / "out"), str(path)]
+        done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, (copy, done.stderr)
 
 

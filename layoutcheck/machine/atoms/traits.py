@@ -140,8 +140,8 @@ def _tmem(atom: TmemLoad | TmemStore) -> AtomTraits:
     return AtomTraits(WARP, fragment, rectangle, rectangle)
 
 
-# (extent, stride) in bits of the shared-memory side of each form, as DSL 4.8.1 numbers them; 4x256b is numbered in
-# the 128 lanes x 256 bits that it refreshes, which the DSL partitions right of 32-bit elements only.
+# (extent, stride) in bits of the shared-memory side of each form, as DSL 4.8.1 numbers them. 4x256b is
+# numbered in the 128 lanes x 256 bits that it refreshes, partitioned right of 32-bit elements only.
 _S2T_SOURCE: dict[tuple[int, int, str], list[tuple[int, int]]] = {
     (128, 256, ""): [(32768, 1)],
     (128, 128, ""): [(16384, 1)],
