@@ -11,11 +11,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from layoutcheck.check import Report, with_addresses
+from layoutcheck.check import Report, verdict_of, with_addresses
 from layoutcheck.check import check as judge
 from layoutcheck.check import report as judge_facts
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
+from layoutcheck.findings import SEVERITIES
 from layoutcheck.fixes import propose
 from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.request import build
@@ -115,16 +116,31 @@ def check_traced(traced: TracedCopy, *, fixes: bool = True) -> Report | None:
     asked = None
     if traced.refused is not None:
         asked = Prediction("rejected", PREFIX.sub("", traced.refused, count=1))
-        if facts.prediction.outcome != "rejected":
+        if facts.prediction.outcome == "rejected":  # the model knows why; the words are the compiler's
+            said = replace(facts.prediction, message=asked.message)
+            facts.__dict__["prediction"] = said
+        else:
             facts.__dict__["prediction"] = asked
     elif facts.prediction.outcome == "rejected":  # the verifier saw it, and let it pass
         model = facts.prediction.message
         asked = facts.__dict__["prediction"] = Prediction("accepted", evidence={"model": model})
-    report = judge_facts(facts)
+    report = softened(facts, judge_facts(facts))
     proposed, obstacle = propose(report) if fixes else ((), None)
     if traced.addresses is not None:
         report = with_addresses(facts, report, traced.addresses)
     return replace(report, fixes=proposed, obstacle=obstacle, asked=asked, subject=str(traced.where))
+
+
+def softened(facts: Facts, report: Report) -> Report:
+    """A swizzle that a recast dropped is `unknown` in a trace: other users of a tile may drop it too."""
+    findings = tuple(
+        replace(one, severity="unknown") if one.code == "LC209" and "swizzle" in one.evidence else one
+        for one in report.findings
+    )
+    if findings == report.findings:
+        return report
+    order = tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
+    return replace(report, findings=order, verdict=verdict_of(facts, order))
 
 
 def check_error(text: str, arch: str = "sm_90a") -> list[Report]:

@@ -6,6 +6,8 @@ Registers are a private space: thread t's begin at `PRIVATE * t`.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from layoutcheck.algebra.inttuple import flatten
@@ -51,6 +53,7 @@ def addresses(memref: Memref, base: int, elements: IntArray, unit: int) -> IntAr
     The swizzle acts on the address of every byte. A tensor that was recast is read where the original's
     elements lie, which is what its author meant, not where the recast strides point.
     """
+    memref = before_recast(memref)
     per_element = max(1, memref.dtype.bits // unit)
     units = np.arange(per_element, dtype=np.int64)
     first = elements * per_element + base * (8 // unit)
@@ -69,6 +72,14 @@ def swizzled(memref: Memref, at: IntArray, unit: int) -> IntArray:
         per_byte = 8 // unit
         return memref.swizzle(at // per_byte) * per_byte + at % per_byte
     return memref.swizzle(at)
+
+
+def before_recast(memref: Memref) -> Memref:
+    """A recast tensor under the swizzle of the one that it was recast from, which a recast drops."""
+    original = memref.recast_from
+    if original is None or original.swizzle is None or memref.swizzle is not None:
+        return memref
+    return replace(memref, swizzle=original.swizzle)
 
 
 def recast_offsets(memref: Memref) -> IntArray | None:

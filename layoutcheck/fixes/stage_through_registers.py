@@ -49,15 +49,16 @@ def _stage(copy: Copy, load_bits: int, store_bits: int) -> Iterator[Draft]:
         into = Tiling(tiled, copy.tiling.src, registers, block)
         outof = Tiling(tiled, registers, copy.tiling.dst, block)
     copies = (
-        replace(copy, atom=load, src=src, dst=registers, tiling=into, tiled=None),
-        replace(copy, atom=store, src=registers, dst=dst, tiling=outof, tiled=None, pred=None),
+        replace(copy, op="copy", atom=load, src=src, dst=registers, tiling=into, tiled=None),
+        replace(copy, op="copy", atom=store, src=registers, dst=dst, tiling=outof, tiled=None),
     )
+    guard = ", pred=pred" if copy.pred is not None else ""
     lines = [
         f"load_atom = {code.atom_code(load)}",
         f"store_atom = {code.atom_code(store)}",
         split,
-        "cute.copy(load_atom, tSrc, fragment)",
-        "cute.copy(store_atom, fragment, tDst)",
+        f"cute.copy(load_atom, tSrc, fragment{guard})",
+        f"cute.copy(store_atom, fragment, tDst{guard})",
     ]
     yield Draft(
         STRATEGY,
@@ -74,6 +75,8 @@ def _views(
     """Both sides as one thread sees them, the code that makes them, and the tiled copy they are cut by."""
     if copy.tiling is None:
         return copy.src, copy.dst, code.fragment_code("tSrc", copy.src.dtype), None
+    if copy.pred is not None:  # made for the vectors of the split that it has
+        return None
     tiling = copy.tiling
     fast = contiguous_mode(tiling.src.layout if along_source else tiling.dst.layout)
     if fast is None:

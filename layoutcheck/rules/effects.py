@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.findings import Where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.vector import NAMES, atom_v, elements, width_bits
@@ -91,11 +92,11 @@ def _sentence(facts: Facts, kind: str) -> str:
         return f"{who} {verb} the {NAMES[_SIDE[kind]]} at base{places['used']:+} B, outside it; {effect[kind]} {unit} in all."
     if kind == "wrong":
         return (
-            f"Element {first.value}: the destination at base{places['at']:+} B should get the source's byte "
+            f"Element {first.value}: {_destination(places)} should get the source's byte "
             f"{places['asked']:+} and gets {places['used']}; {effect[kind]} of {effect.asked} {unit} are wrong."
         )
     if kind == "missing":
-        return f"Element {first.value} (destination base{places['at']:+} B) is never written; {effect[kind]} of {effect.asked} {unit} are not."
+        return f"Element {first.value} ({_destination(places)}) is never written; {effect[kind]} of {effect.asked} {unit} are not."
     if kind == "race":
         return f"{who} writes the destination at base{places['at']:+} B with other data than another thread; {effect[kind]} {unit} in all."
     if kind == "overlap":
@@ -113,6 +114,13 @@ def vector_against_v(facts: Facts) -> str:
             f"Mode 0 gives the atom {sizes[0]} elements, one {width_bits(copy)}-bit instruction moves {n}. "
         )
     return ""
+
+
+def _destination(places: dict[str, Any]) -> str:
+    """Where a byte of the destination is; each thread's registers begin at 0."""
+    if "registers_of" in places:
+        return f"byte {places['at']} of thread {places['registers_of']}'s registers"
+    return f"the destination at base{places['at']:+} B"
 
 
 def _who(thread: int | None, instruction: int | None) -> str:
@@ -141,6 +149,9 @@ def _places(facts: Facts, kind: str) -> dict[str, Any]:
         base = src if kind == "outside_src" else dst
         return {"thread": first.thread, "used": _offset(first.used, base, per_byte)}
     places = {"thread": first.thread, "value": first.value, "at": _offset(first.at, dst, per_byte)}
+    if facts.copy.dst.space == "rmem" and first.at is not None:
+        owner, at = divmod(first.at - dst * per_byte, PRIVATE * per_byte)
+        places |= {"at": _offset(at, 0, per_byte), "registers_of": owner}
     places["asked"] = _offset(first.asked, src, per_byte)
     places["used"] = _offset(first.used, src, per_byte) if first.used != -1 else "zero"
     return {name: place for name, place in places.items() if place is not None}

@@ -1,23 +1,28 @@
-"""LC209 inexact-recast: recasting the tensor to a wider type rounded a stride, or lost its swizzle.
+"""LC209 inexact-recast: recasting the tensor to another type rounded a stride, lost bytes, or lost its swizzle.
 
 ## What it means
 
 A bf16 row pitch of 63 elements is 31.5 f32 elements; `recast_tensor` makes it 32, and every row after
-the first comes from the wrong address.
+the first comes from the wrong address. Elements that are not adjacent, recast to a narrower type, are only the first
+part of each. And a tensor whose pointer swizzles is looked at without the swizzle.
 
 ## Why
 
-Measured on DSL 4.8.1: `recast_tensor` divides strides and rounds up, with no check, and builds the new pointer
-without the swizzle of the old one.
+Measured on DSL 4.8.1: `recast_tensor` divides strides and rounds up, with no check; it multiplies the extent of a
+mode of stride 1, where there is one; and it builds the new pointer without the swizzle of the old one.
+
+In a trace a lost swizzle is `unknown`: the copy is right where whatever else fills or reads the tile goes through
+such a view as well, which one copy does not show.
 
 ## How to fix it
 
 Pad the pitch to a multiple of the ratio of the widths, or keep the narrow type. Where the pointer is swizzled, recast
-the pointer before swizzling, or allocate the tile in the wide type.
+the pointer with its swizzle (`cute.recast_ptr(ptr, swizzle, dtype=...)`) and the layout by `cute.recast_layout`, or
+allocate the tile in the type that copies it.
 
 ## How to silence it
 
-No working kernel depends on this.
+`# layoutcheck: ignore[LC209]` where both sides of a tile are recast alike.
 """
 
 from __future__ import annotations
@@ -25,6 +30,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.modes import dotted
+from layoutcheck.algebra.recast import recast_is_exact
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.memref import Memref
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.facts import Facts
@@ -35,13 +43,18 @@ EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """A recast operand whose strides are not whole multiples of the new element."""
+    """A recast operand that names other bytes than before."""
     for side in ("src", "dst"):
         memref = facts.whole(side)
         original = memref.recast_from
-        if original is None or memref.dtype.bits <= original.dtype.bits:
+        if original is None:
             continue
-        if original.swizzle is not None and original.swizzle.bits and memref.swizzle is None and facts.effect:
+        if (
+            original.swizzle is not None
+            and original.swizzle.bits
+            and memref.swizzle is None
+            and _seen(facts, side, original.swizzle)
+        ):
             yield Finding(
                 RULE.code,
                 RULE.severity,
@@ -51,7 +64,11 @@ def find(facts: Facts) -> Iterator[Finding]:
                 where(facts, "wrong", side),
                 {"swizzle": str(original.swizzle), **evidence(facts, *EXPLAINS)},
             )
+        if memref.dtype.bits < original.dtype.bits:
+            yield from _torn(facts, side, memref, original)
         ratio = memref.dtype.bits // original.dtype.bits
+        if ratio <= 1:
+            continue
         for path, extent, stride in leaves(original.layout):
             if extent == 1 or stride in (0, 1) or not isinstance(stride, int) or stride % ratio == 0:
                 continue
@@ -64,6 +81,29 @@ def find(facts: Facts) -> Iterator[Finding]:
                 where(facts, "wrong", side, path),
                 {"stride": stride, "ratio": ratio, **evidence(facts, *EXPLAINS)},
             )
+
+
+def _seen(facts: Facts, side: str, swizzle: Swizzle) -> bool:
+    """Whether the swizzle moves anything: it does for a view that may begin anywhere in its pattern."""
+    period = swizzle.period
+    return facts.effect is not None or (
+        facts.copy.tiling is None and facts.view(side).proved_align_bytes % period != 0
+    )
+
+
+def _torn(facts: Facts, side: str, memref: Memref, original: Memref) -> Iterator[Finding]:
+    """Elements of which a narrower type sees only the first part."""
+    if recast_is_exact(memref.dtype.bits, original.dtype.bits, original.layout) is not False:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"the recast to {memref.dtype} takes the first part of each element of the {NAMES[side]}",
+        f"No mode of {original.layout} has stride 1, so its {original.dtype} elements are not one run of {memref.dtype}: "
+        f"the recast view has the first {memref.dtype.bits} of each element's {original.dtype.bits} bits.",
+        where(facts, "wrong", side),
+        {"bits": memref.dtype.bits, "of_bits": original.dtype.bits, **evidence(facts, *EXPLAINS)},
+    )
 
 
 RULE = make_rule(

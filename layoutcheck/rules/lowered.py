@@ -14,6 +14,7 @@ import numpy as np
 
 from layoutcheck.copies.cost import SideCost
 from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.banks import CP_ASYNC_CG
 from layoutcheck.rules import lc301_bank_conflict as lc301
 from layoutcheck.rules import lc302_uncoalesced as lc302
 from layoutcheck.rules import rule
@@ -34,7 +35,7 @@ def findings(addresses: Addresses) -> Iterator[Finding]:
             continue
         made = _cost(side)
         found = None
-        if side.space == "smem" and side.wavefronts > side.ideal_wavefronts:
+        if side.space == "smem" and made.rule != CP_ASYNC_CG and side.wavefronts > side.ideal_wavefronts:
             found = lc301.conflict(made)
         elif lc302.scattered(made):
             found = lc302.uncoalesced(made)

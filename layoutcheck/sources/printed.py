@@ -20,6 +20,7 @@ from layoutcheck.machine.atoms import StMatrix
 from layoutcheck.sources.chains import NoOrigin, origin, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse
+from layoutcheck.sources.recasts import with_recasts
 from layoutcheck.sources.threads import workers
 from layoutcheck.sources.traced import Frame, TracedCopy
 
@@ -59,6 +60,7 @@ def _traced(op: Operation, location: str, kernel: str, arch: str) -> TracedCopy:
     warps: tuple[int, ...] = ()
     if copy is not None:
         copy, missing, warps = with_threads(op, copy)
+        copy = with_recasts(op, copy)
         picture = "types" if missing else "threads"
     return TracedCopy(
         copy, operation, frames[0], tuple(frames[1:]), kernel, arch, picture, missing,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.copies.addresses import matrix_unit, swizzled
+from layoutcheck.copies.addresses import before_recast, matrix_unit, swizzled
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
 from layoutcheck.copies.moves import NOTHING, Intent
@@ -55,7 +55,7 @@ def matrix_intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base
         # [warp, lane, unit] then [iteration, warp, lane, unit]
         local = (per_lane + elements) * (memref.dtype.bits // unit) + within
         everything = index[:, None, None, None] * (memref.dtype.bits // unit) + local + base * (8 // unit)
-        out.append(swizzled(memref, everything, unit))
+        out.append(swizzled(before_recast(memref), everything, unit))
     source = np.where(known, out[0], NOTHING)
     each = dst_bits // unit
     shape = (iterations[0].size, -1, bits.size // each, each)  # iteration, thread, element, unit
