@@ -22,10 +22,11 @@ from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import Execution
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.copies.tiled import partition
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.atoms import S2TCopy, TmaCopy, TmemLoad, TmemStore
 
 SRC_REGION = 1 << 42
 DST_REGION = (1 << 43) + (1 << 31)  # apart from the source in the low 32 bits, too
@@ -142,6 +143,30 @@ def bases(copy: Copy) -> tuple[tuple[int, int], ...]:
         if pair not in pairs:
             pairs.append(pair)
     return tuple(pairs)
+
+
+def same_everywhere(copy: Copy, done: Execution) -> bool:
+    """Whether the static `copy` runs at every pair of `bases` as it does at one, at other addresses alone.
+
+    That is so where the operands promise all the alignment that accesses and swizzles ask about. Of the
+    copies of a tensor map and of tensor memory it is not known.
+    """
+    if isinstance(copy.atom, (TmaCopy, TmemLoad, TmemStore, S2TCopy)):
+        return False
+    whole = copy.tiling or copy
+    for base, view, accesses in (
+        (whole.src, copy.src, done.src_accesses),
+        (whole.dst, copy.dst, done.dst_accesses),
+    ):
+        multiples = [access.multiple_bytes for access in accesses]
+        multiples += [
+            memref.swizzle.period
+            for memref in (base, view, view.recast_from)
+            if memref is not None and memref.swizzle is not None and memref.swizzle.bits
+        ]
+        if any(base.proved_align_bytes % multiple for multiple in multiples):
+            return False
+    return True
 
 
 def _base(memref: Memref, region: int, kind: str) -> int:

@@ -20,8 +20,9 @@ from layoutcheck.copies.execution import execution
 from layoutcheck.copies.intent import intent
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
+from layoutcheck.copies.tails import guarded
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
-from layoutcheck.copies.witness import bases, witnesses
+from layoutcheck.copies.witness import bases, same_everywhere, witnesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
@@ -276,6 +277,43 @@ def test_counts_against_single_bytes(make):
         compared += 1
         wrong += not difference.clean
     assert 20 < wrong < 150
+
+
+def swizzled_tiling(rng: random.Random) -> Copy:
+    """The same, swizzled, on pointers that are aligned to the pattern's period or to less."""
+    copy = random_tiling(rng)
+    swizzle, align = Swizzle(*rng.choice(((3, 4, 3), (2, 4, 3), (1, 3, 3)))), rng.choice((16, 128, 1024))
+    assert copy.tiling is not None
+    whole, view = (replace(m, swizzle=swizzle, align_bytes=align) for m in (copy.tiling.dst, copy.dst))
+    return replace(copy, dst=view, tiling=replace(copy.tiling, dst=whole))
+
+
+@pytest.mark.parametrize("make", [random_copy, random_tiling, swizzled_tiling])
+def test_a_copy_that_runs_the_same_everywhere_does(make):
+    """The model then runs it at one pair of bases only: a run at any other must find the same."""
+    rng = random.Random(4)
+    holes = [copy for hole in HOLES.values() for copy in hole[:2]]
+    alike = wrong = 0
+    while alike < 60 or holes:
+        copy = holes.pop() if holes else make(rng)
+        try:
+            for witness in witnesses(copy):
+                found = []
+                for pair in bases(witness):
+                    done = execution(copy, *pair, witness)
+                    asked, done = guarded(intent(witness, *pair), done, witness)
+                    difference = compare(asked, done, witness, *pair)
+                    first = {
+                        kind: (at.thread, at.instruction, at.value) for kind, at in difference.first.items()
+                    }
+                    found.append((difference.counts, first, difference.moved, difference.repeated))
+                if len(found) > 1 and same_everywhere(witness, done):
+                    assert all(one == found[0] for one in found), f"{copy}"
+                    alike += 1
+                    wrong += not difference.clean
+        except InputError:
+            continue
+    assert wrong > 10
 
 
 PROFILES = [

@@ -78,4 +78,4 @@ class Difference:
     @property
     def clean(self) -> bool:
         """Whether the machine does exactly what the layouts say."""
-        return not self.kinds
+        return not any(self.counts.values())
