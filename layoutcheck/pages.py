@@ -1,6 +1,9 @@
-"""The page of a rule: the one form that `layoutcheck rule` prints and docs/rules/ keeps."""
+"""The page of a rule: the one form that `layoutcheck rule` prints, wrapped, and docs/rules/ keeps."""
 
 from __future__ import annotations
+
+import shlex
+import textwrap
 
 
 def page(code: str, name: str, severity: str, summary: str, doc: str, flagged: str, clean: str) -> str:
@@ -24,3 +27,55 @@ def source_page(
     return (
         f"{text}\n## Example\n\nFlagged:\n\n```python\n{flagged}\n```\n\nClean:\n\n```python\n{clean}\n```\n"
     )
+
+
+def wrapped(text: str, width: int) -> str:
+    """A page in lines of `width` columns; what stands in a fence is only broken where a shell command may be.
+
+    A word that is longer than that keeps its line.
+    """
+    out: list[str] = []
+    paragraph: list[str] = []
+
+    def flush() -> None:
+        if paragraph:
+            out.extend(_lines(" ".join(paragraph), width, "  " if paragraph[0].startswith("- ") else ""))
+            paragraph.clear()
+
+    fenced = False
+    for line in text.split("\n"):
+        if line.startswith("```"):
+            flush()
+            fenced = not fenced
+            out.append(line)
+        elif fenced:
+            out += _command(line, width) if line.startswith("$ ") else [line]
+        elif not line or line.startswith(("#", "|", "    ")):
+            flush()
+            out.append(line)
+        else:
+            if line.startswith("- "):
+                flush()
+            paragraph.append(line.strip())
+    flush()
+    return "\n".join(out)
+
+
+def _lines(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _command(line: str, width: int) -> list[str]:
+    """A command in lines that end in a backslash, broken between its words."""
+    if len(line) <= width:
+        return [line]
+    words = [shlex.quote(word) for word in shlex.split(line.removeprefix("$ "))]
+    lines = ["$"]
+    for word in words:
+        if len(lines[-1]) + len(word) + 3 > width and lines[-1].strip() != "$":
+            lines[-1] += " \\"
+            lines.append("   ")
+        lines[-1] += f" {word}"
+    return lines

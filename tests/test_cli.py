@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -13,7 +14,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from layoutcheck import rulebook
 from layoutcheck.cli import run
+from layoutcheck.pages import wrapped
 from layoutcheck.reports.json import schema
 
 ROOT = Path(__file__).parents[1]
@@ -284,6 +287,18 @@ def test_rules_are_listed_and_printed(capsys: Captured) -> None:
     assert "LC101  rejected  unproved-alignment: " in listed
     assert run(["rule", "lc201"]) == 0
     assert capsys.readouterr().out.startswith("# LC201 scattered-vector\n")
+
+
+@pytest.mark.parametrize("rule", rulebook.rules().values(), ids=lambda rule: rule.code)
+def test_pages_are_wrapped_and_keep_their_words(rule: rulebook.AnyRule) -> None:
+    page = rule.page()
+    shown = wrapped(page, 80)
+    assert shown.replace("\\\n", " ").split() == page.split()
+    prose = re.sub(r"^```.*?^```$", "", shown, flags=re.MULTILINE | re.DOTALL)
+    assert all(len(line) <= 80 or " " not in line for line in prose.split("\n"))
+    commands = [line[2:] for line in shown.replace("\\\n", "").split("\n") if line.startswith("$ ")]
+    asked = [line[2:] for line in page.split("\n") if line.startswith("$ ")]
+    assert list(map(shlex.split, commands)) == list(map(shlex.split, asked))
 
 
 def test_help_and_no_arguments(capsys: Captured) -> None:
