@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.dsl.lowered.record import Access, Mask
+from layoutcheck.dsl.lowered.record import Access, Mask, Number
 from layoutcheck.dsl.lowered.registers import Registers
 from layoutcheck.dsl.lowered.values import Reasons, Value
 
@@ -73,6 +73,18 @@ class Machine:
     def met(self, tags: Any) -> bool:
         """Whether every one of the tags was met for real."""
         return all(tag in self.accesses and self.accesses[tag][0].reached for tag in tags)
+
+    def same_by_warp(self, value: Number) -> bool:
+        """Whether the active lanes of every warp have the same number."""
+        if isinstance(value, int):
+            return True
+        for at in range(0, value.size, 32):
+            lanes = value[at : at + 32]
+            if self.mask is not None:
+                lanes = lanes[self.mask[at : at + 32]]
+            if lanes.size and not (lanes == lanes[0]).all():
+                return False
+        return True
 
     def shared_by_warp(self, trust: int) -> int:
         """The trust of a value that one lane has and its whole warp gets: what it rests on is uniform now."""

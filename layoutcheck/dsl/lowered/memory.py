@@ -2,9 +2,9 @@
 
 Loads from registers in memory give back what was stored; what is loaded from elsewhere is not known. Where an
 address depends on it all the same, a number is put in its place and the trust says which kind it is:
-"uniform" (all threads load from one address, as of a tile scheduler or a sequence length; element i is taken
-for 1024 i) or "data" (each thread loads its own, as of gather indices or page tables; element i is taken for
-i).
+"uniform" (all threads of a warp load from one address, as of a tile scheduler or a sequence length; element i
+is taken for 1024 i) or "data" (each thread loads its own, as of gather indices or page tables; element i is
+taken for i).
 """
 
 from __future__ import annotations
@@ -107,9 +107,11 @@ class Memory:
         """What a loaded number counts as, and the bit that says so."""
         name = {"gmem": "global memory", "smem": "shared memory", "dsmem": "shared memory of the cluster"}
         where = name.get(space, "memory")
-        uniform = isinstance(address, int) or bool((address == address[0]).all())
+        same = isinstance(address, int) or bool((address == address[0]).all())
+        uniform = same or self.machine.same_by_warp(address)
         if uniform:
-            bit = self.machine.reasons.bit("uniform", f"a value that all threads load from {where}")
+            who = "all threads load" if same else "all threads of a warp load"
+            bit = self.machine.reasons.bit("uniform", f"a value that {who} from {where}")
         else:
             bit = self.machine.reasons.bit("data", f"values that each thread loads from {where}")
         if space != "gmem":
@@ -118,10 +120,11 @@ class Memory:
         index = offset // max(1, size)
         if not uniform:
             return index, bit
-        first = index if isinstance(index, int) else int(index[0])
+        if same and not isinstance(index, int):
+            index = int(index[0])
         if size == 8:  # mostly a pointer: an object of its own
-            return spaces.object_at(64 + first % 64), bit
-        return 1024 * (first % 1024), bit
+            return spaces.object_at(64 + index % 64), bit
+        return 1024 * (index % 1024), bit
 
     def _store(self, op: Operation) -> Step:
         machine = self.machine

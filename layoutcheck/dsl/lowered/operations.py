@@ -20,6 +20,8 @@ from layoutcheck.sources.mlir import Value as SsaValue
 _FLOAT = re.compile(
     r"arith\.\w*f\Z|arith\.(?:extf|truncf|fptosi|fptoui|sitofp|uitofp)|math\.|llvm\.f|nvvm\.f"
 )
+# Intrinsics that are functions of their operands alone, as floating-point operations are.
+_PURE = re.compile(r'"llvm\.(?:nvvm\.)?(?:sqrt|rsqrt|rcp|ex2|lg2|sin|cos|fma|floor|ceil|round|trunc)\b')
 _DENSE = re.compile(r"dense<(-?\d+|true|false)>")
 # A barrier's wait succeeds: what waits goes on.
 _WAITS = frozenset(
@@ -56,8 +58,9 @@ class Operations(Steps):
         if name.startswith("nvvm.read.ptx.sreg."):
             kind = "uniform" if "clock" not in name and "timer" not in name else "blocked"
             return self.assume(op, kind, f"{name.removeprefix('nvvm.read.ptx.sreg.')} is taken for 0")
-        reason = "floating-point arithmetic" if _FLOAT.match(name) else f"{name} is not evaluated"
-        return self.assume(op, "blocked", reason)
+        if _FLOAT.match(name) or _PURE.match(op.attributes.get("intrin", "")):
+            return self.assume(op, "blocked", "floating-point arithmetic", pure=True)
+        return self.assume(op, "blocked", f"{name} is not evaluated")
 
 
 def _constant(text: str) -> Value:

@@ -22,7 +22,7 @@ SHARED_BYTES = 1 << 24
 _NAMES = {GLOBAL: "gmem", SHARED: "smem", CLUSTER: "dsmem", TENSOR: "tmem", 5: "rmem"}
 
 
-def object_at(index: int) -> int:
+def object_at(index: Number) -> Number:
     """The address of global object `index`, with room below it for negative offsets."""
     return index * GLOBAL_STEP + _MIDDLE
 

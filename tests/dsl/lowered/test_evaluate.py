@@ -232,6 +232,34 @@ def test_funnel_shifts() -> None:
     assert elements(picture(text, "cute.copy#1")) == [[16] * THREADS]
 
 
+UPPER = (
+    '"llvm.inline_asm"({a}, {b}) <{{asm_dialect = 0 : i64, asm_string = "mul.hi.{sign}32 $0, $1, $2;", '
+    'constraints = "=r,r,r"}}> : (i32, i32) -> i32'
+)
+
+
+def test_the_upper_half_of_a_product_written_in_ptx() -> None:
+    """`mul.hi` of quack's division by a number that is not known before the launch."""
+    body = f"""{binary("%a", "shli", "%tid", "%c12")}
+      {binary("%b", "shli", "%a", "%c12")}
+      {binary("%s", "subi", "%c0", "%b")}
+      %u = {UPPER.format(sign="u", a="%s", b="%c31")}
+      %w = {UPPER.format(sign="s", a="%s", b="%c31")}
+      {binary("%v", "addi", "%w", "%c31")}
+      {load("%u")}
+      {load("%v", "cute.copy#1", "%y")}"""
+    text = kernel(body)
+    shifted = -(np.arange(THREADS, dtype=np.int64) << 24)
+    assert elements(picture(text)) == [((shifted & 0xFFFFFFFF) * 31 >> 32).tolist()]
+    assert elements(picture(text, "cute.copy#1")) == [((shifted * 31 >> 32) + 31).tolist()]
+
+
+WARP = '%warp = "arith.shrui"(%tid, %c5) : (i32, i32) -> i32\n'
+SHUFFLE = (
+    '%b = "nvvm.shfl.sync"(%cm1, %w, {by}, %c31) <{{kind = #nvvm<shfl_kind idx>}}> : '
+    "(i32, i32, i32, i32) -> i32"
+)
+INTRINSIC = '%f = "llvm.call_intrinsic"(%c5) <{{intrin = "llvm.nvvm.{name}"}}> : (i32) -> i32'
 GLOBAL = (
     '%gp = "llvm.getelementptr"(%g, {index}) <{{elem_type = i32, '
     "rawConstantIndices = array<i32: -2147483648>}}> : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>\n"
@@ -246,14 +274,20 @@ GLOBAL = (
         ("", "%n", "arguments"),
         (GLOBAL.format(index="%c5"), "%w", "uniform"),
         (GLOBAL.format(index="%tid"), "%w", "data"),
+        (WARP + GLOBAL.format(index="%warp"), "%w", "uniform"),
+        (WARP + GLOBAL.format(index="%tid") + SHUFFLE.format(by="%warp"), "%b", "uniform"),
+        (GLOBAL.format(index="%tid") + SHUFFLE.format(by="%tid"), "%b", "data"),
+        (GLOBAL.format(index="%tid") + SHUFFLE.format(by="%c5"), "%b", "uniform"),
+        ('%f = "arith.fptosi"(%c5) : (i32) -> i32', "%f", "uniform"),
+        ('%f = "arith.fptosi"(%tid) : (i32) -> i32', "%f", "blocked"),
+        (GLOBAL.format(index="%tid") + '%f = "arith.fptosi"(%w) : (i32) -> i32', "%f", "blocked"),
         (
-            GLOBAL.format(index="%tid")
-            + '%b = "nvvm.shfl.sync"(%cm1, %w, %c5, %c31) <{kind = #nvvm<shfl_kind idx>}> : '
-            + "(i32, i32, i32, i32) -> i32",
-            "%b",
+            '%f = "llvm.call_intrinsic"(%c5) <{intrin = "llvm.nvvm.sqrt.approx.f"}> : (i32) -> i32',
+            "%f",
             "uniform",
         ),
-        ('%f = "arith.fptosi"(%c5) : (i32) -> i32', "%f", "blocked"),
+        ('%f = "llvm.call_intrinsic"(%c5) <{intrin = "llvm.nvvm.mystery"}> : (i32) -> i32', "%f", "blocked"),
+        (f"%f = {UPPER.format(sign='u', a='%tid', b='%c5')}", "%f", "static"),
         ('%f = "llvm.inline_asm"(%tid) <{asm_string = "mystery $0, $1;"}> : (i32) -> i32', "%f", "blocked"),
     ],
 )
@@ -261,6 +295,11 @@ def test_what_an_address_rests_on(prelude: str, index: str, kind: str) -> None:
     one = picture(kernel(prelude + load(index)))
     assert one.kind == kind
     assert bool(one.reasons) == (kind != "static")
+
+
+def test_each_warp_loads_a_value_of_its_own() -> None:
+    one = picture(kernel(WARP + GLOBAL.format(index="%warp") + load("%w")))
+    assert elements(one) == [[1024 * (t // 32) for t in range(THREADS)]]
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", '"cuda.kernel"() : () -> ()', '"builtin.module"() ({'])

@@ -18,15 +18,22 @@ class Steps:
     def __init__(self, machine: Machine, slots: dict[SsaValue, int]) -> None:
         self.machine, self.slots = machine, slots
 
-    def assume(self, op: Operation, kind: str, sentence: str, value: int = 0) -> Step:
-        """A step whose results are `value`, because `sentence` had to be assumed."""
+    def assume(self, op: Operation, kind: str, sentence: str, value: int = 0, *, pure: bool = False) -> Step:
+        """A step whose results are `value`, because `sentence` had to be assumed.
+
+        Results of a `pure` operation follow from its operands: where all threads share these, they share what
+        is assumed.
+        """
         values, trust = self.machine.values, self.machine.trust
         targets = [self.slots[v] for v in op.results]
         sources = [self.slots[v] for v in op.operands]
-        bit = self.machine.reasons.bit(kind, sentence)
+        reasons = self.machine.reasons
+        bit = reasons.bit(kind, sentence)
 
         def run() -> None:
             bits = bit
+            if pure and all(values[slot].__class__ is int for slot in sources):
+                bits = reasons.bit("uniform", f"{sentence} on what all threads share is taken for {value}")
             for slot in sources:
                 bits |= trust[slot]
             for slot in targets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ from layoutcheck.sources.mlir import Operation, integer
 _ICMP = {
     name: i for i, name in enumerate(("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"))
 }
+# PTX ISA, mul: .hi keeps the upper half of the product.
+_UPPER_HALF = re.compile(r'\A"mul\.hi\.([us])(?:32|64) \$0, \$1, \$2;"\Z')
 
 
 def _cast(steps: Steps, op: Operation) -> Step:
@@ -101,6 +104,14 @@ def _extended(steps: Steps, op: Operation) -> Step:
     return run
 
 
+def _inline_asm(steps: Steps, op: Operation) -> Step:
+    """Inline PTX, of which only the upper half of a product is known: fast divisions are written so."""
+    match = _UPPER_HALF.search(op.attributes.get("asm_string", ""))
+    if match is None or len(op.operands) != 2:
+        return steps.assume(op, "blocked", "llvm.inline_asm is not evaluated")
+    return steps.binary(op, high_unsigned if match[1] == "u" else high_signed)
+
+
 def _funnel(steps: Steps, op: Operation) -> Step:
     """`llvm.intr.fshl` and `fshr`: a window of two words put together, shifted."""
     values, trust = steps.machine.values, steps.machine.trust
@@ -138,5 +149,6 @@ MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
          "vector.broadcast", "vector.splat", "llvm.freeze", "nvvm.readfirstlane"), _pass),
     **dict.fromkeys(("math.ctpop", "math.ctlz", "math.cttz", "llvm.intr.ctpop"), _count_bits),
     **dict.fromkeys(("arith.mului_extended", "arith.mulsi_extended"), _extended),
+    "llvm.inline_asm": _inline_asm,
     **dict.fromkeys(("llvm.intr.fshl", "llvm.intr.fshr"), _funnel),
 }  # fmt: skip

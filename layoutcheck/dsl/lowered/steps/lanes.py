@@ -26,9 +26,8 @@ def _shuffle(steps: Steps, op: Operation) -> Step:
 
     def run() -> None:
         value, by, clamp = values[a], number(values[b]), number(values[c])
-        trust[out] = (
-            (shared(trust[a]) if kind == "idx" and isinstance(by, int) else trust[a]) | trust[b] | trust[c]
-        )
+        one_lane = kind == "idx" and steps.machine.same_by_warp(by)
+        trust[out] = (shared(trust[a]) if one_lane else trust[a]) | trust[b] | trust[c]
         if value.__class__ is int or not isinstance(value, np.ndarray):
             values[out] = value
             return
