@@ -57,6 +57,7 @@ def check(
     described: Any = None,
     internal_type: Any = None,
     im2col: Any = None,
+    index: Any = None,
 ) -> Report:
     """Whether one copy is accepted, right and fast, and how to repair it.
 
@@ -76,7 +77,8 @@ def check(
     - `tiler`, `coord`, `described`: of a TMA copy of whole tensors, the tile's extents (default: the shared
       tensor's), which tile it is, and the shared layout that the tensor map was made of, if another;
       `internal_type` as given to `make_tiled_tma_atom`; `im2col`, of the atoms `im2col_tma_load` and
-      `im2col_tma_store`, the convolution, such as "filter=(3,3) padding=(1,1)" (W first)
+      `im2col_tma_store`, the convolution, such as "filter=(3,3) padding=(1,1)" (W first); `index`, of the atoms
+      `tma_gather4` and `tma_scatter4`, the tensor of row numbers (`gmem_coord_tensor`)
     - `arch`: the target, such as "sm_100a"; None is sm_90a, or the first that has the atom
     - `op`: "copy", "autovec_copy", "basic_copy", "basic_copy_if" or "copy_atom_call"
     - `evict_priority`: whether `autovec_copy` is given an `l1c_evict_priority`
@@ -89,6 +91,7 @@ def check(
         block=block, op=op, evict_priority=evict_priority, expect_bytes=expect_bytes,
         cluster=cluster, mcast_mask=mcast_mask, cta_rank=cta_rank, waits_rank=waits_rank,
         tiler=tiler, coord=coord, described=described, internal_type=internal_type, im2col=im2col,
+        index=index,
     )  # fmt: skip
     return check_copy(copy, assumptions=assumptions)
 

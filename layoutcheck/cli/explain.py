@@ -45,6 +45,7 @@ def explain(
     described: Annotated[str | None, Option("TMA: smem layout the map was made of, if another")] = None,
     internal_type: Annotated[str | None, Option("TMA: internal_type of make_tiled_tma_atom")] = None,
     im2col: Annotated[str | None, Option("TMA im2col: 'filter=(3,3) padding=(1,1) ...', W first")] = None,
+    index: Annotated[str | None, Option("tma_gather4, tma_scatter4: the tensor of row numbers")] = None,
     op: Annotated[str, Option("copy, autovec_copy, basic_copy, copy_atom_call")] = "copy",
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
     format_: Format = "text",
@@ -81,6 +82,7 @@ def explain(
                 swizzle=swizzle, block=block, expect_bytes=expect_bytes, op=op, cluster=cluster,
                 mcast_mask=mcast_mask, cta_rank=cta_rank, waits_rank=waits_rank,
                 tiler=tiler, coord=coord, described=described, internal_type=internal_type, im2col=im2col,
+                index=index,
             )
         ]  # fmt: skip
     if compiler:

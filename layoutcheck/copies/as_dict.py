@@ -19,6 +19,7 @@ def copy_to_dict(copy: Copy) -> dict[str, Any]:
         "src": memref_to_dict(copy.src),
         "dst": memref_to_dict(copy.dst),
         "pred": None if copy.pred is None else memref_to_dict(copy.pred),
+        "index": None if copy.index is None else memref_to_dict(copy.index),
         "tiled": None if copy.tiled is None else str(copy.tiled),
         "tiling": None if copy.tiling is None else tiling_to_dict(copy.tiling),
         "issue": None if copy.issue is None else asdict(copy.issue),

@@ -69,6 +69,7 @@ class Copy:
     evict_priority: bool = False  # autovec_copy(l1c_evict_priority=...), which picks other atoms
     issue: Issue | None = None  # of copies with a barrier, where it is known
     tma: TmaTile | None = None  # of a TMA copy between whole tensors: its tile
+    index: Memref | None = None  # of gather4 and scatter4: the tensor of row numbers
 
     @property
     def cluster(self) -> Cluster | None:

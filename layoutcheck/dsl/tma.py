@@ -20,10 +20,10 @@ from layoutcheck.machine.tma import Descriptor, decode
 class MadeTma:
     """`words` are the tensor map's, as the host code stores them for the base and run-time values asked.
 
-    `atom`, `coord`, `here` and `there` are printed types: the atom, the coordinate tensor, and the
-    partition of the shared and of the coordinate tensor. `ptx` is a kernel of the tensor map (128 bytes), the
-    coordinate tensor, the shared tensor's address, the barrier's and, of a multicast, the mask (16 bits).
-    `error` is the DSL's, where it refuses.
+    `atom`, `coord`, `here`, `there` and `rows` are printed types: the atom, the coordinate tensor, and the
+    partition of the shared, of the coordinate, and of the index tensor. `ptx` is a kernel of the tensor map
+    (128 bytes), the coordinate tensor, the index tensor of gather4 and scatter4, the shared tensor's address,
+    the barrier's and, of a multicast, the mask (16 bits). `error` is the DSL's, where it refuses.
     """
 
     error: str = ""
@@ -33,6 +33,7 @@ class MadeTma:
     coord: str = ""
     here: str = ""
     there: str = ""
+    rows: str = ""
     ptx: str = ""
 
     @property
@@ -55,6 +56,11 @@ def make_tma(
     if session is None:
         with Session() as session:
             return make_tma(copies, lower=lower, timeout=timeout, session=session)
+    found: dict[int, dict[str, Any]] = {}
+    for task, indexed in (("tma", False), ("tma_rows", True)):
+        which = [i for i, (copy, _, _) in enumerate(copies) if (copy.index is not None) == indexed]
+        items = [item(*copies[i], lower) for i in which]
+        found.update(zip(which, session.ask(task, items, timeout) if items else (), strict=True))
     return [
         MadeTma(
             answer.get("error", ""),
@@ -64,9 +70,10 @@ def make_tma(
             answer.get("coord", ""),
             answer.get("here", ""),
             answer.get("there", ""),
+            answer.get("rows", ""),
             answer.get("ptx", ""),
         )
-        for answer in session.ask("tma", [item(*one, lower) for one in copies], timeout)
+        for _, answer in sorted(found.items())
     ]
 
 
@@ -76,7 +83,10 @@ def item(copy: Copy, witness: Copy, base: int, lower: bool) -> dict[str, Any]:
     tile = tile_of(copy)
     gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
     static = witness.side(gmem_side(copy))
-    leaves = [flatten((memref.layout.shape, memref.layout.stride)) for memref in (gmem, static)]
+    leaves: list[list[Any]] = [[], []]
+    for typed, known in ((gmem, static), (copy.index, witness.index)):
+        for found, memref in zip(leaves, (typed, known), strict=True):
+            found += [] if memref is None else flatten((memref.layout.shape, memref.layout.stride))
     return {
         "kind": f"{copy.atom.kind}{'.multicast' * copy.atom.multicast}",
         "gmem": str(gmem),
@@ -90,6 +100,7 @@ def item(copy: Copy, witness: Copy, base: int, lower: bool) -> dict[str, Any]:
         "values": [int(value) for leaf, value in zip(*leaves, strict=True) if isinstance(leaf, Dynamic)],
         "lower": lower,
         **({} if tile.im2col is None else {"im2col": asdict(tile.im2col), "described": _composed(copy)}),
+        "index": "" if copy.index is None else str(copy.index),
     }
 
 

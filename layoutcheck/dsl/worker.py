@@ -15,6 +15,7 @@ parse    parse a function of the given arguments and body: what their operations
 build    call the DSL's own Python function (`cute.copy`, `cute.autovec_copy`, ...), then verify (5 ms)
 lower    build inside a kernel, run the DSL's pipeline for `arch`, answer its PTX (25 ms)
 tma      make_tiled_tma_atom, tma_partition and cute.copy: the tensor map's words and PTX (40 ms)
+tma_rows the same of gather4 and scatter4
 passes   run the DSL's first passes on a traced module (100 ms)
 """
 
@@ -32,6 +33,7 @@ from layoutcheck.dsl.tasks.build import build
 from layoutcheck.dsl.tasks.lower import lower
 from layoutcheck.dsl.tasks.passes import lower_traced
 from layoutcheck.dsl.tasks.tensor_map import tma
+from layoutcheck.dsl.tasks.tma_rows import tma_rows
 from layoutcheck.dsl.tasks.verify import parse, verify
 
 # `lower` works on several items at once.
@@ -40,11 +42,20 @@ TASKS: dict[str, Callable[[Item], Item]] = {
     "parse": parse,
     "build": build,
     "tma": tma,
+    "tma_rows": tma_rows,
     "passes": lower_traced,
 }
 # Items a fork, which bound what its copy of the context grows by: a verdict leaves a kilobyte or two (types
 # are kept forever), a lowered kernel its binary and more.
-BATCH = {"verify": 10_000, "parse": 10_000, "build": 2_000, "lower": 128, "tma": 128, "passes": 16}
+BATCH = {
+    "verify": 10_000,
+    "parse": 10_000,
+    "build": 2_000,
+    "lower": 128,
+    "tma": 128,
+    "tma_rows": 128,
+    "passes": 16,
+}
 MEMORY_BYTES = 8 << 30  # a fork that wants more dies of it, and not the machine
 KERNELS = 16  # kernels lowered together: most of the cost of a module is per module
 

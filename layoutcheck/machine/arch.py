@@ -140,8 +140,13 @@ def needs(atom: Atom) -> Needs:
 
 
 def _tma(atom: TmaCopy) -> Needs:
-    """Tiles and im2col: sm_90. gather4 to the CTA's own memory: sm_100. The rest where tcgen05 is."""
+    """Tiles and im2col: sm_90. gather4 to the CTA's own memory: sm_100. The rest where tcgen05 is.
+
+    DSL 4.8.1 emits the form to the CTA's own memory where the copy is no multicast and of one CTA.
+    """
     if atom.mode == "scatter4" or (atom.kind == "load" and atom.num_cta > 1):
+        return TENSOR_MEMORY
+    if atom.mode == "gather4" and atom.multicast:
         return TENSOR_MEMORY
     return Needs(Arch(100) if atom.mode == "gather4" else Arch(90))
 

@@ -156,6 +156,8 @@ def _copy(report: Report, main: Finding | None) -> str:
         )
     if copy.pred is not None:
         rows.append(_row("predicate", _operand(copy.pred, where if where.operand == "pred" else None)))
+    if copy.index is not None:
+        rows.append(_row("row numbers", _operand(copy.index, where if where.operand == "index" else None)))
     rows += [_row("assumed", escape("; ".join(report.assumptions)))] if report.assumptions else []
     return element("table", *rows, class_="copy")
 

@@ -43,7 +43,8 @@ def atom_name(atom: Atom) -> str:
         return f"st.async {_width(atom.width_bits, atom.dtype.bits, atom.dtype.name)}"
     if isinstance(atom, TmaCopy):
         box = "" if atom.gbasis is None else f", boxes of {atom.gbasis.shape} ({atom.copy_bits // 8} B)"
-        return f"TMA {atom.kind} of {atom.dtype}{box}"
+        kind = atom.mode if atom.indexed else atom.kind
+        return f"TMA {kind} of {atom.dtype}{box}"
     if isinstance(atom, (TmemLoad, TmemStore)):
         name, packing = (
             ("tcgen05.ld", ".pack::16b") if isinstance(atom, TmemLoad) else ("tcgen05.st", ".unpack::16b")

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.tma import SPAN_BYTES
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
@@ -41,7 +42,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         return
     extents, inner, kind = box
     span = SPAN_BYTES[kind]
-    if not span or inner >= span or inner % 16 or all(extent == 1 for extent in extents[1:]):
+    atom = facts.copy.atom
+    rows = isinstance(atom, TmaCopy) and atom.indexed  # four of them, whatever the box says
+    if not span or inner >= span or inner % 16 or (all(extent == 1 for extent in extents[1:]) and not rows):
         return
     yield Finding(
         RULE.code,

@@ -10,7 +10,7 @@ Of a byte mask nothing is known before the kernel runs: all bytes of it are take
 ## Why
 
 What the compiler accepts, refuses and emits was measured (DSL 4.8.1, `tests/conformance/test_tmem.py`,
-`tests/conformance/test_byte_mask.py`), and ptxas assembles it; what the emitted instructions then do is the PTX ISA's
+`tests/conformance/test_byte_mask.py`, `tests/conformance/test_tma_rows.py`), and ptxas assembles it; what the emitted instructions then do is the PTX ISA's
 word.
 
 ## How to fix it

@@ -39,7 +39,7 @@ from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.cluster import read_cluster
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
 from layoutcheck.sources.pointers import Defaults
-from layoutcheck.sources.tma import tma_tile
+from layoutcheck.sources.tma import tma_index, tma_tile
 
 # What tensors are taken to be aligned to when only a layout is given: torch and the DSL's runtime promise 16
 # bytes of global tensors, SmemAllocator's default for swizzled tiles is 128 or more, fragments have 32.
@@ -82,6 +82,7 @@ def build(
     described: Any = None,
     internal_type: Any = None,
     im2col: Any = None,
+    index: Any = None,
     expect_bytes: int | None = None,
     cluster: int | None = None,
     mcast_mask: Any = None,
@@ -113,6 +114,7 @@ def build(
     source = _operand("src", src, element, spaces[0], src_space, src_align, pointer, assumed)
     target = _operand("dst", dst, element, spaces[1], dst_space, dst_align, pointer, assumed)
     guard = _predicate(pred)
+    named = tma_index(moved, source, target, index, assumed)
     tma = tma_tile(moved, source, target, tiler, coord, described, internal_type, im2col)
     if thr is not None or val is not None:
         if tiled is not None or isinstance(whole, TiledCopy):
@@ -131,7 +133,7 @@ def build(
         issue = _issue(moved, block, expect_bytes, between)
         if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (src, dst))):
             assumed.append("src and dst are one thread's views: thr and val would make them whole tiles")
-        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority, issue, tma)
+        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority, issue, tma, named)
         return copy, tuple(assumed)
     assert whole is not None
     for view in (source, target):

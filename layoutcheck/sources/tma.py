@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten, product, wrap
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_tree
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.memref import Memref
@@ -15,6 +16,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.im2col import read_im2col
+from layoutcheck.sources.live import to_memref
+from layoutcheck.sources.pointers import Defaults
 
 _MOST = 1 << 40
 
@@ -77,6 +80,28 @@ def tma_tile(
     internal = dtype(str(internal_type)) if internal_type is not None else None
     convolution = read_im2col(im2col, gmem.layout, atom)
     return TmaTile(extents, at, _described(described, smem), internal, convolution)
+
+
+def tma_index(atom: Atom | None, src: Memref, dst: Memref, index: Any, assumed: list[str]) -> Memref | None:
+    """The tensor of row numbers of a gather4 or scatter4; None for other copies. Raises InputError.
+
+    Without one it is a run of i32, one for each row of a global tensor.
+    """
+    if not isinstance(atom, TmaCopy) or not atom.indexed:
+        if index is not None:
+            raise InputError("index belongs to TMA copies of four rows", expected="--atom tma_gather4")
+        return None
+    gmem = src if atom.kind == "load" else dst
+    if index is not None:
+        return to_memref(index, Defaults(dtype("i32"), "gmem", 4, None, "index"))
+    strides = wrap(gmem.layout.stride)
+    if isinstance(gmem, OtherOperand) or len(strides) != 2 or 1 not in strides:
+        return None
+    along = 1 if strides[1] == 1 else 0
+    layout = Layout(gmem.layout.shape, (0, 1) if along == 0 else (1, 0))
+    made = Memref(dtype("i32"), "gmem", layout, 4)
+    assumed.append(f"the index tensor is {made}")
+    return made
 
 
 def _extents(name: str, value: Any) -> tuple[Any, ...]:

@@ -6,12 +6,20 @@ tensor map is written without the driver's help (measured).
 
 from __future__ import annotations
 
+import math
+
 from layoutcheck.algebra.inttuple import is_static, product, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_identity_layout
 from layoutcheck.copies.compiler.im2col import predict_im2col
 from layoutcheck.copies.compiler.operands import check_shapes
 from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
+from layoutcheck.copies.compiler.tma_rows import (
+    predict_basis,
+    predict_index,
+    predict_partition,
+    predict_views,
+)
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import CoordTensor
@@ -23,13 +31,8 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
 
 ACCEPTED = Prediction("accepted")
-_ROWS = (
-    "which four rows an instruction moves is read from the index tensor at run time, and is not in the types"
-)
 # What the printed operands of the other modes leave open (the forms are those DSL 4.8.1 prints).
 _MISSING = {
-    "gather4": _ROWS,
-    "scatter4": _ROWS,
     "im2col": "corners, strides and offsets of the filter are in the tensor map, and are not in the types",
 }
 
@@ -46,6 +49,8 @@ def predict_tma(copy: Copy) -> Prediction:
         text = "src and dst need be CoordTensorType and CuteMemRefType"
         return rejected("tma_operands", text, smem_side(copy))
     if isinstance(there, CoordTensor):
+        if atom.indexed:
+            return predict_views(copy, there, here) or ACCEPTED
         if atom.mode != "tiled":
             missing = _MISSING.get(atom.mode, f"TMA copies in mode {atom.mode} are not modelled")
             return Prediction("unknown", missing, "tma_mode", "atom")
@@ -56,6 +61,10 @@ def predict_tma(copy: Copy) -> Prediction:
         return rejected(
             "tma_operands", "src and dst need be CoordTensorType and CuteMemRefType", gmem_side(copy)
         )
+    if atom.indexed:
+        found = predict_index(copy, there)
+        if found is not None:
+            return found
     return _whole(copy)
 
 
@@ -88,7 +97,10 @@ def _whole(copy: Copy) -> Prediction:
         there, here = moved.side(gmem_side(copy)), moved.side(smem_side(copy))
         cut = tile_of(moved)
         here = cut.described or here
-        box_basis(there.layout, here.layout, cut.tiler, here.swizzle, there.dtype.bits)
+        sides = box_basis(there.layout, here.layout, cut.tiler, here.swizzle, there.dtype.bits)
+        refused = predict_basis(sides) if copy.index is not None else None
+        if refused is not None:
+            return refused
         if smem.dtype.bits < 8 and is_static(gmem.layout) and is_static(smem.layout):
             plan(copy)
     except SplitsByte:
@@ -106,6 +118,8 @@ def _whole(copy: Copy) -> Prediction:
             smem_size=product(smem.layout.shape),
             tile_size=product(tile.tiler),
         )
+    if copy.index is not None:
+        return predict_partition(math.prod(tile.tiler), sides) or ACCEPTED
     return ACCEPTED
 
 

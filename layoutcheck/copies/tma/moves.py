@@ -17,6 +17,7 @@ cuTensorMapEncodeTiled; no GPU that has them was at hand).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,11 +37,13 @@ from layoutcheck.copies.tma.plan import (
     tile_leaves,
     tile_of,
 )
+from layoutcheck.copies.tma.rows import follow_index, row_numbers
 from layoutcheck.copies.tma.tile import Im2col
 from layoutcheck.copies.tma.views import OPS, SMEM_ALIGN_BYTES, view_execution, view_intent
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.atoms.tma import ROWS
 from layoutcheck.machine.tma import (
     GROUP,
     SPAN_BYTES,
@@ -64,6 +67,10 @@ def tma_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
     load = gmem_side(copy) == "src"
     gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)
     leaves, inside = tile_leaves(gmem.layout, tile_of(copy))
+    if copy.index is not None:
+        leaves = follow_index(copy, gmem, leaves)
+        extents = flatten(wrap(gmem.layout.shape))
+        inside = np.all([leaf < n for leaf, n in zip(leaves, extents, strict=True)], axis=0)
     strides = flatten(wrap(gmem.layout.stride))
     at = sum((leaf * d for leaf, d in zip(leaves, strides, strict=True)), np.zeros(inside.size, np.int64))
     there = (gmem_base * (8 // unit) + at * per)[:, None] + np.arange(per, dtype=np.int64)
@@ -94,16 +101,17 @@ def execute_tma(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> Exec
     made = plan(copy, witness, gmem_base)
     map_ = decode(encode(made.written))
     of_byte, per = 8 // unit, max(1, map_.data_bits // unit)
-    limit(made.boxes * map_.box_elements * max(per, map_.rank))
-    coords = _coordinates(made, map_)
+    landing = map_ if made.rows is None else replace(map_, box=(map_.box[0], ROWS))
+    limit(made.boxes * landing.box_elements * max(per, map_.rank))
+    coords = _coordinates(witness, made, landing)
     dims = np.array(map_.dims, dtype=np.int64)
     steps = np.array([per, *(stride * of_byte for stride in map_.strides_bytes)], dtype=np.int64)
     inside: BoolArray = np.all((coords >= 0) & (coords < dims), axis=2)
     there = map_.base * of_byte + (coords * steps).sum(axis=2)
     starts = smem_base + made.smem_at
-    here = _in_smem(copy, starts, map_, unit, per)
+    here = _in_smem(copy, starts, landing, unit, per)
     units = np.arange(per, dtype=np.int64)
-    access = (Access(OPS[copy.atom.kind], "smem", map_.box_bytes, starts[:, None], SMEM_ALIGN_BYTES),)
+    access = (Access(OPS[copy.atom.kind], "smem", landing.box_bytes, starts[:, None], SMEM_ALIGN_BYTES),)
     fault = _fault(copy, map_, made.coords)
     if load:
         src = np.where(inside[..., None], there[..., None] + units, NOTHING).reshape(-1, 1, per)
@@ -139,13 +147,17 @@ def _refuse_static_place(copy: Copy, im2col: Im2col) -> None:
         )
 
 
-def _coordinates(made: TmaPlan, map_: Descriptor) -> IntArray:
+def _coordinates(copy: Copy, made: TmaPlan, map_: Descriptor) -> IntArray:
     """The coordinates that every box takes, as it lies in shared memory: [box, element, dimension]."""
-    if map_.corners is None:
-        return made.coords[:, None, :] + _grid(map_.box)
-    away = made.filter_offsets
-    away = np.zeros((made.boxes, map_.rank - 2), dtype=np.int64) if away is None else away
-    return traversed(map_, made.coords, away)
+    if map_.corners is not None:
+        away = made.filter_offsets
+        away = np.zeros((made.boxes, map_.rank - 2), dtype=np.int64) if away is None else away
+        return traversed(map_, made.coords, away)
+    grid = _grid(map_.box)
+    coords: IntArray = made.coords[:, None, :] + grid
+    if made.rows is not None:
+        coords[..., 1] = row_numbers(copy, made.rows)[:, grid[:, 1]]
+    return coords
 
 
 def _grid(box: tuple[int, ...]) -> IntArray:

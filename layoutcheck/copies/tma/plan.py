@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from layoutcheck.algebra.complement import complement
+from layoutcheck.algebra.composition import composition
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
@@ -19,9 +20,11 @@ from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, siz
 from layoutcheck.copies.tma.basis import Side, box_basis
 from layoutcheck.copies.tma.im2col import channel_mode, matrix, pixel_box, place
 from layoutcheck.copies.tma.internal import as_moved, tensor_format
+from layoutcheck.copies.tma.rows import block_coords, blocks, index_rows, one_row, row_sides, starts_of
 from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.atoms.tma import ROWS
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.tma import MOST_BOX, MOST_PIXELS, SPAN_BYTES, Corners, Descriptor, dsl_kind, is_large
 
@@ -44,6 +47,7 @@ class TmaPlan(NamedTuple):
     coords: IntArray
     smem_at: IntArray
     filter_offsets: IntArray | None = None
+    rows: IntArray | None = None  # of gather4 and scatter4: where in the index tensor box k's four rows stand
 
     @property
     def boxes(self) -> int:
@@ -154,17 +158,27 @@ def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan
     bits = gmem.dtype.bits  # a store's boxes are no narrower for a wider internal type
     bits = min(bits, plain.side("dst").dtype.bits) if stored else bits
     sides = box_basis(typed, described.layout, tile.tiler, described.swizzle, bits)
+    if copy.index is not None:
+        if tile is not plain.tma:
+            raise InputError("gather4 and scatter4 by an internal type of another width are not modelled")
+        sides, map_ = row_sides(sides), one_row(map_)
     endless = box_basis(typed, described.layout, tile.tiler, None, bits) if tile is not plain.tma else ()
     if any(len(side.modes) > 1 for side in endless):
         raise InputError("modes that are one dimension are not modelled under an internal type")
-    starts = _starts(smem.layout, math.prod(side.extent for side in sides))
-    leaves = _leaf_coords(gmem.layout, tile, starts)
+    rows = walk = None
+    if copy.index is None:
+        starts = _starts(smem.layout, math.prod(side.extent for side in sides))
+        first = offsets_at(smem.layout, starts)
+    else:
+        walk = blocks(smem.layout, ROWS * sides[0].extent)
+        first = starts_of(composition(smem.layout, walk, strict=False))
+        rows = index_rows(copy, copy.index, walk)
+    leaves = _leaf_coords(gmem.layout, tile, starts) if walk is None else block_coords(tile, walk)
     steps = scales(gmem, sides)
-    coords = np.zeros((starts.size, len(sides)), dtype=np.int64)
+    coords = np.zeros((first.size, len(sides)), dtype=np.int64)
     for leaf, (dimension, step) in zip(leaves, steps, strict=True):
         if dimension is not None:
             coords[:, dimension] += leaf * step
-    first = offsets_at(smem.layout, starts)
     if (first * smem.dtype.bits % 8).any():
         raise SplitsByte("a box begins within a byte of shared memory")
     at = first * smem_bits(smem.dtype) // 8
@@ -173,7 +187,9 @@ def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan
     cut, typed = tile_of(made[0]), made[0].side(gmem_side(copy)).layout
     internal = None if stored else cut.internal
     written = descriptor(gmem, cut.described or smem, cut.tiler, gmem_base, typed, internal, bytewise=True)
-    return TmaPlan(map_, written, sides, steps, coords, at)
+    if rows is not None:
+        written = one_row(written)
+    return TmaPlan(map_, written, sides, steps, coords, at, rows)
 
 
 def _im2col_plan(copy: Copy, witness: Copy, gmem_base: int) -> TmaPlan:
@@ -275,6 +291,7 @@ def fewest_boxes(copy: Copy) -> int:
     """
     copy = as_moved(copy)
     tile = tile_of(copy)
+    most = MOST_BOX if copy.index is None else ROWS
     gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
     kind = dsl_kind((tile.described or smem).swizzle)
     bits = gmem.dtype.bits
@@ -289,5 +306,5 @@ def fewest_boxes(copy: Copy) -> int:
         )
     count = 1
     for i, extent in enumerate(tile.tiler):
-        count *= -(-extent // (widest if i == first else MOST_BOX))
+        count *= -(-extent // (widest if i == first else most))
     return count

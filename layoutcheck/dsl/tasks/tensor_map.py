@@ -25,11 +25,16 @@ _MASK = (1 << 64) - 1
 
 def tma(item: Item) -> Item:
     """{"atom", "coord", "words", "src", "dst", "ptx"} or {"error", "stage"}."""
+    return made(item, _host, _kernel)
+
+
+def made(item: Item, host: Callable[[Item], Item], kernel: Callable[[Item, Item], Item]) -> Item:
+    """What the host's part and the kernel's answer together, or the DSL's error and its stage."""
     stage = "make_tiled_tma_atom"
     try:
-        found = _host(item)
+        found = host(item)
         stage = "cute.copy"
-        found.update(_kernel(item, found))
+        found.update(kernel(item, found))
     except Exception as caught:
         return {**python_error(caught), "stage": stage}
     return found
@@ -58,7 +63,7 @@ def _op(item: Item) -> Any:
     return _class(item, "Op")()
 
 
-def _numeric(name: str) -> Any:
+def numeric(name: str) -> Any:
     """The DSL's class of an element type by its printed name; None for none."""
     from cutlass._mlir import ir
     from cutlass.base_dsl.typing import Numeric
@@ -86,7 +91,7 @@ def _host(item: Item) -> Item:
             block.arguments[0],
             layout,
             tuple(item["tiler"]),
-            internal_type=_numeric(item["internal"]),
+            internal_type=numeric(item["internal"]),
             **_convolution(item),
         )
         cpasync.copy_tensormap(atom, block.arguments[1])
@@ -94,7 +99,7 @@ def _host(item: Item) -> Item:
     module.operation.verify()
     run_pipeline(module, item["arch"])
     function = next(op for op in module.body.operations if op.attributes["sym_name"].value == "host")
-    return {**types, "words": _words(function, item["base"], item["values"])}
+    return {**types, "words": stored_words(function, item["base"], item["values"])}
 
 
 def _convolution(item: Item) -> Item:
@@ -105,7 +110,7 @@ def _convolution(item: Item) -> Item:
     return {names.get(name, f"{name}_whd"): tuple(value) for name, value in item["im2col"].items()}
 
 
-def _words(function: Any, base: int, values: list[int]) -> list[int]:
+def stored_words(function: Any, base: int, values: list[int]) -> list[int]:
     """What the straight-line code stores to the first eight words of its array."""
     known: dict[Any, Any] = {}
     words: dict[int, int] = {}

@@ -12,6 +12,8 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.machine.dtypes import DType
 
 KINDS = ("load", "store", "reduce")
+INDEXED = ("gather4", "scatter4")  # the modes of four rows an instruction
+ROWS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,25 @@ class TmaCopy:
     def __str__(self) -> str:
         if self.text:
             return self.text
-        mode = "im2col_" if self.mode == "im2col" else ""
-        return f"{mode}tma_{self.kind}{'.multicast' * self.multicast}"
+        name = {"tiled": f"tma_{self.kind}", "im2col": f"im2col_tma_{self.kind}"}.get(
+            self.mode, f"tma_{self.mode}"
+        )
+        return f"{name}{'.multicast' * self.multicast}"
+
+    @property
+    def indexed(self) -> bool:
+        """Whether an instruction takes four rows, which a tensor of indices names."""
+        return self.mode in INDEXED
 
     @property
     def multicast(self) -> bool:
-        """Whether a mask says which blocks of the cluster a load writes to."""
-        return any(
-            (key, value) == ("mcast", "true") or (key == "kind" and value.endswith("_multicast"))
-            for key, value in self.attributes
+        """Whether an instruction writes into the shared memory of several CTAs, as far as was printed."""
+        return ("mcast", "true") in self.attributes or any(
+            key == "kind" and value.endswith("multicast") for key, value in self.attributes
         )
+
+    def __str__(self) -> str:
+        if self.text:
+            return self.text
+        name = self.mode if self.indexed else self.kind
+        return f"tma_{name}{'.multicast' * self.multicast}"

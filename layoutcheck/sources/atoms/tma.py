@@ -1,7 +1,8 @@
 """`!cute_nvgpu.atom.tma_load<...>`, `tma_store`, `tma_reduce` and their forms before `make_exec_tma`.
 
 Short `tma_load`, `tma_store`, `tma_reduce`: the atom that `make_tiled_tma_atom` makes of the two tensors;
-`im2col_tma_load`, `im2col_tma_store`: that of `make_im2col_tma_atom`.
+`im2col_tma_load`, `im2col_tma_store`: that of `make_im2col_tma_atom`; `tma_gather4`, `tma_scatter4`: that of the
+operations of four rows, with an index tensor.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from layoutcheck.sources.atoms.reading import NAME, NUMBER, WORD, Family, Short,
 
 _PLAIN = {f"tma_{kind}": kind for kind in KINDS}
 _IM2COL = ("im2col_tma_load", "im2col_tma_store")
+_INDEXED = {"tma_gather4": "load", "tma_scatter4": "store"}
 _NON_EXEC = {f"non_exec_{mode}_tma_{kind}": (mode, kind) for mode in ("tiled", "im2col") for kind in KINDS}
 _NON_EXEC |= {"non_exec_2d_gather4_tma_load": ("gather4", "load")}
 _NON_EXEC |= {"non_exec_2d_scatter4_tma_store": ("scatter4", "store")}
@@ -65,8 +67,9 @@ def _read(scan: Scanner, name: str) -> Atom:
 
 
 def _build(short: Short) -> Atom | None:
-    mode = "im2col" if short.family in _IM2COL else "tiled"
-    kind = short.family.removeprefix("im2col_").removeprefix("tma_")
+    name = short.family.removeprefix("im2col_").removeprefix("tma_")
+    mode = "im2col" if short.family in _IM2COL else name if short.family in _INDEXED else "tiled"
+    kind = _INDEXED.get(short.family, name)
     if short.options == ("multicast",) and kind == "load":
         return TmaCopy(kind, short.element, mode=mode, attributes=(("mcast", "true"),))
     return None if short.options else TmaCopy(kind, short.element, mode=mode)
@@ -74,9 +77,9 @@ def _build(short: Short) -> Atom | None:
 
 TMA = Family(
     readers=dict.fromkeys((*_PLAIN, *_NON_EXEC), _read),
-    names=(*_PLAIN, *_IM2COL),
+    names=(*_PLAIN, *_IM2COL, *_INDEXED),
     build=_build,
-    shown=("tma_load", "tma_load.multicast", "tma_store", "tma_reduce", *_IM2COL),
+    shown=("tma_load", "tma_load.multicast", "tma_store", "tma_reduce", *_IM2COL, *_INDEXED),
     classes={
         "copybulktensortileg2sop": "tma_load",
         "copybulktensortileg2smulticastop": "tma_load.multicast",
@@ -85,5 +88,8 @@ TMA = Family(
         "copybulktensorim2colg2sop": "im2col_tma_load",
         "copybulktensorim2colg2smulticastop": "im2col_tma_load.multicast",
         "copybulktensorim2cols2gop": "im2col_tma_store",
+        "copybulktensor2dgather4g2sop": "tma_gather4",
+        "copybulktensor2dgather4g2smulticastop": "tma_gather4.multicast",
+        "copybulktensor2dscatter4s2gop": "tma_scatter4",
     },
 )

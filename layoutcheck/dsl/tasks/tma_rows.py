@@ -1,0 +1,103 @@
+"""A gather4 or scatter4 copy built with the DSL's own functions: what `tensor_map` does for tiles.
+
+An item is `tensor_map`'s with `index`, the type of the tensor of row numbers, which the kernel takes too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.dsl.tasks import Item
+from layoutcheck.dsl.tasks.lower import dumped_ptx, entry_of, run_pipeline
+from layoutcheck.dsl.tasks.tensor_map import made, numeric, stored_words
+
+
+def tma_rows(item: Item) -> Item:
+    """{"atom", "coord", "words", "here", "there", "rows", "ptx"} or {"error", "stage"}."""
+    return made(item, _host, _kernel)
+
+
+def _host(item: Item) -> Item:
+    """The atom, its coordinate tensor, and the words of its tensor map."""
+    from cutlass._mlir import ir
+    from cutlass.cute.nvgpu import cpasync
+
+    described = item["described"]
+    name = "composed_layout" if described.startswith("S<") else "layout"
+    module = ir.Module.parse(
+        f"module attributes {{gpu.container_module}} {{ func.func @host(%g: {item['gmem']}, "
+        f"%i: {item['index']}, %p: !cute.ptr<i8, gmem, align<64>>) "
+        f'{{ %s = cute.static : !cute.{name}<"{described}"> return }} }}'
+    )
+    block = module.body.operations[0].regions[0].blocks[0]
+    layout, end = block.operations[0].results[0], block.operations[1]
+    with ir.InsertionPoint(end):
+        gmem, index, place = block.arguments
+        atom, coords = cpasync.make_tiled_tma_atom(
+            _op(item),
+            gmem,
+            layout,
+            tuple(item["tiler"]),
+            gmem_coord_tensor=index,
+            internal_type=numeric(item["internal"]),
+        )
+        cpasync.copy_tensormap(atom, place)
+    types = {"atom": str(atom._trait.value.type), "coord": str(coords.type)}
+    module.operation.verify()
+    run_pipeline(module, item["arch"])
+    function = next(op for op in module.body.operations if op.attributes["sym_name"].value == "host")
+    return {**types, "words": stored_words(function, item["base"], item["values"])}
+
+
+def _kernel(item: Item, host: Item) -> Item:
+    """The partition's types and the PTX of a kernel (tensor map, index tensor, shared tensor, barrier)."""
+    from cutlass import cute
+    from cutlass._mlir import ir
+    from cutlass.cute.nvgpu import cpasync
+
+    module = ir.Module.parse(
+        "module attributes {gpu.container_module} { gpu.module @m { cuda.kernel @k0("
+        f"%a: {host['atom']} {{cute_nvgpu.grid_constant}}, %c: {host['coord']}, %i: {item['index']}, "
+        f"%s: {item['smem']}, %b: !cute.ptr<i64, smem, align<8>>) attributes {{cute.kernel, gpu.kernel, "
+        "nvvm.reqntid = array<i32: 32, 1, 1>} { return } } }"
+    )
+    kernel = module.body.operations[0].regions[0].blocks[0].operations[0]
+    block = kernel.regions[0].blocks[0]
+    load = item["kind"] == "load"
+    tiler, coord = tuple(item["tiler"]), tuple(item["coord"])
+    with ir.InsertionPoint(block.operations[len(block.operations) - 1]):
+        atom, tensor, index, shared, barrier = block.arguments  # wrapping them builds operations
+        traits = cpasync.copy
+        trait = traits.CopyBulkTensor2DGather4G2SNonExecTrait
+        if not load:
+            trait = traits.CopyBulkTensor2DScatter4S2GNonExecTrait
+        copy_atom = cute.CopyAtom(_op(item), trait(getattr(atom, "value", atom)))
+        here, there, rows = cpasync.tma_partition(
+            copy_atom,
+            0,
+            cute.make_layout(1),
+            cute.group_modes(shared, 0, len(tiler)),
+            [cute.zipped_divide(tensor, tiler), cute.zipped_divide(index, tiler)],
+        )
+        there, rows = there[(None, coord)], rows[(None, coord)]
+        if load:
+            cute.copy(copy_atom, [there, rows], here, tma_bar_ptr=barrier)
+        else:
+            cute.copy(copy_atom, here, [there, rows])
+    types = {"there": str(there.type), "here": str(here.type), "rows": str(rows.type)}
+    module.operation.verify()
+    if not item["lower"]:
+        return types
+    run_pipeline(module, item["arch"])
+    return {**types, "ptx": entry_of(dumped_ptx(), "k0")}
+
+
+def _op(item: Item) -> Any:
+    """The operation, made for the item's architecture, which its constructor looks at."""
+    from cutlass.base_dsl.dsl import BaseDSL
+    from cutlass.cute.nvgpu import cpasync
+
+    BaseDSL._get_dsl().envar.arch = item["arch"]
+    if item["kind"] == "load":
+        return cpasync.CopyBulkTensor2DGather4G2SOp()
+    return cpasync.CopyBulkTensor2DScatter4S2GOp()

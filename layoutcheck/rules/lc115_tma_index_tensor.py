@@ -1,0 +1,71 @@
+"""LC115 tma-index-tensor: the tensors of a gather4 or scatter4 are not of two modes, or the indices too few.
+
+## What it means
+
+`make_tiled_tma_atom` demands of these two operations a global tensor and an index tensor of two modes each, at
+least four distinct indices, and modes of which the tensor map keeps two dimensions. `cute.copy` demands an index
+tensor beside the coordinates.
+
+## Why
+
+DSL 4.8.1: "gmem_coord_layout must be 2D", "gather mode size must be at least 4", "only expects TMA G-basis with
+rank 2" and their like (measured). The instructions exist for two dimensions only (PTX ISA, "tile::scatter4 and
+tile::gather4 modes").
+
+## How to fix it
+
+Pass a tensor of rows and columns, and the index tensor `cute.make_layout((R, C), stride=(1, 0))`. Where all rows
+of a narrow tensor follow each other they become one dimension: pad the pitch, or copy the tile as it is.
+
+## How to silence it
+
+A rejected copy does not compile; there is nothing to silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.findings import Finding, Where
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """What the DSL refuses of the index tensor and of the rank."""
+    said = facts.prediction
+    if said.outcome != "rejected" or said.kind != "tma_index":
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "no tensor of rows and an index for each",
+        f"The compiler says: {said.message}.",
+        Where(said.operand),
+        dict(said.evidence),
+    )
+
+
+_INDEX = '!cute.memref<i32, gmem, align<4>, "({n},256):(1,0)">'
+
+RULE = make_rule(
+    __doc__,
+    "rejected",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(4,64):(64,1)">',
+            "atom": "tma_gather4",
+            "index": _INDEX.format(n=3),
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, "(4,64):(64,1)">',
+            "atom": "tma_gather4",
+            "index": _INDEX.format(n=4),
+            "arch": "sm_100a",
+        },
+    ),
+)

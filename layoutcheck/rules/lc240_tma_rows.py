@@ -1,0 +1,105 @@
+"""LC240 tma-rows: the four rows of a gather4 or scatter4 do not lie in shared memory as the instruction packs them.
+
+## What it means
+
+One instruction moves four rows of the box's width, packed one after the other in shared memory. Where the tile's
+rows are longer than the box, padded, or no multiple of four, the DSL still cuts the tile in blocks of four boxes
+and takes the next four indices for each: rows land in other rows' places, columns are never moved, or the last
+instruction writes past the tile.
+
+## Why
+
+PTX ISA, "tile::scatter4 and tile::gather4 modes": four request coordinates, one box of one row each. What DSL
+4.8.1 makes of such tiles was read from its partitions and its PTX (tests/conformance/test_tma_rows.py).
+
+## How to fix it
+
+Lay the tile out in atoms of rows as wide as the box, the swizzle's span or at most 256 elements, without padding:
+(64,(64,2)):(64,(1,4096)) for 64 rows of 128 bf16 under S<3,4,3>. Make the number of rows a multiple of four; an
+index beyond the tensor reads zeros and writes nothing.
+
+## How to silence it
+
+There is nothing to silence: rows land elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.copies.tma.plan import smem_side, tile_of
+from layoutcheck.copies.tma.rows import indexed_mode
+from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.atoms.tma import ROWS
+from layoutcheck.machine.tma import PTX
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, whole_tma
+from layoutcheck.rules.tma_rows import Strayed, first_strayed, names_rows
+
+MODES = f"{PTX}: tile::gather4 and tile::scatter4"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The first row that an instruction does not bring where the tile has it."""
+    found = whole_tma(facts)
+    if found is None or facts.copy.index is None or facts.effect is None or not names_rows(facts, found):
+        return
+    first = first_strayed(facts, found)
+    if first is None:
+        return
+    field, value, demand = _cause(facts, found)
+    place = (
+        "past the tile" if first.wants is None else f"where the tile has the row of index {first.wants[0]}"
+    )
+    if first.wants is not None and first.wants[0] == first.brings[0]:
+        place = f"where the tile has column {first.wants[1]}"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"instruction {first.instruction} moves four rows that the tile does not have there",
+        f"{field} is {value}, and must be {demand}. {_row(first)} {place}.",
+        Where(smem_side(facts.copy), instruction=first.instruction),
+        evidence(field, value, demand, MODES, index=first.brings[0], row=first.row),
+    )
+
+
+def _row(first: Strayed) -> str:
+    return (
+        f"Row {first.row} of instruction {first.instruction}, the row of index {first.brings[0]} from column "
+        f"{first.brings[1]} on, lies"
+    )
+
+
+def _cause(facts: Facts, found: WholeTma) -> tuple[str, int | str, str]:
+    """The field to blame, what it is, and what it must be."""
+    tiler = tile_of(facts.copy).tiler
+    mode = indexed_mode(facts.copy, found.static)
+    if tiler[mode] % ROWS:
+        return f"extent of mode {mode} of the tile", tiler[mode], f"a multiple of {ROWS}"
+    side = found.plan.sides[0]
+    if side.extent < side.of:
+        return "boxDim[0]", side.extent, f"as long as the rows of shared memory, {side.of}"
+    return "smem layout", str(found.smem.layout), f"rows of {side.extent} elements, one after the other"
+
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,128):(128,1)">',
+            "atom": "tma_gather4",
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,(64,2)):(64,(1,4096))">',
+            "atom": "tma_gather4",
+            "arch": "sm_100a",
+        },
+    ),
+    explains=EFFECTS,
+)

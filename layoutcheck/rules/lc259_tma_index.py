@@ -1,0 +1,155 @@
+"""LC259 tma-index: the index tensor of a gather4 or scatter4 does not name the rows that are to be moved.
+
+## What it means
+
+The index tensor has one number for each row of the tile: its stride is 0 along the mode that is contiguous in
+global memory, and not along the other. Its elements are integers that reach every row, aligned as integers are,
+and as many as the tile has rows. The DSL checks none of this but that there are four of them.
+
+## Why
+
+DSL 4.8.1 takes an index tensor of any element type: of floating-point ones it moves row 0 four times, and 8-bit
+and 16-bit integers are taken as signed. It reads four indices for each instruction, whether or not the tensor
+ends before (its PTX, tests/conformance/test_tma_rows.py). The row coordinates of the instruction are .s32 (PTX
+ISA, cp.async.bulk.tensor).
+
+## How to fix it
+
+`cute.make_tensor(rows, cute.make_layout((R, C), stride=(1, 0)))` of Int32 for data that is contiguous along mode
+1, `stride=(0, 1)` for data that is contiguous along mode 0. Pad the indices to whole tiles with a row beyond the
+tensor's last: it reads zeros and writes nothing.
+
+## How to silence it
+
+Silence it where the tensor's rows are fewer than its type says, or the memory after the indices holds more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.tma import PTX
+from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Example, make_rule
+from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, tma_atom, whole_tma
+from layoutcheck.rules.tma_rows import names_rows, reach
+
+_DSL = "measured on DSL 4.8.1"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """The first thing that keeps the index tensor from naming the rows."""
+    index = facts.copy.index
+    if tma_atom(facts) is None or index is None:
+        return
+    found = whole_tma(facts)
+    bad = _element(facts) or (found and _place(facts, found))
+    if bad:
+        title, message, field, value, demand, source = bad
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            title,
+            message,
+            Where("index"),
+            evidence(field, value, demand, source),
+        )
+
+
+_Bad = tuple[str, str, str, object, str, str]
+
+
+def _element(facts: Facts) -> _Bad | None:
+    """The index tensor's element type and address."""
+    index = facts.copy.index
+    assert index is not None
+    if index.dtype.kind == "float":
+        return (
+            f"indices of {index.dtype}: every row moved is row 0",
+            f"The DSL takes no number from elements of {index.dtype}: the four row coordinates of every "
+            "instruction are the constant 0.",
+            "index type",
+            str(index.dtype),
+            "an integer, i32",
+            _DSL,
+        )
+    width, align = index.dtype.bits // 8, index.proved_align_bytes
+    if align % min(width, 4):
+        return (
+            f"indices of {width} B at addresses known to be a multiple of {align} only",
+            f"The kernel loads every index with one {min(width, 4) * 8}-bit load, which faults at other addresses.",
+            "index address",
+            f"a multiple of {align} B",
+            f"a multiple of {width} B",
+            "PTX ISA, ld: addresses are naturally aligned",
+        )
+    return None
+
+
+def _place(facts: Facts, found: WholeTma) -> _Bad | None:
+    """Which mode is indexed, how far the indices reach and how many there are."""
+    index = facts.copy.index
+    assert index is not None and found.plan.rows is not None
+    rows = found.plan.sides[1].modes[0]
+    if not names_rows(facts, found):
+        demand = f"stride 0 along every mode but mode {rows}"
+        return (
+            "the index tensor does not run along the rows of the tensor map",
+            f"The rows of global memory are its mode {rows}, the one that is not contiguous; the index tensor "
+            f"{index.layout} must have {demand}. Otherwise the indices of one place are taken for another.",
+            "index layout",
+            str(index.layout),
+            demand,
+            "CuTe DSL 4.8.1, tma_partition: exactly one mode is a broadcast, the contiguous one",
+        )
+    extent = found.map.dims[1]
+    most = 1 << (index.dtype.bits - 1)
+    if most < extent:
+        return (
+            f"indices of {index.dtype} reach {most} of {extent} rows",
+            f"The DSL extends {index.dtype} with its sign: a row from {most} on becomes a negative coordinate, "
+            "which lies outside of the tensor.",
+            "index type",
+            str(index.dtype),
+            "i32",
+            f"{_DSL}; {PTX}: coordinates are .s32",
+        )
+    last, end = int(found.plan.rows.max()), reach(index)
+    if last >= end:
+        return (
+            f"the copy reads index {last} of {end}",
+            f"An instruction reads four indices: the tile's last reads element {last} of an index tensor that "
+            f"ends with element {end - 1}, and moves whatever row that says.",
+            "indices",
+            end,
+            f"{last + 1}, four for each instruction",
+            _DSL,
+        )
+    return None
+
+
+_SMEM = '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'
+
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    find,
+    Example(
+        flagged={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": _SMEM,
+            "atom": "tma_gather4",
+            "index": '!cute.memref<i32, gmem, align<4>, "(256,256):(0,1)">',
+            "arch": "sm_100a",
+        },
+        clean={
+            "src": '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">',
+            "dst": _SMEM,
+            "atom": "tma_gather4",
+            "index": '!cute.memref<i32, gmem, align<4>, "(256,256):(1,0)">',
+            "arch": "sm_100a",
+        },
+    ),
+    explains=EFFECTS,
+)

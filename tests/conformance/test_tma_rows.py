@@ -1,0 +1,183 @@
+"""gather4 and scatter4 of random tensors against DSL 4.8.1: verdicts, tensor maps, partitions, PTX."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.compiler import predict
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.tma.basis import NoCommonRun
+from layoutcheck.copies.tma.plan import plan
+from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.dsl.session import Session
+from layoutcheck.dsl.tma import MadeTma, make_tma
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.dtypes import dtype
+from layoutcheck.machine.tma import encode
+from tests.conformance.test_tma import ODD_SWIZZLES, SWIZZLES
+
+pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+
+TYPES = ("bf16", "bf16", "f16", "f32", "i8", "f64", "f8E4M3FN", "tf32", "f4E2M1FN", "f6E3M2FN")
+COLUMNS = (7, 8, 16, 32, 48, 64, 64, 96, 128, 128, 192, 256, 300)
+ROW_TILES = (1, 2, 3, 4, 4, 6, 8, 8, 12, 16, 16, 20, 32)
+_BASE = (1 << 40) + 64
+_COPY = re.compile(r"cp\.async\.bulk\.tensor\.2d\.(\S+) (.*);")
+_CONSTANT = re.compile(r"mov\.b32\s+(%r\d+), (-?\d+);")
+_LOAD = re.compile(r"ld\.global\.\S+\s+(?:\{([^}]*)\}|(%r\d+)), \[%rd\d+(?:\+(-?\d+))?\];")
+
+
+def random_copy(rng: random.Random) -> Copy:
+    """A load or store of a random tile, mostly a sensible one."""
+    element = dtype(rng.choice(TYPES))
+    rows, columns = rng.choice(ROW_TILES), rng.choice(COLUMNS)
+    extents = [rows * rng.choice((1, 2, 5)) + rng.choice((0, 0, 3)), columns * rng.choice((1, 2, 3))]
+    by_row = rng.random() < 0.7  # which mode is contiguous in global memory
+    pitch = extents[1 if by_row else 0] + rng.choice((0, 0, 8, 16, 64))
+    tiler, shape = (rows, columns), tuple(extents)
+    if not by_row and rng.random() < 0.9:
+        tiler, shape, pitch = (columns, rows), (extents[1], extents[0]), extents[1] + rng.choice((0, 8, 64))
+    along, across = (1, 0) if by_row else (0, 1)
+    stride = [1, 1]
+    stride[across] = pitch
+    swizzle = rng.choice(SWIZZLES) if rng.random() < 0.9 else rng.choice(ODD_SWIZZLES)
+    index_stride = [0, 0]
+    index_stride[across] = rng.choice((1, 1, 1, 1, 2, 3))
+    if rng.random() < 0.1:
+        index_stride = list(rng.choice(((1, 0), (0, 1), (1, 1), (0, 0), (4, 1))))
+    smem = _tile(rng, tiler, along, across, swizzle, element.bits)
+    index_shape = tuple(
+        max(1, n + rng.choice((0, 0, 0, 5, -1))) if d else n for n, d in zip(shape, index_stride, strict=True)
+    )
+    coord = tuple(rng.randrange(max(1, -(-s // n))) for s, n in zip(shape, tiler, strict=True))
+    gmem = Memref(element, "gmem", Layout(shape, tuple(stride)), 16)
+    shared = Memref(element, "smem", smem, 1024, swizzle)
+    index = Memref(dtype("i32"), "gmem", Layout(index_shape, tuple(index_stride)), 16)
+    tile = TmaTile(tiler, coord)
+    if rng.random() < 0.6:
+        atom = TmaCopy("load", element, mode="gather4")
+        return Copy(atom, gmem, shared, arch="sm_100a", tma=tile, index=index)
+    atom = TmaCopy("store", element, mode="scatter4")
+    return Copy(atom, shared, gmem, arch="sm_100a", tma=tile, index=index)
+
+
+def _tile(rng, tiler, along, across, swizzle, bits) -> Layout:  # type: ignore[no-untyped-def]
+    """A layout of the tile: rows as wide as the swizzle, or not, with or without padding."""
+    n, m = tiler[along], tiler[across]
+    span = (8 << (swizzle.base + swizzle.bits)) // bits if swizzle else rng.choice((16, 32, 64, 256))
+    shape: list[object] = list(tiler)
+    stride: list[object] = [0, 0]
+    if rng.random() < 0.7 and n > span and n % span == 0:
+        pad = rng.choice((0, 0, 0, 64))
+        shape[along], stride[along] = (span, n // span), (1, span * m + pad)
+        stride[across] = span
+    elif rng.random() < 0.1:
+        stride[along], stride[across] = m, 1
+    else:
+        stride[along], stride[across] = 1, n + rng.choice((0, 0, 0, 0, 8))
+    if m % 8 == 0 and stride[across] != 1 and rng.random() < 0.2:
+        step = stride[across]
+        assert isinstance(step, int)
+        inner = rng.choice((2, 4, 8))
+        order = rng.random() < 0.5
+        shape[across] = (inner, m // inner)
+        stride[across] = (step, step * inner) if order else (step * (m // inner), step)
+    return Layout(tuple(shape), tuple(stride))
+
+
+def instructions(ptx: str) -> list[tuple[int | None, tuple[int | None, ...], int]]:
+    """(column, the index tensor's elements that name the rows, byte offset in shared memory) of each."""
+    constants = {name: int(value) for name, value in _CONSTANT.findall(ptx)}
+    loaded: dict[str, int] = {}
+    for several, one, at in _LOAD.findall(ptx):
+        for i, name in enumerate((several or one).split(",")):
+            loaded[name.strip()] = int(at or 0) // 4 + i
+    out = []
+    for _, text in _COPY.findall(ptx):
+        listed = re.search(r"\{([^}]*)\}", text)
+        assert listed is not None
+        column, *rows = (name.strip() for name in listed[1].split(","))
+        rest = text.replace(listed[0], "")
+        shared = next(one for one in re.findall(r"\[([^\]]*)\]", rest) if "%r" in one and "%rd" not in one)
+        offset = int(shared.split("+")[1]) if "+" in shared else 0
+        out.append((constants.get(column), tuple(loaded.get(row) for row in rows), offset))
+    return out
+
+
+def compare(copy: Copy, made: MadeTma) -> str:
+    """What differs between the model and what the DSL made; "" for nothing."""
+    said = predict(copy)
+    refused = "dies" if made.died else "refuses" if made.error else "accepts"
+    mine = {"rejected": "refuses", "aborts": "dies"}.get(said.outcome, "accepts")
+    if mine != refused:
+        return f"the model {mine} it ({said.message}), the DSL {refused}: {made.error}"
+    if refused == "refuses" and said.message != made.error:
+        return f"{said.message}\nnot {made.error}"
+    if refused != "accepts":
+        return ""
+    try:
+        planned = plan(copy, copy, _BASE)
+    except NoCommonRun:
+        return "the model sees it die"
+    if encode(planned.written) != made.words:
+        return f"map {planned.written}\nnot {made.descriptor}\n{made.atom}"
+    found = instructions(made.ptx)
+    assert planned.rows is not None
+    want = [
+        (int(c[0]), tuple(map(int, r)), int(a))
+        for c, r, a in zip(planned.coords, planned.rows, planned.smem_at, strict=True)
+    ]
+    if found != want:
+        at = next((i for i, (a, b) in enumerate(zip(found, want, strict=False)) if a != b), -1)
+        types = "\n".join((made.here, made.there, made.rows))
+        return f"{len(want)}, {want[at : at + 2]} at {at}\nnot {len(found)}, {found[at : at + 2]}\n{types}"
+    return ""
+
+
+def sweep(count: int, seed: int, session: Session) -> list[str]:
+    """The differences among `count` random copies."""
+    rng = random.Random(seed)
+    copies: list[Copy] = []
+    while len(copies) < count:
+        copy = random_copy(rng)
+        if predict(copy).outcome == "unknown":
+            continue
+        try:
+            if predict(copy).accepted and plan(copy).boxes > 64:
+                continue
+        except InputError:
+            continue
+        copies.append(copy)
+    return differences(copies, session)
+
+
+def differences(copies: list[Copy], session: Session) -> list[str]:
+    """What the DSL makes otherwise than the model, copy by copy."""
+    made = make_tma([(copy, copy, _BASE) for copy in copies], session=session)
+    return [
+        f"{copy.atom} {copy.src} {copy.dst} index {copy.index} {copy.tma}\n{text}"
+        for copy, one in zip(copies, made, strict=True)
+        if (text := compare(copy, one))
+    ]
+
+
+@pytest.fixture(scope="module")
+def session():
+    with Session() as session:
+        yield session
+
+
+def test_tensor_maps_partitions_and_instructions(session: Session) -> None:
+    assert sweep(30, 1, session) == []
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("seed", range(2, 10))
+def test_many(session: Session, seed: int) -> None:
+    assert sweep(300, seed, session) == []
