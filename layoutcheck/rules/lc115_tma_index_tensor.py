@@ -28,13 +28,14 @@ from collections.abc import Iterator
 
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """What the DSL refuses of the index tensor and of the rank."""
-    said = facts.prediction
-    if said.outcome != "rejected" or said.kind != "tma_index":
+    said = refusal(facts, "tma_index")
+    if said is None:
         return
     yield Finding(
         RULE.code,

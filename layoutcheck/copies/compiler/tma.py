@@ -6,8 +6,6 @@ tensor map is written without the driver's help (measured).
 
 from __future__ import annotations
 
-import math
-
 from layoutcheck.algebra.inttuple import is_static, product, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_identity_layout
@@ -119,7 +117,7 @@ def _whole(copy: Copy) -> Prediction:
             tile_size=product(tile.tiler),
         )
     if copy.index is not None:
-        return predict_partition(math.prod(tile.tiler), sides) or ACCEPTED
+        return predict_partition(smem.layout, sides) or ACCEPTED
     return ACCEPTED
 
 

@@ -7,6 +7,8 @@ nowhere (measured; tests/conformance/test_tma_rows.py).
 from __future__ import annotations
 
 from layoutcheck.algebra.inttuple import flatten, is_static, product, wrap
+from layoutcheck.algebra.inverse import right_inverse
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.compiler.operands import check_shapes
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.copy import Copy
@@ -100,10 +102,10 @@ def predict_basis(sides: tuple[Side, ...]) -> Prediction | None:
     return rejected("tma_index", text, "atom", dimensions=len(sides))
 
 
-def predict_partition(tile: int, sides: tuple[Side, ...]) -> Prediction | None:
-    """Of whole tensors: a tile that is smaller than an instruction and does not divide it."""
-    moved = ROWS * sides[0].extent
-    if tile >= moved or moved % tile == 0:
+def predict_partition(smem: Layout, sides: tuple[Side, ...]) -> Prediction | None:
+    """Of whole tensors: a contiguous run of shared memory that is no whole part of an instruction, nor one whole."""
+    moved, run = ROWS * sides[0].extent, product(right_inverse(smem).shape)
+    if not isinstance(run, int) or run >= moved or moved % run == 0:
         return None
     text = "unable to partition input tensors for TMA"
-    return rejected("tma_size", text, "atom", tile=tile, instruction=moved)
+    return rejected("tma_size", text, "atom", run=run, instruction=moved)

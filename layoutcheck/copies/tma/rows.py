@@ -45,7 +45,7 @@ def one_row(map_: Descriptor) -> Descriptor:
 
 def row_sides(sides: tuple[Side, ...]) -> tuple[Side, ...]:
     """The dimensions of the tensor map, of which the box has one row."""
-    return (sides[0], *(replace(side, extent=1) for side in sides[1:]))
+    return (sides[0], *(Side(1, side.modes, side.of) for side in sides[1:]))
 
 
 def blocks(smem: Layout, count: int) -> Layout:
