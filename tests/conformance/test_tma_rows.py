@@ -61,7 +61,8 @@ def random_copy(rng: random.Random) -> Copy:
     index = Memref(dtype("i32"), "gmem", Layout(index_shape, tuple(index_stride)), 16)
     tile = TmaTile(tiler, coord)
     if rng.random() < 0.6:
-        atom = TmaCopy("load", element, mode="gather4")
+        several = (("mcast", "true"),) if rng.random() < 0.1 else ()
+        atom = TmaCopy("load", element, mode="gather4", attributes=several)
         return Copy(atom, gmem, shared, arch="sm_100a", tma=tile, index=index)
     atom = TmaCopy("store", element, mode="scatter4")
     return Copy(atom, shared, gmem, arch="sm_100a", tma=tile, index=index)

@@ -103,7 +103,7 @@ def predict_basis(sides: tuple[Side, ...]) -> Prediction | None:
 
 
 def predict_partition(smem: Layout, sides: tuple[Side, ...]) -> Prediction | None:
-    """Of whole tensors: a contiguous run of shared memory that is no whole part of an instruction, nor one whole."""
+    """Of whole tensors: a run of shared memory that is shorter than an instruction and does not divide it."""
     moved, run = ROWS * sides[0].extent, product(right_inverse(smem).shape)
     if not isinstance(run, int) or run >= moved or moved % run == 0:
         return None

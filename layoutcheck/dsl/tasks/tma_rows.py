@@ -51,26 +51,27 @@ def _host(item: Item) -> Item:
 
 def _kernel(item: Item, host: Item) -> Item:
     """The partition's types and the PTX of a kernel (tensor map, index tensor, shared tensor, barrier)."""
-    from cutlass import cute
+    from cutlass import Int16, cute
     from cutlass._mlir import ir
     from cutlass.cute.nvgpu import cpasync
 
+    mask = ", %m: i16" if item["kind"] == "load.multicast" else ""
     module = ir.Module.parse(
         "module attributes {gpu.container_module} { gpu.module @m { cuda.kernel @k0("
         f"%a: {host['atom']} {{cute_nvgpu.grid_constant}}, %c: {host['coord']}, %i: {item['index']}, "
-        f"%s: {item['smem']}, %b: !cute.ptr<i64, smem, align<8>>) attributes {{cute.kernel, gpu.kernel, "
-        "nvvm.reqntid = array<i32: 32, 1, 1>} { return } } }"
+        f"%s: {item['smem']}, %b: !cute.ptr<i64, smem, align<8>>{mask}) attributes "
+        "{cute.kernel, gpu.kernel, nvvm.reqntid = array<i32: 32, 1, 1>} { return } } }"
     )
     kernel = module.body.operations[0].regions[0].blocks[0].operations[0]
     block = kernel.regions[0].blocks[0]
-    load = item["kind"] == "load"
     tiler, coord = tuple(item["tiler"]), tuple(item["coord"])
     with ir.InsertionPoint(block.operations[len(block.operations) - 1]):
-        atom, tensor, index, shared, barrier = block.arguments  # wrapping them builds operations
-        traits = cpasync.copy
-        trait = traits.CopyBulkTensor2DGather4G2SNonExecTrait
-        if not load:
-            trait = traits.CopyBulkTensor2DScatter4S2GNonExecTrait
+        atom, tensor, index, shared, barrier, *rest = block.arguments  # wrapping them builds operations
+        trait = {
+            "load": cpasync.copy.CopyBulkTensor2DGather4G2SNonExecTrait,
+            "load.multicast": cpasync.copy.CopyBulkTensor2DGather4G2SMulticastNonExecTrait,
+            "store": cpasync.copy.CopyBulkTensor2DScatter4S2GNonExecTrait,
+        }[item["kind"]]
         copy_atom = cute.CopyAtom(_op(item), trait(getattr(atom, "value", atom)))
         here, there, rows = cpasync.tma_partition(
             copy_atom,
@@ -80,8 +81,9 @@ def _kernel(item: Item, host: Item) -> Item:
             [cute.zipped_divide(tensor, tiler), cute.zipped_divide(index, tiler)],
         )
         there, rows = there[(None, coord)], rows[(None, coord)]
-        if load:
-            cute.copy(copy_atom, [there, rows], here, tma_bar_ptr=barrier)
+        if item["kind"] != "store":
+            named = {"mcast_mask": Int16(rest[0])} if mask else {}
+            cute.copy(copy_atom, [there, rows], here, tma_bar_ptr=barrier, **named)
         else:
             cute.copy(copy_atom, here, [there, rows])
     types = {"there": str(there.type), "here": str(here.type), "rows": str(rows.type)}
@@ -98,6 +100,8 @@ def _op(item: Item) -> Any:
     from cutlass.cute.nvgpu import cpasync
 
     BaseDSL._get_dsl().envar.arch = item["arch"]
-    if item["kind"] == "load":
-        return cpasync.CopyBulkTensor2DGather4G2SOp()
-    return cpasync.CopyBulkTensor2DScatter4S2GOp()
+    return {
+        "load": cpasync.CopyBulkTensor2DGather4G2SOp,
+        "load.multicast": cpasync.CopyBulkTensor2DGather4G2SMulticastOp,
+        "store": cpasync.CopyBulkTensor2DScatter4S2GOp,
+    }[item["kind"]]()
