@@ -77,7 +77,7 @@ def check(
     - `tiler`, `coord`, `described`: of a TMA copy of whole tensors, the tile's extents (default: the shared
       tensor's), which tile it is, and the shared layout that the tensor map was made of, if another;
       `internal_type` as given to `make_tiled_tma_atom`; `im2col`, of the atoms `im2col_tma_load` and
-      `im2col_tma_store`, the convolution, such as "filter=(3,3) padding=(1,1)" (W first); `index`, of the atoms
+      `im2col_tma_store`, the convolution, such as "filter=(3,3) padding=(1,1)" (W first); `index`, of
       `tma_gather4` and `tma_scatter4`, the tensor of row numbers (`gmem_coord_tensor`)
     - `arch`: the target, such as "sm_100a"; None is sm_90a, or the first that has the atom
     - `op`: "copy", "autovec_copy", "basic_copy", "basic_copy_if" or "copy_atom_call"

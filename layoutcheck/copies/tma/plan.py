@@ -189,7 +189,7 @@ def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan
     written = descriptor(gmem, cut.described or smem, cut.tiler, gmem_base, typed, internal, bytewise=True)
     if rows is not None:
         written = one_row(written)
-    return TmaPlan(map_, written, sides, steps, coords, at, rows)
+    return TmaPlan(map_, written, sides, steps, coords, at, rows=rows)
 
 
 def _im2col_plan(copy: Copy, witness: Copy, gmem_base: int) -> TmaPlan:

@@ -35,14 +35,6 @@ class TmaCopy:
     attributes: tuple[tuple[str, str], ...] = ()
     text: str = ""
 
-    def __str__(self) -> str:
-        if self.text:
-            return self.text
-        name = {"tiled": f"tma_{self.kind}", "im2col": f"im2col_tma_{self.kind}"}.get(
-            self.mode, f"tma_{self.mode}"
-        )
-        return f"{name}{'.multicast' * self.multicast}"
-
     @property
     def indexed(self) -> bool:
         """Whether an instruction takes four rows, which a tensor of indices names."""
@@ -58,5 +50,6 @@ class TmaCopy:
     def __str__(self) -> str:
         if self.text:
             return self.text
-        name = self.mode if self.indexed else self.kind
-        return f"tma_{name}{'.multicast' * self.multicast}"
+        name = f"tma_{self.mode if self.indexed else self.kind}"
+        mode = "im2col_" if self.mode == "im2col" else ""
+        return f"{mode}{name}{'.multicast' * self.multicast}"

@@ -1,8 +1,8 @@
 """`!cute_nvgpu.atom.tma_load<...>`, `tma_store`, `tma_reduce` and their forms before `make_exec_tma`.
 
 Short `tma_load`, `tma_store`, `tma_reduce`: the atom that `make_tiled_tma_atom` makes of the two tensors;
-`im2col_tma_load`, `im2col_tma_store`: that of `make_im2col_tma_atom`; `tma_gather4`, `tma_scatter4`: that of the
-operations of four rows, with an index tensor.
+`im2col_tma_load`, `im2col_tma_store`: that of `make_im2col_tma_atom`; `tma_gather4`, `tma_scatter4`: that of
+the operations of four rows, with an index tensor.
 """
 
 from __future__ import annotations
