@@ -1,12 +1,14 @@
 """How much of real kernels the lowered addresses recover, whether the model agrees, and where banks conflict.
 
     python -m benchmarks.lowered cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK flash-attention=DIR
-        [--output docs/evidence/lowered.json] [--only TEXT,...] [--jobs 2] [--timeout 120] [--until HH:MM]
+        [--output docs/evidence/lowered.json] [--trace docs/evidence/trace.json]
+        [--only TEXT,...] [--jobs 2] [--timeout 120] [--until HH:MM]
 
 The repositories are those of benchmarks/trace_repos.py: every script is run as by `layoutcheck trace
 --no-launch`. Every `cute.copy` of every module is counted by atom: what its addresses rest on, or why
-it has none; `disagreement` is asked wherever both speak; and the wavefronts of each line are counted. Groups
-that are not run keep what the evidence has of them; no script is begun after `--until` (UTC).
+it has none; `disagreement` is asked wherever both speak; and the wavefronts of each line are counted.
+`--trace` keeps what benchmarks/trace_repos.py keeps, of the same runs. Groups (of the trace: repositories)
+that are not run to their end keep what the evidence has of them; no script is begun after `--until` (UTC).
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -29,12 +30,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from benchmarks.trace_repos import Job, jobs, one_line, place
+from benchmarks.trace_repos import Job, jobs, keep, one_line, place, run
 from layoutcheck.dsl.lowered import Lowered, lower
 from layoutcheck.dsl.lowered.compare import Silent, disagreement
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.session import Session
-from layoutcheck.dsl.trace import trace_script
+from layoutcheck.reports.traced import Judged
 from layoutcheck.sources.traced import TracedCopy
 
 TITLES = {"cute": "CUTLASS", "cute_ext": "CUTLASS ext"}
@@ -161,39 +162,39 @@ def title(job: Job) -> str:
     return f"{TITLES[first]} {rest}" if first in TITLES else job.group
 
 
-def run(job: Job, group: Group, timeout_s: float, session: Session, lock: Lock) -> None:
+def count(job: Job, group: Group, timeout_s: float, session: Session, lock: Lock) -> tuple[Judged, float]:
     """Trace one script, and count its modules as they come."""
 
     def observe(text: str, arch: str, copies: Sequence[TracedCopy]) -> None:
         with lock:
             group.take(text, arch, copies, session)
 
-    with tempfile.TemporaryFile() as log:
-        trace = trace_script(
-            str(job.script), job.args, launch=False, arch=job.arch, timeout_s=timeout_s, output=log,
-            cwd=str(job.script.parent), observe=observe,
-        )  # fmt: skip
+    judged, seconds = run(job, timeout_s, observe)
+    trace = judged.trace
     with lock:
         group.scripts += 1
         if not trace.kernels:
             said = [one_line(f"{f.kind}: {f.message}") for f in trace.failures] or ["it builds no kernel"]
             group.not_traced[job.name] = said[0]
+    return judged, seconds
 
 
-def write(target: Path, groups: dict[str, tuple[Group, Path]], left: list[str]) -> None:
-    """What is counted so far, beside the groups of earlier runs."""
+def write(target: Path, groups: dict[str, tuple[Group, Path]], left: Sequence[Job]) -> None:
+    """The groups that are done, beside those of earlier runs."""
     evidence = json.loads(target.read_text()) if target.exists() else {"groups": {}}
     given = " ".join(word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:])
-    given = re.sub(r"--output \S+", "--output docs/evidence/lowered.json", given)
+    given = re.sub(r"--(output|trace) \S*/", r"--\1 docs/evidence/", given)
+    given = re.sub(r" --until \S+", "", given)
     now = datetime.now(timezone.utc)
+    unfinished = {title(job) for job in left}
     for name, (group, root) in groups.items():
-        if group.digests:
+        if group.digests and name not in unfinished:
             evidence["groups"][name] = {"date": now.strftime("%Y-%m-%d"), **group.to_dict(root)}
     head = {
         "command": f"python -m benchmarks.lowered {given}",
         "date": now.strftime("%Y-%m-%d"),
         "dsl": version("nvidia-cutlass-dsl"),
-        "scripts_not_begun": left,
+        "scripts_not_begun": [job.name for job in left],
     }
     target.write_text(json.dumps({**evidence, **head}, indent=1) + "\n")
 
@@ -202,12 +203,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repositories", nargs="+", metavar="NAME=DIR")
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--trace", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="")
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--until", default="99:99", metavar="HH:MM")
     given = parser.parse_args()
     todo: list[Job] = []
+    repositories: dict[str, list[Job]] = {}
     wanted = given.only.split(",")
     for text in given.repositories:
         name, _, folder = text.partition("=")
@@ -215,15 +218,19 @@ def main() -> None:
         if name in ("quack", "flash-attention"):
             os.environ["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
         found = list(jobs(name, root))
-        todo += [job for job in found if any(part in f"{job.group} {job.name}" for part in wanted)]
+        repositories[name] = [
+            job for job in found if any(part in f"{job.group} {job.name}" for part in wanted)
+        ]
+        todo += repositories[name]
     groups = {title(job): (Group(), job.root) for job in todo}
-    left = [job.name for job in todo]
+    left = list(todo)
+    rows: dict[str, tuple[Judged, float]] = {}
     lock = Lock()
 
     def one(job: Job, session: Session) -> Job | None:
         if datetime.now(timezone.utc).strftime("%H:%M") >= given.until:
             return None
-        run(job, groups[title(job)][0], given.timeout, session, lock)
+        rows[job.name] = count(job, groups[title(job)][0], given.timeout, session, lock)
         return job
 
     with ExitStack() as stack:
@@ -233,8 +240,11 @@ def main() -> None:
             job = future.result()
             if job is None:
                 continue
-            left.remove(job.name)
+            left.remove(job)
             print(job.group, job.name, len(left), "left", flush=True)
+            for name, mine in repositories.items():
+                if given.trace and job in mine and not any(one in left for one in mine):
+                    keep(given.trace, [name], [(one, *rows[one.name]) for one in mine], True, None)
             if given.output:
                 with lock:
                     write(given.output, groups, left)

@@ -29,8 +29,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from layoutcheck.dsl.collect import Observe
 from layoutcheck.dsl.lowered import Picture, lower
 from layoutcheck.dsl.lowered.compare import Silent, disagreement
+from layoutcheck.dsl.lowered.settle import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.reports.traced import Judged
@@ -111,12 +113,13 @@ class Agreement:
         return "disagrees" if found else "agrees"
 
 
-def run(job: Job, timeout_s: float, agreement: Agreement | None) -> tuple[Judged, float]:
+def run(job: Job, timeout_s: float, observe: Observe | None) -> tuple[Judged, float]:
+    """As `layoutcheck trace --no-launch` runs a script; `observe` sees every module."""
     start = time.perf_counter()
-    with tempfile.TemporaryFile() as log:
+    with tempfile.TemporaryFile() as log, Lowering() as lowering:
         found = trace_script(
             str(job.script), job.args, launch=False, arch=job.arch, timeout_s=timeout_s, output=log,
-            cwd=str(job.script.parent), observe=agreement,
+            cwd=str(job.script.parent), observe=observe, lowering=lowering,
         )  # fmt: skip
     return judge(found), time.perf_counter() - start
 
@@ -150,7 +153,7 @@ def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
         group = groups.setdefault(
             job.group,
             {"runs": 0, "traced": 0, "kernels": 0, "copies": 0, "all_threads": 0, "verdicts": Counter(),
-             "seconds": 0.0, "not_traced": {}},
+             "by_lowering": 0, "seconds": 0.0, "not_traced": {}},
         )  # fmt: skip
         trace = judged.trace
         group["runs"] += 1
@@ -164,9 +167,10 @@ def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
         group["copies"] += len(trace.copies)
         group["verdicts"].update(judged.verdicts())
         for copy in trace.copies:
-            group["all_threads"] += copy.picture == "threads"
+            group["all_threads"] += copy.picture != "types"
+            group["by_lowering"] += copy.picture == "lowered"
             by_atom[family(copy.operation)][copy.picture] += 1
-            if copy.missing:
+            if copy.missing and copy.picture == "types":
                 missing[reason(copy.missing)] += 1
         for entry, report in judged.reports:
             if report is None or report.verdict not in REPORTED:
@@ -185,7 +189,7 @@ def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
             row["runs"] = sorted({*row["runs"], job.name})
     total = {
         key: sum(group[key] for group in groups.values())
-        for key in ("runs", "traced", "kernels", "copies", "all_threads")
+        for key in ("runs", "traced", "kernels", "copies", "all_threads", "by_lowering")
     }
     return {
         "total": total,
@@ -206,11 +210,12 @@ def keep(
     """Write what is known so far under the repositories' names, beside what other runs wrote."""
     evidence = json.loads(output.read_text()) if output.exists() else {}
     given = " ".join(word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:])
-    given = re.sub(r"--output \S+", "--output docs/evidence/trace.json", given)
+    given = re.sub(r"--(output|trace) \S*/", r"--\1 docs/evidence/", given)
+    given = re.sub(r" --until \S+", "", given)
     versions = next((judged.trace.versions for _, judged, _ in rows if judged.trace.versions), {})
     evidence.setdefault("repositories", {})["+".join(names)] = {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "command": f"python -m benchmarks.trace_repos {given}",
+        "command": f"python -m benchmarks.{Path(sys.argv[0]).stem} {given}",
         "versions": {**versions, "platform": platform.system(), "gpu": "none"},
         "finished": finished,
         **gather(rows),
