@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
@@ -199,6 +199,14 @@ def write(target: Path, groups: dict[str, tuple[Group, Path]], left: Sequence[Jo
     target.write_text(json.dumps({**evidence, **head}, indent=1) + "\n")
 
 
+def next_time(clock: str) -> datetime:
+    """When it is HH:MM next (UTC)."""
+    hour, minute = map(int, clock.split(":"))
+    now = datetime.now(timezone.utc)
+    found = now.replace(hour=hour, minute=minute, second=0)
+    return found if found > now else found + timedelta(days=1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("repositories", nargs="+", metavar="NAME=DIR")
@@ -207,8 +215,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="")
     parser.add_argument("--timeout", type=float, default=120)
-    parser.add_argument("--until", default="99:99", metavar="HH:MM")
+    parser.add_argument("--until", metavar="HH:MM")
     given = parser.parse_args()
+    until = given.until and next_time(given.until)
     todo: list[Job] = []
     repositories: dict[str, list[Job]] = {}
     wanted = given.only.split(",")
@@ -228,7 +237,7 @@ def main() -> None:
     lock = Lock()
 
     def one(job: Job, session: Session) -> Job | None:
-        if datetime.now(timezone.utc).strftime("%H:%M") >= given.until:
+        if until and datetime.now(timezone.utc) >= until:
             return None
         rows[job.name] = count(job, groups[title(job)][0], given.timeout, session, lock)
         return job
