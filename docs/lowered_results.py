@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from docs.confirmations import row
@@ -11,6 +12,12 @@ _KINDS = (
     "not met", "module not lowered",
 )  # fmt: skip
 _KNOWN = ("static", "arguments", "uniform", "registers", "removed by the compiler")
+
+_WITHOUT = {
+    "refused": "refused: the compiler's own verifier does not take the copy",
+    "not met": "not met: block 0 does not come where the copy stands",
+    "module not lowered": "the passes fail on its module",
+}
 
 _PAGE = """# The lowered addresses
 
@@ -84,7 +91,7 @@ def page(lowered: dict[str, Any], shipped: dict[str, Any]) -> str:
             lines.append(row(atom, *counts, str(sum(kinds.values()))))
             whole += sum(kinds.values())
             known += sum(kinds.get(kind, 0) for kind in _KNOWN)
-    reasons = [f"- {name}: {why} ({n})" for name, g in groups.items() for why, n in g["blocked_by"].items()]
+    reasons = [f"- {name}: {why} ({n})" for name, g in groups.items() for why, n in _obstacles(g)]
     agreed = [row("", "agree", "disagree", "one is silent", "not compared"), row(*["---"] * 5)]
     for name, group in groups.items():
         model = group["model"]
@@ -108,6 +115,16 @@ def page(lowered: dict[str, Any], shipped: dict[str, Any]) -> str:
         banks=_banks(shipped),
         **{key: shipped["host"][key] for key in ("device", "driver", "ncu")},
     )
+
+
+def _obstacles(group: dict[str, Any]) -> list[tuple[str, int]]:
+    """Why copies of a group have no addresses, each with their number, the most first."""
+    kinds: Counter[str] = Counter()
+    for counts in group["by_atom"].values():
+        kinds.update(counts)
+    found = [(why, n) for why, n in group["blocked_by"].items() if not why.startswith("module")]
+    found += [(sentence, kinds[kind]) for kind, sentence in _WITHOUT.items() if kinds[kind]]
+    return sorted(found, key=lambda one: -one[1])
 
 
 def _disagreements(groups: dict[str, Any]) -> str:
