@@ -41,11 +41,11 @@ class Message(NamedTuple):
     @property
     def missing(self) -> str:
         """What to do to get the whole answer."""
-        from layoutcheck.sources.messages import SHOW_TYPES
+        from layoutcheck.sources.messages import PRINT_THEM, SHOW_TYPES
 
         if self.diagnostic.problem:
             return f"The operand types are there but cannot be read: {self.diagnostic.problem}."
-        return f"The operand types are missing. {SHOW_TYPES}."
+        return f"The operand types are missing. {PRINT_THEM if self.diagnostic.python else SHOW_TYPES}."
 
     def _explanation(self) -> Explanation | None:
         from layoutcheck.sources.messages import explain  # its patterns cost more than they are used

@@ -69,7 +69,7 @@ def readings(swizzle: Swizzle, element_bits: int) -> Iterator[tuple[Swizzle, str
     """What the numbers mean in bytes if the base, or the shift, was worked out in elements.
 
     A shift of log2(vector / element) elements stands for log2(128 bytes / vector) of bytes: 3 for 16-byte
-    vectors.
+    vectors, of which the base keeps the bytes together.
     """
     size = (element_bits // 8).bit_length() - 1
     if element_bits % 8 or element_bits < 8:
@@ -78,11 +78,9 @@ def readings(swizzle: Swizzle, element_bits: int) -> Iterator[tuple[Swizzle, str
     if size:
         numbers = (swizzle.bits, swizzle.base + size, swizzle.shift)
         candidates.append((numbers, "Its base is right in elements"))
-    if swizzle.base + swizzle.bits <= 7 and swizzle.shift + swizzle.base != 7:
-        shift = 7 - swizzle.base
-        if abs(swizzle.shift - shift) <= 2:
-            numbers = (swizzle.bits, swizzle.base, shift)
-            candidates.append((numbers, "Its shift follows the element's width"))
+    if swizzle.base + swizzle.bits <= 7 and swizzle.shift == swizzle.base - size != 7 - swizzle.base:
+        numbers = (swizzle.bits, swizzle.base, 7 - swizzle.base)
+        candidates.append((numbers, "Its shift follows the element's width"))
     for (b, m, shifted), what in candidates:
         if abs(shifted) >= b:
             yield Swizzle(b, m, shifted), what

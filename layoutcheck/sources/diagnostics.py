@@ -22,6 +22,7 @@ from layoutcheck.machine.atoms import Atom
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.balanced import span_end, split_commas
 from layoutcheck.sources.messages import explain
+from layoutcheck.sources.other_errors import about, python_errors
 from layoutcheck.sources.pasted import readings
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
@@ -31,6 +32,7 @@ _MESSAGE = re.compile(r"'cute\.copy(?:_atom_call)?'\s*op\s*")
 _OPERATION = re.compile(r'"?cute\.copy(_atom_call)?"?\s*(\()\s*%')
 _ATTRIBUTES = re.compile(r"\s*(?:<\s*\{|\{)")
 _COLON = re.compile(r"\s*:\s*(?=\()")
+_TENSORS = re.compile(r"\((?=\s*!cute\.memref<)")
 _ALIAS = re.compile(r"^\s*(![A-Za-z_]\w*)\s*=\s*(?=!cute)", re.MULTILINE)
 _LOCATION = re.compile(r'\(\s*"([^"\n]{1,500})"\s*:\s*(\d{1,9})\s*:\s*\d{1,9}\s*\)\s*:?\s*$')
 _ARROW = re.compile(r"-->\s+([^\s:]{1,500}):(\d{1,9})(?::\d+)?")
@@ -40,6 +42,7 @@ _END = re.compile(
     r"|\n\s*(?:File\s|Traceback|During handling|error\b|FAILED\b|ERROR\b|[\w.]*(?:Error|Exception)\b)"
 )
 _QUOTED_ATOM = re.compile(r"'(!cute_nvgpu\.atom\.[^']{1,400})'")
+_NAMED_LAST = re.compile(r".*?meet requirement \(\d+ bits\) of atom '[^']{1,400}'")  # prose may follow
 _PACKAGE = re.compile(r"nvidia-cutlass-dsl\W{1,4}(4\.\d+(?:\.\d+)?)")
 _OTHER_OP = re.compile(r"'(cute\w*\.[\w.]+)'\s+op\s")
 
@@ -50,7 +53,8 @@ class Diagnostic:
 
     `message` is the verifier's text on one line ("" in printed IR); `copy` the copy it is about, None where
     the paste does not hold its types (`problem` says why, where it holds some of them); `atom` the atom the
-    message names; `location` "file:line" in the user's source; `dsl` the DSL versions that print so.
+    message names; `location` "file:line" in the user's source; `dsl` the DSL versions that print so; `python`
+    an exception of the DSL's Python layer, which never has the types.
     """
 
     message: str
@@ -59,23 +63,35 @@ class Diagnostic:
     location: str | None = None
     dsl: str | None = None
     problem: str | None = None
+    python: bool = False
 
 
 def read_diagnostics(text: str, arch: str = "sm_90a") -> list[Diagnostic]:
     """Every copy error in pasted output, in order, each once.
 
-    Raises InputError where the text holds no `cute.copy` at all.
+    Raises InputError where the text holds no error about a copy at all; it says what it holds instead.
     """
+    if not text.strip():
+        raise InputError("nothing to read", expected="the compiler's output, from 'error:' on")
     best: list[Diagnostic] = []
+    raised: list[Diagnostic] = []
     for reading in readings(text):
         found = _unique(_scan(reading, arch))
         if found and (not best or _score(found) > _score(best)):
             best = found
+        raised = raised or [
+            Diagnostic(message, location=place, dsl=_dsl(reading, message), python=True)
+            for message, place in python_errors(reading)
+        ]
+    best = best or _unique(raised)
     usable = [found for found in best if found.message or found.copy is not None]
     if usable:
         return usable
     if best:
         raise InputError(f"a cute.copy whose types cannot be read: {best[0].problem}")
+    known = about(text)
+    if known:
+        raise InputError(f"no cute.copy error in this text: {known}")
     other = _OTHER_OP.search(text)
     if other:
         raise InputError(
@@ -137,6 +153,8 @@ def _scan(text: str, arch: str) -> list[Diagnostic]:
         if operation is not None:
             taken.add(operation.start())
             diagnostic = _with_copy(diagnostic, text, operation, aliases, arch)
+        elif diagnostic.atom is not None:
+            diagnostic = replace(diagnostic, copy=_shortened(text, match.end(), stop, diagnostic.atom, arch))
         found[match.start()] = diagnostic
     for operation in operations:
         if operation.start() not in taken:
@@ -181,6 +199,21 @@ def _copy(text: str, operation: re.Match[str], aliases: dict[str, str], arch: st
     return Copy(atom, parse_memref(types[1]), parse_memref(types[2]), pred, tiled, op=op, arch=arch)
 
 
+def _shortened(text: str, start: int, stop: int, atom: Atom, arch: str) -> Copy | None:
+    """The copy of a report that keeps the message and "(SRC, DST)" and drops the rest of the operation."""
+    types = _TENSORS.search(text, start, stop)
+    if types is None:
+        return None
+    try:
+        end = span_end(text, types.start(), stop)
+        tensors = [parse_memref(text[a:b].strip()) for a, b in split_commas(text, types.start() + 1, end - 1)]
+    except InputError:
+        return None
+    if len(tensors) not in (2, 3):
+        return None
+    return Copy(atom, tensors[0], tensors[1], tensors[2] if tensors[2:] else None, arch=arch)
+
+
 def _aliases(text: str) -> dict[str, str]:
     """`!name = !cute....<...>` lines, as MLIR prints long types."""
     found: dict[str, str] = {}
@@ -197,7 +230,9 @@ def _aliases(text: str) -> dict[str, str]:
 def _message(text: str, start: int, stop: int) -> str:
     """The message that begins at `start`, on one line."""
     end = _END.search(text, start, min(stop, start + 1000))
-    return " ".join(text[start : end.start() if end else min(stop, start + 1000)].split())
+    message = " ".join(text[start : end.start() if end else min(stop, start + 1000)].split())
+    named = _NAMED_LAST.match(message)
+    return named[0] if named else message
 
 
 def _location(text: str, at: int, stop: int) -> str | None:

@@ -9,7 +9,14 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-SHOW_TYPES = "Run it again with CUTE_DSL_SHOW_STACKTRACE=1 and paste everything: the types are then in it"
+SHOW_TYPES = (
+    "Run it again with CUTE_DSL_SHOW_STACKTRACE=1 and paste everything: the types are then in it. Or run it "
+    "under `layoutcheck trace --no-launch`, which needs no GPU"
+)
+PRINT_THEM = (
+    "print(src) and print(dst) before the line, and give what they print: "
+    "layoutcheck explain SRC DST --atom ATOM"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +44,27 @@ def _wording(pattern: str, code: str, title: str, meaning: str) -> _Wording:
 
 
 _ALIGNMENT = (
-    "An instruction needs addresses that are multiples of its size. The compiler proves alignment "
-    "from the type of the base pointer and from the strides of each slice and partition; where a thread's "
-    "offset is one element, the proof drops to the size of one element. Either the addresses really are not "
-    "aligned (then the layouts of the two sides do not fit this atom), or they are and nobody said so "
-    "(assumed_align, cute.assume on a stride)."
+    "The compiler believes types, not addresses: align<> of the base pointer, and the strides of every slice "
+    "and partition. What is missing, most often first: the promise itself (assumed_align=16 in from_dlpack "
+    "or make_ptr, byte_alignment= of a shared allocation); a divisor of a run-time stride "
+    "(mark_compact_shape_dynamic(..., divisibility=8), cute.assume(stride, divby=8)); an offset added to an "
+    "iterator, where a slice of a divided layout would keep the proof. If this side is not contiguous along "
+    "the copied mode (a transposed view), its addresses really are not aligned and no promise helps."
 )
 _VECTOR = (
     "One instruction moves adjacent elements. The first mode of both views must be contiguous for as many "
     "elements as the atom moves, on the source and on the destination."
 )
 _SHAPES = "Source and destination must have the same static size in every mode."
+_MODES = (
+    "cute.copy pairs the modes of both views: V, then the rest, which count a thread's atoms. One side still "
+    "has a mode that the other has not (a stage, a k tile: slice it), or the two tiles differ."
+)
+_WIDTHS = "Copies move bits: both sides need elements of the same width. Convert in registers."
+_TMA_TILE = (
+    "tma_partition takes one tile of each tensor in mode 0: local_tile the global one, slice off a stage of "
+    "the shared one, and group_modes(tensor, 0, rank) both."
+)
 
 _WORDINGS = (
     _wording(
@@ -111,13 +128,50 @@ _WORDINGS = (
         "source and destination differ in size",
         _SHAPES,
     ),
+    _wording(
+        r"tohavethesamerank,butgot(?P<src>\d+)and(?P<dst>\d+)",
+        "LC105",
+        "the source has {src} modes, the destination {dst}",
+        _MODES,
+    ),
+    _wording(
+        r"tohavethesamesizeinmode-(?P<mode>\d+),butgot(?P<src>\d+)and(?P<dst>\d+)",
+        "LC105",
+        "after V the source has {src} atoms, the destination {dst}",
+        _MODES,
+    ),
+    _wording(
+        r"expectsthesizeofsource,destination,andpredicate", "LC105", "the tensors differ in size", _SHAPES
+    ),
+    _wording(r"tobestaticallyshaped", "LC105", "a shape is known only at run time", _SHAPES),
+    _wording(
+        r"smemandgmemhavethesamesizeinthefirstrank,butgotsmemShape:(?P<smem>[\d(),?]+)andgmemShape:(?P<gmem>[\d(),?]+)",
+        "LC113",
+        "mode 0 of the shared tensor is {smem}, of the global one {gmem}",
+        _TMA_TILE,
+    ),
+    _wording(
+        r"shapeequivalencebetweentheSMEMlayoutandtheCTAV-map",
+        "LC113",
+        "the shared layout does not have the tiler's modes",
+        "make_tiled_tma_atom wants a shared layout with a mode of the same size for each mode of the tiler: "
+        "cute.tile_to_shape(atom, tiler, order).",
+    ),
+    _wording(
+        r"unabletopartitioninputtensorsforTMA",
+        "LC113",
+        "the box of the tensor map is not found in the shared tensor",
+        "Most often a composed layout, which older DSLs do not take (4.8.1 does): give the swizzle to the "
+        "pointer, allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner) "
+        "(NVIDIA/cutlass#2345). Else the layout or swizzle is none that TMA writes. " + _TMA_TILE,
+    ),
     _wording(r"src\.rank\(\)", "LC105", "source and destination differ in rank", _SHAPES),
     _wording(r"tohavestaticshape", "LC105", "a shape is known only at run time", _SHAPES),
     _wording(
-        r"(?:thesameelementsize|elementtohavesizeequalto|npow2sub-bytetype)",
+        r"thesameelementsize|elementtohavesizeequalto|npow2sub-bytetype|elementtypebitwidth",
         "LC106",
         "the element types differ in width, or the atom cannot hold them",
-        "Copies move bits: both sides need elements of the same width. Convert in registers.",
+        _WIDTHS,
     ),
     _wording(
         r"expectspred|expectscopy_bitstobe:\d+butgot",
@@ -129,6 +183,9 @@ _WORDINGS = (
 )
 
 
+_SIDES = {"src": "the source", "S": "the source", "dst": "the destination", "D": "the destination"}
+
+
 def explain(message: str) -> Explanation | None:
     """What a verifier's message means; None for one that is not known."""
     squeezed = "".join(message.split())
@@ -138,7 +195,8 @@ def explain(message: str) -> Explanation | None:
             continue
         facts: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v is not None}
         operand = {"S": "src", "D": "dst"}.get(facts.get("operand", ""), facts.get("operand"))
-        title = wording.title.format(**facts)
+        side = _SIDES.get(facts.get("operand", ""), "an operand")
+        title = wording.title.format(**{**facts, "operand": side})
         units = {"have": "have_bits", "need": "need_bits"}
         evidence = {
             units.get(key, key): int(value) if value.isdigit() else value

@@ -212,6 +212,68 @@ def test_what_a_message_means(
     assert (found.code, found.operand, found.evidence) == (code, operand, evidence)
 
 
+RAISED = """Traceback (most recent call last):
+  File "/home/me/gemm.py", line 88, in kernel
+    cute.copy(tiled_copy, tAgA[None, None, 0], tAsA)
+  File "/venv/lib/nvidia_cutlass_dsl/python_packages/cutlass/cute/core.py", line 3100, in copy
+    raise ValueError(
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("Expected source and destination tensors to have the same rank, but got 2 and 3", "LC105"),
+        (
+            "Expected source and destination tensors to have the same size in mode-1, but got 4 and 8",
+            "LC105",
+        ),
+        (
+            "`copy` currently only supports equal source and destination element type bit width",
+            "LC106",
+        ),
+        (
+            "expects smem and gmem have the same size in the first rank, but got smemShape: "
+            "(((8,8),(64,1))) and gmemShape: ((64,32))",
+            "LC113",
+        ),
+        ("unable to partition input tensors for TMA", "LC113"),  # NVIDIA/cutlass#2345
+    ],
+)
+def test_what_the_python_layer_raises_is_explained(message: str, code: str) -> None:
+    (found,) = read_diagnostics(f"{RAISED}ValueError: {message}\n")
+    meaning = explain(found.message)
+    assert meaning is not None and meaning.code == code
+    assert found.python and found.location == "/home/me/gemm.py:88"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("torch.AcceleratorError: CUDA error: an illegal memory access was encountered", "layoutcheck trace"),
+        ("call cuLaunchKernel/cuLaunchKernelEx failed, got error code: 716", "layoutcheck trace"),
+        ("failed to legalize operation 'cute_nvgpu.make_gmma_smem_desc'", "layoutcheck canonical"),
+        ("operand #0 does not dominate this use", "control flow"),
+        ("ValueError: shape and stride must be congruent", "layout algebra"),
+        ("'cute.gemm' op invalid layout of A/B/D. A: (1,1):(0,0), B: (1,1):(0,0)", "cute.gemm"),
+        (" \n\t", "nothing to read"),
+    ],
+)
+def test_what_is_not_about_a_copy_is_told_what_it_is_about(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_diagnostics(text)
+
+
+def test_types_that_a_report_kept_are_used() -> None:
+    (found,) = read_diagnostics(
+        "MLIRError: 'cute.copy' op S ptr alignment (64 bits) does not meet requirement (128 bits)\n"
+        "  of atom '!cute_nvgpu.atom.universal_copy<i128, 128 b>'\n"
+        '  ... (!cute.memref<i128, smem, align<8>, "1:0">, !cute.memref<i128, rmem, align<32>, "1:0">)\n'
+    )
+    assert found.message.endswith("'!cute_nvgpu.atom.universal_copy<i128, 128 b>'")
+    assert found.copy is not None and str(found.copy.dst) == '!cute.memref<i128, rmem, align<32>, "1:0">'
+
+
 def test_an_unknown_message_is_not_explained() -> None:
     assert explain("the moon is in the wrong house") is None
 
@@ -219,7 +281,7 @@ def test_an_unknown_message_is_not_explained() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no cute.copy error"),
+        ("", "nothing to read"),
         ("Segmentation fault (core dumped)", "no cute.copy error"),
         ("error: unknown: 'cute.slice' op coord does not fit", "about cute.slice"),
         ("\x00\xff" * 1000, "no cute.copy error"),

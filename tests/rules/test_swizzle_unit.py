@@ -1,0 +1,36 @@
+"""LC306: only numbers that follow from the element's width are read as elements."""
+
+from __future__ import annotations
+
+import pytest
+
+import layoutcheck as lc
+
+UNIT = "LC306"
+
+
+@pytest.mark.parametrize(
+    ("tile", "swizzle", "dtype", "bits", "thr", "val", "found"),
+    [
+        # CUTLASS's tensorop_gemm: a shift of log2(128 // width) bits
+        ("(64,64):(64,1)", "S<2,4,4>", "f8E4M3FN", 128, "(64,4):(1,64)", "(1,16)", True),
+        # learn-CuTeDSL: make_swizzle(5, 1, 6), of f16 elements, in a composed layout
+        ("(128,64):(64,1)", "S<5,2,6>", "f16", 16, "(128,2):(2,1)", "(1,32)", False),
+    ],
+)
+def test_a_shift_is_a_mistake_of_units_only_if_the_width_explains_it(
+    tile: str, swizzle: str, dtype: str, bits: int, thr: str, val: str, found: bool
+) -> None:
+    report = lc.check(
+        tile,
+        f'!cute.memref<{dtype}, smem, align<8192>, {swizzle}, "{tile}">',
+        "universal",
+        bits=bits,
+        dtype=dtype,
+        src_space="gmem",
+        thr=thr,
+        val=val,
+    )
+    codes = [finding.code for finding in report.findings]
+    assert "LC301" in codes
+    assert (UNIT in codes) == found
