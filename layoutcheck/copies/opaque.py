@@ -1,7 +1,7 @@
 """`OtherOperand`: an operand that is recognised but is not a tensor in memory with a plain layout.
 
-Coordinate tensors (what TMA copies take), shared-memory descriptors and memrefs with a composed layout are
-kept as the compiler printed them, so that a report can show them and say that it does not model them.
+It is kept as the compiler printed it, so that a report can show it. What more is known of coordinate tensors,
+which TMA copies take, is in `CoordTensor`; of shared-memory descriptors, in descriptor.py.
 """
 
 from __future__ import annotations

@@ -49,11 +49,13 @@ def _without_conflicts(facts: Facts) -> Iterator[Draft]:
         count = max(under(facts, side, best.swizzle, base) or side.wavefronts for base in bases)
     if count >= side.wavefronts:
         return
-    src, dst = (new, tiling.dst) if side.side == "src" else (tiling.src, new)
-    repaired = of_tiles(facts.copy, src, dst)
-    what = (
-        f"the pointer swizzle {best.swizzle}" if best.swizzle else f"rows padded by {best.padding} elements"
-    )
+    tiles = tiling.with_side(side.side, new)
+    if best.swizzle:
+        what, note = f"the pointer swizzle {best.swizzle}", _NOTE
+    elif best.padding:
+        what, note = f"rows padded by {best.padding} elements", "the tile's allocation grows with it"
+    else:
+        what, note = "no pointer swizzle", _NOTE
     ends = (
         "no bank conflict is left"
         if count == side.ideal_wavefronts
@@ -63,8 +65,8 @@ def _without_conflicts(facts: Facts) -> Iterator[Draft]:
         STRATEGY,
         f"{what}: {count} wavefronts instead of {side.wavefronts}, {ends}",
         _allocation(new, (code.allocated_code if best.swizzle else code.layout_code)(new.layout)),
-        (repaired,),
-        _NOTE if best.swizzle else "the tile's allocation grows with it",
+        (of_tiles(facts.copy, tiles.src, tiles.dst),),
+        note,
     )
 
 

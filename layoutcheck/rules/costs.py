@@ -14,7 +14,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.cost import CopyCost, SideCost, cost
 from layoutcheck.copies.execution import execution
-from layoutcheck.copies.tiled import partition
+from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.copies.witness import DST_REGION, SRC_REGION, is_static
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import BulkCopy, CpAsync
@@ -121,11 +121,9 @@ def repaired_side(facts: Facts, side: SideCost) -> tuple[str, SideCost] | None:
     tiling = facts.copy.tiling
     if better is None or tiling is None:
         return None
-    old = tiling.side(side.side)
-    new = replace(old, swizzle=better.swizzle, layout=better.layout)
-    view = partition(tiling.tiled, side.side, replace(old, layout=better.layout)).view
-    copy = facts.copy.with_side(side.side, replace(view, swizzle=better.swizzle))
-    found = _cost(replace(copy, tiling=tiling.with_side(side.side, new)))
+    new = replace(tiling.side(side.side), swizzle=better.swizzle, layout=better.layout)
+    tiles = tiling.with_side(side.side, new)
+    found = _cost(of_tiles(facts.copy, tiles.src, tiles.dst))
     after = next((s for s in found.sides if s.side == side.side), None) if found else None
     if after is None:
         return None

@@ -151,3 +151,15 @@ def test_where_nothing_helps_the_report_says_what_stands_in_the_way() -> None:
     )
     assert report.fixes == ()
     assert report.obstacle
+
+
+def test_a_swizzle_that_only_harms_is_taken_away() -> None:
+    """Rows of 36 words do not conflict by themselves: under S<2,5,2> they do."""
+    tile = "(64,32):(36,1)"
+    report = lc.check(
+        tile, tile, "universal", dtype="f32", bits=128, thr="(16,8):(1,16)", val="(1,4)",
+        src_space="smem", dst_space="rmem", swizzle="S<2,5,2>", src_align=1024,
+    )  # fmt: skip
+    fix = next(fix for fix in report.fixes if fix.strategy == "swizzle")
+    assert fix.title.startswith("no pointer swizzle: ") and "swizzle=" not in fix.code
+    assert fix.verdict == "legal"

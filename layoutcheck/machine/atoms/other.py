@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class OtherAtom:
-    """`name` as printed after `!cute_nvgpu.atom.` (tmem_load, dsmem_store, ...); `text` the whole type."""
+    """`name` as printed after `!cute_nvgpu.atom.`, of a later DSL's family, say; `text` the whole type."""
 
     name: str
     text: str

@@ -1,4 +1,7 @@
-"""`CopyG2ROp`, `CopyR2GOp`, `CopyS2ROp`, `CopyR2SOp`: fixed-width loads and stores, memory-model options."""
+"""`CopyG2ROp`, `CopyR2GOp`, `CopyS2ROp`, `CopyR2SOp`: loads and stores of a fixed width (PTX ISA, ld and st).
+
+Options are the instructions' memory order, scope and eviction hints, as the DSL prints them.
+"""
 
 from __future__ import annotations
 

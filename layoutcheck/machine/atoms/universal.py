@@ -1,4 +1,4 @@
-"""`CopyUniversalOp`: plain loads and stores between any two spaces but tensor memory."""
+"""`CopyUniversalOp`: plain loads and stores (PTX ISA, ld and st) between any spaces but tensor memory."""
 
 from __future__ import annotations
 
