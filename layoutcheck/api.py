@@ -85,14 +85,7 @@ def check(
 
     What is taken for granted is listed in `report.assumptions`. Raises InputError for unusable input.
     """
-    copy, assumptions = build(
-        src, dst, atom, tiled=tiled, pred=pred, thr=thr, val=val, dtype=dtype, bits=bits, arch=arch,
-        src_space=src_space, dst_space=dst_space, src_align=src_align, dst_align=dst_align, swizzle=swizzle,
-        block=block, op=op, evict_priority=evict_priority, expect_bytes=expect_bytes,
-        cluster=cluster, mcast_mask=mcast_mask, cta_rank=cta_rank, waits_rank=waits_rank,
-        tiler=tiler, coord=coord, described=described, internal_type=internal_type, im2col=im2col,
-        index=index,
-    )  # fmt: skip
+    copy, assumptions = build(**locals())  # which has the same parameters
     return check_copy(copy, assumptions=assumptions)
 
 

@@ -12,11 +12,9 @@ import re
 from typing import Any
 
 from layoutcheck.algebra.inttuple import product
-from layoutcheck.algebra.notation import parse_swizzle
-from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import OPS, Copy, Issue, Tiling
-from layoutcheck.copies.memref import SPACES, Memref
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
@@ -26,24 +24,16 @@ from layoutcheck.machine.atoms import (
     BulkCopy,
     CpAsync,
     DsmemStore,
-    LdMatrix,
     RegisterCopy,
-    StMatrix,
     TmaCopy,
-    TmemLoad,
-    TmemStore,
     UniversalCopy,
 )
-from layoutcheck.machine.atoms.bulk import SPACES as BULK_SPACES
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.cluster import read_cluster
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
+from layoutcheck.sources.operands import operand, predicate, spaces_of, swizzle_of
 from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.tma import tma_index, tma_tile
-
-# What tensors are taken to be aligned to when only a layout is given: torch and the DSL's runtime promise 16
-# bytes of global tensors, SmemAllocator's default for swizzled tiles is 128 or more, fragments have 32.
-ALIGN_BYTES = {"gmem": 16, "smem": 128, "dsmem": 128, "rmem": 32}
 
 # Names that stand for a function of the DSL rather than for an atom.
 _FUNCTIONS = {
@@ -52,7 +42,6 @@ _FUNCTIONS = {
     "basic": "basic_copy",
     "basic_copy": "basic_copy",
 }
-_REGISTER_SPACES = {"g": "gmem", "s": "smem", "r": "rmem"}
 DEFAULT_ARCH = "sm_90a"
 _ARCH = re.compile(r"sm_(\d{2,3})([af]?)\Z")
 
@@ -109,11 +98,11 @@ def build(
     element = _element(dtype, atom, (src, dst))
     moved, whole, op = _atom(atom, tiled, element, bits, op, assumed)
     arch = arch or _default_arch(moved, assumed)
-    spaces = _spaces(moved, src_space, dst_space)
-    pointer = _swizzle(swizzle)
-    source = _operand("src", src, element, spaces[0], src_space, src_align, pointer, assumed)
-    target = _operand("dst", dst, element, spaces[1], dst_space, dst_align, pointer, assumed)
-    guard = _predicate(pred)
+    spaces = spaces_of(moved, src_space, dst_space)
+    pointer = swizzle_of(swizzle)
+    source = operand("src", src, element, spaces[0], src_space, src_align, pointer, assumed)
+    target = operand("dst", dst, element, spaces[1], dst_space, dst_align, pointer, assumed)
+    guard = predicate(pred)
     named = tma_index(moved, source, target, index, assumed)
     tma = tma_tile(moved, source, target, tiler, coord, described, internal_type, im2col)
     if thr is not None or val is not None:
@@ -121,13 +110,7 @@ def build(
             raise InputError(
                 "a tiled copy has thread and value layouts of its own", expected="one or the other"
             )
-        if thr is None or val is None:
-            raise InputError("thread and value layouts come together", expected="both thr and val")
-        if moved is None:
-            raise InputError(
-                "thread and value layouts need an atom", expected="an atom such as cp.async or universal"
-            )
-        whole = make_tiled_copy_tv(moved, to_layout(thr, "thr"), to_layout(val, "val"))
+        whole = _tiled_by(moved, thr, val)
     elif tiled is None:
         between = read_cluster(moved, cluster, mcast_mask, cta_rank, waits_rank)
         issue = _issue(moved, block, expect_bytes, between)
@@ -142,6 +125,16 @@ def build(
     views = (partition(whole, "src", source).view, partition(whole, "dst", target).view)
     tiling = Tiling(whole, source, target, block)
     return Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict_priority), tuple(assumed)
+
+
+def _tiled_by(atom: Atom | None, thr: Any, val: Any) -> TiledCopy:
+    if thr is None or val is None:
+        raise InputError("thread and value layouts come together", expected="both thr and val")
+    if atom is None:
+        raise InputError(
+            "thread and value layouts need an atom", expected="an atom such as cp.async or universal"
+        )
+    return make_tiled_copy_tv(atom, to_layout(thr, "thr"), to_layout(val, "val"))
 
 
 def _like_a_tile(atom: Atom | None, view: Memref | OtherOperand) -> bool:
@@ -225,96 +218,3 @@ def _default_arch(atom: Atom | None, assumed: list[str]) -> str:
     first = str(first_arch(atom))
     assumed.append(f"no architecture given: taken as {first}, the first that has the atom")
     return first
-
-
-def _spaces(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str, str]:
-    """The memory spaces of operands that do not state theirs: as given, else those the atom moves between."""
-    for space in (src, dst):
-        if space is not None and space not in SPACES:
-            raise InputError(
-                f"unknown memory space '{space[:40]}'",
-                text=space,
-                end=len(space),
-                expected=" or ".join(SPACES),
-            )
-    default = ("gmem", "smem")
-    if isinstance(atom, RegisterCopy):
-        default = (_REGISTER_SPACES[atom.kind[0]], _REGISTER_SPACES[atom.kind[2]])
-    elif isinstance(atom, BulkCopy):
-        default = BULK_SPACES[atom.kind]
-    elif isinstance(atom, DsmemStore):
-        default = ("rmem", "dsmem")
-    elif isinstance(atom, LdMatrix):
-        default = ("smem", "rmem")
-    elif isinstance(atom, TmaCopy):
-        default = ("gmem", "smem") if atom.kind == "load" else ("smem", "gmem")
-    elif isinstance(atom, StMatrix):
-        default = ("rmem", "smem")
-    elif isinstance(atom, (TmemLoad, TmemStore)):
-        default = ("tmem", "rmem") if isinstance(atom, TmemLoad) else ("rmem", "tmem")
-    elif atom is None or not isinstance(atom, CpAsync):
-        default = (src or ("gmem" if dst != "gmem" else "smem"), dst or ("smem" if src != "smem" else "rmem"))
-    return src or default[0], dst or default[1]
-
-
-def _swizzle(value: Any) -> Swizzle | None:
-    if value is None or isinstance(value, Swizzle):
-        return value
-    return parse_swizzle(str(value))
-
-
-def _operand(
-    side: str,
-    value: Any,
-    element: DType | None,
-    space: str,
-    given_space: str | None,
-    align: int | None,
-    swizzle: Swizzle | None,
-    assumed: list[str],
-) -> Memref:
-    """One operand; `assumed` gets a line where it was a layout alone and nobody stated the rest."""
-    taken = align or ALIGN_BYTES.get(space)
-    pointer = swizzle if space == "smem" else None
-    try:
-        memref = to_memref(value, Defaults(element, space, taken, pointer, side))
-    except InputError as error:
-        raise InputError(
-            f"{side}: {error.message}",
-            text=error.text,
-            start=error.start,
-            end=error.end,
-            expected=error.expected,
-        ) from None
-    if _states_its_pointer(value):
-        return memref
-    if given_space is None or align is None:
-        facts = [] if given_space else [f"in {memref.space}"]
-        if align is None and memref.align_bytes is not None:
-            facts.append(f"aligned to {memref.align_bytes} bytes")
-        if facts:
-            assumed.append(f"{side} is {', '.join(facts)}")
-    return memref
-
-
-def _states_its_pointer(value: Any) -> bool:
-    """Whether the operand says itself where it is and how it is aligned."""
-    if isinstance(value, str):
-        return value.lstrip()[:1] not in ("(", "?") and not value.lstrip()[:1].isdigit()
-    return hasattr(value, "dtype") or isinstance(value, Memref)
-
-
-def _predicate(value: Any) -> Memref | None:
-    """The predicate tensor; a layout alone is one of booleans (i8) in registers, as the DSL makes them."""
-    if value is None:
-        return None
-    try:
-        return to_memref(value, Defaults(dtype("i8"), "rmem", None, None, "pred"))
-    except InputError as error:
-        raise InputError(
-            f"pred: {error.message}",
-            text=error.text,
-            start=error.start,
-            end=error.end,
-            expected=error.expected,
-        ) from None

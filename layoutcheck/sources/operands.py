@@ -1,0 +1,121 @@
+"""The operands of a copy as a user gives them, and what is assumed of them that was not said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.algebra.notation import parse_swizzle
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.memref import SPACES, Memref
+from layoutcheck.errors import InputError
+from layoutcheck.machine.atoms import (
+    Atom,
+    BulkCopy,
+    CpAsync,
+    DsmemStore,
+    LdMatrix,
+    RegisterCopy,
+    StMatrix,
+    TmaCopy,
+    TmemLoad,
+    TmemStore,
+)
+from layoutcheck.machine.atoms.bulk import SPACES as BULK_SPACES
+from layoutcheck.machine.dtypes import DType, dtype
+from layoutcheck.sources.live import to_memref
+from layoutcheck.sources.pointers import Defaults
+
+# What tensors are taken to be aligned to when only a layout is given: torch and the DSL's runtime promise 16
+# bytes of global tensors, SmemAllocator's default for swizzled tiles is 128 or more, fragments have 32.
+ALIGN_BYTES = {"gmem": 16, "smem": 128, "dsmem": 128, "rmem": 32}
+_REGISTER_SPACES = {"g": "gmem", "s": "smem", "r": "rmem"}
+
+
+def spaces_of(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str, str]:
+    """The memory spaces of operands that do not state theirs: as given, else those the atom moves between."""
+    for space in (src, dst):
+        if space is not None and space not in SPACES:
+            raise InputError(
+                f"unknown memory space '{space[:40]}'",
+                text=space,
+                end=len(space),
+                expected=" or ".join(SPACES),
+            )
+    default = ("gmem", "smem")
+    if isinstance(atom, RegisterCopy):
+        default = (_REGISTER_SPACES[atom.kind[0]], _REGISTER_SPACES[atom.kind[2]])
+    elif isinstance(atom, BulkCopy):
+        default = BULK_SPACES[atom.kind]
+    elif isinstance(atom, DsmemStore):
+        default = ("rmem", "dsmem")
+    elif isinstance(atom, LdMatrix):
+        default = ("smem", "rmem")
+    elif isinstance(atom, TmaCopy):
+        default = ("gmem", "smem") if atom.kind == "load" else ("smem", "gmem")
+    elif isinstance(atom, StMatrix):
+        default = ("rmem", "smem")
+    elif isinstance(atom, (TmemLoad, TmemStore)):
+        default = ("tmem", "rmem") if isinstance(atom, TmemLoad) else ("rmem", "tmem")
+    elif atom is None or not isinstance(atom, CpAsync):
+        default = (src or ("gmem" if dst != "gmem" else "smem"), dst or ("smem" if src != "smem" else "rmem"))
+    return src or default[0], dst or default[1]
+
+
+def swizzle_of(value: Any) -> Swizzle | None:
+    """A pointer's swizzle as text or object."""
+    if value is None or isinstance(value, Swizzle):
+        return value
+    return parse_swizzle(str(value))
+
+
+def operand(
+    side: str,
+    value: Any,
+    element: DType | None,
+    space: str,
+    given_space: str | None,
+    align: int | None,
+    swizzle: Swizzle | None,
+    assumed: list[str],
+) -> Memref:
+    """One operand; `assumed` gets a line where it was a layout alone and nobody stated the rest."""
+    taken = align or ALIGN_BYTES.get(space)
+    pointer = swizzle if space == "smem" else None
+    memref = _read(side, value, Defaults(element, space, taken, pointer, side))
+    if _states_its_pointer(value):
+        return memref
+    if given_space is None or align is None:
+        facts = [] if given_space else [f"in {memref.space}"]
+        if align is None and memref.align_bytes is not None:
+            facts.append(f"aligned to {memref.align_bytes} bytes")
+        if facts:
+            assumed.append(f"{side} is {', '.join(facts)}")
+    return memref
+
+
+def _states_its_pointer(value: Any) -> bool:
+    """Whether the operand says itself where it is and how it is aligned."""
+    if isinstance(value, str):
+        return value.lstrip()[:1] not in ("(", "?") and not value.lstrip()[:1].isdigit()
+    return hasattr(value, "dtype") or isinstance(value, Memref)
+
+
+def predicate(value: Any) -> Memref | None:
+    """The predicate tensor; a layout alone is one of booleans (i8) in registers, as the DSL makes them."""
+    if value is None:
+        return None
+    return _read("pred", value, Defaults(dtype("i8"), "rmem", None, None, "pred"))
+
+
+def _read(name: str, value: Any, defaults: Defaults) -> Memref:
+    """The tensor; errors say which operand they are about."""
+    try:
+        return to_memref(value, defaults)
+    except InputError as error:
+        raise InputError(
+            f"{name}: {error.message}",
+            text=error.text,
+            start=error.start,
+            end=error.end,
+            expected=error.expected,
+        ) from None
