@@ -75,11 +75,52 @@ def tma_tile(
     if len(extents) != len(wrap(gmem.layout.shape)) and tiler is not None:
         raise InputError(
             f"a tiler of {len(extents)} modes for a tensor of {len(wrap(gmem.layout.shape))}",
-            expected="one extent for each mode of the global tensor",
+            expected="an extent for each mode of the global tensor, or for its first and each of the tile's",
         )
     internal = dtype(str(internal_type)) if internal_type is not None else None
     convolution = read_im2col(im2col, gmem.layout, atom)
     return TmaTile(extents, at, _described(described, smem), internal, convolution)
+
+
+def every_mode(
+    atom: Atom | None, src: Any, dst: Any, tiler: Any, coord: Any, described: Any, assumed: list[str]
+) -> tuple[Any, Any, Any, Any, Any]:
+    """`(src, dst, tiler, coord, described)` of a tile with an extent along every mode of the global tensor.
+
+    `make_tiled_tma_atom` takes a tiler of the first modes, as in `(64,64)` of an `(M,K,L)` tensor: the box
+    has the extent 1 along the others (DSL 4.8.1; the words of the tensor map and the PTX are the same).
+    """
+    given = src, dst, tiler, coord, described
+    if not isinstance(atom, TmaCopy) or atom.gbasis is not None or atom.mode != "tiled":
+        return given
+    gmem, smem = (src, dst) if atom.kind == "load" else (dst, src)
+    if isinstance(gmem, OtherOperand) or isinstance(smem, OtherOperand):
+        return given
+    told = _extents("tiler", tiler) if tiler is not None else None
+    named = len(wrap(smem.layout.shape)) if told is None else len(told)
+    more = len(wrap(gmem.layout.shape)) - named
+    if more <= 0 or len(wrap(smem.layout.shape)) != named:
+        return given
+    at = _extents("coord", coord) if coord is not None else None
+    if at is not None and len(at) == named:
+        at = (*at, *(0,) * more)
+    made = _described(described, smem)
+    smem = _with_ones(smem, more)
+    assumed.append(f"the tile has the extent 1 along the last {'mode' if more == 1 else f'{more} modes'}")
+    sides = (gmem, smem) if atom.kind == "load" else (smem, gmem)
+    return (
+        *sides,
+        None if told is None else (*told, *(1,) * more),
+        at,
+        None if made is None else _with_ones(made, more),
+    )
+
+
+def _with_ones(memref: Memref, more: int) -> Memref:
+    """The tensor with `more` modes of extent 1."""
+    layout = memref.layout
+    shape, stride = wrap(layout.shape), wrap(layout.stride)
+    return memref.with_layout(Layout.trusted((*shape, *(1,) * more), (*stride, *(0,) * more)))
 
 
 def tma_index(atom: Atom | None, src: Memref, dst: Memref, index: Any, assumed: list[str]) -> Memref | None:

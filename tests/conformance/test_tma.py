@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -19,11 +20,12 @@ from layoutcheck.copies.tma.plan import SplitsByte, gmem_side, plan, tile_of
 from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.copies.witness import witnesses
 from layoutcheck.dsl.session import Session
-from layoutcheck.dsl.tma import MadeTma, make_tma
+from layoutcheck.dsl.tma import MadeTma, item, make_tma
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.machine.tma import encode
+from layoutcheck.sources.request import build
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 
@@ -269,3 +271,35 @@ def test_run_time_extents_and_strides(session: Session) -> None:
             made = make_tma([(copy, witness, _BASE + 2)], session=session, lower=False)[0]
             assert made.words == encode(plan(copy, witness, _BASE + 2).written), (text, witness.src, made)
             assert gmem_side(copy) == "src"
+
+
+@pytest.mark.parametrize(
+    ("gmem", "smem"),
+    [
+        ("(256,256,4):(256,1,65536)", "(64,64):(64,1)"),
+        ("(256,128,4,3):(1,256,32768,131072)", "(64,32):(1,64)"),
+        ("(64,8,6,5):(1,64,512,3072)", "(64,8,2):(1,64,512)"),
+        ("(512,7):(1,512)", "(128):(1)"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["load", "store"])
+def test_a_tiler_of_the_first_modes_is_one_of_extent_one_along_the_others(
+    session: Session, gmem: str, smem: str, kind: str
+) -> None:
+    operands = (gmem, smem) if kind == "load" else (smem, gmem)
+    copy, assumed = build(*operands, f"tma_{kind}", dtype="bf16")
+    assert any("extent 1 along" in line for line in assumed)
+    whole = item(copy, copy, 1 << 20, True)
+    rank = len(parse_layout(smem))
+    short = {
+        **whole,
+        "tiler": whole["tiler"][:rank],
+        "coord": whole["coord"][:rank],
+        "smem": f'!cute.memref<bf16, smem, align<128>, "{smem}">',
+        "described": smem,
+    }
+    made = session.ask("tma", [whole, short], None)
+    assert not made[0].get("error") and made[0]["words"] == list(
+        encode(replace(plan(copy).written, base=1 << 20))
+    )
+    assert all(made[0][key] == made[1][key] for key in ("words", "atom", "coord", "ptx"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import layoutcheck as lc
 from layoutcheck.check import Report, check
 from layoutcheck.copies.execution import execution
 from layoutcheck.errors import InputError
@@ -103,3 +104,15 @@ def test_what_makes_no_tile_is_refused(more: dict[str, str]) -> None:
 def test_a_tiler_belongs_to_tma() -> None:
     with pytest.raises(InputError):
         build(g(), s(), "cp.async", tiler="(64,64)")
+
+
+@pytest.mark.parametrize("tiler", [None, "(64,64)"])
+@pytest.mark.parametrize("coord", [None, "(1,2)", "(1,2,3)"])
+def test_a_tile_of_the_first_modes_of_a_batch_of_matrices(tiler: str | None, coord: str | None) -> None:
+    arguments = {"tiler": tiler, "coord": coord}
+    report = lc.check(g("(256,256,4):(256,1,65536)"), s(), "tma_load", **arguments)
+    assert report.verdict == "legal"
+    assert any("extent 1 along the last mode" in line for line in report.assumptions)
+    assert report.copy.tma is not None and report.copy.tma.tiler == (64, 64, 1)
+    wrong = lc.check(g("(256,256,4):(256,1,65540)"), s(), "tma_load", **arguments)
+    assert wrong.verdict == "wrong" and wrong.findings[0].evidence["field"] == "globalStrides"

@@ -215,13 +215,15 @@ def _kernel(item: Item, host: Item) -> Item:
         atom, tensor, shared, barrier, *others = block.arguments  # wrapping them builds operations
         copy_atom = cute.CopyAtom(_op(item), _class(item, "NonExecTrait")(getattr(atom, "value", atom)))
         coord = tuple(map(Int32, others[:2])) if im2col else tuple(item["coord"])
-        tile = cute.local_tile(tensor, tuple(item["tiler"]), coord)
+        tiler = tuple(item["tiler"])
+        more = 0 if im2col else cute.rank(tensor) - len(tiler)  # a tiler of the first modes alone
+        tile = cute.local_tile(tensor, tiler + (1,) * more, coord + (0,) * more)
         here, there = cpasync.tma_partition(
             copy_atom,
             0,
             cute.make_layout(1),
             cute.group_modes(shared, 0, cute.rank(shared)),
-            cute.group_modes(tile, 0, len(item["tiler"])),
+            cute.group_modes(tile, 0, len(tiler) + more),
         )
         if load:
             named = {"mcast_mask": Int16(others[-1])} if mask else {}
