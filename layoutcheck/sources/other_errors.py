@@ -13,6 +13,7 @@ from collections.abc import Iterator
 _FRAME = re.compile(r'^\s*File "([^"\n]{1,500})", line (\d{1,9})', re.MULTILINE)
 _LOC = re.compile(r'"([^"\n]{1,500}\.py)":(\d{1,9}):\d')
 _LIBRARY = ("nvidia_cutlass_dsl", "site-packages/cutlass", "dsl_packages/cutlass", "python_packages/cutlass")
+_TAIL = 1 << 16  # characters of a long log that are searched: what ended it stands last
 _REACH = 4000  # characters of traceback before a message that are searched for its line
 
 # What `cute.copy`, `autovec_copy`, `tma_partition` and `make_tiled_tma_atom` raise.
@@ -89,4 +90,5 @@ def place(text: str, at: int) -> str | None:
 
 def about(text: str) -> str | None:
     """What an error that is not about a copy is about, and what helps; None where it is not known."""
-    return next((sentence for pattern, sentence in _ABOUT if pattern.search(text)), None)
+    end = text[-_TAIL:]
+    return next((sentence for pattern, sentence in _ABOUT if pattern.search(end)), None)

@@ -114,5 +114,6 @@ def test_a_tile_of_the_first_modes_of_a_batch_of_matrices(tiler: str | None, coo
     assert report.verdict == "legal"
     assert any("extent 1 along the last mode" in line for line in report.assumptions)
     assert report.copy.tma is not None and report.copy.tma.tiler == (64, 64, 1)
-    wrong = lc.check(g("(256,256,4):(256,1,65540)"), s(), "tma_load", **arguments)
-    assert wrong.verdict == "wrong" and wrong.findings[0].evidence["field"] == "globalStrides"
+    other = lc.check(g("(256,256,4):(256,1,65540)"), s(), "tma_load", **arguments)
+    met = coord != "(1,2)"  # that tile is one of the first matrix
+    assert [finding.code for finding in other.findings] == ["LC231"] * met
