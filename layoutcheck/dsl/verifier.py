@@ -57,6 +57,7 @@ def item(copy: Copy) -> dict[str, Any]:
         "src": str(copy.src),
         "dst": str(copy.dst),
         "pred": None if copy.pred is None else str(copy.pred),
+        "index": None if copy.index is None else str(copy.index),
         "evict": copy.evict_priority,
         "rest": rest if isinstance(rest, int) else 1,
     }

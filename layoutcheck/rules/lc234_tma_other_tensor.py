@@ -46,6 +46,8 @@ def find(facts: Facts) -> Iterator[Finding]:
         return
     side = smem_side(facts.copy)
     smem, tile = facts.copy.side(side), facts.copy.tma
+    if tile is None and facts.copy.index is not None:
+        return  # LC240
     if tile is None:
         box = box_of(facts)
         v = v_mode(smem.layout)

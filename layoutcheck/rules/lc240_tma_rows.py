@@ -27,14 +27,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.copies.tma.plan import smem_side, tile_of
+from layoutcheck.copies.offsets import v_mode
+from layoutcheck.copies.tma.plan import gmem_side, smem_side, tile_of
 from layoutcheck.copies.tma.rows import indexed_mode
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms.tma import ROWS
-from layoutcheck.machine.tma import PTX
+from layoutcheck.machine.tma import PTX, SPAN_BYTES
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, whole_tma
+from layoutcheck.rules.tma import EFFECTS, WholeTma, box_of, evidence, same_pattern, whole_tma
 from layoutcheck.rules.tma_rows import Strayed, first_strayed, names_rows
 
 MODES = f"{PTX}: tile::gather4 and tile::scatter4"
@@ -42,6 +43,8 @@ MODES = f"{PTX}: tile::gather4 and tile::scatter4"
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The first row that an instruction does not bring where the tile has it."""
+    if facts.copy.tma is None:
+        yield from _of_views(facts)
     found = whole_tma(facts)
     if found is None or facts.copy.index is None or facts.effect is None or not names_rows(facts, found):
         return
@@ -61,6 +64,28 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"{field} is {value}, and must be {demand}. {_row(first)} {place}.",
         Where(smem_side(facts.copy), instruction=first.instruction),
         evidence(field, value, demand, MODES, index=first.brings[0], row=first.row),
+    )
+
+
+def _of_views(facts: Facts) -> Iterator[Finding]:
+    """Operands as `cute.copy` sees them whose V is not four rows of the box."""
+    box = box_of(facts)
+    smem = facts.copy.side(smem_side(facts.copy))
+    if box is None or facts.copy.index is None or facts.effect is None or facts.effect["fault"]:
+        return
+    if not same_pattern(facts, smem) or 0 < SPAN_BYTES[box[2]] != box[1]:
+        return
+    v, wide = v_mode(facts.copy.side(gmem_side(facts.copy)).layout), box[0][0]
+    demand = f"blocks of ({wide},{ROWS}): a run of {wide} columns in each of {ROWS} rows"
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        "V does not name four rows where the instruction packs them",
+        f"One instruction moves {ROWS} rows of {wide} elements, all from one column, one after the other. V of the "
+        f"coordinates is {v}, V of the shared tensor {v_mode(smem.layout)}. The tile was not laid out in rows as "
+        "long as the box, or its rows are no multiple of four.",
+        Where(smem_side(facts.copy)),
+        evidence("V", str(v), demand, MODES),
     )
 
 

@@ -11,6 +11,7 @@ from layoutcheck.copies.tma.plan import TmaPlan, gmem_side, plan, smem_side
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
+from layoutcheck.machine.atoms.tma import ROWS
 from layoutcheck.machine.tma import (
     DRIVER,
     DRIVER_IM2COL,
@@ -85,7 +86,8 @@ def box_of(facts: Facts) -> tuple[tuple[int, ...], int, str] | None:
         return None
     smem = facts.copy.side(smem_side(facts.copy))
     box = tuple(_product(mode) for mode in wrap(atom.gbasis.shape))
-    if _product(box) * smem.dtype.bits != atom.copy_bits:
+    rows = ROWS if atom.indexed else 1
+    if _product(box) * rows * smem.dtype.bits != atom.copy_bits:
         return None
     return box, box[0] * smem.dtype.bits // 8, dsl_kind(smem.swizzle)
 

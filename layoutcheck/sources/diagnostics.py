@@ -16,9 +16,10 @@ import re
 from dataclasses import dataclass, replace
 
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import Atom
+from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.balanced import span_end, split_commas
 from layoutcheck.sources.messages import explain
@@ -184,6 +185,7 @@ def _copy(text: str, operation: re.Match[str], aliases: dict[str, str], arch: st
         raise InputError("the operation's types are missing")
     end = span_end(text, colon.end(), limit)
     types = [text[a:b].strip() for a, b in split_commas(text, colon.end() + 1, end - 1)]
+    types = [one for name in types for one in _listed(name)]
     types = [aliases.get(name, name) for name in types]
     if len(types) not in (3, 4):
         raise InputError(f"a copy has 3 or 4 operands, not {len(types)}")
@@ -194,8 +196,10 @@ def _copy(text: str, operation: re.Match[str], aliases: dict[str, str], arch: st
         atom = tiled.atom
     else:
         atom = parse_atom(types[0])
-    pred = parse_memref(types[3]) if len(types) == 4 else None
     op = "copy_atom_call" if operation[1] else "copy"
+    if isinstance(atom, TmaCopy) and atom.indexed and len(types) == 4:
+        return _of_rows(atom, [parse_memref(text) for text in types[1:]], op, arch)
+    pred = parse_memref(types[3]) if len(types) == 4 else None
     return Copy(atom, parse_memref(types[1]), parse_memref(types[2]), pred, tiled, op=op, arch=arch)
 
 
@@ -212,6 +216,22 @@ def _shortened(text: str, start: int, stop: int, atom: Atom, arch: str) -> Copy 
     if len(tensors) not in (2, 3):
         return None
     return Copy(atom, tensors[0], tensors[1], tensors[2] if tensors[2:] else None, arch=arch)
+
+
+def _of_rows(atom: TmaCopy, operands: list[Memref], op: str, arch: str) -> Copy:
+    """A gather4, of (coordinates, indices, shared), or a scatter4, of (shared, coordinates, indices)."""
+    if atom.kind == "load":
+        there, index, here = operands
+        return Copy(atom, there, here, op=op, arch=arch, index=index)
+    here, there, index = operands
+    return Copy(atom, here, there, op=op, arch=arch, index=index)
+
+
+def _listed(text: str) -> list[str]:
+    """The types of a bracketed list, or the one type."""
+    if not (text.startswith("[") and text.endswith("]")):
+        return [text]
+    return [text[a:b].strip() for a, b in split_commas(text, 1, len(text) - 1)]
 
 
 def _aliases(text: str) -> dict[str, str]:

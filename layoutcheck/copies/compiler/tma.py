@@ -117,7 +117,7 @@ def _whole(copy: Copy) -> Prediction:
             tile_size=product(tile.tiler),
         )
     if copy.index is not None:
-        return predict_partition(smem.layout, sides) or ACCEPTED
+        return predict_partition(smem.layout, tile.tiler, sides) or ACCEPTED
     return ACCEPTED
 
 

@@ -6,6 +6,7 @@ nowhere (measured; tests/conformance/test_tma_rows.py).
 
 from __future__ import annotations
 
+from layoutcheck.algebra.composition import composition
 from layoutcheck.algebra.inttuple import flatten, is_static, product, wrap
 from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
@@ -15,6 +16,8 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import CoordTensor, OtherOperand
 from layoutcheck.copies.tma.basis import Side
+from layoutcheck.copies.tma.rows import blocks
+from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.atoms.tma import ROWS
@@ -102,10 +105,18 @@ def predict_basis(sides: tuple[Side, ...]) -> Prediction | None:
     return rejected("tma_index", text, "atom", dimensions=len(sides))
 
 
-def predict_partition(smem: Layout, sides: tuple[Side, ...]) -> Prediction | None:
-    """Of whole tensors: a run of shared memory that is shorter than an instruction and does not divide it."""
+def predict_partition(smem: Layout, tiler: tuple[int, ...], sides: tuple[Side, ...]) -> Prediction | None:
+    """Of whole tensors: shared memory whose runs do not divide into instructions, nor the other way round."""
     moved, run = ROWS * sides[0].extent, product(right_inverse(smem).shape)
-    if not isinstance(run, int) or run >= moved or moved % run == 0:
-        return None
-    text = "unable to partition input tensors for TMA"
-    return rejected("tma_size", text, "atom", run=run, instruction=moved)
+    refused = rejected(
+        "tma_size", "unable to partition input tensors for TMA", "atom", run=run, instruction=moved
+    )
+    if isinstance(run, int) and run < moved and moved % run:
+        return refused
+    try:
+        walk = blocks(smem, moved)
+        for layout in (smem, Layout(tiler, tuple(range(1, len(tiler) + 1)))):
+            composition(layout, walk, strict=False)
+    except InputError:
+        return refused
+    return None

@@ -19,6 +19,7 @@ from layoutcheck.copies.moves import Access, Execution, Intent
 from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, rest_modes, size, v_mode
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.copies.tma.plan import gmem_side, smem_side
+from layoutcheck.copies.tma.row_views import row_execution, row_intent
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
@@ -103,7 +104,9 @@ def _view_units(here: Memref) -> tuple[int, int]:
 
 def view_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
     """The intent, global addresses being numbers of coordinates."""
-    _, here, _ = _view(copy)
+    there, here, _ = _view(copy)
+    if copy.index is not None:
+        return row_intent(copy, there, here, dst_base if gmem_side(copy) == "src" else src_base)
     unit, per = _view_units(here)
     load = gmem_side(copy) == "src"
     gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)
@@ -120,6 +123,9 @@ def view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:
     """The execution, global addresses being numbers of coordinates."""
     there, here, count = _view(copy)
     assert isinstance(copy.atom, TmaCopy)
+    if copy.index is not None:
+        smem_base = dst_base if gmem_side(copy) == "src" else src_base
+        return row_execution(copy, there, here, smem_base, OPS[copy.atom.kind], SMEM_ALIGN_BYTES)
     unit, per = _view_units(here)
     load = gmem_side(copy) == "src"
     gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)

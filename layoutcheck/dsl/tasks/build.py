@@ -35,7 +35,7 @@ def build(item: Item) -> Item:
 
 def arguments(item: Item) -> str:
     """The operands as a function's arguments: %src, %dst, %pred where there is one, the atom's fields."""
-    operands = [f"%{name}: {item[name]}" for name in ("src", "dst", "pred") if item.get(name)]
+    operands = [f"%{name}: {item[name]}" for name in ("src", "dst", "index", "pred") if item.get(name)]
     return ", ".join([*operands, *(f"%field{i}: {kind}" for i, (_, kind) in enumerate(fields(item)))])
 
 
@@ -63,6 +63,9 @@ def emit(item: Item, function: Any) -> None:
         extra = fields(item)
         given = [values.pop() for _ in extra][::-1]
         src, dst, *rest = (_Tensor(value) for value in values)
+        if item.get("index"):
+            pair = [src, rest.pop(0)] if "coord_tensor" in item["src"] else [dst, rest.pop(0)]
+            src, dst = (pair, dst) if pair[0] is src else (src, pair)
         pred = rest[0] if rest else None
         call = item["call"]
         if call == "autovec_copy":

@@ -10,10 +10,15 @@ def verify(item: Item) -> Item:
     """The MLIR verifier's word on the operands as they stand: {} or {"error", "stage"}."""
     from cutlass._mlir import ir
 
-    operands = [item[name] for name in ("atom", "src", "dst", "pred") if item.get(name)]
-    names = [f"%{i}" for i in range(len(operands))]
-    heads = ", ".join(f"{n}: {t}" for n, t in zip(names, operands, strict=True))
-    call = f"cute.copy({', '.join(names)}) : ({', '.join(operands)})"
+    operands = {name: item[name] for name in ("atom", "src", "dst", "pred", "index") if item.get(name)}
+    heads = ", ".join(f"%{name}: {kind}" for name, kind in operands.items())
+    shown = {name: (f"%{name}", kind) for name, kind in operands.items()}
+    if "index" in shown:  # it goes beside the coordinates
+        side = "src" if "coord_tensor" in operands["src"] else "dst"
+        (a, b), (c, d) = shown[side], shown.pop("index")
+        shown[side] = f"[{a}, {c}]", f"[{b}, {d}]"
+    names, kinds = (", ".join(column) for column in zip(*shown.values(), strict=True))
+    call = f"cute.copy({names}) : ({kinds})"
     try:
         ir.Module.parse(f"func.func @f({heads}) {{ {call} return }}")
     except ir.MLIRError as error:
