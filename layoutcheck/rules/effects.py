@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from layoutcheck.copies.addresses import PRIVATE
-from layoutcheck.findings import Where
+from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.rule import Rule
 from layoutcheck.rules.vector import NAMES, atom_v, elements, width_bits
 
 # What a thread-value layout, tiler or stride that does not fit can lead to: kinds of difference.
@@ -102,6 +103,16 @@ def _sentence(facts: Facts, kind: str) -> str:
     if kind == "overlap":
         return f"The destination's byte {places['at']:+} is named by several elements with different contents; {effect[kind]} {unit} in all."
     return f"{effect[kind]} {unit} ({kind})."
+
+
+def seen(
+    rule: Rule, facts: Facts, titles: Mapping[str, str], lead: Callable[[Facts], str] | None = None
+) -> Iterator[Finding]:
+    """What was seen, where no rule names the cause: a finding for each kind that occurs, under its title."""
+    for kind, title in titles.items():
+        if kind in occurred(facts):
+            text = (lead(facts) if lead else "") + sentence(facts, kind)
+            yield Finding(rule.code, rule.severity, title, text, where(facts, kind), evidence(facts, kind))
 
 
 def vector_against_v(facts: Facts) -> str:

@@ -25,26 +25,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, vector_against_v, where
+from layoutcheck.rules.effects import seen, vector_against_v
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
-SYMPTOMS = ("missing",)
+TITLES = {"missing": "part of the destination is never written"}
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """What was seen, where no rule names the cause."""
-    for kind in SYMPTOMS:
-        if kind not in occurred(facts):
-            continue
-        yield Finding(
-            RULE.code,
-            RULE.severity,
-            "part of the destination is never written",
-            f"{vector_against_v(facts)}{sentence(facts, kind)}",
-            where(facts, kind),
-            evidence(facts, kind),
-        )
+    return seen(RULE, facts, TITLES, vector_against_v)
 
 
 RULE = make_rule(
@@ -65,5 +55,5 @@ RULE = make_rule(
             "bits": 128,
         },
     ),
-    symptoms=SYMPTOMS,
+    symptoms=TITLES,
 )

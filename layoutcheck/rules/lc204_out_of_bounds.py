@@ -24,28 +24,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, vector_against_v, where
+from layoutcheck.rules.effects import seen, vector_against_v
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
-SYMPTOMS = ("outside_src", "outside_dst")
+TITLES = {
+    "outside_src": "the copy reads outside the source",
+    "outside_dst": "the copy writes outside the destination",
+}
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """What was seen, where no rule names the cause."""
-    for kind in SYMPTOMS:
-        if kind not in occurred(facts):
-            continue
-        yield Finding(
-            RULE.code,
-            RULE.severity,
-            "the copy reads outside the source"
-            if kind == "outside_src"
-            else "the copy writes outside the destination",
-            f"{vector_against_v(facts)}{sentence(facts, kind)}",
-            where(facts, kind),
-            evidence(facts, kind),
-        )
+    return seen(RULE, facts, TITLES, vector_against_v)
 
 
 RULE = make_rule(
@@ -66,5 +57,5 @@ RULE = make_rule(
             "bits": 64,
         },
     ),
-    symptoms=SYMPTOMS,
+    symptoms=TITLES,
 )

@@ -27,28 +27,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import evidence, occurred, sentence, where
+from layoutcheck.rules.effects import seen
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
-SYMPTOMS = ("race", "overlap")
+TITLES = {
+    "race": "several threads write different data to the same bytes",
+    "overlap": "the destination's layout gives several elements one address",
+}
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """Destination bytes that several threads write with different data."""
-    for kind in SYMPTOMS:
-        if kind not in occurred(facts):
-            continue
-        yield Finding(
-            RULE.code,
-            RULE.severity,
-            "several threads write different data to the same bytes"
-            if kind == "race"
-            else "the destination's layout gives several elements one address",
-            sentence(facts, kind),
-            where(facts, kind),
-            evidence(facts, kind),
-        )
+    return seen(RULE, facts, TITLES)
 
 
 RULE = make_rule(
@@ -75,5 +66,5 @@ RULE = make_rule(
             "val": "(1,8)",
         },
     ),
-    symptoms=SYMPTOMS,
+    symptoms=TITLES,
 )

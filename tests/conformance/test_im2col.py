@@ -20,17 +20,17 @@ from layoutcheck.copies.tma.plan import gmem_side, plan, tile_of
 from layoutcheck.copies.tma.tile import Im2col, TmaTile
 from layoutcheck.dsl.ptx import pack, parameters, run
 from layoutcheck.dsl.session import Session
-from layoutcheck.dsl.tma import MadeTma, make_tma
+from layoutcheck.dsl.tma import MadeTma
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.machine.tma import decode, encode
 from layoutcheck.sources.im2col import read_im2col
+from tests.conformance.made_tma import BASE, differences
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 
 TYPES = ("bf16", "bf16", "f16", "f32", "i8", "f64", "f8E4M3FN", "i32")
 SWIZZLES = (None, None, Swizzle(0, 4, 3), Swizzle(1, 4, 3), Swizzle(2, 4, 3), *(Swizzle(3, 4, 3),) * 3)
-_BASE = (1 << 40) + 64
 _SHARED = 1 << 16
 
 
@@ -159,7 +159,7 @@ def compare(copy: Copy, made: MadeTma) -> str:
         return "" if made.died else f"the model sees the lowering die; the DSL says {made.error!r}"
     if made.died or made.error:
         return f"the DSL says {made.error or made.died}"
-    mine = plan(copy, copy, _BASE)
+    mine = plan(copy, copy, BASE)
     if encode(mine.written) != made.words:
         return f"map {decode(encode(mine.written))}\nnot {made.descriptor}\n{made.atom}"
     away = mine.filter_offsets
@@ -191,12 +191,7 @@ def sweep(count: int, seed: int, session: Session) -> list[str]:
         if predict(copy).accepted and plan(copy).boxes > 32:
             continue
         copies.append(copy)
-    made = make_tma([(copy, copy, _BASE) for copy in copies], session=session)
-    return [
-        f"{copy.atom} {copy.src} {copy.dst} {copy.tma}\n{text}"
-        for copy, one in zip(copies, made, strict=True)
-        if (text := compare(copy, one))
-    ]
+    return differences(copies, session, compare)
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.machine.tma import encode
 from layoutcheck.sources.request import build
+from tests.conformance.made_tma import BASE, differences
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 
@@ -43,7 +44,6 @@ SWIZZLES = (None, None, Swizzle(1, 4, 3), Swizzle(2, 4, 3), Swizzle(3, 4, 3), Sw
 ODD_SWIZZLES = (Swizzle(3, 3, 3), Swizzle(2, 5, 2), Swizzle(3, 4, 4))
 _COPY = re.compile(r"cp\.\S*async\.bulk\.tensor\S* (.*);")
 _CONSTANT = re.compile(r"mov\.b32\s+(%r\d+), (-?\d+);")
-_BASE = (1 << 40) + 64
 
 
 def typed_copy(rng: random.Random) -> Copy:
@@ -151,7 +151,7 @@ def boxes_of(ptx: str) -> list[tuple[tuple[int | None, ...], int]]:
 def compare(copy: Copy, made: MadeTma) -> str:
     """What differs between the model and what the DSL made; "" for nothing."""
     try:
-        mine = plan(copy, copy, _BASE)
+        mine = plan(copy, copy, BASE)
     except NoCommonRun:
         return "" if made.died else f"the model sees it die; {made.error}"
     except SplitsByte:
@@ -189,17 +189,7 @@ def sweep(
             copies.append(copy)
         except InputError:
             continue
-    return differences(copies, session)
-
-
-def differences(copies: list[Copy], session: Session) -> list[str]:
-    """What the DSL makes otherwise than the model, copy by copy."""
-    made = make_tma([(copy, copy, _BASE) for copy in copies], session=session)
-    return [
-        f"{copy.atom} {copy.src} {copy.dst} {copy.tma}\n{text}"
-        for copy, one in zip(copies, made, strict=True)
-        if (text := compare(copy, one))
-    ]
+    return differences(copies, session, compare)
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +214,7 @@ def test_modes_that_continue_each_other(session: Session) -> None:
     with pytest.raises(NoCommonRun):
         plan(fifth)
     apart = chained(None, (4, 4, 4, 4, 4, 4), (1, 5, 25, 125, 625, 3125), *tiles, "f32")
-    assert differences([joined, fits, fifth, apart], session) == []
+    assert differences([joined, fits, fifth, apart], session, compare) == []
 
 
 @pytest.mark.sweep
@@ -268,8 +258,8 @@ def test_run_time_extents_and_strides(session: Session) -> None:
             smem = shared.with_layout(Layout((64, 64), (1, 64)))
         copy = Copy(TmaCopy("load", element), Memref(element, "gmem", layout, 16), smem, tma=TmaTile(tiler))
         for witness in witnesses(copy):
-            made = make_tma([(copy, witness, _BASE + 2)], session=session, lower=False)[0]
-            assert made.words == encode(plan(copy, witness, _BASE + 2).written), (text, witness.src, made)
+            made = make_tma([(copy, witness, BASE + 2)], session=session, lower=False)[0]
+            assert made.words == encode(plan(copy, witness, BASE + 2).written), (text, witness.src, made)
             assert gmem_side(copy) == "src"
 
 

@@ -23,6 +23,7 @@ from layoutcheck.machine.dtypes import dtype
 from layoutcheck.machine.tma import encode
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.types import parse_memref
+from tests.conformance.made_tma import BASE, differences
 from tests.conformance.test_tma import ODD_SWIZZLES, SWIZZLES
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
@@ -30,7 +31,6 @@ pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 TYPES = ("bf16", "bf16", "f16", "f32", "i8", "f64", "f8E4M3FN", "tf32", "f4E2M1FN", "f6E3M2FN")
 COLUMNS = (7, 8, 16, 32, 48, 64, 64, 96, 128, 128, 192, 256, 300)
 ROW_TILES = (1, 2, 3, 4, 4, 6, 8, 8, 12, 16, 16, 20, 32)
-_BASE = (1 << 40) + 64
 _COPY = re.compile(r"cp\.async\.bulk\.tensor\.2d\.(\S+) (.*);")
 _CONSTANT = re.compile(r"mov\.b32\s+(%r\d+), (-?\d+);")
 _LOAD = re.compile(r"ld\.global\.\S+\s+(?:\{([^}]*)\}|(%r\d+)), \[%rd\d+(?:\+(-?\d+))?\];")
@@ -126,7 +126,7 @@ def compare(copy: Copy, made: MadeTma) -> str:
     if refused != "accepts":
         return ""
     try:
-        planned = plan(copy, copy, _BASE)
+        planned = plan(copy, copy, BASE)
     except NoCommonRun:
         return "the model sees it die"
     if encode(planned.written) != made.words:
@@ -155,17 +155,7 @@ def sweep(count: int, seed: int, session: Session) -> list[str]:
         if predict(copy).accepted and plan(copy).boxes > 64:
             continue
         copies.append(copy)
-    return differences(copies, session)
-
-
-def differences(copies: list[Copy], session: Session) -> list[str]:
-    """What the DSL makes otherwise than the model, copy by copy."""
-    made = make_tma([(copy, copy, _BASE) for copy in copies], session=session)
-    return [
-        f"{copy.atom} {copy.src} {copy.dst} index {copy.index} {copy.tma}\n{text}"
-        for copy, one in zip(copies, made, strict=True)
-        if (text := compare(copy, one))
-    ]
+    return differences(copies, session, compare)
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +190,7 @@ def test_views_are_right_where_whole_tensors_are(session: Session) -> None:
         copy = random_copy(rng)
         if copy.src.dtype.bits >= 8 and predict(copy).accepted and plan(copy).boxes <= 64:
             copies.append(copy)
-    for copy, made in zip(copies, make_tma([(c, c, _BASE) for c in copies], session=session), strict=True):
+    for copy, made in zip(copies, make_tma([(c, c, BASE) for c in copies], session=session), strict=True):
         whole, view = check(copy), check(views(copy, made))
         named = {finding.code for finding in whole.findings}
         if view.verdict != "legal" and view.verdict != "unknown":
