@@ -26,7 +26,11 @@ from layoutcheck.dsl.imports import when_imported
 HOME = "cutlass.base_dsl.dsl"
 LOADER = "cutlass.base_dsl.export.external_binary_module"
 OLDEST, NEWEST = (4, 5), (4, 8)  # DSL versions whose hooks were tried
-STACK_DEPTH = 24  # Python frames kept with each operation; leaves the PTX as it is (4.8.1)
+OPERATIONS = "cutlass._mlir.dialects.cute"
+STACK_DEPTH = 24  # Python frames kept with each copy; leaves the PTX as it is (4.8.1)
+OTHER_DEPTH = (
+    1  # with any other operation: the user's line; its whole stack would be half of what watching costs
+)
 COPIES = ("cute.copy", "cute.copy_atom_call")
 
 
@@ -125,6 +129,7 @@ def watch(record: Record, *, stop: bool = False) -> Iterator[None]:
             undo.append(_wrap(module, record, stop))
 
     undo.append(when_imported(HOME, wrap))
+    undo.append(when_imported(OPERATIONS, lambda module: undo.append(_deepen(module))))
     undo.append(when_imported(LOADER, lambda module: undo.append(_wrap_loader(module, record))))
     try:
         yield
@@ -152,7 +157,8 @@ def _wrap(module: Any, record: Record, stop: bool) -> Callable[[], None]:
         token = _stopping.set(True)
         try:
             if depth == 0 and not getattr(self.envar, "lineinfo", False):
-                self.envar.loc_tracebacks = STACK_DEPTH
+                deep = getattr(sys.modules.get(OPERATIONS), "copies_are_deep", False)
+                self.envar.loc_tracebacks = OTHER_DEPTH if deep else STACK_DEPTH
             return generate(self, *args, **named)
         except _Stop:
             given = signature.bind(self, *args, **named).arguments
@@ -169,6 +175,45 @@ def _wrap(module: Any, record: Record, stop: bool) -> Callable[[], None]:
 
     def undo() -> None:
         owner.build_module, owner.generate_mlir = build, generate
+
+    return undo
+
+
+def _deepen(module: Any) -> Callable[[], None]:
+    """Have copies keep their whole Python stack where other operations keep one frame; as `_wrap`."""
+    ir = sys.modules["cutlass._mlir.ir"]
+    owners = [
+        owner
+        for owner in vars(module).values()
+        if getattr(owner, "OPERATION_NAME", "") in COPIES and issubclass(owner, ir.OpView)
+    ]
+    undo = [_deep(owner, ir._globals) for owner in owners]
+    module.copies_are_deep = {owner.OPERATION_NAME for owner in owners} == set(COPIES)
+
+    def undo_all() -> None:
+        module.copies_are_deep = False
+        for one in undo:
+            one()
+
+    return undo_all
+
+
+def _deep(owner: Any, frames: Any) -> Callable[[], None]:
+    """One kind of operation, whatever the depth is when it is made (0: no stacks at all)."""
+    build = owner.__init__
+
+    def __init__(self: Any, *args: Any, **named: Any) -> None:  # noqa: N807
+        depth = frames.loc_tracebacks_frame_limit()
+        frames.set_loc_tracebacks_frame_limit(max(depth, STACK_DEPTH))
+        try:
+            build(self, *args, **named)
+        finally:
+            frames.set_loc_tracebacks_frame_limit(depth)
+
+    owner.__init__ = __init__
+
+    def undo() -> None:
+        owner.__init__ = build
 
     return undo
 

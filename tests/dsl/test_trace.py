@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -71,6 +72,22 @@ if __name__ == "__main__":
         child = multiprocessing.get_context("spawn").Process(target=helper_process.run)
         child.start(); child.join(); sys.exit(child.exitcode)
 """
+DEPTHS = """
+import json, sys, cutlass.cute as cute, kernel
+from layoutcheck.dsl import observe
+made = {"copies": [], "others": []}
+def look(dsl, built, name, record):
+    def visit(op):
+        made["copies" if op.name in observe.COPIES else "others"].append(str(op.location))
+        return WalkResult.ADVANCE
+    from cutlass._mlir.ir import WalkOrder, WalkResult
+    built.operation.walk(visit, WalkOrder.PRE_ORDER)
+observe._observe = look
+with observe.watch(print, stop=True):
+    cute.compile(kernel.host, kernel.good, kernel.good)
+assert not sys.modules[observe.OPERATIONS].copies_are_deep
+print(json.dumps(made))
+"""
 PROCESS = """
 def run():
     import kernel, cutlass.cute as cute
@@ -81,7 +98,12 @@ def run():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("traced")
-    for name, text in (("helper", HELPER), ("kernel", KERNEL), ("helper_process", PROCESS)):
+    for name, text in (
+        ("helper", HELPER),
+        ("kernel", KERNEL),
+        ("helper_process", PROCESS),
+        ("depths", DEPTHS),
+    ):
         (made / f"{name}.py").write_text(text)
     return made
 
@@ -110,6 +132,19 @@ def test_copies_stand_at_the_users_line_with_their_callers(raising: Trace, folde
     unrolled = [one for one in raising.copies if one.where.line == line_of(kernel, "cute.copy(atom, b, a)")]
     assert len(unrolled) % 2 == 0 and all(one.where.file == str(kernel) for one in unrolled)
     assert not any(one.in_dsl or one.copy is None for one in raising.copies)
+
+
+def test_copies_have_their_whole_stack_and_other_operations_their_line(folder: Path) -> None:
+    """Whole stacks of everything would be half of what watching costs."""
+    (folder / "depths.py").write_text(DEPTHS)
+    done = subprocess.run(
+        [sys.executable, folder / "depths.py"], capture_output=True, text=True, timeout=100, check=True
+    )
+    made = json.loads(done.stdout)
+    assert len(made["copies"]) == 3
+    assert all(f'"{folder / "kernel.py"}"' in place and "callsite(" in place for place in made["copies"])
+    ours = [place for place in made["others"] if str(folder) in place]
+    assert len(ours) > 3 and not any("callsite(" in place for place in ours)
 
 
 def test_every_refused_copy_is_reported_and_the_script_goes_on(raising: Trace) -> None:
