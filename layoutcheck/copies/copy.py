@@ -71,6 +71,8 @@ class Copy:
     tma: TmaTile | None = None  # of a TMA copy between whole tensors: its tile
     index: Memref | None = None  # of gather4 and scatter4: the tensor of row numbers
 
+    mapped: Memref | None = None  # of a TMA copy of coordinates: the tensor that its map was made of
+
     @property
     def cluster(self) -> Cluster | None:
         """The cluster that it is launched in, where that is known."""

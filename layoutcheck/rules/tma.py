@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tma.internal import as_moved
@@ -72,6 +73,31 @@ def whole_tma(facts: Facts) -> WholeTma | None:
     smem = copy.side(smem_side(copy))
     typed, static = (as_moved(one).side(side) for one in (copy, trial.witness))
     return WholeTma(made, typed, static, smem, copy.tma.described or smem)
+
+
+def mapped_tensor(facts: Facts) -> Memref | None:
+    """The tensor behind the coordinates of a traced copy of tiles; None for others."""
+    atom = tma_atom(facts)
+    return facts.copy.mapped if atom is not None and atom.mode == "tiled" else None
+
+
+def mapped_strides(facts: Facts) -> list[tuple[int, Any]]:
+    """(mode, stride) of the tensor behind a traced copy's coordinates, of each dimension after the first.
+
+    Only where each dimension is one mode of the tensor, the first of stride 1, as far as the atom tells.
+    """
+    gmem, atom = mapped_tensor(facts), tma_atom(facts)
+    if gmem is None or atom is None or atom.gbasis is None:
+        return []
+    shape, stride = wrap(gmem.layout.shape), wrap(gmem.layout.stride)
+    modes = []
+    for basis in wrap(atom.gbasis.stride):
+        if not isinstance(basis, Basis) or len(basis.path) != 1 or basis.path[0] >= len(shape):
+            return []
+        modes.append(basis.path[0])
+    if any(type(shape[mode]) is tuple for mode in modes) or stride[modes[0]] != 1:
+        return []
+    return [(mode, stride[mode]) for mode in modes[1:] if shape[mode] != 1]
 
 
 def box_of(facts: Facts) -> tuple[tuple[int, ...], int, str] | None:

@@ -16,11 +16,12 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, threads
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import StMatrix
+from layoutcheck.machine.atoms import StMatrix, TmaCopy
 from layoutcheck.sources.chains import NoOrigin, origin, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse
 from layoutcheck.sources.recasts import with_recasts
+from layoutcheck.sources.tensor_maps import launches, mapped_tensor
 from layoutcheck.sources.threads import workers
 from layoutcheck.sources.traced import Frame, TracedCopy
 
@@ -45,12 +46,16 @@ def read_module(text: str, kernel: str, arch: str, locations: Sequence[str] = ()
     """
     if COPY not in text:
         return []
-    copies = [op for op in parse(text).walk() if op.name in COPIES]
+    module = parse(text)
+    copies = [op for op in module.walk() if op.name in COPIES]
+    launched = launches(module)
     places = locations if len(locations) == len(copies) else [op.location_text for op in copies]
-    return [_traced(op, place, kernel, arch) for op, place in zip(copies, places, strict=True)]
+    return [_traced(op, place, kernel, arch, launched) for op, place in zip(copies, places, strict=True)]
 
 
-def _traced(op: Operation, location: str, kernel: str, arch: str) -> TracedCopy:
+def _traced(
+    op: Operation, location: str, kernel: str, arch: str, launched: dict[str, Operation]
+) -> TracedCopy:
     types = ", ".join(value.type for value in op.operands)
     names = ", ".join(value.name for value in op.operands)
     operation = f'"{op.name}"({names}) : ({types}) -> ()'
@@ -62,6 +67,8 @@ def _traced(op: Operation, location: str, kernel: str, arch: str) -> TracedCopy:
         copy, missing, warps = with_threads(op, copy)
         copy = with_recasts(op, copy)
         picture = "types" if missing else "threads"
+        if isinstance(copy.atom, TmaCopy):
+            copy = replace(copy, mapped=mapped_tensor(op.operands[0], launched))
     return TracedCopy(
         copy, operation, frames[0], tuple(frames[1:]), kernel, arch, picture, missing,
         in_dsl=made_in_library(frames[0]), warps=warps,

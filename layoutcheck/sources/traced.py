@@ -284,6 +284,7 @@ def _copy_out(copy: Copy) -> dict[str, Any]:
     """The schema's object, and what that does not hold: the tensors that views were recast from."""
     out = copy_to_dict(copy)
     out["evict_priority"] = copy.evict_priority
+    out["mapped"] = None if copy.mapped is None else str(copy.mapped)
     for side in ("src", "dst"):
         chain = []
         memref = copy.side(side).recast_from
@@ -314,6 +315,7 @@ def _copy_of(record: dict[str, Any]) -> Copy:
         record["op"],
         record["arch"],
         record["evict_priority"],
+        mapped=parse_memref(record["mapped"]) if record.get("mapped") else None,
     )
 
 

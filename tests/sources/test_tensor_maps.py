@@ -1,0 +1,84 @@
+"""The tensor that a traced TMA copy's tensor map was made of, and what becomes of strides and address."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.api import check_traced
+from layoutcheck.sources.printed import read_module
+from layoutcheck.sources.traced import Trace, from_lines, to_lines
+
+BASIS = 'tma_gbasis = <"(64,64):(1@1,1@0)">'
+MADE = (
+    f"!cute_nvgpu.atom.non_exec_tiled_tma_load<sm_90, bf16, copy_bits = 65536, {BASIS}, tma_format = BF16_RN>"
+)
+EXEC = (
+    "!cute_nvgpu.atom.tma_load<bf16, copy_bits = 65536, mode = tiled, num_cta = 1, "
+    f'g_stride = <"()"> {BASIS}>'
+)
+COORD = '!cute.coord_tensor<"(0,0)", "(((64,64),1),(1)):(((1@0,1@1),0),(0))">'
+SMEM = '!cute.memref<bf16, smem, align<1024>, "((4096,1),(1)):((1,0),(0))">'
+
+
+def module(gmem: str, callee: str = "@kernels::@k", made: str = MADE) -> str:
+    """A kernel with one TMA load, and the host function that makes its tensor map and launches it."""
+    return f"""
+"builtin.module"() ({{
+  "gpu.module"() <{{sym_name = "kernels"}}> ({{
+    "cuda.kernel"() <{{function_type = ({MADE}, {COORD}, {SMEM}) -> (), sym_name = "k"}}> ({{
+    ^bb0(%a: {MADE}, %c: {COORD}, %s: {SMEM}):
+      %e = "cute_nvgpu.atom.make_exec_tma"(%a) : ({MADE}) -> {EXEC}
+      %f = "cute_nvgpu.atom.set_value"(%e, %e) : ({EXEC}, {EXEC}) -> {EXEC}
+      "cute.copy"(%f, %c, %s) : ({EXEC}, {COORD}, {SMEM}) -> () loc("k"("/me/k.py":3:4))
+      "cuda.return"() : () -> ()
+    }}) : () -> ()
+  }}) : () -> ()
+  "func.func"() <{{function_type = ({gmem}) -> (), sym_name = "host"}}> ({{
+  ^bb0(%g: {gmem}):
+    %cfg = "cuda.launch_cfg.create"() : () -> !cuda.launch_cfg
+    %t = "test.coordinates"() : () -> {COORD}
+    %u = "test.shared"() : () -> {SMEM}
+    %m = "cute_nvgpu.atom.make_non_exec_tiled_tma_load"(%g) : ({gmem}) -> {made}
+    %r = "cuda.launch_ex"(%cfg, %m, %t, %u) <{{callee = {callee}}}> :
+      (!cuda.launch_cfg, {made}, {COORD}, {SMEM}) -> !cuda.result
+    "func.return"() : () -> ()
+  }}) : () -> ()
+}}) : () -> ()
+"""
+
+
+def tensor(layout: str, align: str = "align<16>, ") -> str:
+    return f'!cute.memref<bf16, gmem, {align.removesuffix(", ")}{", " if align else ""}"{layout}">'
+
+
+@pytest.mark.parametrize(
+    ("layout", "align", "verdict", "found"),
+    [
+        ("(256,256):(256,1)", "align<16>, ", "legal", []),
+        ("(256,250):(250,1)", "align<16>, ", "wrong", [("LC231", "wrong")]),
+        ("(1,250):(250,1)", "align<16>, ", "legal", []),  # a mode of one row has no pitch
+        ("(?,?):(?,1)", "align<16>, ", "legal", [("LC231", "note")]),
+        ("(?,?):(?{div=8},1)", "align<16>, ", "legal", []),
+        ("(256,256):(256,1)", "", "legal", [("LC230", "note")]),
+        ("(256,256):(1,250)", "align<16>, ", "legal", []),  # not the dimension that the atom has first
+    ],
+)
+def test_what_the_tensor_map_makes_of_the_tensor(
+    layout: str, align: str, verdict: str, found: list[tuple[str, str]]
+) -> None:
+    (traced,) = read_module(module(tensor(layout, align)), "k", "sm_90a")
+    assert traced.copy is not None and traced.copy.mapped is not None
+    report = check_traced(traced)
+    assert report is not None and report.verdict == verdict
+    assert [(one.code, one.severity) for one in report.findings] == found
+    assert list(from_lines(to_lines(Trace((traced,)))).copies) == [traced]
+
+
+@pytest.mark.parametrize(
+    "options", [{"callee": "@kernels::@other"}, {"made": MADE.replace("sm_90", "sm_100")}]
+)
+def test_a_tensor_that_is_not_found_is_not_guessed(options: dict[str, str]) -> None:
+    (traced,) = read_module(module(tensor("(256,250):(250,1)"), **options), "k", "sm_90a")
+    assert traced.copy is not None and traced.copy.mapped is None
+    report = check_traced(traced)
+    assert report is not None and report.verdict == "legal"
