@@ -17,7 +17,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.copies.tma.plan import gmem_side, tile_of
 from layoutcheck.copies.tma.plan import plan as tma_plan
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import make_tma
@@ -50,18 +50,23 @@ def prepare(copy: Copy, arch: str, session: Session) -> tuple[Task | None, str]:
         return None, made.error or f"the compiler dies of signal {made.died}"
     assert isinstance(copy.atom, TmaCopy)
     cluster = (copy.cluster or Cluster(1, 1)) if copy.atom.multicast else None
-    ptx, sizes = wrap(made.ptx, arch, gmem_side(copy) == "src", cluster)
+    ptx, sizes = wrap(made.ptx, arch, gmem_side(copy) == "src", cluster, len(_place(copy)))
     return Task(copy, ptx, tuple(sizes), made.words), ""
 
 
-def wrap(kernel: str, arch: str, load: bool, cluster: Cluster | None = None) -> tuple[str, list[int]]:
-    """The module with an entry `harness`, and the bytes of each of the kernel's parameters after the map."""
+def wrap(
+    kernel: str, arch: str, load: bool, cluster: Cluster | None = None, place: int = 0
+) -> tuple[str, list[int]]:
+    """The module with an entry `harness`, and the bytes of each of the kernel's parameters after the map.
+
+    `place` is how many of them say which tile it is: those of an im2col copy.
+    """
     head = _HEAD.search(kernel)
     if head is None:
         raise UnexpectedPtx("the compiler's TMA kernel has no head as known")
     name, parameters = head[1], [p.strip() for p in head[2].split(",")]
     sizes = [int(m[1]) if (m := _BYTES.search(p)) else 4 for p in parameters]
-    if sizes[0] != MAP_BYTES or len(sizes) - bool(cluster) not in (3, 4):
+    if sizes[0] != MAP_BYTES or len(sizes) - bool(cluster) - place not in ((3,) if place else (3, 4)):
         raise UnexpectedPtx("the compiler's TMA kernel has other parameters than known")
     taken = re.compile(rf"mov\.b64\s+(%rd\d+), {name}_param_0;")
     body = taken.sub(rf"ld.param.b64 \1, [{name}_param_0];", kernel[head.end() :])
@@ -189,11 +194,18 @@ def _record(task: Task, job: Job, image: int) -> bytes:
     words = (base & ~15, *task.words[1:])
     out = b"".join(word.to_bytes(8, "little") for word in words).ljust(MAP_BYTES, b"\0")
     mask = b"".join(value.to_bytes(4, "little") for _, value in fields(copy))
-    if len(task.sizes) - bool(mask) == 3:  # coordinates have run-time extents and steps
+    place = _place(copy)
+    if len(task.sizes) - bool(mask) - len(place) == 3:  # coordinates have run-time extents and steps
         out += _coordinates(copy, witness).ljust(task.sizes[0], b"\0")[: task.sizes[0]]
     out += (SHARED_START + smem.place(smem.base)).to_bytes(4, "little")
     out += (SHARED_START + smem.size_bytes).to_bytes(4, "little")  # the barrier is behind the image
-    return out + mask
+    return out + b"".join(at.to_bytes(4, "little") for at in place) + mask
+
+
+def _place(copy: Copy) -> tuple[int, ...]:
+    """Which tile of an im2col copy's matrix it is, which its kernel is told at run time."""
+    tile = tile_of(copy)
+    return () if tile.im2col is None else tile.coord or (0, 0)
 
 
 def _coordinates(copy: Copy, witness: Copy) -> bytes:

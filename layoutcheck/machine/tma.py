@@ -256,7 +256,9 @@ def decode(words: Sequence[int]) -> Descriptor:
     rank, code = (flags >> 4 & 7) + 1, flags >> 7 & 15
     kind, atom = flags >> 13 & 3, flags >> 19 & 3
     swizzle = next((name for name, bits in _SWIZZLE_CODE.items() if bits == (kind, atom)), None)
-    im2col = flags & 3 == 3
+    im2col = (
+        flags & 1 == 1
+    )  # in either mode the DSL sets bits 1 and 18, which NVIDIA's driver 580 leaves clear
     known = im2col or flags & 3 == 2
     if rank > MOST_RANK or code >= len(FORMATS) or swizzle is None or not known or (im2col and rank < 3):
         raise InputError(f"{words[1]:#018x} is no word 1 of a tensor map that we know")

@@ -77,6 +77,11 @@ def _corner_violations(map_: Descriptor, corners: Corners) -> Iterator[Violation
             if not -half <= value < half:
                 demand = f"{-half} to {half - 1} for a tensor of rank {map_.rank}"
                 yield Violation(name, value, demand, DRIVER_IM2COL)
+    for i, (lower, upper) in enumerate(zip(corners.lower, corners.upper, strict=True)):
+        least = lower - map_.dims[1 + i] + 1
+        if upper < least:
+            demand = f"at least {least}, or the box of pixels is empty"
+            yield Violation("pixelBoxUpperCorner", upper, demand, DRIVER_IM2COL)
 
 
 def format_violations(map_: Descriptor, kind: str) -> Iterator[Violation]:

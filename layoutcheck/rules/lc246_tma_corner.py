@@ -1,21 +1,24 @@
-"""LC246 tma-corner: a corner of an im2col tensor map is out of its range.
+"""LC246 tma-corner: the corners of an im2col tensor map are out of range, or enclose no pixel.
 
 ## What it means
 
 The corners of the box that pixels are taken from have 16 bits in a tensor of rank 3, 8 each in one of rank 4 and
 5 each in one of rank 5. The DSL stores the low bits of what is larger: 17 pixels of padding in a 3-d
-convolution become a box that begins 15 pixels inside.
+convolution become a box that begins 15 pixels inside. An instruction that begins outside of the box faults; so does
+one of a box that is empty, which the DSL makes of a filter larger than the padded tensor under a stride above 1.
 
 ## Why
 
 CUDA Driver API, cuTensorMapEncodeIm2col: pixelBoxLowerCorner and pixelBoxUpperCorner are -32768 to 32767, -128 to
-127 and -16 to 15 for tensorRank 3, 4 and 5. DSL 4.8.1 never calls it and masks each corner (read back from the
-words it stores, tests/conformance/test_im2col.py); on an H200 other pixels arrive
-(docs/evidence/tma_im2col.json).
+127 and -16 to 15 for tensorRank 3, 4 and 5, and the box has a non-zero area. DSL 4.8.1 never calls it and masks each
+corner (read back from the words it stores, tests/conformance/test_im2col.py), and it rounds the number of
+places, (extent + upper - lower - 1) / stride + 1, towards zero, so that an empty box has one. On an H200 an
+instruction that begins outside the corners as they are stored is an illegal instruction, and from inside other pixels
+arrive (docs/evidence/tma_im2col.json).
 
 ## How to fix it
 
-Pad less, or pad the tensor itself; split a dilated filter by taps; a spatial mode whose filter has one tap and no
+Pad an empty box. Else pad less, or pad the tensor itself; split a dilated filter by taps; a spatial mode whose filter has one tap and no
 padding can join N, which leaves more bits to the others.
 
 ## How to silence it
@@ -27,12 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.copies.tma.im2col import pixel_range
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma_limits import violations
+from layoutcheck.machine.tma_limits import Violation, violations
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
+from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, whole_tma
+
+FAULT_IM2COL = "an H200 raises an illegal instruction (docs/evidence/tma_im2col.json)"
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -49,17 +55,40 @@ def find(facts: Facts) -> Iterator[Finding]:
             if lower
             else (found.map.corners.upper, found.stored.corners.upper)
         )
-        i = next(i for i, value in enumerate(given) if value != kept[i])
+        i = next((i for i, value in enumerate(given) if value != kept[i]), None)
+        if i is None:
+            yield _empty(facts, found, bad)
+            return
         yield Finding(
             RULE.code,
             RULE.severity,
             f"the tensor map stores the {'lower' if lower else 'upper'} corner {given[i]} of {'WHD'[i]} as {kept[i]}",
             f"{bad.field} is {list(given)} (W first), and each must be {bad.demand}. The DSL stores the low bits "
-            f"without a check, {list(kept)}: pixels are taken from another part of the tensor.",
+            f"without a check, {list(kept)}: "
+            + (
+                f"the instruction begins outside of that box, and {FAULT_IM2COL}."
+                if facts.effect is not None and facts.effect["fault"]
+                else "pixels are taken from another part of the tensor."
+            ),
             Where(gmem_side(facts.copy)),
             evidence(bad.field, given[i], bad.demand, bad.source, stored=kept[i], dimension="WHD"[i]),
         )
         return
+
+
+def _empty(facts: Facts, found: WholeTma, bad: Violation) -> Finding:
+    ranges = pixel_range(found.map)
+    i = next(i for i, (first, last) in enumerate(ranges) if last < first)
+    return Finding(
+        RULE.code,
+        RULE.severity,
+        f"the box of pixels is empty along {'WHD'[i]}: the kernel faults",
+        f"Along {'WHD'[i]}, which has {found.map.dims[1 + i]} elements, the corners leave {ranges[i][0]} to {ranges[i][1]} "
+        "for the filter's first tap: it has no place in the padded tensor. The DSL counts one, as it divides "
+        f"towards zero; {FAULT_IM2COL}.",
+        Where(gmem_side(facts.copy)),
+        evidence(bad.field, bad.value, bad.demand, bad.source, dimension="WHD"[i]),
+    )
 
 
 RULE = make_rule(

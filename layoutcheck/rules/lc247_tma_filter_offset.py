@@ -9,8 +9,8 @@ one, are out of reach.
 ## Why
 
 PTX ISA, tensor im2col mode: offsets are 0 to 2^16-1, 2^8-1 and 2^5-1 for tensors of 3, 4 and 5 dimensions.
-DSL 4.8.1 passes lower_srt + tap * stride_srt without a check; what an H200 makes of it is in
-docs/evidence/tma_im2col.json.
+DSL 4.8.1 passes lower_srt + tap * stride_srt without a check. An H200 has them side by side in one
+number: what is too large for one is added to the next dimension's (docs/evidence/tma_im2col.json).
 
 ## How to fix it
 
@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from layoutcheck.copies.tma.im2col import reached
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import CORNER_BITS
@@ -39,9 +40,9 @@ SOURCE = "PTX ISA, tensor im2col mode"
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """The first instruction with an offset that is negative or too large."""
+    """The first instruction with an offset that is negative or too large, where other pixels come of it."""
     found = whole_tma(facts)
-    if found is None or found.plan.filter_offsets is None:
+    if found is None or found.plan.filter_offsets is None or facts.effect is None:
         return
     away = found.plan.filter_offsets
     most = (1 << CORNER_BITS[away.shape[1]]) - 1
@@ -55,7 +56,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.severity,
         f"the filter's offset {value} along {'WHD'[i]} does not fit the instruction",
         f"Instruction {k} loads the tap at offsets {[int(n) for n in away[k]]} (W first); each must be {demand}. "
-        "The DSL passes them on without a check.",
+        f"The DSL passes them on without a check, and the machine takes {[int(n) for n in reached(away[k : k + 1])[0]]}.",
         Where(gmem_side(facts.copy), instruction=k),
         evidence(f"im2colOffsets[{i}]", value, demand, SOURCE),
     )

@@ -30,7 +30,7 @@ from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.copies.tma.tile import Im2col, TmaTile
 from layoutcheck.errors import InputError
-from layoutcheck.machine.tma import MOST_CHANNELS, MOST_PIXELS, Descriptor
+from layoutcheck.machine.tma import CORNER_BITS, MOST_CHANNELS, MOST_PIXELS, Descriptor
 
 _FAR = 1 << 40
 
@@ -198,16 +198,39 @@ def place(found: Matrix, im2col: Im2col, tile: TmaTile, index: IntArray) -> tupl
     return np.stack(coords, axis=1), np.stack(offsets, axis=1)
 
 
+def reached(offsets: IntArray) -> IntArray:
+    """The offsets that the machine sees: one number, so that what has no room is added to the next one."""
+    spatial = offsets.shape[1]
+    bits = CORNER_BITS[spatial]
+    packed = (offsets << (bits * np.arange(spatial, dtype=np.int64))).sum(axis=1)
+    return np.stack([(packed >> (bits * i)) & ((1 << bits) - 1) for i in range(spatial)], axis=1)
+
+
+def pixel_range(map_: Descriptor) -> list[tuple[int, int]]:
+    """(first, last) coordinate of pixels along each spatial dimension, the filter's offsets aside."""
+    assert map_.corners is not None
+    return [
+        (lower, map_.dims[1 + i] - 1 + upper)
+        for i, (lower, upper) in enumerate(zip(map_.corners.lower, map_.corners.upper, strict=True))
+    ]
+
+
+def begins_outside(map_: Descriptor, start: IntArray) -> bool:
+    """Whether an instruction begins outside the corners, as any does where they enclose nothing."""
+    ranges = pixel_range(map_)
+    return any(((start[:, 1 + i] < a) | (start[:, 1 + i] > b)).any() for i, (a, b) in enumerate(ranges))
+
+
 def traversed(map_: Descriptor, start: IntArray, offsets: IntArray) -> IntArray:
     """Coordinates [box, element, dimension] that instructions of a map take, which begin at `start`.
 
     W goes on by its element stride up to the upper corner, then begins again at the lower one as H goes on,
-    and so on to N; the filter's offsets are added to each.
+    and so on to N; the filter's offsets, as far as there is room for them, are added to each. Measured on an
+    H200 (docs/evidence/tma_im2col.json).
     """
-    assert map_.corners is not None
     channels, pixels = map_.box
     spatial = map_.rank - 2
-    high = [map_.dims[1 + i] - 1 + map_.corners.upper[i] for i in range(spatial)]
+    ranges = pixel_range(map_)
     at = start[:, 1:].copy()
     rows = np.empty((start.shape[0], pixels, spatial + 1), dtype=np.int64)
     for pixel in range(pixels):
@@ -215,10 +238,10 @@ def traversed(map_: Descriptor, start: IntArray, offsets: IntArray) -> IntArray:
         more = np.ones(start.shape[0], dtype=np.bool_)
         for i in range(spatial):
             at[:, i] += more * map_.element_strides[1 + i]
-            more = more & (at[:, i] > high[i])
-            at[:, i] = np.where(more, map_.corners.lower[i], at[:, i])
+            more = more & (at[:, i] > ranges[i][1])
+            at[:, i] = np.where(more, ranges[i][0], at[:, i])
         at[:, spatial] += more * map_.element_strides[1 + spatial]
-    rows[:, :, :spatial] += offsets[:, None, :]
+    rows[:, :, :spatial] += reached(offsets)[:, None, :]
     out = np.empty((start.shape[0], pixels, channels, map_.rank), dtype=np.int64)
     out[..., 0] = start[:, None, None, 0] + np.arange(channels, dtype=np.int64)
     out[..., 1:] = rows[:, :, None, :]

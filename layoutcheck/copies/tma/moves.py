@@ -27,7 +27,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
 from layoutcheck.copies.offsets import CompilerFails, IntArray, limit, offsets
-from layoutcheck.copies.tma.im2col import pixel_box, static_place, traversed
+from layoutcheck.copies.tma.im2col import begins_outside, pixel_box, static_place, traversed
 from layoutcheck.copies.tma.plan import (
     BoolArray,
     TmaPlan,
@@ -188,5 +188,7 @@ def _fault(copy: Copy, map_: Descriptor, coords: IntArray) -> str:
     if map_.data_bits < 8 and parse_arch(copy.arch).number < 100:
         return "illegal instruction"
     if refused or (coords[:, 0] * map_.element_bits // 8 % PIECE_BYTES).any():
+        return "illegal instruction"
+    if map_.corners is not None and begins_outside(map_, coords):
         return "illegal instruction"
     return ""
