@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.cluster_holes import CLUSTER_HOLES
 from tests.holes import HOLES
+from tests.im2col_holes import IM2COL_HOLES
 from tests.tma_holes import TMA_HOLES
 
 # What each run holds; those that are not there yet are left out.
@@ -15,6 +16,7 @@ RUNS = {
     "confirm": "Loads, stores, cp.async, ldmatrix, stmatrix",
     "bulk": "Bulk copies and st.async",
     "tma": "TMA",
+    "tma_im2col": "TMA im2col",
     "tails": "Predicates and tails",
     "cluster": "Copies between the blocks of a cluster",
 }
@@ -71,7 +73,7 @@ def row(*cells: object) -> str:
 
 def page(runs: dict[str, dict[str, Any]]) -> str:
     """The page of the runs by the names of their files."""
-    why = {name: hole[-1] for name, hole in (HOLES | TMA_HOLES | CLUSTER_HOLES).items()}  # type: ignore[operator]
+    why = {name: hole[-1] for name, hole in (HOLES | TMA_HOLES | IM2COL_HOLES | CLUSTER_HOLES).items()}  # type: ignore[operator]
     return _PAGE.format(sections="\n".join(_section(name, run, why) for name, run in runs.items()))
 
 

@@ -23,6 +23,10 @@ _PAGES = {
     ),
     "bulk": ("bulk copies and st.async: bytes, faults, barriers that never complete", "confirmed.md"),
     "tma": ("TMA copies: bytes, faults, barriers that never complete", "confirmed.md"),
+    "tma_im2col": (
+        "im2col copies: bytes, faults; the tensor maps as NVIDIA's driver has them",
+        "confirmed.md",
+    ),
     "tails": ("predicates of each thread, tiles that the tiled copy does not divide", "confirmed.md"),
     "tma_election": ("who may start a TMA copy", "guides/tma.md"),
     "quack": ("softmax and rmsnorm of quack under pytest --layoutcheck=confirm", "pytest.md"),

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tma.plan import gmem_side, smem_side
-from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.copies.tma.tile import Im2col, TmaTile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.machine.tma import MOST_BOX, REPEAT_BYTES, SPAN_BYTES, SWIZZLES
+from layoutcheck.machine.tma import MOST_BOX, MOST_PIXELS, REPEAT_BYTES, SPAN_BYTES, SWIZZLES
 from layoutcheck.rules.facts import Facts
 
 STRATEGY = "tma"
@@ -54,7 +54,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
             owned = (*asks, "the rest of every row's last 16 bytes must belong to the tensor")
             yield _draft(copy, kind, whole, aligned, tile, owned)
     for swizzle in ("128B", "64B", "32B", "none"):
-        laid = _laid_out(better, smem, tile.tiler, swizzle)
+        laid = _laid_out(better, smem, tile, swizzle)
         if laid is not None:
             yield _draft(copy, kind, better, laid, tile, asks)
 
@@ -93,7 +93,7 @@ def _takeable(gmem: Memref) -> tuple[Memref, tuple[str, ...]]:
         asks.append("the tensor must begin at a multiple of 16 bytes: assumed_align=16")
     layout = gmem.layout
     strides = flatten(wrap(layout.stride))
-    if 1 not in strides or type(layout.shape) is not tuple or any(type(n) is tuple for n in layout.shape):
+    if 1 not in strides or type(layout.shape) is not tuple:
         return gmem, tuple(asks)
     steps = []
     for stride in strides:
@@ -102,7 +102,7 @@ def _takeable(gmem: Memref) -> tuple[Memref, tuple[str, ...]]:
         else:
             steps.append(stride if stride in (0, 1) else -(-stride // piece) * piece)
     if tuple(steps) != strides:
-        gmem = replace(gmem, layout=Layout(layout.shape, tuple(steps)))
+        gmem = replace(gmem, layout=Layout(layout.shape, unflatten(iter(steps), layout.shape)))
         asks.append(f"every pitch must be a multiple of {piece} elements (16 bytes): pad the tensor")
     return gmem, tuple(asks)
 
@@ -112,7 +112,12 @@ def _whole_rows(gmem: Memref) -> Memref | None:
     piece = _PIECE_BYTES * 8 // gmem.dtype.bits
     shape, stride = wrap(gmem.layout.shape), wrap(gmem.layout.stride)
     first = next((i for i, d in enumerate(stride) if d == 1), None)
-    if first is None or not isinstance(shape[first], int) or shape[first] % piece == 0:
+    if (
+        first is None
+        or any(type(n) is tuple for n in shape)
+        or not isinstance(shape[first], int)
+        or shape[first] % piece == 0
+    ):
         return None
     rows = -(-shape[first] // piece) * piece
     if any(isinstance(d, int) and 1 < d < rows for d in stride):
@@ -121,14 +126,17 @@ def _whole_rows(gmem: Memref) -> Memref | None:
     return replace(gmem, layout=Layout(longer, stride))
 
 
-def _laid_out(gmem: Memref, smem: Memref, tiler: tuple[int, ...], kind: str) -> Memref | None:
+def _laid_out(gmem: Memref, smem: Memref, tile: TmaTile, kind: str) -> Memref | None:
     """The shared tensor in atoms as wide as the swizzle's span along global memory's contiguous mode."""
+    tiler, most = tile.tiler, MOST_PIXELS if tile.im2col is not None else MOST_BOX
     strides = wrap(gmem.layout.stride)
     first = next((i for i, d in enumerate(strides) if d == 1 and tiler[i] > 1), None)
-    if first is None or max(n for i, n in enumerate(tiler) if i != first or len(tiler) == 1) > MOST_BOX:
+    if first is None or max(n for i, n in enumerate(tiler) if i != first or len(tiler) == 1) > most:
         return None
     width = gmem.dtype.bits // 8
-    run = SPAN_BYTES[kind] // width if SPAN_BYTES[kind] else min(tiler[first], MOST_BOX)
+    channels = wrap(gmem.layout.shape)[first]  # an im2col box is of one tap's
+    widest = min(MOST_BOX, channels) if tile.im2col is not None and isinstance(channels, int) else MOST_BOX
+    run = SPAN_BYTES[kind] // width if SPAN_BYTES[kind] else min(tiler[first], widest)
     if tiler[first] % run or run * width % _PIECE_BYTES:
         return None
     order = [i for i in range(len(tiler)) if i != first]
@@ -208,6 +216,13 @@ def _draft(copy: Copy, kind: str, gmem: Memref, smem: Memref, tile: TmaTile, ask
     )
 
 
+def _convolution_code(im2col: Im2col) -> str:
+    """What make_im2col_tma_atom is told of a load."""
+    names = {"lower_srt": "lower_srt", "dilation": "stride_srt"}
+    values = ((names.get(name, f"{name}_whd"), value) for name, value in asdict(im2col).items())
+    return "".join(f", {name}={code.tree_code(value)}" for name, value in values)
+
+
 def _code(kind: str, smem: Memref, tile: TmaTile) -> str:
     """Host and kernel parts, with the barrier of a load or the group of a store."""
     op = {
@@ -215,6 +230,10 @@ def _code(kind: str, smem: Memref, tile: TmaTile) -> str:
         "store": "cpasync.CopyBulkTensorTileS2GOp()",
         "reduce": "cpasync.CopyReduceBulkTensorTileS2GOp()",
     }[kind]
+    make, told = "make_tiled_tma_atom", ""
+    if tile.im2col is not None:
+        op, make = op.replace("Tile", "Im2Col"), "make_im2col_tma_atom"
+        told = _convolution_code(tile.im2col) if kind == "load" else ""
     layout = code.layout_code(smem.layout)
     tiler = code.tree_code(tile.tiler)
     modes = len(tile.tiler)
@@ -223,11 +242,13 @@ def _code(kind: str, smem: Memref, tile: TmaTile) -> str:
     if smem.swizzle is not None:
         allocate += f", swizzle={code.swizzle_code(smem.swizzle)}"
         composed = f"cute.make_composed_layout({code.swizzle_code(smem.swizzle)}, 0, layout)"
+    elif tile.im2col is not None:  # which takes no plain layout
+        composed = "cute.make_composed_layout(cute.make_swizzle(0, 4, 3), 0, layout)"
     count = math.prod(tile.tiler) * smem.dtype.bits // 8
     lines = [
         f"layout = {layout}",
         "# on the host, in @cute.jit",
-        f"atom, tma_tensor = cpasync.make_tiled_tma_atom({op}, gmem, {composed}, {tiler})",
+        f"atom, tma_tensor = cpasync.{make}({op}, gmem, {composed}, {tiler}{told})",
         "# in the kernel",
         f"smem = {allocate})",
         f"tile = cute.local_tile(tma_tensor, {tiler}, coord)",

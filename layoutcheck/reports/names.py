@@ -44,7 +44,8 @@ def atom_name(atom: Atom) -> str:
     if isinstance(atom, TmaCopy):
         box = "" if atom.gbasis is None else f", boxes of {atom.gbasis.shape} ({atom.copy_bits // 8} B)"
         kind = atom.mode if atom.indexed else atom.kind
-        return f"TMA {kind} of {atom.dtype}{box}"
+        mode = "im2col " if atom.mode == "im2col" else ""
+        return f"TMA {mode}{kind} of {atom.dtype}{box}"
     if isinstance(atom, (TmemLoad, TmemStore)):
         name, packing = (
             ("tcgen05.ld", ".pack::16b") if isinstance(atom, TmemLoad) else ("tcgen05.st", ".unpack::16b")

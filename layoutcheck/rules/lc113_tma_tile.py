@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.copies.compiler import Prediction
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal
@@ -46,6 +47,11 @@ _TITLES = {
 }
 
 
+def _why(said: Prediction) -> str:
+    why = str(said.evidence.get("why", ""))
+    return f" {why[0].upper()}{why[1:]}." if why else ""
+
+
 def find(facts: Facts) -> Iterator[Finding]:
     """What the Python layer and the verifier refuse."""
     said = refusal(facts, *_TITLES)
@@ -55,7 +61,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         _TITLES[said.kind],
-        f"The compiler says: {said.message}.",
+        f"The compiler says: {said.message}.{_why(said)}",
         Where(said.operand),
         dict(said.evidence),
     )

@@ -83,8 +83,8 @@ def _empty(facts: Facts, found: WholeTma, bad: Violation) -> Finding:
         RULE.code,
         RULE.severity,
         f"the box of pixels is empty along {'WHD'[i]}: the kernel faults",
-        f"Along {'WHD'[i]}, which has {found.map.dims[1 + i]} elements, the corners leave {ranges[i][0]} to {ranges[i][1]} "
-        "for the filter's first tap: it has no place in the padded tensor. The DSL counts one, as it divides "
+        f"Along {'WHD'[i]}, which has {found.map.dims[1 + i]} elements, the corners leave {ranges[i][0]} to "
+        f"{ranges[i][1]} for the filter's first tap: it has no place in the padded tensor. The DSL counts one, as it divides "
         f"towards zero; {FAULT_IM2COL}.",
         Where(gmem_side(facts.copy)),
         evidence(bad.field, bad.value, bad.demand, bad.source, dimension="WHD"[i]),
