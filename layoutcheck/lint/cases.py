@@ -123,7 +123,7 @@ def trace(
     """
     from layoutcheck.dsl.lowered.settle import Lowering
     from layoutcheck.dsl.trace import trace_callable
-    from layoutcheck.sources.traced import from_lines, to_lines
+    from layoutcheck.sources.traced_lines import from_lines, to_lines
 
     project = _project(settings.root)
     stop = threading.Event()

@@ -35,7 +35,8 @@ from layoutcheck.reports.confirmation import Confirmed, render
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.traced import tiers
 from layoutcheck.rules import rule
-from layoutcheck.sources.traced import Trace, TracedCopy, from_lines, pictures, to_lines
+from layoutcheck.sources.traced import Trace, TracedCopy, pictures
+from layoutcheck.sources.traced_lines import from_lines, to_lines
 
 FAILING = ("wrong", "rejected")
 OUTSIDE_TESTS = "outside the tests"  # compiled while a module was imported, or between tests

@@ -1,25 +1,17 @@
 """What a trace found: every copy of every kernel that a script built, with its place and its operands.
 
-A `Trace` is data: it is written as JSON Lines (`to_lines`) and read back (`from_lines`), so that a child
-process can make it and another can keep it. Nothing here imports the DSL.
+A `Trace` is data: traced_lines.py writes it as text and reads it back, so that a child process can make it
+and another can keep it. Nothing here imports the DSL.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
-from layoutcheck.copies.as_dict import copy_to_dict
-from layoutcheck.copies.copy import Copy, Tiling
-from layoutcheck.copies.memref import Memref
-from layoutcheck.errors import InputError
-from layoutcheck.sources.atoms import parse_atom
-from layoutcheck.sources.types import parse_memref, parse_tiled_copy
-
-FORMAT = 1
+from layoutcheck.copies.copy import Copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,142 +178,3 @@ def pictures(seen: Iterable[str]) -> dict[str, int]:
     """How many copies, given their `picture`, are known in which way."""
     found = Counter(seen)
     return {"layouts": found["threads"], "lowered": found["lowered"], "types": found["types"]}
-
-
-def to_lines(trace: Trace) -> Iterator[str]:
-    """The trace as JSON Lines: a head, then one line for each copy that differs (with a `count`)."""
-    head = {
-        "trace": FORMAT,
-        "versions": trace.versions,
-        "notes": list(trace.notes),
-        "kernels": [asdict(kernel) for kernel in trace.kernels],
-        "failures": [asdict(failure) for failure in trace.failures],
-    }
-    yield json.dumps(head)
-    for one, count in Counter(trace.copies).items():
-        yield json.dumps({**_copy_line(one), "count": count})
-
-
-def _copy_line(one: TracedCopy) -> dict[str, Any]:
-    return {
-        "copy": None if one.copy is None else _copy_out(one.copy),
-        "operation": one.operation,
-        "where": asdict(one.where),
-        "stack": [asdict(frame) for frame in one.stack],
-        "kernel": one.kernel,
-        "arch": one.arch,
-        "picture": one.picture,
-        "missing": one.missing,
-        "refused": one.refused,
-        "in_dsl": one.in_dsl,
-        "addresses": None if one.addresses is None else asdict(one.addresses),
-        "warps": list(one.warps),
-    }
-
-
-def from_lines(lines: Iterable[str]) -> Trace:
-    """The trace that `to_lines` wrote. Raises InputError for anything else."""
-    reading = iter(lines)
-    head = _object(next(reading, ""))
-    if head.get("trace") != FORMAT:
-        raise InputError("not a trace of this version", expected=f'a first line with "trace": {FORMAT}')
-    try:
-        copies: list[TracedCopy] = []
-        for line in reading:
-            record = _object(line)
-            copies += [_copy_in(record)] * int(record.get("count", 1))
-        return Trace(
-            tuple(copies),
-            tuple(Kernel(**kernel) for kernel in head["kernels"]),
-            tuple(TraceFailure(f["kind"], f["message"], _frame(f["where"])) for f in head["failures"]),
-            tuple(head["notes"]),
-            dict(head["versions"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"not a trace: {error}") from None
-
-
-def _object(line: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise InputError("not a trace", expected="JSON objects, one a line")
-    return value
-
-
-def _frame(value: dict[str, Any] | None) -> Frame | None:
-    return None if value is None else Frame(**value)
-
-
-def _copy_in(record: dict[str, Any]) -> TracedCopy:
-    copy = record["copy"]
-    return TracedCopy(
-        None if copy is None else _copy_of(copy),
-        record["operation"],
-        Frame(**record["where"]),
-        tuple(Frame(**frame) for frame in record["stack"]),
-        record["kernel"],
-        record["arch"],
-        record["picture"],
-        record["missing"],
-        record["refused"],
-        record["in_dsl"],
-        _addresses(record.get("addresses")),
-        tuple(record.get("warps", ())),
-    )
-
-
-def _addresses(record: dict[str, Any] | None) -> Addresses | None:
-    if record is None:
-        return None
-    sides = tuple(LoweredSide(**{**side, "lanes": tuple(side["lanes"])}) for side in record["sides"])
-    return Addresses(record["threads"], sides, tuple(LoweredFault(**fault) for fault in record["faults"]))
-
-
-def _copy_out(copy: Copy) -> dict[str, Any]:
-    """The schema's object, and what that does not hold: the tensors that views were recast from."""
-    out = copy_to_dict(copy)
-    out["evict_priority"] = copy.evict_priority
-    out["mapped"] = None if copy.mapped is None else str(copy.mapped)
-    for side in ("src", "dst"):
-        chain = []
-        memref = copy.side(side).recast_from
-        while memref is not None:
-            chain.append(str(memref))
-            memref = memref.recast_from
-        out[side]["recast_from"] = chain
-    return out
-
-
-def _copy_of(record: dict[str, Any]) -> Copy:
-    tiling = record["tiling"]
-    pred = record["pred"]
-    return Copy(
-        None if record["atom"] is None else parse_atom(record["atom"]),
-        _memref(record["src"]),
-        _memref(record["dst"]),
-        None if pred is None else _memref(pred),
-        None if record["tiled"] is None else parse_tiled_copy(record["tiled"]),
-        None
-        if tiling is None
-        else Tiling(
-            parse_tiled_copy(tiling["tiled"]),
-            _memref(tiling["src"]),
-            _memref(tiling["dst"]),
-            tiling["block_threads"],
-        ),
-        record["op"],
-        record["arch"],
-        record["evict_priority"],
-        mapped=parse_memref(record["mapped"]) if record.get("mapped") else None,
-    )
-
-
-def _memref(record: dict[str, Any]) -> Memref:
-    memref = parse_memref(record["text"])
-    if not record.get("recast_from"):
-        return memref
-    first, *rest = record["recast_from"]
-    return replace(memref, recast_from=_memref({"text": first, "recast_from": rest}))

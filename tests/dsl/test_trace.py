@@ -19,7 +19,8 @@ from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.lowered.compare import disagreement
 from layoutcheck.dsl.trace import trace_callable, trace_script
 from layoutcheck.errors import InputError
-from layoutcheck.sources.traced import Trace, TracedCopy, distinct, from_lines, to_lines
+from layoutcheck.sources.traced import Trace, TracedCopy, distinct
+from layoutcheck.sources.traced_lines import from_lines, to_lines
 
 pytest.importorskip("cutlass", reason="scripts are traced through the installed DSL")
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 
-from layoutcheck.errors import InputError
+from layoutcheck.sources.mlir.cursor import Cursor
 from layoutcheck.sources.mlir.ir import Block, Module, Operation, Region, Value
 from layoutcheck.sources.mlir.locations import unescape
-from layoutcheck.sources.mlir.scan import closing, closing_parenthesis, split
+from layoutcheck.sources.mlir.scan import closing_parenthesis
 
 MAX_DEPTH = 200  # regions in regions; real kernels have about 15
 ISOLATED = frozenset(
@@ -28,10 +28,8 @@ _HEAD = re.compile(
 _NAME = re.compile(_VALUE)
 _USE = re.compile(rf"({_VALUE})(?:#(\d{{1,4}}))?\Z")
 _GROUP = re.compile(rf"({_VALUE})(?::(\d{{1,4}}))?\Z")
-_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
 _LABEL = re.compile(r"\^[\w$.-]+")
 _ALIAS = re.compile(r"([#!][\w$.-]+)\s*=\s*")
-_KEY = re.compile(r'([\w$.-]+|"[^"\\]*(?:\\.[^"\\]*)*")\s*(?:=\s*)?')
 _RESOURCES = "{-#"
 
 
@@ -67,34 +65,12 @@ class _Scope:
         return value
 
 
-class _Parser:
+class _Parser(Cursor):
+    """Operations, regions and blocks at the cursor."""
+
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
+        super().__init__(text)
         self.aliases: dict[str, str] = {}
-        self._lists: dict[str, list[str]] = {}
-        self._attributes: dict[str, dict[str, str]] = {}
-
-    def error(self, message: str, expected: str | None = None, start: int | None = None) -> InputError:
-        return InputError(
-            message, text=self.text, start=self.at if start is None else start, expected=expected
-        )
-
-    def skip(self) -> None:
-        match = _SPACE.match(self.text, self.at)
-        assert match is not None
-        self.at = match.end()
-
-    def accept(self, token: str) -> bool:
-        self.skip()
-        if self.text.startswith(token, self.at):
-            self.at += len(token)
-            return True
-        return False
-
-    def expect(self, token: str) -> None:
-        if not self.accept(token):
-            raise self.error("unexpected text", f"'{token}'")
 
     def module(self) -> Module:
         scope = _Scope(None)
@@ -185,71 +161,6 @@ class _Parser:
                 break
         self.expect("]")
 
-    def dictionary(self) -> dict[str, str]:
-        """The `{...}` at hand, as raw texts by name."""
-        end = closing(self.text, self.at)
-        body = self.text[self.at + 1 : end - 1]
-        found = self._attributes.get(body)
-        if found is None:
-            found = {}
-            for entry in self.split(body, self.at + 1):
-                key = _KEY.match(entry)
-                if key is None:
-                    raise self.error(f"'{entry[:40]}' is not an attribute", "name = value")
-                found[key[1].strip('"')] = entry[key.end() :]
-            self._attributes[body] = found
-        self.at = end
-        return found
-
-    def split(self, body: str, start: int) -> list[str]:
-        try:
-            return split(body)
-        except InputError as error:
-            raise error.within(self.text, start) from None
-
-    def signature(self) -> tuple[list[str], list[str]]:
-        """`(types) -> (types)`, the second without parentheses where it is one type."""
-        self.skip()
-        if not self.text.startswith("(", self.at):
-            raise self.error("not an operation's type", "'(types) -> (types)'")
-        operands = self.type_list()
-        self.expect("->")
-        self.skip()
-        if self.text.startswith("(", self.at):
-            return operands, self.type_list()
-        return operands, [self.type(" loc(")]
-
-    def type_list(self) -> list[str]:
-        start = self.at
-        end = self.text.find(")", start) + 1
-        body = self.text[start + 1 : end - 1]
-        if not end or "(" in body or '"' in body:
-            end = closing(self.text, start)
-            body = self.text[start + 1 : end - 1]
-        found = self._lists.get(body)
-        if found is None:
-            self._lists[body] = found = self.split(body, start + 1)
-        self.at = end
-        return found
-
-    def type(self, *stops: str) -> str:
-        """A type up to the end of the line or what may follow it."""
-        text, start = self.text, self.at
-        at = start
-        while at < len(text):
-            char = text[at]
-            if char in "<([{":
-                at = closing(text, at)
-            elif char in ",)\n}" or any(text.startswith(stop, at) for stop in stops):
-                break
-            else:
-                at += 1
-        self.at = at
-        found = text[start:at].strip()
-        if not found:
-            raise self.error("no type", "a type such as 'i32'", start=start)
-        return found
-
     def results(self, op: Operation, scope: _Scope, names: str | None, types: list[str], start: int) -> None:
         if names is None:
             if types:
@@ -272,15 +183,6 @@ class _Parser:
                 index += 1
         if index != len(types):
             raise self.error(f"{op.name[:40]} has {index} results and {len(types)} types", start=start)
-
-    def location(self) -> str:
-        """The text inside a `loc(...)`, "" where there is none."""
-        self.skip()
-        if not self.text.startswith("loc(", self.at):
-            return ""
-        start = self.at + 4
-        self.at = closing_parenthesis(self.text, self.at + 3)
-        return self.text[start : self.at - 1]
 
     def regions(self, op: Operation, scope: _Scope, depth: int) -> None:
         """`{blocks}, {blocks})`; the opening parenthesis is read."""

@@ -16,7 +16,8 @@ from layoutcheck.dsl.trace import trace_script
 from layoutcheck.lint.settings import LOWERED, Settings, find, wants_lowered
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.traced import render, summary
-from layoutcheck.sources.traced import Trace, from_lines, to_lines
+from layoutcheck.sources.traced import Trace
+from layoutcheck.sources.traced_lines import from_lines, to_lines
 from layoutcheck.tracing import judge
 from tests.dsl.lowered.modules import ADDRESSES
 from tests.environment import python_path

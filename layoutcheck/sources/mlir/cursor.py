@@ -1,0 +1,123 @@
+"""A place in a module's text, and the pieces without structure of their own: types, attributes, locations."""
+
+from __future__ import annotations
+
+import re
+
+from layoutcheck.errors import InputError
+from layoutcheck.sources.mlir.scan import closing, closing_parenthesis, split
+
+_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
+_KEY = re.compile(r'([\w$.-]+|"[^"\\]*(?:\\.[^"\\]*)*")\s*(?:=\s*)?')
+
+
+class Cursor:
+    """`at` is the place in `text`. What reads moves it on, and raises InputError with the place."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        # The same lists of types and attributes come again and again.
+        self._lists: dict[str, list[str]] = {}
+        self._attributes: dict[str, dict[str, str]] = {}
+
+    def error(self, message: str, expected: str | None = None, start: int | None = None) -> InputError:
+        """The error to raise, about `start` or this place."""
+        return InputError(
+            message, text=self.text, start=self.at if start is None else start, expected=expected
+        )
+
+    def skip(self) -> None:
+        """Move past white space and comments."""
+        match = _SPACE.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+
+    def accept(self, token: str) -> bool:
+        """Move past a token, if it is next."""
+        self.skip()
+        if self.text.startswith(token, self.at):
+            self.at += len(token)
+            return True
+        return False
+
+    def expect(self, token: str) -> None:
+        """Move past a token that has to be next."""
+        if not self.accept(token):
+            raise self.error("unexpected text", f"'{token}'")
+
+    def dictionary(self) -> dict[str, str]:
+        """The `{...}` at hand, as raw texts by name."""
+        end = closing(self.text, self.at)
+        body = self.text[self.at + 1 : end - 1]
+        found = self._attributes.get(body)
+        if found is None:
+            found = {}
+            for entry in self.split(body, self.at + 1):
+                key = _KEY.match(entry)
+                if key is None:
+                    raise self.error(f"'{entry[:40]}' is not an attribute", "name = value")
+                found[key[1].strip('"')] = entry[key.end() :]
+            self._attributes[body] = found
+        self.at = end
+        return found
+
+    def split(self, body: str, start: int) -> list[str]:
+        """Text that begins at `start`, split at its own commas."""
+        try:
+            return split(body)
+        except InputError as error:
+            raise error.within(self.text, start) from None
+
+    def signature(self) -> tuple[list[str], list[str]]:
+        """`(types) -> (types)`, the second without parentheses where it is one type."""
+        self.skip()
+        if not self.text.startswith("(", self.at):
+            raise self.error("not an operation's type", "'(types) -> (types)'")
+        operands = self.type_list()
+        self.expect("->")
+        self.skip()
+        if self.text.startswith("(", self.at):
+            return operands, self.type_list()
+        return operands, [self.type(" loc(")]
+
+    def type_list(self) -> list[str]:
+        """`(types)`."""
+        start = self.at
+        end = self.text.find(")", start) + 1
+        body = self.text[start + 1 : end - 1]
+        if not end or "(" in body or '"' in body:
+            end = closing(self.text, start)
+            body = self.text[start + 1 : end - 1]
+        found = self._lists.get(body)
+        if found is None:
+            self._lists[body] = found = self.split(body, start + 1)
+        self.at = end
+        return found
+
+    def type(self, *stops: str) -> str:
+        """A type up to the end of the line or what may follow it."""
+        text, start = self.text, self.at
+        at = start
+        while at < len(text):
+            char = text[at]
+            if char in "<([{":
+                at = closing(text, at)
+            elif char in ",)\n}" or any(text.startswith(stop, at) for stop in stops):
+                break
+            else:
+                at += 1
+        self.at = at
+        found = text[start:at].strip()
+        if not found:
+            raise self.error("no type", "a type such as 'i32'", start=start)
+        return found
+
+    def location(self) -> str:
+        """The text inside a `loc(...)`, "" where there is none."""
+        self.skip()
+        if not self.text.startswith("loc(", self.at):
+            return ""
+        start = self.at + 4
+        self.at = closing_parenthesis(self.text, self.at + 3)
+        return self.text[start : self.at - 1]
