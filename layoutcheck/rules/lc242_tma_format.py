@@ -56,6 +56,7 @@ RULE = make_rule(
             "src": '!cute.coord_tensor<"(0,0)", "(((256,128),1),(1)):(((1@0,1@1),0),(0))">',
             "dst": '!cute.memref<f4E2M1FN, smem, align<1024>, S<3,4,3>, "((32768,1),(1)):((1,0),(0))">',
             "atom": '!cute_nvgpu.atom.tma_load<f4E2M1FN, copy_bits = 131072, mode = tiled, num_cta = 1, g_stride = <"()"> tma_gbasis = <"(256,128):(1@1,1@0)">>',
+            "arch": "sm_90a",
         },
         clean={
             "src": '!cute.coord_tensor<"(0,0)", "(((256,128),1),(1)):(((1@0,1@1),0),(0))">',

@@ -43,6 +43,7 @@ _FUNCTIONS = {
     "basic_copy": "basic_copy",
 }
 DEFAULT_ARCH = "sm_90a"
+NARROW_ARCH = "sm_100a"  # 4- and 6-bit elements in a tensor map: PTX ISA, cp.async.bulk.tensor (LC242)
 _ARCH = re.compile(r"sm_(\d{2,3})([af]?)\Z")
 
 
@@ -215,7 +216,11 @@ def _atom(
 
 
 def _default_arch(atom: Atom | None, assumed: list[str]) -> str:
-    """sm_90a, or the first architecture that has the atom."""
+    """sm_90a, or the first architecture that has the atom (of a tensor map, its element type as well)."""
+    if isinstance(atom, TmaCopy) and atom.dtype.bits in (4, 6):
+        what = f"tensor maps of {atom.dtype}"
+        assumed.append(f"no architecture given: taken as {NARROW_ARCH}, the first with {what}")
+        return NARROW_ARCH
     if atom is None or has_atom(parse_arch(DEFAULT_ARCH), atom):
         return DEFAULT_ARCH
     first = str(first_arch(atom))

@@ -117,3 +117,16 @@ def test_a_tile_of_the_first_modes_of_a_batch_of_matrices(tiler: str | None, coo
     other = lc.check(g("(256,256,4):(256,1,65540)"), s(), "tma_load", **arguments)
     met = coord != "(1,2)"  # that tile is one of the first matrix
     assert [finding.code for finding in other.findings] == ["LC231"] * met
+
+
+def test_without_an_architecture_narrow_elements_are_those_of_blackwell() -> None:
+    tensors = [
+        f'!cute.memref<f4E2M1FN, {facts}, "(256,128):(128,1)">'
+        for facts in ("gmem, align<32>", "smem, align<1024>")
+    ]
+    report = lc.check(*tensors, "tma_load", dtype="f4E2M1FN")
+    assert report.copy.arch == "sm_100a" and "LC242" not in [finding.code for finding in report.findings]
+    assert any("tensor maps of f4E2M1FN" in line for line in report.assumptions)
+    assert "LC242" in [
+        f.code for f in lc.check(*tensors, "tma_load", dtype="f4E2M1FN", arch="sm_90a").findings
+    ]
