@@ -31,6 +31,7 @@ from layoutcheck.copies.offsets import v_mode
 from layoutcheck.copies.tma.plan import gmem_side, smem_side, tile_of
 from layoutcheck.copies.tma.rows import indexed_mode
 from layoutcheck.findings import Finding, Where
+from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.atoms.tma import ROWS
 from layoutcheck.machine.tma import PTX, SPAN_BYTES
 from layoutcheck.rules.facts import Facts
@@ -43,7 +44,7 @@ MODES = f"{PTX}: tile::gather4 and tile::scatter4"
 
 def find(facts: Facts) -> Iterator[Finding]:
     """The first row that an instruction does not bring where the tile has it."""
-    if facts.copy.tma is None:
+    if facts.copy.tma is None and isinstance(facts.copy.atom, TmaCopy):
         yield from _of_views(facts)
     found = whole_tma(facts)
     if found is None or facts.copy.index is None or facts.effect is None or not names_rows(facts, found):
