@@ -7,7 +7,7 @@ from pathlib import Path
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import DslUnavailable
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, meant
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.lint import cases as registered
 from layoutcheck.lint import files, settings
@@ -108,8 +108,10 @@ def read(source: str) -> tuple[Named, list[Failure]]:
         if path.suffix or len(path.parts) > 1:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"cannot read '{source[:200]}': {reason}", expected="a JSONL file") from None
-        names = ", ".join(case_names())
-        raise InputError(f"no case or file '{source[:60]}'", expected=f"a file or one of {names}") from None
+        raise InputError(
+            f"no case or file '{source[:60]}'{meant(source, case_names())}",
+            expected="a file, or a name that `layoutcheck explain --case` lists",
+        ) from None
 
 
 def _records(lines: list[tuple[int, str]]) -> tuple[Named, list[Failure]]:

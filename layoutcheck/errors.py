@@ -66,5 +66,7 @@ def meant(name: str, known: Iterable[str]) -> str:
     """' (did you mean A or B?)' of at most three known names that begin like `name` or resemble it, or ''."""
     wanted, names = name.strip().lower(), list(known)
     near = [each for each in names if wanted and each.lower().startswith(wanted)]
-    near = near or get_close_matches(wanted, names, 3, 0.6)
+    if not near:
+        lower = {each.lower(): each for each in names}
+        near = [lower[each] for each in get_close_matches(wanted, lower, 3, 0.6)]
     return f" (did you mean {' or '.join(near[:3])}?)" if near else ""

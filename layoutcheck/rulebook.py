@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck import rules as copies
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, meant
 from layoutcheck.lint import rules as source
 from layoutcheck.lint.rule import SourceRule
 from layoutcheck.numerics import rules as numerics
@@ -20,9 +20,12 @@ def rules() -> dict[str, AnyRule]:
 
 
 def rule(code: str) -> AnyRule:
-    """The rule of that code (any case); raises InputError for an unknown one."""
+    """The rule of that code, in any case, with or without its letters; raises InputError for another."""
     every = rules()
-    try:
-        return every[code.strip().upper()]
-    except KeyError:
-        raise InputError(f"no rule '{code[:40]}'", expected="a code that `layoutcheck rule` lists") from None
+    wanted = code.strip().upper()
+    found = every.get(wanted) or every.get(f"LC{wanted}")
+    if found is None:
+        raise InputError(
+            f"no rule '{code[:40]}'{meant(wanted, every)}", expected="a code that `layoutcheck rule` lists"
+        )
+    return found

@@ -181,6 +181,8 @@ def test_strict_fails_on_unknown(capsys: Captured) -> None:
         (["check", "--jsonl", "/no/such/file"], "cannot read", ""),
         (["check"], "--jsonl", ""),
         (["rule", "LC000"], "no rule 'LC000'", ""),
+        (["rule", "LC2011"], "did you mean", ""),
+        (["explain", "--case", "issue-232"], "did you mean issue-2320?", ""),
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 BIG = 1 << 18  # elements; what is smaller may hold sizes and indices, and is really computed
+CUDA = "13.0"  # torch.version.cuda, of a torch that was built without
 ALIGN_BYTES = 256  # what CUDA's allocator gives, and scripts promise
 _PRODUCTS = {
     "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "addmm", "baddbmm", "einsum", "linear", "tensordot",
@@ -134,10 +135,14 @@ def _mode(torch: Any) -> None:
 
     class Pretended(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func is torch.device:  # made to be looked at; where it is used, it is the CPU
+                return func(*args, **(kwargs or {}))
             named = {key: place(value) for key, value in (kwargs or {}).items()}
             name = getattr(func, "__name__", "")
             if name == "__get__" and func == is_cuda:
                 return True
+            if name == "__get__" and func == device_of and func(*args).type == "cpu":
+                return device
             if name == "cuda":
                 return args[0]
             if name == "pin_memory" or name == "record_stream":
@@ -158,9 +163,24 @@ def _mode(torch: Any) -> None:
                     return from_meta(made)
             return func(*args, **named)
 
-    is_cuda = torch.Tensor.is_cuda.__get__
+    is_cuda, device_of = torch.Tensor.is_cuda.__get__, torch.Tensor.device.__get__
+    device = torch.device("cuda", 0)
     Pretended().__enter__()
     _autograd(torch, Pretended)
+    _default_device(torch)
+
+
+def _default_device(torch: Any) -> None:
+    """`with torch.device("cuda")` and `set_default_device` name a device below our mode: the CPU."""
+    context = importlib.import_module("torch.utils._device").DeviceContext
+    begin = context.__init__
+
+    def __init__(self: Any, device: Any) -> None:  # noqa: N807
+        begin(self, device)
+        if self.device.type == "cuda":
+            self.device = torch.device("cpu")
+
+    context.__init__ = __init__
 
 
 def _autograd(torch: Any, mode: Any) -> None:
@@ -245,6 +265,7 @@ def _nothing() -> Any:
 
 def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
     cuda = torch.cuda
+    torch.version.cuda = torch.version.cuda or CUDA
     major, minor = capability
     properties = SimpleNamespace(
         name=f"pretended sm_{major}{minor}", major=major, minor=minor, multi_processor_count=sms,

@@ -38,12 +38,13 @@ def case_names() -> list[str]:
 
 
 def case(name: str) -> Case:
-    """The case of that name; raises InputError, which lists the known ones, for any other."""
+    """The case of that name; raises InputError, which says where they are listed, for any other."""
     names = case_names()
     wanted = name.strip().lower()
     if wanted not in names:
         raise InputError(
-            f"no case '{name[:60]}'{meant(wanted, names)}", expected=f"one of {', '.join(names)}"
+            f"no case '{name[:60]}'{meant(wanted, names)}",
+            expected="a name that `layoutcheck explain --case` lists",
         )
     fields = json.loads((_FOLDER / f"{wanted}.json").read_text(encoding="utf-8"))
     return Case(
