@@ -32,6 +32,7 @@ from layoutcheck.fixes import (
     static_stride,
     swizzle,
     tma,
+    tma_parts,
     tmem_view,
     transpose_in_ldmatrix,
     widen_copy,
@@ -62,10 +63,11 @@ STRATEGIES = (
     convert,
     widen_copy,
     tma,
+    tma_parts,
 )
 
 # What makes a working copy faster without asking more instructions of it.
-FASTER = (fit_threads, match_layout, recast, swizzle, widen_copy, tma)
+FASTER = (fit_threads, match_layout, recast, swizzle, widen_copy, tma, tma_parts)
 
 MOST = 6  # shown: more would not be read
 

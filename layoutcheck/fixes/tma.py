@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
@@ -18,9 +18,10 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tma.plan import gmem_side, smem_side
-from layoutcheck.copies.tma.tile import Im2col, TmaTile
+from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.tma_code import tile_code
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
@@ -37,12 +38,14 @@ def propose(facts: Facts) -> Iterator[Draft]:
     found = _pair(facts)
     if found is None or parse_arch(copy.arch).number < 90:
         return
+    if copy.index is not None:
+        return  # tma_parts
     kind, gmem, smem, tile = found
     if kind == "load" and gmem.dtype.bits == 4 and smem.dtype.bits == 8 and tile.internal is None:
         yield _with_gaps(copy, gmem, smem, tile)
     if gmem.dtype != smem.dtype or gmem.dtype.bits % 8:
         return
-    better, asks = _takeable(gmem)
+    better, asks = takeable(gmem)
     if isinstance(copy.atom, TmaCopy):
         told = _expecting(copy, smem, tile)
         if told is not None:
@@ -54,7 +57,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
             owned = (*asks, "the rest of every row's last 16 bytes must belong to the tensor")
             yield _draft(copy, kind, whole, aligned, tile, owned)
     for swizzle in ("128B", "64B", "32B", "none"):
-        laid = _laid_out(better, smem, tile, swizzle)
+        laid = laid_out(better, smem, tile, swizzle)
         if laid is not None:
             yield _draft(copy, kind, better, laid, tile, asks)
 
@@ -84,7 +87,7 @@ def _size(layout: Layout) -> int | None:
     return math.prod(extents) if all(isinstance(n, int) for n in extents) else None
 
 
-def _takeable(gmem: Memref) -> tuple[Memref, tuple[str, ...]]:
+def takeable(gmem: Memref) -> tuple[Memref, tuple[str, ...]]:
     """The global tensor as a tensor map can hold it, and what that asks of its maker."""
     asks: list[str] = []
     piece = _PIECE_BYTES * 8 // gmem.dtype.bits
@@ -126,7 +129,7 @@ def _whole_rows(gmem: Memref) -> Memref | None:
     return replace(gmem, layout=Layout(longer, stride))
 
 
-def _laid_out(gmem: Memref, smem: Memref, tile: TmaTile, kind: str) -> Memref | None:
+def laid_out(gmem: Memref, smem: Memref, tile: TmaTile, kind: str) -> Memref | None:
     """The shared tensor in atoms as wide as the swizzle's span along global memory's contiguous mode."""
     tiler, most = tile.tiler, MOST_PIXELS if tile.im2col is not None else MOST_BOX
     strides = wrap(gmem.layout.stride)
@@ -210,72 +213,7 @@ def _draft(copy: Copy, kind: str, gmem: Memref, smem: Memref, tile: TmaTile, ask
     return Draft(
         STRATEGY,
         f"{'into' if load else 'from'} {smem.layout}{swizzle}",
-        _code(kind, smem, tile),
+        tile_code(kind, smem, tile),
         (made,),
         "; ".join(notes),
     )
-
-
-def _convolution_code(im2col: Im2col) -> str:
-    """What make_im2col_tma_atom is told of a load."""
-    names = {"lower_srt": "lower_srt", "dilation": "stride_srt"}
-    values = ((names.get(name, f"{name}_whd"), value) for name, value in asdict(im2col).items())
-    return "".join(f", {name}={code.tree_code(value)}" for name, value in values)
-
-
-def _code(kind: str, smem: Memref, tile: TmaTile) -> str:
-    """Host and kernel parts, with the barrier of a load or the group of a store."""
-    op = {
-        "load": "cpasync.CopyBulkTensorTileG2SOp()",
-        "store": "cpasync.CopyBulkTensorTileS2GOp()",
-        "reduce": "cpasync.CopyReduceBulkTensorTileS2GOp()",
-    }[kind]
-    make, told = "make_tiled_tma_atom", ""
-    if tile.im2col is not None:
-        op, make = op.replace("Tile", "Im2Col"), "make_im2col_tma_atom"
-        told = _convolution_code(tile.im2col) if kind == "load" else ""
-    layout = code.layout_code(smem.layout)
-    tiler = code.tree_code(tile.tiler)
-    modes = len(tile.tiler)
-    allocate = f"allocator.allocate_tensor({code.dtype_code(smem.dtype)}, layout, byte_alignment={smem.proved_align_bytes}"
-    composed = "layout"
-    if smem.swizzle is not None:
-        allocate += f", swizzle={code.swizzle_code(smem.swizzle)}"
-        composed = f"cute.make_composed_layout({code.swizzle_code(smem.swizzle)}, 0, layout)"
-    elif tile.im2col is not None:  # which takes no plain layout
-        composed = "cute.make_composed_layout(cute.make_swizzle(0, 4, 3), 0, layout)"
-    count = math.prod(tile.tiler) * smem.dtype.bits // 8
-    lines = [
-        f"layout = {layout}",
-        "# on the host, in @cute.jit",
-        f"atom, tma_tensor = cpasync.{make}({op}, gmem, {composed}, {tiler}{told})",
-        "# in the kernel",
-        f"smem = {allocate})",
-        f"tile = cute.local_tile(tma_tensor, {tiler}, coord)",
-        "sA, gA = cpasync.tma_partition(atom, 0, cute.make_layout(1), "
-        f"cute.group_modes(smem, 0, {modes}), cute.group_modes(tile, 0, {modes}))",
-    ]
-    if kind == "load":
-        lines += [
-            "mbar = allocator.allocate_array(cutlass.Int64, 1)",
-            "if cute.arch.warp_idx() == 0:",
-            "    with cute.arch.elect_one():",
-            "        cute.arch.mbarrier_init(mbar, 1)",
-            "cute.arch.mbarrier_init_fence()",
-            "cute.arch.sync_threads()",
-            "if cute.arch.warp_idx() == 0:  # the whole warp: the copy elects a thread",
-            "    with cute.arch.elect_one():",
-            f"        cute.arch.mbarrier_arrive_and_expect_tx(mbar, {count})",
-            "    cute.copy(atom, gA, sA, tma_bar_ptr=mbar)",
-            "cute.arch.mbarrier_wait(mbar, 0)",
-        ]
-    else:
-        lines += [
-            "cute.arch.fence_view_async_shared()  # after writing the tile",
-            "cute.arch.sync_threads()",
-            "if cute.arch.warp_idx() == 0:",
-            "    cute.copy(atom, sA, gA)",
-            "    cute.arch.cp_async_bulk_commit_group()",
-            "    cute.arch.cp_async_bulk_wait_group(0)",
-        ]
-    return "\n".join(lines)

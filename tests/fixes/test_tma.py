@@ -7,10 +7,11 @@ import pytest
 from layoutcheck.check import check
 from layoutcheck.fixes import propose
 from layoutcheck.sources.request import build
+from tests.rules.test_tma_rows import HOLES as ROW_HOLES
 from tests.tma_holes import TMA_HOLES, g, load, s
 
-# A stride of two, rows and tiles of odd widths, a tile too long, a pitch that runs backwards: another copy.
-NO_REPAIR = {"t3", "box-row", "coordinate", "box-skips", "negative"}
+# Rows and tiles of odd widths, a pitch that runs backwards: another copy.
+NO_REPAIR = {"box-row", "coordinate", "negative"}
 
 
 @pytest.mark.parametrize("name", TMA_HOLES)
@@ -36,3 +37,36 @@ def test_another_copy_of_the_tile_comes_last() -> None:
     fixes, _ = propose(check(copy))
     assert fixes[-1].strategy == "tma"
     assert "mbarrier_arrive_and_expect_tx(mbar, 8192)" in fixes[-1].code
+
+
+def test_a_long_tile_in_parts() -> None:
+    """Every part is the model's own copy, in its place, and together they are the tile."""
+    fixes, _ = propose(check(build(**{**TMA_HOLES["box-skips"][0], "coord": "(1,2,0)"})[0]))
+    parts = fixes[0].copies
+    assert [(copy.tma.tiler, copy.tma.coord) for copy in parts if copy.tma] == [
+        ((150, 16, 4), (2, 2, 0)),
+        ((150, 16, 4), (3, 2, 0)),
+    ]
+    assert "stride=(16, 1, 2400, 9600)" in fixes[0].code  # one tensor for all of them
+    assert "mbarrier_arrive_and_expect_tx(mbar, 38400)" in fixes[0].code
+
+
+def test_every_second_element_comes_with_the_others() -> None:
+    fixes, _ = propose(check(build(**TMA_HOLES["t3"][0])[0]))
+    (copy,) = fixes[0].copies
+    assert copy.tma is not None and copy.tma.tiler == (64, 128)
+    assert str(copy.src.layout) == "(256,256):(256,1)"
+    assert "element 2*j" in fixes[0].note
+
+
+# Rows of 16 B, 24 B and 392 B have no tile of whole boxes at 128 B, or none that may be stored.
+NO_ROWS = {"smem-address", "box-row", "store-tail"}
+
+
+@pytest.mark.parametrize("name", ROW_HOLES)
+def test_rows_of_four_have_their_repair(name: str) -> None:
+    fixes, obstacle = propose(check(build(**ROW_HOLES[name][0])[0]))
+    assert bool(fixes) == (name not in NO_ROWS), obstacle
+    for fix in fixes:
+        assert [copy.index is not None for copy in fix.copies] == [True]
+        assert "gmem_coord_tensor=index" in fix.code

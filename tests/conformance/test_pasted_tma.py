@@ -1,0 +1,55 @@
+"""The code of TMA fixes, host part and kernel part, compiled by DSL 4.8.1."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.fixes.code import dtype_code, layout_code
+from tests.rules.test_tma_rows import HOLES as ROW_HOLES
+from tests.tma_holes import TMA_HOLES
+
+pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+
+TILES = ("box-skips", "t3", "t4", "short-rows-store")
+ROWS = ("long-rows", "long-rows-store", "six-rows", "transposed")
+
+
+def kernels(requests: list[tuple[str, dict[str, Any]]]) -> list[list[str]]:
+    """What `pasted_tma` takes, of every TMA fix of the copies."""
+    found = []
+    for name, request in requests:
+        report = lc.check(**request)
+        for fix in report.fixes:
+            if fix.strategy == "tma":
+                copy = fix.copies[0]
+                gmem = report.copy.side(gmem_side(copy))
+                assert copy.tma is not None
+                coord = f"({', '.join(['0'] * len(copy.tma.tiler))})"
+                element = dtype_code(gmem.dtype).removeprefix("cutlass.")
+                found.append([f"{name}: {fix.title}", element, layout_code(gmem.layout), coord, fix.code])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arch", "requests"),
+    [
+        ("sm_90a", [(name, TMA_HOLES[name][0]) for name in TILES]),
+        ("sm_100a", [(name, ROW_HOLES[name][0]) for name in ROWS]),
+    ],
+)
+def test_the_code_compiles(arch: str, requests: list[tuple[str, dict[str, Any]]]) -> None:
+    pasted = kernels(requests)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.conformance.pasted_tma", arch],
+        input=json.dumps(pasted), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    said = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+    assert len(said) == len(pasted) >= len(requests)
+    assert {name: error for name, error in said.items() if error is not None} == {}
