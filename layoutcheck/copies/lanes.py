@@ -24,7 +24,7 @@ from layoutcheck.copies.offsets import (
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms.traits import traits
 
-_LANE = 1 << 24  # between the rows of two lanes, where only one lane's view is known
+LANE_APART_BYTES = 1 << 24  # between the rows of two lanes, where only one lane's view is known
 
 
 def atom_part(layout: Layout) -> Layout:
@@ -55,7 +55,7 @@ def lane_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:
         form = traits(copy.atom)
         rows = offsets_at((form.src if side == "src" else form.dst)[0], np.arange(32, dtype=np.int64))
         first = np.unique(rows, return_index=True, return_inverse=True)
-        return (first[1][first[2]] * (_LANE * 8 // memref.dtype.bits))[None]
+        return (first[1][first[2]] * (LANE_APART_BYTES * 8 // memref.dtype.bits))[None]
     threads = thread_offsets(copy, side, count or (None if copy.tiling else 32)).reshape(-1)
     if threads.size % 32:
         raise InputError(f"{threads.size} threads are no whole warps, and this atom is a warp's")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutcheck.copies.addresses import PRIVATE
+from layoutcheck.copies.lanes import LANE_APART_BYTES
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.errors import InputError
 
@@ -21,7 +22,6 @@ PAGE_BYTES = 4096  # the granularity at which low address bits are kept
 # Where dynamic shared memory begins: the first KiB of a block's window is the system's (sm_90).
 SHARED_START = 1024
 FAR_BYTES = 1 << 23  # further from the base than this nothing is mapped: an access there faults
-LANE_BYTES = 1 << 24  # between the rows of lanes that the model knows nothing about (copies/intent.py)
 
 # Spaces whose addresses are the shared window's; a cluster of one block is its own distributed memory.
 SHARED = ("smem", "dsmem")
@@ -88,10 +88,10 @@ def arena(
 ) -> Arena:
     """The arena that holds every touched model address (in units) and a guard zone around.
 
-    `lanes` says that the lanes' rows lie `LANE_BYTES` apart; there are at most `threads` chunks. Raises
+    `lanes` says that the lanes' rows lie `LANE_APART_BYTES` apart; there are at most `threads` chunks. Raises
     NotRunnable for operands too large.
     """
-    pitch = PRIVATE if space == "rmem" else LANE_BYTES if lanes else 0
+    pitch = PRIVATE if space == "rmem" else LANE_APART_BYTES if lanes else 0
     probe = Arena(space, base, pitch, 1, 1, 0, unit_bits)
     per_byte = 8 // unit_bits
     addresses = np.unique(np.concatenate([t.reshape(-1) for t in touched])) // per_byte

@@ -26,7 +26,7 @@ class Example(NamedTuple):
 class Rule(NamedTuple):
     """`find` yields this rule's findings about one copy.
 
-    A rule that names a cause `explains` kinds of difference (copies/difference.py); one that only names what was seen
+    A rule that names a cause `explains` kinds of difference (copies/difference); one that only names what was seen
     has them as `symptoms`, and is heard where no cause explains them all. `follows` marks a rule whose findings come
     after those of equal severity: consequences after causes.
     """

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.copies.addresses import PRIVATE
+from layoutcheck.copies.lanes import LANE_APART_BYTES
 from layoutcheck.gpu.images import (
     GUARD_BYTES,
-    LANE_BYTES,
     OUTSIDE,
     PAGE_BYTES,
     POISON,
@@ -56,7 +56,7 @@ def test_private_register_files_get_a_chunk_each(places: list[tuple[int, int]]) 
 
 def test_unknown_rows_of_lanes_get_a_chunk_each() -> None:
     base = 1 << 14
-    touched = base + np.arange(4) * LANE_BYTES
+    touched = base + np.arange(4) * LANE_APART_BYTES
     place = arena("smem", base, True, [touched], 8)
     assert (np.diff(place.index(touched)) == place.chunk_bytes).all()
 

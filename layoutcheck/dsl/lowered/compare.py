@@ -27,6 +27,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import Access as Memory
 from layoutcheck.copies.execution import execution
+from layoutcheck.copies.lanes import LANE_APART_BYTES
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, IntArray
 from layoutcheck.copies.opaque import OtherOperand
@@ -38,7 +39,7 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.sources.threads import WARP
 
 SIDES = ("src", "dst")
-_LANE_MASK = (1 << 24) - 1  # without a tiling the model keeps the rows of two lanes that far apart
+_LANE_MASK = LANE_APART_BYTES - 1
 _SLIP = 1 << 29
 _ROOM = 1 << 20
 _IN_MEMORY = ("gmem", "smem", "dsmem", "generic")
