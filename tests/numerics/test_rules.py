@@ -62,8 +62,10 @@ def test_a_rule_documents_itself(code: str, capsys: Captured) -> None:
         assert f"## {section}\n" in one.doc
     assert run(["rule", code.lower()]) == 0
     page = capsys.readouterr().out
-    assert page == one.page()
-    assert f"$ layoutcheck {' '.join(one.flagged)}\n" in page
+    assert max(map(len, page.splitlines())) <= 80
+    unbroken = page.replace("\\\n", "").split()  # the terminal's lines, the page's words
+    assert unbroken == one.page().split()
+    assert f"$ layoutcheck {' '.join(one.flagged)}" in " ".join(unbroken)
 
 
 def test_every_code_that_is_raised_has_a_page() -> None:
@@ -73,7 +75,7 @@ def test_every_code_that_is_raised_has_a_page() -> None:
 
 def test_the_rulebook_has_all_rules_in_order(capsys: Captured) -> None:
     assert run(["rule"]) == 0
-    listed = [line[:5] for line in capsys.readouterr().out.splitlines()]
+    listed = [line[:5] for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
     assert listed == sorted(listed) == list(rulebook.rules())
     assert {"LC101", "LC901", *CODES} <= set(listed)
 
