@@ -59,7 +59,7 @@ class Promise(NamedTuple):
         return f"impossible: {self.why}"
 
 
-def max_vector(src: Memref, dst: Memref, widest_bits: int = WIDEST_BITS) -> VectorWidth:
+def max_vector(src: Memref, dst: Memref) -> VectorWidth:
     """The widest vector that the views `src` and `dst` of one copy both allow.
 
     Raises InputError where their elements differ in width.
@@ -68,7 +68,7 @@ def max_vector(src: Memref, dst: Memref, widest_bits: int = WIDEST_BITS) -> Vect
     if storage_bits(dst.dtype) != element:
         raise InputError(f"elements of {src.dtype} and {dst.dtype} differ in width")
     runs = [_run(m.layout[0]) for m in (src, dst)]
-    limits = [(widest_bits, f"{widest_bits} bits is the widest access")]
+    limits = [(WIDEST_BITS, f"{WIDEST_BITS} bits is the widest access")]
     for side, (run, after) in zip(("src", "dst"), runs, strict=True):
         if after is not None:
             where = f"after {run} elements" if run > 1 else ""

@@ -43,7 +43,6 @@ def trace_script(
     arch: str | None = None,
     timeout_s: float | None = None,
     output: IO[Any] | int | None = subprocess.DEVNULL,
-    network: bool = True,
     progress: Progress | None = None,
     cwd: str | None = None,
     observe: Observe | None = None,
@@ -61,7 +60,7 @@ def trace_script(
         raise InputError(f"no script '{path[:200]}'", expected="a Python file, or '-m' and a module")
     command = [sys.executable, path, *args]
     return _run(
-        command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
+        command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=True,
         progress=progress, cwd=cwd, observe=observe, lowering=lowering,
     )  # fmt: skip
 
@@ -72,13 +71,11 @@ def trace_callable(
     *,
     arch: str | None = None,
     timeout_s: float | None = None,
-    output: IO[Any] | int | None = subprocess.DEVNULL,
-    network: bool = False,
     progress: Progress | None = None,
     cwd: str | None = None,
     lowering: Lowering | None = None,
 ) -> Trace:
-    """Import the file `path`, call its function `name` and trace what is built, without launching anything.
+    """Import the file `path`, call its function `name` and trace what is built; no launches, no network.
 
     What the function returns is compiled where it is a pair `(kernel, arguments)`: a `@cute.jit` function and
     the tuple of its arguments. The rest is as with `trace_script`.
@@ -87,7 +84,7 @@ def trace_callable(
         raise InputError(f"no file '{path[:200]}'", expected="a Python file")
     command = [sys.executable, "-m", "layoutcheck.dsl.tracing", path, name]
     return _run(
-        command, launch=False, arch=arch, timeout_s=timeout_s, output=output, network=network,
+        command, launch=False, arch=arch, timeout_s=timeout_s, output=subprocess.DEVNULL, network=False,
         progress=progress, cwd=cwd, lowering=lowering,
     )  # fmt: skip
 

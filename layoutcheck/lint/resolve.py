@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from layoutcheck.lint.source import Module, Scope, Value, names_in
 
 _STEPS = 32  # bindings followed: more is no kernel but a puzzle
+_EXPRESSIONS = 200  # that one is computed from, likewise
 
 _TILED = frozenset(
     ["make_tiled_copy", "make_tiled_copy_tv", "make_tiled_copy_A", "make_tiled_copy_B", "make_tiled_copy_C"]
@@ -119,12 +120,13 @@ def bindings(scope: Scope, name: str) -> list[Value]:
     return []
 
 
-def slice_back(scope: Scope, node: ast.expr, limit: int = 200) -> Iterator[ast.expr]:
+def slice_back(scope: Scope, node: ast.expr) -> Iterator[ast.expr]:
     """Every expression that this one is computed from, itself first."""
     seen: set[str] = set()
     todo = [node]
-    while todo and limit:
-        limit -= 1
+    left = _EXPRESSIONS
+    while todo and left:
+        left -= 1
         now = todo.pop()
         yield now
         for name in sorted(names_in(now) - seen):

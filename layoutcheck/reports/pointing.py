@@ -37,9 +37,9 @@ def _span(tree: Any, path: tuple[int, ...]) -> tuple[int, int] | None:
     return start, start + len(text(tree))
 
 
-def underline(spans: list[tuple[int, int]], mark: str = "^") -> str:
-    """A line of marks under the spans."""
+def underline(spans: list[tuple[int, int]]) -> str:
+    """A line of carets under the spans."""
     line = ""
     for start, end in spans:
-        line = line.ljust(start) + mark * (end - start)
+        line = line.ljust(start) + "^" * (end - start)
     return line

@@ -123,11 +123,11 @@ def document(pictures: Iterable[Picture]) -> str:
     )
 
 
-def wrapped(words: str, columns: int = 132) -> list[str]:
-    """A caption in lines."""
+def wrapped(words: str) -> list[str]:
+    """A caption in lines of 132 columns."""
     import textwrap
 
-    return textwrap.wrap(words, columns) if words else []
+    return textwrap.wrap(words, 132) if words else []
 
 
 def stylesheet() -> str:

@@ -19,7 +19,7 @@ class Steps:
         self.machine, self.slots = machine, slots
 
     def assume(self, op: Operation, kind: str, sentence: str, value: int = 0, *, pure: bool = False) -> Step:
-        """A step whose results are `value`, because `sentence` had to be assumed.
+        """A step whose results are 0, because `sentence` had to be assumed.
 
         Results of a `pure` operation follow from its operands: where all threads share these, they share what
         is assumed.
@@ -37,7 +37,7 @@ class Steps:
             for slot in sources:
                 bits |= trust[slot]
             for slot in targets:
-                values[slot], trust[slot] = value, bits
+                values[slot], trust[slot] = 0, bits
 
         return run
 
