@@ -33,7 +33,7 @@ from layoutcheck.sources.cluster import read_cluster
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
 from layoutcheck.sources.operands import operand, predicate, spaces_of, swizzle_of
 from layoutcheck.sources.pointers import Defaults
-from layoutcheck.sources.tma import every_mode, tma_index, tma_tile
+from layoutcheck.sources.tma import every_mode, plain_smem, tma_index, tma_tile
 
 # Names that stand for a function of the DSL rather than for an atom.
 _FUNCTIONS = {
@@ -105,6 +105,7 @@ def build(
     target = operand("dst", dst, element, spaces[1], dst_space, dst_align, pointer, assumed)
     guard = predicate(pred)
     named = tma_index(moved, source, target, index, assumed)
+    source, target, described = plain_smem(moved, source, target, described, assumed)
     source, target, tiler, coord, described = every_mode(
         moved, source, target, tiler, coord, described, assumed
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +11,21 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_tree
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.opaque import OtherOperand, is_composed
 from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.copies.tma.views import SMEM_ALIGN_BYTES
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.machine.dtypes import dtype
+from layoutcheck.sources.chains import unswizzled
 from layoutcheck.sources.im2col import read_im2col
 from layoutcheck.sources.live import to_memref
 from layoutcheck.sources.pointers import Defaults
+from layoutcheck.sources.types import parse_memref
 
 _MOST = 1 << 40
+_COMPOSED = re.compile(r'"(S<\d+,\d+,\d+> o 0 o [^"]+)"')
+_PLAIN = re.compile(r"S<\d+,\d+,\d+> o 0 o ")
 
 
 def tma_tile(
@@ -80,6 +86,36 @@ def tma_tile(
     internal = dtype(str(internal_type)) if internal_type is not None else None
     convolution = read_im2col(im2col, gmem.layout, atom)
     return TmaTile(extents, at, _described(described, smem), internal, convolution)
+
+
+def plain_smem(
+    atom: Atom | None, src: Any, dst: Any, described: Any, assumed: list[str]
+) -> tuple[Any, Any, Any]:
+    """`(src, dst, described)`, a shared tensor `S o 0 o L` as one of layout L whose pointer is swizzled.
+
+    Its swizzle counts elements from the tensor's base, that of `make_tiled_tma_atom` bytes (DSL 4.8.1): the
+    same composed layout means another one there.
+    """
+    if not isinstance(atom, TmaCopy) or atom.gbasis is not None:
+        return src, dst, described
+    smem = dst if atom.kind == "load" else src
+    made = unswizzled(str(smem)) if isinstance(smem, OtherOperand) and is_composed(smem) else None
+    swizzle = made.swizzle if made is not None else None
+    if made is None or swizzle is None or made.space != "smem":
+        return src, dst, described
+    align = parse_memref(_PLAIN.sub("", str(smem))).proved_align_bytes
+    if align % SMEM_ALIGN_BYTES:
+        made = replace(made, align_bytes=align)  # that is the first trouble
+    elif align % swizzle.period:
+        assumed.append(
+            f"the shared tensor begins at a multiple of {swizzle.period} bytes, its swizzle's repeat"
+        )
+    if described is None:
+        found = _COMPOSED.search(str(smem))
+        assert found is not None
+        described = found[1]
+        assumed.append(f"the tensor map was made of {described}, whose swizzle counts bytes there")
+    return (src, made, described) if atom.kind == "load" else (made, dst, described)
 
 
 def every_mode(

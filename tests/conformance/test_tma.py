@@ -293,3 +293,16 @@ def test_a_tiler_of_the_first_modes_is_one_of_extent_one_along_the_others(
         encode(replace(plan(copy).written, base=1 << 20))
     )
     assert all(made[0][key] == made[1][key] for key in ("words", "atom", "coord", "ptx"))
+
+
+@pytest.mark.parametrize("swizzle", ["S<3,4,3>", "S<3,2,3>"])
+def test_a_shared_tensor_of_composed_layout_is_accepted_and_its_map_counts_bytes(
+    session: Session, swizzle: str
+) -> None:
+    composed = f"{swizzle} o 0 o (8,32):(32,1)"
+    smem = f'!cute.memref<f32, smem, align<1024>, "{composed}">'
+    copy, _ = build('!cute.memref<f32, gmem, align<16>, "(64,64):(64,1)">', smem, "tma_load")
+    asked = {**item(copy, copy, 0, True), "smem": smem, "described": composed}
+    (made,) = session.ask("tma", [asked], None)
+    assert not made.get("error") and made["words"] == list(encode(plan(copy).written))
+    assert made["ptx"].count("cp.async.bulk.tensor") == plan(copy).boxes

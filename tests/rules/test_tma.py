@@ -130,3 +130,31 @@ def test_without_an_architecture_narrow_elements_are_those_of_blackwell() -> Non
     assert "LC242" in [
         f.code for f in lc.check(*tensors, "tma_load", dtype="f4E2M1FN", arch="sm_90a").findings
     ]
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "described", "align", "code"),
+    [
+        ("S<3,2,3>", "S<3,4,3> o 0 o (8,32):(32,1)", 1024, None),  # elements of 4 bytes here, bytes there
+        ("S<3,4,3>", None, 1024, "LC234"),  # the same composed layout for both
+        ("S<3,2,3>", None, 1024, "LC233"),
+        ("S<3,2,3>", "S<3,4,3> o 0 o (8,32):(32,1)", 16, "LC235"),
+    ],
+)
+def test_a_composed_layout_counts_elements_and_the_tensor_map_bytes(
+    swizzle: str, described: str | None, align: int, code: str | None
+) -> None:
+    smem = f'!cute.memref<f32, smem, align<{align}>, "{swizzle} o 0 o (8,32):(32,1)">'
+    report = lc.check(g("(64,64):(64,1)", name="f32"), smem, "tma_load", described=described)
+    assert [finding.code for finding in report.findings][:1] == ([code] if code else [])
+    assert report.verdict == ("wrong" if code else "legal")
+
+
+def test_beside_coordinates_a_composed_layout_is_not_judged() -> None:
+    atom = (
+        '!cute_nvgpu.atom.tma_load<f32, copy_bits = 8192, mode = tiled, num_cta = 1, g_stride = <"()"> '
+        'tma_gbasis = <"(32,8):(1@1,1@0)">>'
+    )
+    there = '!cute.coord_tensor<"(0,0)", "(((32,8),1)):(((1@0,1@1),0))">'
+    here = '!cute.memref<f32, smem, align<1024>, "S<3,4,3> o 0 o ((256,1)):((1,0))">'
+    assert lc.check(there, here, atom).verdict == "unknown"

@@ -20,7 +20,7 @@ from layoutcheck.copies.compiler.tma_rows import (
 )
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.opaque import CoordTensor
+from layoutcheck.copies.opaque import CoordTensor, is_composed
 from layoutcheck.copies.tma.basis import NoCommonRun, box_basis
 from layoutcheck.copies.tma.internal import as_moved
 from layoutcheck.copies.tma.plan import SplitsByte, gmem_side, plan, smem_side, tile_of
@@ -43,6 +43,9 @@ def predict_tma(copy: Copy) -> Prediction:
         text = f"expects arch to be at least sm_90, but got {copy.arch}"
         return rejected("tma_arch", text, "atom", arch=copy.arch)
     there, here = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
+    if is_composed(here):
+        message = "a shared tensor whose layout is composed with a swizzle is not modelled beside coordinates"
+        return Prediction("unknown", message, "tma_smem", smem_side(copy))
     if here.space != "smem":
         text = "src and dst need be CoordTensorType and CuteMemRefType"
         return rejected("tma_operands", text, smem_side(copy))
