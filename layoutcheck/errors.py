@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
 
@@ -67,6 +66,8 @@ def meant(name: str, known: Iterable[str]) -> str:
     wanted, names = name.strip().lower(), list(known)
     near = [each for each in names if wanted and each.lower().startswith(wanted)]
     if not near:
+        from difflib import get_close_matches  # no copy that is right needs it
+
         lower = {each.lower(): each for each in names}
         near = [lower[each] for each in get_close_matches(wanted, lower, 3, 0.6)]
     return f" (did you mean {' or '.join(near[:3])}?)" if near else ""

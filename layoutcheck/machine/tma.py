@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
@@ -64,8 +65,7 @@ _SWIZZLE_CODE = {
 _LARGE_BYTES = 1 << 17  # the flag of word 1 that the DSL sets for tensors of at least 128 KiB
 
 
-@dataclass(frozen=True, slots=True)
-class Corners:
+class Corners(NamedTuple):
     """What an im2col map has beside a tiled one's fields: the corners of the box that pixels are taken from.
 
     A pixel's coordinate of spatial dimension i, filter offset aside, runs from `lower[i]` to the dimension's

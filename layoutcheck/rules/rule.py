@@ -7,12 +7,10 @@ Its examples are data, so that the tests run every one of them.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from layoutcheck.findings import Finding
-from layoutcheck.pages import page
 from layoutcheck.rules.facts import Facts
 
 
@@ -44,6 +42,8 @@ class Rule(NamedTuple):
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
+        from layoutcheck.pages import page
+
         flagged, clean = command(self.example.flagged), command(self.example.clean)
         return page(self.code, self.name, self.severity, self.summary, self.doc, flagged, clean)
 
@@ -82,6 +82,8 @@ _FLAGS = {"src_space": "src-space", "dst_space": "dst-space"}
 
 def command(arguments: dict[str, Any]) -> str:
     """The `layoutcheck explain` command line that makes the copy of `layoutcheck.check(**arguments)`."""
+    import shlex
+
     words = ["layoutcheck", "explain", *(str(arguments[key]) for key in _POSITIONAL)]
     for key, value in arguments.items():
         if key not in _POSITIONAL:

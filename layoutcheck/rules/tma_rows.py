@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.tma import WholeTma
 
 
-@dataclass(frozen=True, slots=True)
-class Strayed:
+class Strayed(NamedTuple):
     """The first row that an instruction does not bring where the tile has it.
 
     `brings` and `wants` are (offset in the index tensor, column); `wants` is None where the shared tensor has

@@ -11,17 +11,15 @@ A case is a JSON file in `cases/` beside this module:
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.errors import InputError, meant
 
 _FOLDER = Path(__file__).with_name("cases")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """One published case; `copies` are arguments of `sources.request.build`."""
 
     name: str

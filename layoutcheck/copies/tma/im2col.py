@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,8 +46,7 @@ class NoDivision(InputError):
     """The tile's columns are no whole taps, and no part of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(NamedTuple):
     """The matrix of a tensor, as far as its extents are static.
 
     `channel` is the top-level mode of the tensor with the channels; `leaves` are its leaf modes in the order
