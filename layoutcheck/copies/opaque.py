@@ -51,11 +51,22 @@ class CoordTensor(OtherOperand):
     """A tensor of coordinates, the global side of a TMA copy: `layout` has basis strides (`1@0`).
 
     `origin` is the coordinate of its first element as printed. `exact` is False where a stride is a fraction
-    (`1/2@0`, elements narrower than the tensor map's) and stands in `layout` as a whole one.
+    (`1/2@0`, elements narrower than the tensor map's) and stands in `layout` as a whole one, and for im2col,
+    where `layout` is of places in the convolution's matrix, which are coordinates by another layout.
     """
 
     origin: str = ""
     exact: bool = True
+
+    @property
+    def composed(self) -> bool:
+        """Whether it is one of im2col, its layout composed with that of the coordinates."""
+        return " o " in self.text
+
+    @property
+    def place_is_static(self) -> bool:
+        """Whether it is, and everything of it is known when it is compiled."""
+        return self.composed and "?" not in self.text
 
 
 def coord_tensor(text: str, origin: str, layout: Layout, exact: bool) -> CoordTensor:

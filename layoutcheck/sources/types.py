@@ -142,11 +142,14 @@ def _read_descriptors(inner: Scanner) -> Memref:
 
 
 def _coord_tensor(whole: str) -> Memref:
-    """`!cute.coord_tensor<"(0,?)", "LAYOUT">`; one whose layout is not a plain one keeps its text only."""
+    """`!cute.coord_tensor<"(0,?)", "LAYOUT">`; one whose layout is not a plain one keeps its text only.
+
+    Of im2col it is `COORDINATES o OFFSET o PLACES`, of which the last stands for all.
+    """
     found = _COORD_TENSOR.search(whole)
     if found is None:
         return other_operand("cute.coord_tensor", whole)
-    plain = _FRACTION.sub("1@", found[2])
+    plain = _FRACTION.sub("1@", found[2].rpartition(" o ")[2])
     try:
         scan = Scanner(plain)
         layout = read_layout(scan)

@@ -144,3 +144,29 @@ def test_what_can_be_repaired_is(name: str, says: str) -> None:
     assert report.fixes
     assert {fix.verdict for fix in report.fixes} <= {"legal", "slow"}
     assert says in "".join(report.fixes[0].code.split("\n")).replace("    ", "")
+
+
+LOAD = (
+    '!cute_nvgpu.atom.im2col_tma_load<bf16, copy_bits = 65536, num_cta = 1, g_stride = <"()"> '
+    'tma_gbasis = <"(64,64):(1@1,1@0)">>'
+)
+PLACES = (
+    '!cute.coord_tensor<"(0,(-1,-1,0),0,(0,0,0))", "((14,12,2,3),(128,3,3,1)):((1@0@1,1@1@1,1@2@1,1@2),'
+    '(1@0,1@0@3,1@1@3,1@2@3)) o (AT) o (((64,64),2),(1)):(((1@0@1,1@0),64@0@1),(0))">'
+)
+SHARED = '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "((4096,2),(1)):((1,4096),(0))">'
+
+
+@pytest.mark.parametrize(
+    ("at", "shared", "codes"),
+    [
+        ("?{div=64},(0,?,?,0)", SHARED, []),
+        ("64,(0,1,1,0)", SHARED, ["LC191"]),
+        ("?{div=64},(0,?,?,0)", SHARED.replace("(4096,2)", "(4096,1)"), ["LC105"]),
+        ("?{div=64},(0,?,?,0)", SHARED.replace("1024", "64"), ["LC235"]),
+    ],
+)
+def test_operands_as_the_compiler_prints_them(at: str, shared: str, codes: list[str]) -> None:
+    """As DSL 4.8.1 prints a cute.copy of im2col; its verifier says the same of the first three."""
+    report = check(build(PLACES.replace("AT", at), shared, LOAD)[0])
+    assert [found.code for found in report.findings] == codes

@@ -29,10 +29,6 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
 
 ACCEPTED = Prediction("accepted")
-# What the printed operands of the other modes leave open (the forms are those DSL 4.8.1 prints).
-_MISSING = {
-    "im2col": "corners, strides and offsets of the filter are in the tensor map, and are not in the types",
-}
 
 
 def predict_tma(copy: Copy) -> Prediction:
@@ -52,8 +48,8 @@ def predict_tma(copy: Copy) -> Prediction:
     if isinstance(there, CoordTensor):
         if atom.indexed:
             return predict_views(copy, there, here) or ACCEPTED
-        if atom.mode != "tiled":
-            missing = _MISSING.get(atom.mode, f"TMA copies in mode {atom.mode} are not modelled")
+        if atom.mode not in ("tiled", "im2col"):
+            missing = f"TMA copies in mode {atom.mode} are not modelled"
             return Prediction("unknown", missing, "tma_mode", "atom")
         if not here.layout.is_static:
             return Prediction("unknown", "a shared tensor of run-time layout is not modelled", "tma_smem")

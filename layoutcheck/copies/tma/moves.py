@@ -39,7 +39,7 @@ from layoutcheck.copies.tma.plan import (
 )
 from layoutcheck.copies.tma.rows import follow_index, row_numbers
 from layoutcheck.copies.tma.tile import Im2col
-from layoutcheck.copies.tma.views import OPS, SMEM_ALIGN_BYTES, view_execution, view_intent
+from layoutcheck.copies.tma.views import OPS, SMEM_ALIGN_BYTES, STATIC_PLACE, view_execution, view_intent
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
@@ -137,14 +137,11 @@ def _with_gaps(elements: IntArray, unit: int, per: int) -> IntArray:
 
 
 def _refuse_static_place(copy: Copy, im2col: Im2col) -> None:
-    """DSL 4.8.1 lowers no im2col copy whose place is known when it compiles, as that of a lone tile is."""
+    """Raises CompilerFails for a tensor of one tile: whatever its index, its place is known."""
     tile, smem = tile_of(copy), copy.side(smem_side(copy))
     channel, _, _ = pixel_box((tile.described or smem).layout, tile.tiler)
     if static_place(copy.side(gmem_side(copy)).layout, im2col, tile.tiler, channel):
-        raise CompilerFails(
-            "the tile's place is known when it is compiled, and the lowering dies of it: "
-            '"Failed to infer result type(s)" of cute.crd2idx (SIGABRT)'
-        )
+        raise CompilerFails(STATIC_PLACE)
 
 
 def _coordinates(copy: Copy, made: TmaPlan, map_: Descriptor) -> IntArray:

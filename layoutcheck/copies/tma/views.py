@@ -16,7 +16,16 @@ from layoutcheck.copies.addresses import addresses, swizzled
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Access, Execution, Intent
-from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, rest_modes, size, v_mode
+from layoutcheck.copies.offsets import (
+    CompilerFails,
+    IntArray,
+    limit,
+    offsets,
+    offsets_at,
+    rest_modes,
+    size,
+    v_mode,
+)
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.copies.tma.plan import gmem_side, smem_side
 from layoutcheck.copies.tma.row_views import row_execution, row_intent
@@ -26,6 +35,11 @@ from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.tma import SPAN_BYTES, dsl_kind, machine_swizzle, row_pitch_bytes
 
 SMEM_ALIGN_BYTES = 128  # PTX ISA, cp.async.bulk.tensor; an H200 faults at less
+# DSL 4.8.1 lowers no im2col copy whose place is known when it compiles, as that of a lone tile is.
+STATIC_PLACE = (
+    "the tile's place is known when it is compiled, and the lowering dies of it: "
+    '"Failed to infer result type(s)" of cute.crd2idx (SIGABRT)'
+)
 OPS = {
     "load": "cp.async.bulk.tensor g2s",
     "store": "cp.async.bulk.tensor s2g",
@@ -123,6 +137,8 @@ def view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:
     """The execution, global addresses being numbers of coordinates."""
     there, here, count = _view(copy)
     assert isinstance(copy.atom, TmaCopy)
+    if there.place_is_static:
+        raise CompilerFails(STATIC_PLACE)
     if copy.index is not None:
         smem_base = dst_base if gmem_side(copy) == "src" else src_base
         return row_execution(copy, there, here, smem_base, OPS[copy.atom.kind], SMEM_ALIGN_BYTES)

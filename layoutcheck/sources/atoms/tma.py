@@ -19,6 +19,7 @@ _PLAIN = {f"tma_{kind}": kind for kind in KINDS}
 _IM2COL = ("im2col_tma_load", "im2col_tma_store")
 _INDEXED = {"tma_gather4": "load", "tma_scatter4": "store"}
 _NON_EXEC = {f"non_exec_{mode}_tma_{kind}": (mode, kind) for mode in ("tiled", "im2col") for kind in KINDS}
+_NON_EXEC |= {name: ("im2col", name.removeprefix("im2col_tma_")) for name in _IM2COL}
 _NON_EXEC |= {"non_exec_2d_gather4_tma_load": ("gather4", "load")}
 _NON_EXEC |= {"non_exec_2d_scatter4_tma_store": ("scatter4", "store")}
 _LEAD = re.compile(r"(?!bf16\b|f16\b|f32\b|tf32\b|f64\b)(?:sm_\w+|[A-Z]{2,}\w*)\s*,")  # the kind of operation
