@@ -18,7 +18,7 @@ class Steps:
     def __init__(self, machine: Machine, slots: dict[SsaValue, int]) -> None:
         self.machine, self.slots = machine, slots
 
-    def assume(self, op: Operation, kind: str, sentence: str, value: int = 0, *, pure: bool = False) -> Step:
+    def assume(self, op: Operation, kind: str, sentence: str, *, pure: bool = False) -> Step:
         """A step whose results are 0, because `sentence` had to be assumed.
 
         Results of a `pure` operation follow from its operands: where all threads share these, they share what
@@ -33,7 +33,7 @@ class Steps:
         def run() -> None:
             bits = bit
             if pure and all(values[slot].__class__ is int for slot in sources):
-                bits = reasons.bit("uniform", f"{sentence} on what all threads share is taken for {value}")
+                bits = reasons.bit("uniform", f"{sentence} on what all threads share is taken for 0")
             for slot in sources:
                 bits |= trust[slot]
             for slot in targets:
