@@ -45,7 +45,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         return
     if width == 0 or isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return
-    if copy.pred is not None or copy.src.dtype.bits % 8:
+    if copy.pred is not None or copy.src.dtype.bits % 8 or 2 * width > WIDEST_BITS:
         return
     try:
         provable = min(max_vector(copy.src, copy.dst).bits, WIDEST_BITS)

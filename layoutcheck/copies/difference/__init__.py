@@ -84,11 +84,9 @@ def _grain(intent: Intent, execution: Execution) -> int:
     if grain == 1 or grain & (grain - 1) or not execution.dst.size:
         return 1
     mask = grain - 1
-    for asked, used in ((intent.dst, execution.dst), (intent.src, execution.src)):
-        if int(asked[0, 0, 0]) & mask or (asked[:, :, 0] & mask).any() or (used[:, :, 0] & mask).any():
-            return 1
-        if (asked[:, :, -1] - asked[:, :, 0] != asked.shape[2] - 1).any():
-            return 1
-        if (used[:, :, -1] - used[:, :, 0] != used.shape[2] - 1).any():
+    for moves in (intent.dst, execution.dst, intent.src, execution.src):
+        first = moves[:, :, 0]
+        # count_nonzero, where any() would do: of a thread's few addresses it takes a sixth of the time
+        if np.count_nonzero(first & mask) or np.count_nonzero(moves[:, :, -1] - first != moves.shape[2] - 1):
             return 1
     return grain
