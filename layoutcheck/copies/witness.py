@@ -64,10 +64,12 @@ def witnesses(copy: Copy) -> tuple[Copy, ...]:
 
 def _instantiate(copy: Copy, grow: bool) -> Copy:
     if copy.tiling is None:
+        convolution = copy.tma.im2col if copy.tma is not None else None
+        least = 1 if convolution is None else convolution.least_extent
         return replace(
             copy,
-            src=_static_memref(copy.src, grow, 1),
-            dst=_static_memref(copy.dst, grow, 3),
+            src=_static_memref(copy.src, grow, 1, least),
+            dst=_static_memref(copy.dst, grow, 3, least),
             pred=copy.pred and _static_memref(copy.pred, grow, 5),
             index=copy.index and _static_memref(copy.index, grow, 7),
         )
@@ -95,19 +97,22 @@ def _as_view(typed: Memref, static: Memref) -> Memref:
     return replace(typed, layout=static.layout)
 
 
-def _static_memref(memref: Memref, grow: bool, salt: int) -> Memref:
-    return replace(memref, layout=static_layout(memref.layout, grow, salt))
+def _static_memref(memref: Memref, grow: bool, salt: int, least: int = 1) -> Memref:
+    return replace(memref, layout=static_layout(memref.layout, grow, salt, least))
 
 
-def static_layout(layout: Layout, grow: bool, salt: int = 1) -> Layout:
-    """`layout` with each dynamic leaf replaced by an odd multiple of its divisor.
+def static_layout(layout: Layout, grow: bool, salt: int = 1, least: int = 1) -> Layout:
+    """`layout` with each dynamic leaf replaced by an odd multiple of its divisor; no extent is below `least`.
 
     With `grow` each stride exceeds everything the modes before it can reach, by a margin that differs with
     `salt`; without, it is the least odd multiple that clears the static part of the layout.
     """
     if layout.is_static:
         return layout
-    shape = [leaf.divisor * 3 if isinstance(leaf, Dynamic) else leaf for leaf in flatten(layout.shape)]
+    shape = [
+        max(3 * leaf.divisor, _odd_multiple(leaf.divisor, least)) if isinstance(leaf, Dynamic) else leaf
+        for leaf in flatten(layout.shape)
+    ]
     stride = flatten(layout.stride)
     reach = 1 + sum(
         (n - 1) * abs(d) for n, d in zip(shape, stride, strict=True) if not isinstance(d, Dynamic)

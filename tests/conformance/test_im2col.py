@@ -18,13 +18,15 @@ from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.copies.tma.im2col import NoDivision, NoMatrix, matrix, taken
 from layoutcheck.copies.tma.plan import gmem_side, plan, tile_of
 from layoutcheck.copies.tma.tile import Im2col, TmaTile
+from layoutcheck.copies.witness import witnesses
 from layoutcheck.dsl.ptx import pack, parameters, run
 from layoutcheck.dsl.session import Session
-from layoutcheck.dsl.tma import MadeTma
+from layoutcheck.dsl.tma import MadeTma, make_tma
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.machine.tma import decode, encode
 from layoutcheck.sources.im2col import read_im2col
+from layoutcheck.sources.request import build
 from tests.conformance.made_tma import BASE, differences
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
@@ -202,6 +204,29 @@ def session():
 
 def test_tensor_maps_and_instructions(session: Session) -> None:
     assert sweep(30, 1, session) == []
+
+
+@pytest.mark.parametrize(
+    ("layout", "filter_"),
+    [
+        ("((14,12,?),64):((64,896,10752),1)", "filter=(3,3) padding=(1,1)"),
+        ("((?,?,?),64):((64,?{i64 div=8},?{i64 div=8}),1)", "filter=(5,5) stride=(2,2)"),
+        ("((?,?,?,?),64):((?{i64 div=8},?{i64},?{i64},?{i64 div=8}),1)", "filter=(3,3,1) dilation=(2,3,1)"),
+        ("((?,?,?),?):((?{i64 div=8},?{i64 div=8},?{i64 div=8}),1)", "filter=(3,3)"),
+    ],
+)
+def test_run_time_extents_and_strides(session: Session, layout: str, filter_: str) -> None:
+    """The host code's arithmetic at the model's own run-time values; channels must be static."""
+    gmem = f'!cute.memref<bf16, gmem, align<16>, "{layout}">'
+    smem = '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'
+    copy = build(gmem, smem, "im2col_tma_load", im2col=filter_)[0]
+    for witness in witnesses(copy):
+        made = make_tma([(copy, witness, BASE)], session=session, lower=False)[0]
+        said = predict(copy)
+        if said.accepted:
+            assert made.words == encode(plan(copy, witness, BASE).written), (made.error, witness.src)
+        else:
+            assert said.message in made.error
 
 
 @pytest.mark.sweep

@@ -30,6 +30,12 @@ class Im2col:
         """Spatial dimensions."""
         return len(self.lower_corner)
 
+    @property
+    def least_extent(self) -> int:
+        """An extent that has a place for the filter along every spatial dimension."""
+        corners = zip(self.lower_corner, self.upper_corner, strict=True)
+        return max(1, *(lower - upper + 1 for lower, upper in corners))
+
 
 @dataclass(frozen=True, slots=True)
 class TmaTile:
