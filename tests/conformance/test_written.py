@@ -102,6 +102,35 @@ KEPT: dict[str, tuple[Written, str, str]] = {
         "slow",
         "LC302",
     ),
+    "cp.async of 16 bits writes 4 bytes": (
+        written(
+            SMEM,
+            "s_layout = cute.make_layout((1, 128), stride=(0, 1))",
+            "s = cute.make_tensor(cute.recast_ptr(s_raw, None, dtype=T), s_layout)",
+            f"g = cute.make_tensor(cute.recast_ptr(gI.iterator + {MIDDLE}, dtype=T), s_layout)",
+            "src, dst = (cute.group_modes(t, 0, 1)[None, tid] for t in (g, s))",
+            "atom = cute.make_copy_atom(cpasync.CopyG2SOp(), T, num_bits_per_copy=16)",
+            FILL,
+            "cute.arch.sync_threads()",
+            "if cutlass.const_expr(REF):",
+            "    support.elements(src, dst)",
+            "else:",
+            "    copy_atom_call(atom, src, dst)",
+            *END,
+            "support.move_words(gD.iterator, s_raw, 2048, 128)",
+            dtype="Int16",
+        ),
+        "wrong",
+        "LC202",
+    ),
+    "an auto-width copy of a nested V whose modes are not in the order of their strides": (
+        reads(
+            swizzled("(((2, 4), 2), 64), stride=(((16, 1), 8), 32)", "[None, tid % 64]"),
+            "copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), T), mine, frag)",
+        ),
+        "wrong",  # the lowering shows the fault, where the model is silent
+        "LC901",
+    ),
     "registers of threads that never run": (
         written(
             f"g = cute.make_tensor(cute.recast_ptr(gI.iterator + {MIDDLE}, dtype=T), "

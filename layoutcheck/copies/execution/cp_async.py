@@ -16,6 +16,9 @@ from layoutcheck.copies.execution.plan import Plan, vectors
 from layoutcheck.copies.offsets import CompilerFails, has_inner_rest, limit, size, v_mode
 from layoutcheck.machine.atoms import CpAsync
 
+WIDTHS = (32, 64, 128)
+LEAST_BITS = 32  # of what is written: less is read (src-size) and the rest is zeros (measured, DSL 4.8.1)
+
 
 def plan_cp_async(copy: Copy, witness: Copy, atom: CpAsync) -> Plan:
     """One chunk of the atom's width for each V[1] coordinate and rest coordinate."""
@@ -33,6 +36,11 @@ def plan_cp_async(copy: Copy, witness: Copy, atom: CpAsync) -> Plan:
         limit(size(src[1]))
         inner = np.arange(size(src[1]), dtype=np.int64)
         step = (size(src[0]), size(dst[0]))
-    width_bytes = atom.width_bits // 8
-    plan = vectors(copy, witness, inner * step[0], atom.width_bits, width_bytes, dst_starts=inner * step[1])
-    return plan._replace(src_op="cp.async", dst_op="cp.async")
+    if atom.width_bits > LEAST_BITS and atom.width_bits not in WIDTHS:
+        raise CompilerFails(f"ptxas refuses a cp.async of {atom.width_bits // 8} bytes")
+    for memref in (copy.src, copy.dst):
+        if memref.dtype.bits < 8 and memref.align_bytes is None:
+            raise CompilerFails(f"a pointer to {memref.dtype} without an alignment has no address")
+    bits = max(LEAST_BITS, atom.width_bits)
+    plan = vectors(copy, witness, inner * step[0], bits, bits // 8, dst_starts=inner * step[1])
+    return plan._replace(src_op="cp.async", dst_op="cp.async", data_bits=atom.width_bits)

@@ -8,6 +8,7 @@ DSL's outcome, and memory after the copy's PTX compared with memory after the re
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import layoutcheck as lc
+from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.api import check_traced
 from layoutcheck.check import Report
 from layoutcheck.copies.compiler import predict
@@ -26,7 +28,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
-from tests.conformance.written import machine
+from tests.conformance.written import costs, machine
 from tests.conformance.written.kernels import IMAGE_BYTES, MIDDLE, Written
 
 BASES = {"gI": 1 << 40, "gO": 1 << 41, "gD": 1 << 42}
@@ -65,6 +67,7 @@ def judge(written: Written, answer: dict[str, Any], lowering: Lowering | None = 
     compiled(answer, out)
     if out.outcome == "compiled":
         ran(written, answer, out)
+        cost(written, answer, out)
     api(out)
     return out
 
@@ -82,10 +85,10 @@ def reported(one: TracedCopy, out: Judged) -> Report | None:
 def outcome_of(answer: dict[str, Any]) -> str:
     if "broken" in answer:
         return "broken"
-    if "died" in answer:
-        if answer.get("compiling") != "copy":
-            return "reference died"
+    if "died" in answer and answer.get("compiling") == "copy":
         return "died in lowering" if answer["built"] else "died in python"
+    if "compiling" not in answer:
+        return "died in python"
     if "copy_ptx" in answer and "copy_error" not in answer:
         return "compiled"
     if "copy_error" not in answer:
@@ -121,7 +124,7 @@ def copy_of(call: dict[str, Any]) -> Copy | None:
 def calls(answer: dict[str, Any], out: Judged) -> None:
     """Each call that Python refused is predicted to be, with its words; none that passed is, in Python."""
     made = answer.get("calls") or []
-    said = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", " | ".join(answer.get("causes", []))).split())
+    said = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", " | ".join(answer.get("copy_causes", []))).split())
     for number, call in enumerate(made):
         copy = copy_of(call)
         if copy is None:
@@ -228,10 +231,10 @@ def arguments_of(written: Written, bases: dict[str, int], numbers: tuple[int, in
     return arguments + [(n % (1 << 32)).to_bytes(4, "little") for n in numbers]
 
 
-def execute(written: Written, ptx: str, numbers: tuple[int, int, int]) -> Memory:
+def execute(written: Written, ptx: str, numbers: tuple[int, int, int], off: int | None = None) -> Memory:
     images = fresh()
     shared = np.full(written.shared_bytes, 0xDD, np.uint8)
-    bases = {name: base + written.align for name, base in BASES.items()}
+    bases = {name: base + (written.align if off is None else off) for name, base in BASES.items()}
     arguments = arguments_of(written, bases, numbers)
     found = machine.run(ptx, arguments, {bases[n]: images[n] for n in images}, shared, written.threads)
     return Memory(images, found)
@@ -291,12 +294,78 @@ def ran(written: Written, answer: dict[str, Any], out: Judged) -> None:
             out.notes["really wrong, unknown"] += 1
     elif "wrong" in verdicts and codes <= {"LC211", "LC204"} and not all_known(answer):
         out.notes["leaves a tensor of unknown extent"] += 1
-    elif "wrong" in verdicts and codes == {"LC204"} and re.search(r"None, (n2|1|0)\]", written.source):
+    elif "wrong" in verdicts and codes <= {"LC204", "LC216"} and _staged(written):
         out.notes["leaves its stage"] += 1
+    elif "wrong" in verdicts and _removed(codes, [one.copy for one, _ in out.reports if one.copy]):
+        out.notes["LLVM removes what is wrong"] += 1  # dead registers, the first of two stores
     elif "wrong" in verdicts and codes <= {"LC211", "LC212"}:
         out.notes["threads that never run"] += 1  # each does what its views say
     elif "wrong" in verdicts:
         out.wrongs.append((f"right, said wrong {sorted(codes)}", ""))
+
+
+def _removed(codes: set[str], copies: list[Copy]) -> bool:
+    """Whether LLVM removes what is wrong: registers nobody reads, the first of two stores to a place."""
+    if codes == {"LC204"}:
+        return any("rmem" in (copy.src.space, copy.dst.space) for copy in copies)
+    if codes != {"LC210"}:
+        return False
+    for copy in copies:
+        leaves = zip(flatten(copy.dst.layout.shape), flatten(copy.dst.layout.stride), strict=True)
+        steps = [[i * stride for i in range(extent)] for extent, stride in leaves if isinstance(stride, int)]
+        offsets = [sum(some) for some in itertools.product(*steps)]
+        if len(set(offsets)) < len(offsets):
+            return True
+    return False
+
+
+def _staged(written: Written) -> bool:
+    """Whether a stage of more is copied: an address past it is one of the next."""
+    return re.search(r"None, (n2|1|0)\]", written.source) is not None
+
+
+def cost(written: Written, answer: dict[str, Any], out: Judged) -> None:
+    """The numbers of a report on a static tile against the PTX of a kernel that does nothing but the copy."""
+    unlike = ("pred=", "cutlass.range(cute.size", "unroll_factor", "p + ", "domain_offset", "pad = ", "n2")
+    lines = written.source.split("def kernel")[1].split("@cute.jit")[0].split("\n", 2)[2]
+    if len(out.reports) != 1 or any(word in lines for word in unlike):
+        return
+    if "byte_alignment=8)" in lines or re.search(r"None, [01]\]", lines):  # where it begins decides
+        return
+    one, report = out.reports[0]
+    if report is None or one.picture != "threads" or report.verdict not in ("legal", "slow"):
+        return
+    assert one.copy is not None
+    spaces = (one.copy.src.space, one.copy.dst.space)
+    try:
+        run = execute(written, answer["copy_ptx"], numbers_for(written)[1], off=0).run
+    except machine.Unknown:
+        return
+    found = costs.counted(costs.of_copy(run.accesses, spaces, COPY_EPOCH))
+    said = report.execution
+    widths = {a.width * 8 for a in costs.of_copy(run.accesses, spaces, COPY_EPOCH)}
+    if run.fault or not widths:
+        return
+    if "matrix" not in str(said.get("operations")) and widths != {said["width_bits"]}:
+        out.notes["LLVM merged accesses" if min(widths) >= said["width_bits"] else "narrower in PTX"] += 1
+        return
+    asynchronous = "cp.async" in str(said.get("operations"))
+    for name in ("instructions_per_thread", "smem_wavefronts", "gmem_sectors"):
+        if name not in said or (asynchronous and name != "instructions_per_thread"):
+            continue
+        out.notes[f"{name} compared"] += 1
+        if said[name] != found.get(name, 0) and not _repeats(one.copy):  # which LLVM leaves out
+            words = f"said {said[name]}, counted {found.get(name, 0)}; {one.operation[:500]}"
+            out.wrongs.append((f"{name} differs", words))
+
+
+def _repeats(copy: Copy) -> bool:
+    """Whether a view names an element twice."""
+    return any(
+        extent != 1 and stride == 0
+        for view in (copy.src, copy.dst)
+        for extent, stride in zip(flatten(view.layout.shape), flatten(view.layout.stride), strict=True)
+    )
 
 
 def racy(run: machine.Run) -> bool:

@@ -17,7 +17,7 @@ MIDDLE = 1 << 16  # tensors in global memory begin here, so that an address can 
 FRAGMENTS = 3 << 16  # what registers are filled with begins here
 TYPES = {
     "BFloat16": 16, "Float16": 16, "Float32": 32, "Int8": 8, "Int32": 32, "Float64": 64, "Int64": 64,
-    "Int16": 16, "Uint8": 8, "Uint32": 32,
+    "Int16": 16, "Uint8": 8, "Uint32": 32, "Float8E4M3FN": 8, "Float8E5M2": 8, "Float4E2M1FN": 4, "Int4": 4,
 }  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def smem(d: Draft, name: str, m: int, n: int, stages: int = 0) -> None:
     if kind == "swizzled" and d.maybe(0.5):  # the textbook: rows of a whole period
         pass
     align = d.any(16, 128, 128, 1024, 1024, 8, 32)
-    log = {8: 0, 16: 1, 32: 2, 64: 3}[d.bits]
+    log = {4: 0, 8: 0, 16: 1, 32: 2, 64: 3}[d.bits]
     base = d.any(4, 4, 4, 3) if kind == "swizzled" else 4
     triple = (d.any(3, 3, 2, 1), base, d.any(3, 3, 3, 4, 2))
     room = f"alloc.allocate({name}_words * 4, byte_alignment={align})"

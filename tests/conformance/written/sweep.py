@@ -43,10 +43,10 @@ class Child:
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
-        if not line:
+        answer = json.loads(line) if line else None
+        if answer is None or "fault" in answer:  # it ends
             self.process.wait()
-            return None
-        return json.loads(line)
+        return answer
 
     def close(self) -> None:
         if self.process is not None:
