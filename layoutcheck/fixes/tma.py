@@ -43,7 +43,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
     kind, gmem, smem, tile = found
     if kind == "load" and gmem.dtype.bits == 4 and smem.dtype.bits == 8 and tile.internal is None:
         yield _with_gaps(copy, gmem, smem, tile)
-    if gmem.dtype != smem.dtype or gmem.dtype.bits % 8:
+    if gmem.dtype != smem.dtype or gmem.dtype.bits % 8 or len(tile.tiler) > len(wrap(gmem.layout.shape)):
         return
     better, asks = takeable(gmem)
     if isinstance(copy.atom, TmaCopy):

@@ -39,6 +39,7 @@ _SHAPE = "the shared tensor does not have the shape of the tile"
 _TITLES = {
     "tma_rank": _SHAPE,
     "tma_tiler": _SHAPE,
+    "tma_modes": "the tile has more modes than the global tensor",
     "tma_size": _SHAPE,
     "tma_pixel_box": "the shared layout is no run of channels followed by one of pixels",
     "tma_filter": "the filter has no tap, or no place in the tensor",

@@ -13,6 +13,7 @@ import pytest
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tma.basis import NoCommonRun
@@ -306,3 +307,11 @@ def test_a_shared_tensor_of_composed_layout_is_accepted_and_its_map_counts_bytes
     (made,) = session.ask("tma", [asked], None)
     assert not made.get("error") and made["words"] == list(encode(plan(copy).written))
     assert made["ptx"].count("cp.async.bulk.tensor") == plan(copy).boxes
+
+
+@pytest.mark.parametrize("gmem", ["(256,256):(256,1)", "(?,256):(256,1)"])
+def test_a_tile_of_more_modes_than_the_tensor_is_refused(session: Session, gmem: str) -> None:
+    tensor = f'!cute.memref<bf16, gmem, align<16>, "{gmem}">'
+    copy, _ = build(tensor, '!cute.memref<bf16, smem, align<128>, "(64,64,1):(64,1,0)">', "tma_load")
+    (made,) = session.ask("tma", [item(copy, witnesses(copy)[0], 0, True)], None)
+    assert made["error"] == predict(copy).message

@@ -158,3 +158,10 @@ def test_beside_coordinates_a_composed_layout_is_not_judged() -> None:
     there = '!cute.coord_tensor<"(0,0)", "(((32,8),1)):(((1@0,1@1),0))">'
     here = '!cute.memref<f32, smem, align<1024>, "S<3,4,3> o 0 o ((256,1)):((1,0))">'
     assert lc.check(there, here, atom).verdict == "unknown"
+
+
+@pytest.mark.parametrize("gmem", ["(256,256):(256,1)", "(?,256):(256,1)"])
+def test_a_tile_of_more_modes_than_the_tensor_is_refused(gmem: str) -> None:
+    report = lc.check(g(gmem), s("(64,64,1):(64,1,0)"), "tma_load")
+    assert report.verdict == "rejected" and report.findings[0].code == "LC113"
+    assert report.compiler.message.endswith("o '!cute.tile<\"[64:1;64:1;1:0]\">'")

@@ -79,7 +79,18 @@ def _whole(copy: Copy) -> Prediction:
             smem_rank=ranks[0],
             tiler_rank=ranks[1],
         )
-    if ranks[1] != len(wrap(gmem.layout.shape)):
+    modes = wrap(gmem.layout.shape)
+    if ranks[1] > len(modes):
+        printed = ";".join(f"{n}:{int(n > 1)}" for n in tile.tiler)
+        return rejected(
+            "tma_modes",
+            "unable to compute the following composition: "
+            f"'!cute.layout<\"{_identity(modes)}\">' o '!cute.tile<\"[{printed}]\">'",
+            gmem_side(copy),
+            tiler_rank=ranks[1],
+            gmem_rank=len(modes),
+        )
+    if ranks[1] != len(modes):
         return Prediction("unknown", "tilers of another rank than the tensor are not modelled", "tma_tiler")
     sizes = [product(mode) for mode in wrap(described.layout.shape)]
     if tile.im2col is not None:
