@@ -3,9 +3,10 @@
     python -m benchmarks.trace_repos cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK kernels=.
         [--output docs/evidence/trace.json] [--jobs 2] [--only TEXT] [--timeout 300] [--lowered]
 
-`cutlass` is a folder of scripts that are run as they are, without arguments; `quack` and `flash-attention`
-are checkouts (or installed wheels) whose kernels `benchmarks/trace_drivers` calls; `kernels` is this
-repository.
+`cutlass` is a folder of scripts that are run as they are, without arguments; `quack`, `flash-attention` and
+`liger-kernel` are what goes on the path (a checkout, or its `src`) of the kernels that
+`benchmarks/trace_drivers` calls; `kernels` is this repository. Under any other name each script with a kernel
+is run, for the architecture that its text names.
 Every copy that is `rejected` or `wrong` stands in the evidence with its place, beside what the compiler said.
 """
 
@@ -72,10 +73,25 @@ def jobs(name: str, root: Path) -> Iterator[Job]:
         driver = HERE / "trace_drivers" / "kernels_cases.py"
         yield Job("kernels", "kernels", driver, [], "sm_90a", root)
         return
-    driver = HERE / "trace_drivers" / f"{name.replace('-', '_')}_cases.py"
+    driver = driver_of(name)
+    if not driver.exists():
+        yield from scripts(name, root)
+        return
     for arch in ("sm_80", "sm_90a", "sm_100a", "sm_120a"):
         for case in cases(driver):
             yield Job(f"{name} {arch}", f"{case} {arch}", driver, [case], arch, root)
+
+
+def driver_of(name: str) -> Path:
+    return HERE / "trace_drivers" / f"{name.replace('-', '_')}_cases.py"
+
+
+def scripts(name: str, root: Path) -> Iterator[Job]:
+    for script in sorted(root.rglob("*.py")):
+        inside, text = str(script.relative_to(root)), script.read_text(errors="replace")
+        if "@cute.kernel" in text and not _NO_SCRIPT.search(inside):
+            newer = "sm_120a" if re.search(r"sm_?12\d", text, re.IGNORECASE) else "sm_90a"
+            yield Job(name, inside, script, [], "sm_100a" if "tcgen05" in text else newer, root)
 
 
 def cases(driver: Path) -> list[str]:
@@ -241,7 +257,7 @@ def main() -> None:
     for text in given.repositories:
         name, _, folder = text.partition("=")
         root = Path(folder or ".").resolve()
-        if name in ("quack", "flash-attention"):
+        if driver_of(name).exists():
             os.environ["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
         todo += [job for job in jobs(name, root) if given.only in job.name or given.only in job.group]
     rows: list[tuple[Job, Judged, float]] = []

@@ -46,7 +46,9 @@ _ABOUT = (
         re.compile(
             r"misaligned address|illegal memory access|illegal instruction|unspecified launch failure"
             r"|Warp (?:Illegal|Misaligned|Out-of-range) "
-            r"|CUDA_ERROR_(?:MISALIGNED_ADDRESS|ILLEGAL_\w+|LAUNCH_FAILED)|error code: 7(?:00|15|16|19)\b",
+            r"|CUDA_ERROR_(?:MISALIGNED_ADDRESS|ILLEGAL_\w+|LAUNCH_FAILED)|error code: 7(?:00|15|16|19)\b"
+            r"|cudaError(?:MisalignedAddress|Illegal\w+|LaunchFailure)"
+            r"|Invalid __(?:global|shared|local)__ (?:read|write)",  # compute-sanitizer
             re.IGNORECASE,
         ),
         _RUN_TIME,

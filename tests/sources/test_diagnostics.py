@@ -252,6 +252,7 @@ def test_what_the_python_layer_raises_is_explained(message: str, code: str) -> N
     [
         ("torch.AcceleratorError: CUDA error: an illegal memory access was encountered", "layoutcheck trace"),
         ("call cuLaunchKernel/cuLaunchKernelEx failed, got error code: 716", "layoutcheck trace"),
+        ("========= Invalid __shared__ read of size 16 bytes", "layoutcheck trace"),
         ("failed to legalize operation 'cute_nvgpu.make_gmma_smem_desc'", "layoutcheck canonical"),
         ("operand #0 does not dominate this use", "control flow"),
         ("ValueError: shape and stride must be congruent", "layout algebra"),
