@@ -19,6 +19,7 @@ from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFa
 Observe = Callable[[str, str, Sequence[TracedCopy]], None]
 
 _ARROW = re.compile(r"^\s*--> (\S+\.py):(\d+)", re.MULTILINE)
+_WANTED_ARCH = re.compile(r"expects arch to be one of \[[^\]]*?(sm_\d+[af]?)")
 _MOST = 200  # characters of an operation's message
 
 
@@ -148,6 +149,9 @@ class Collector:
         pointed = _ARROW.search(said)
         if pointed:  # the DSL's own errors hide the frames between the launch and the line in the kernel
             where = Frame(pointed[1], int(pointed[2]))
+        wanted = _WANTED_ARCH.search(said)
+        if wanted:
+            self._note(f"this kernel is for another architecture: --arch {wanted[1]}")
         if event["refused"] and self._refused:
             self._note("the script ended where the compiler refused a kernel; --no-launch traces the rest")
         elif event["launches_skipped"]:

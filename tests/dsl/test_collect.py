@@ -1,0 +1,43 @@
+"""What is made of the events of a traced run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.dsl.collect import Collector
+from layoutcheck.sources.traced import Frame
+
+# An error of DSL 4.8.1, as it raises it: coloured, after an empty line, with the kernel's own line inside.
+SAID = (
+    "\n\x1b[91m\x1b[1merror:\x1b[0m expects arch to be one of [base_dsl.Arch.sm_100a, Arch.sm_110a], "
+    "but got sm_90a\n  \x1b[94m-->\x1b[0m /home/me/umma.py:71\n"
+)
+
+
+def raised(message: str) -> dict[str, Any]:
+    where = {"file": "/home/me/umma.py", "line": 300, "column": 5, "function": "<module>"}
+    return {
+        "kind": "raised", "pid": 1, "type": "DSLUserCodeError", "message": message, "where": where,
+        "refused": False, "launches_skipped": 0,
+    }  # fmt: skip
+
+
+def test_an_error_of_the_dsl_stands_at_the_kernels_line_and_without_colours() -> None:
+    collector = Collector()
+    collector.take([raised(SAID)])
+    trace = collector.trace()
+    (failure,) = trace.failures
+    assert failure.where == Frame("/home/me/umma.py", 71)
+    assert failure.message.startswith("DSLUserCodeError: error: expects arch to be one of")
+    assert "\x1b" not in failure.message
+    assert trace.notes == ("this kernel is for another architecture: --arch sm_100a",)
+
+
+def test_another_exception_stands_where_it_was_raised() -> None:
+    collector = Collector()
+    collector.take([raised("no such thing")])
+    (failure,) = collector.trace().failures
+    assert (failure.where, failure.message) == (
+        Frame("/home/me/umma.py", 300, 5, "<module>"),
+        "DSLUserCodeError: no such thing",
+    )
