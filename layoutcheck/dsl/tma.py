@@ -13,7 +13,8 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tma.plan import gmem_side, smem_side, tile_of
 from layoutcheck.dsl.session import Session
 from layoutcheck.machine.atoms import TmaCopy
-from layoutcheck.machine.tma import Descriptor, decode
+from layoutcheck.machine.tma import Descriptor
+from layoutcheck.machine.tma_words import decode
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.atoms.tma import ROWS
-from layoutcheck.machine.tma import (
-    DRIVER,
-    DRIVER_IM2COL,
-    Descriptor,
-    decode,
-    dsl_kind,
-    encode,
-    machine_swizzle,
-)
+from layoutcheck.machine.tma import DRIVER, DRIVER_IM2COL, Descriptor, dsl_kind, machine_swizzle
+from layoutcheck.machine.tma_words import decode, encode
 from layoutcheck.rules.facts import Facts
 
 # What goes wrong in memory where a tensor map does not say what the layouts do.

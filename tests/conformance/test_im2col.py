@@ -24,7 +24,7 @@ from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.machine.tma import decode, encode
+from layoutcheck.machine.tma_words import decode, encode
 from layoutcheck.sources.im2col import read_im2col
 from layoutcheck.sources.request import build
 from tests.conformance.made_tma import BASE, differences

@@ -25,7 +25,7 @@ from layoutcheck.dsl.tma import MadeTma, item, make_tma
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.machine.tma import encode
+from layoutcheck.machine.tma_words import encode
 from layoutcheck.sources.request import build
 from tests.conformance.made_tma import BASE, differences
 

@@ -20,7 +20,7 @@ from layoutcheck.dsl.tma import MadeTma, make_tma
 from layoutcheck.dsl.verifier import verify
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.machine.tma import encode
+from layoutcheck.machine.tma_words import encode
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.types import parse_memref
 from tests.conformance.made_tma import BASE, differences

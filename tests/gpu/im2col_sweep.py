@@ -25,8 +25,8 @@ from layoutcheck.copies.tma.plan import gmem_side, plan
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
 from layoutcheck.gpu.prepare import Prepared, prepare
-from layoutcheck.machine.tma import encode
 from layoutcheck.machine.tma_limits import violations
+from layoutcheck.machine.tma_words import encode
 from layoutcheck.sources.request import build
 from tests.gpu.sweep import _DRIVER, table
 from tests.gpu.tensor_map_driver import device_address, im2col_words

@@ -25,7 +25,8 @@ import numpy as np
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.driver import Device, DeviceFault
 from layoutcheck.gpu.images import SHARED_START
-from layoutcheck.machine.tma import Descriptor, encode, machine_swizzle, row_pitch_bytes
+from layoutcheck.machine.tma import Descriptor, machine_swizzle, row_pitch_bytes
+from layoutcheck.machine.tma_words import encode
 
 SHARED, GLOBAL, POISON = 16384, 1 << 17, 0xA5
 PLAIN = Descriptor("BF16_RN", (256, 64), (512,), (64, 8))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.errors import InputError
-from layoutcheck.machine.tma import FORMATS, SWIZZLES, Descriptor, decode, encode
+from layoutcheck.machine.tma import FORMATS, SWIZZLES, Corners, Descriptor
 from layoutcheck.machine.tma_limits import violations
+from layoutcheck.machine.tma_words import decode, encode
 
 
 @st.composite
@@ -70,3 +73,41 @@ def test_limits(changed: dict[str, object], field: str) -> None:
     sound = {"format": "BF16_RN", "dims": (256, 256), "strides_bytes": (512,), "box": (64, 64)}
     assert not list(violations(Descriptor(**sound)))
     assert [bad.field for bad in violations(Descriptor(**{**sound, **changed}))] == [field]
+
+
+def test_im2col_words_are_read_back() -> None:
+    """Also those of NVIDIA's driver, which leaves two bits clear that the DSL sets (docs/evidence)."""
+    map_ = Descriptor(
+        "BF16_RN", (64, 40, 12, 6, 3), (128, 5120, 61440, 368640), (64, 100), "128B", 1 << 40,
+        (1, 8, 2, 1, 1), corners=Corners((-16, -1, 3), (3, 0, -1)),
+    )  # fmt: skip
+    words = encode(map_)
+    assert decode(words) == map_
+    assert decode((words[0], words[1] & ~(1 << 18 | 1 << 1), *words[2:])) == map_
+    assert not list(violations(map_))
+    cut = decode(encode(replace(map_, corners=Corners((-17, -1, 3), (3, 0, -1)))))
+    assert cut.corners == Corners((15, -1, 3), (3, 0, -1))
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"corners": Corners((-17, 0, 0), (0, 0, 0))}, "pixelBoxLowerCorner"),
+        ({"corners": Corners((0, 0, 0), (0, 16, 0))}, "pixelBoxUpperCorner"),
+        ({"corners": Corners((0, 0, 0), (0, 0, -6))}, "pixelBoxUpperCorner"),
+        ({"box": (256, 64), "swizzle": "none"}, ""),
+        ({"box": (257, 64), "swizzle": "none"}, "channelsPerPixel"),
+        ({"box": (64, 1025)}, "pixelsPerColumn"),
+        ({"box": (4, 64)}, "channelsPerPixel"),
+        ({"box": (128, 64)}, "channelsPerPixel"),
+        ({"element_strides": (1, 9, 1, 1, 1)}, "elementStrides"),
+    ],
+)
+def test_limits_of_im2col(changed: dict[str, object], field: str) -> None:
+    sound = Descriptor(
+        "BF16_RN", (64, 40, 12, 6, 3), (128, 5120, 61440, 368640), (64, 100), "128B",
+        corners=Corners((0, 0, 0), (0, 0, 0)),
+    )  # fmt: skip
+    found = list(violations(replace(sound, **changed)))
+    assert {bad.field for bad in found} == ({field} if field else set())
+    assert all("Im2col" in bad.source for bad in found)

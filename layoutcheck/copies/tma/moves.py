@@ -44,16 +44,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.atoms.tma import ROWS
-from layoutcheck.machine.tma import (
-    GROUP,
-    SPAN_BYTES,
-    Descriptor,
-    decode,
-    encode,
-    gapped,
-    machine_swizzle,
-    row_pitch_bytes,
-)
+from layoutcheck.machine.tma import GROUP, SPAN_BYTES, Descriptor, gapped, machine_swizzle, row_pitch_bytes
+from layoutcheck.machine.tma_words import decode, encode
 
 PIECE_BYTES = 16  # what TMA moves at least
 
