@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -182,13 +183,13 @@ def count(job: Job, group: Group, timeout_s: float, session: Session, lock: Lock
 def write(target: Path, groups: dict[str, tuple[Group, Path]], left: Sequence[Job]) -> None:
     """The groups that are done, beside those of earlier runs."""
     evidence = json.loads(target.read_text()) if target.exists() else {"groups": {}}
-    given = " ".join(word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:])
+    given = shlex.join(word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:])
     given = re.sub(r"--(output|trace) \S*/", r"--\1 docs/evidence/", given)
     given = re.sub(r" --until \S+", "", given)
     now = datetime.now(timezone.utc)
     unfinished = {title(job) for job in left}
     for name, (group, root) in groups.items():
-        if group.digests and name not in unfinished:
+        if group.atoms and name not in unfinished:
             evidence["groups"][name] = {"date": now.strftime("%Y-%m-%d"), **group.to_dict(root)}
     head = {
         "command": f"python -m benchmarks.lowered {given}",

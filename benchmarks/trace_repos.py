@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import sys
 import tempfile
 import time
@@ -225,7 +226,7 @@ def keep(
 ) -> None:
     """Write what is known so far under the repositories' names, beside what other runs wrote."""
     evidence = json.loads(output.read_text()) if output.exists() else {}
-    given = " ".join(word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:])
+    given = shlex.join(word.partition("=")[0] + "=DIR" if "=" in word else word for word in sys.argv[1:])
     given = re.sub(r"--(output|trace) \S*/", r"--\1 docs/evidence/", given)
     given = re.sub(r" --until \S+", "", given)
     versions = next((judged.trace.versions for _, judged, _ in rows if judged.trace.versions), {})

@@ -105,7 +105,7 @@ def page(lowered: dict[str, Any], shipped: dict[str, Any]) -> str:
         dsl=lowered["dsl"],
         date=lowered["date"],
         coverage="\n".join(head + lines),
-        share=f"{known} of {whole} copies, {100 * known / max(1, whole):.1f} %, are known without data.",
+        share=f"{known} of {whole} copies, {1000 * known // max(1, whole) / 10} %, are known without data.",
         blocked="\n".join(reasons) or "- nothing",
         seconds=f"{seconds:.2f}",
         agreement="\n".join(agreed),
