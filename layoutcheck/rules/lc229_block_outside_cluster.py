@@ -2,8 +2,8 @@
 
 ## What it means
 
-A `mcast_mask` with the bit of a block past the cluster's last, and a `cta_rank` past it, end the kernel; the
-other blocks of the mask get nothing either. An empty mask copies nothing, and the barrier waits for ever.
+A `mcast_mask` with the bit of a block past the cluster's last, and a `cta_rank` past it, end the kernel. An
+empty mask copies nothing, and the barrier waits for ever.
 
 ## Why
 
