@@ -8,8 +8,9 @@ from typing import Any
 from layoutcheck.lint.finding import LintFinding, from_dict
 from layoutcheck.lint.rules import rules
 from layoutcheck.lint.sites import Site, sites
-from layoutcheck.lint.source import Module, Unreadable, decode
+from layoutcheck.lint.source import Module
 from layoutcheck.lint.suppressions import Suppressions
+from layoutcheck.lint.text import Unreadable, decode
 
 UNREADABLE = "LC910"
 _WORDS = (b"cute", b"cutlass")

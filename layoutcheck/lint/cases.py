@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.settings import Settings
-from layoutcheck.lint.source import Module, Unreadable, decode
+from layoutcheck.lint.source import Module
+from layoutcheck.lint.text import Unreadable, decode
 
 if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace

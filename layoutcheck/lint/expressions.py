@@ -8,7 +8,8 @@ from typing import Any
 
 from layoutcheck.errors import InputError
 from layoutcheck.lint import resolve
-from layoutcheck.lint.source import Call, Module, Scope
+from layoutcheck.lint.scopes import Call, Scope
+from layoutcheck.lint.source import Module
 from layoutcheck.lint.values import Argument, Pointer, Tensor, Unknown
 
 _DEPTH = 64

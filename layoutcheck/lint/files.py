@@ -14,7 +14,7 @@ from layoutcheck.lint.analyse import Analysis, analyse, from_cache
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.settings import Settings
-from layoutcheck.lint.source import MAX_BYTES
+from layoutcheck.lint.text import MAX_BYTES
 
 _SKIP = frozenset(
     (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox", ".eggs", "build", "dist",

@@ -8,7 +8,7 @@ from typing import Any
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.expressions import Expressions
-from layoutcheck.lint.source import Call
+from layoutcheck.lint.scopes import Call
 from layoutcheck.lint.values import Atom, Part, Pointer, Tensor, Tiled, Unknown
 
 _OPS = {"CopyG2SOp": "cp.async", "CopyUniversalOp": "universal"}

@@ -14,7 +14,8 @@ from typing import Any
 
 from layoutcheck.errors import InputError
 from layoutcheck.lint.reader import Reader
-from layoutcheck.lint.source import Call, Module
+from layoutcheck.lint.scopes import Call
+from layoutcheck.lint.source import Module
 from layoutcheck.lint.values import Unknown
 
 

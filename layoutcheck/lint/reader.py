@@ -7,7 +7,8 @@ from typing import Any
 from layoutcheck.errors import InputError
 from layoutcheck.lint.expressions import Expressions
 from layoutcheck.lint.functions import FUNCTIONS
-from layoutcheck.lint.source import Call, Module, Scope
+from layoutcheck.lint.scopes import Call, Scope
+from layoutcheck.lint.source import Module
 from layoutcheck.lint.values import Atom, Part, Tensor, Tiled, Unknown
 
 

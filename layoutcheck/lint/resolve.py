@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from layoutcheck.lint.source import Module, Scope, Value, names_in
+from layoutcheck.lint.scopes import Scope, Value
+from layoutcheck.lint.source import Module, names_in
 
 _STEPS = 32  # bindings followed: more is no kernel but a puzzle
 _EXPRESSIONS = 200  # that one is computed from, likewise

@@ -1,19 +1,14 @@
-"""A Python file, parsed once and indexed: its functions, their assignments, and the calls that rules ask for.
-
-Nothing is imported or run. A file that cannot be read or parsed raises `Unreadable`, which says why.
-"""
+"""A Python file, parsed once and indexed: its functions, their assignments, the calls that rules ask for."""
 
 from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 
-MAX_BYTES = 8 << 20
-"""Larger files are data, not kernels; the parser would take minutes and gigabytes for them."""
+from layoutcheck.lint.scopes import Call, Function, Scope, Test, assign, parameters_of
+from layoutcheck.lint.text import parsed
 
 # Calls that some rule asks for, by the last part of their name. The others are not indexed.
 CALLS = frozenset(
@@ -23,86 +18,13 @@ CALLS = frozenset(
      "mark_compact_shape_dynamic",)
 )  # fmt: skip
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-class Unreadable(Exception):
-    """Why a file cannot be linted, and where in it."""
-
-    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
-        super().__init__(reason)
-        self.reason, self.line, self.column = reason, line, column
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """What a name is bound to: `index` None for the whole expression, else an element of it, by position."""
-
-    node: ast.expr
-    index: int | None = None
-
-
-@dataclass(eq=False, slots=True)
-class Scope:
-    """A function's body, or the module's: `values` are every name's bindings, in the order of the text.
-
-    A name bound by anything but a plain assignment (a loop, a `with`, an augmented assignment) has None.
-    """
-
-    node: Function | ast.Module
-    parent: Scope | None
-    values: dict[str, list[Value | None]] = field(default_factory=dict)
-    parameters: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The function's name; empty for the module."""
-        return "" if isinstance(self.node, ast.Module) else self.node.name
-
-    def only(self, name: str) -> Value | None:
-        """The binding of a name that is bound once in this scope, or in the nearest one that binds it."""
-        bound = self.values.get(name)
-        if bound is not None:
-            return bound[0] if len(bound) == 1 else None
-        if name in self.parameters or self.parent is None:
-            return None
-        return self.parent.only(name)
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    """What code runs under: an `if`'s condition (`holds` is False in an `else`), what a `with` enters."""
-
-    node: ast.expr
-    holds: bool
-
-
-@dataclass(eq=False, frozen=True, slots=True)
-class Call:
-    """A call, the scope it is made in, and the `if`s and `with`s around it, outermost first."""
-
-    node: ast.Call
-    name: str  # in full, with imports resolved: "cutlass.cute.copy"
-    scope: Scope
-    tests: tuple[Test, ...]
-
-    def argument(self, position: int | None, keyword: str = "") -> ast.expr | None:
-        """The argument at a position or with a keyword; None where it is not given, or hidden by a `*`."""
-        for given in self.node.keywords:
-            if keyword and given.arg == keyword:
-                return given.value
-        head = self.node.args[: (position or 0) + 1]
-        if position is None or len(head) <= position or any(isinstance(a, ast.Starred) for a in head):
-            return None
-        return head[position]
-
 
 class Module:
     """A parsed file. `calls[name]` are its calls by the last part of their name, in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tree = _parse(text)
+        self.tree = parsed(text)
         self.aliases: dict[str, str] = {}
         self.calls: dict[str, list[Call]] = {}
         self.scopes: list[Scope] = [Scope(self.tree, None)]
@@ -168,7 +90,7 @@ class Module:
                 assert isinstance(node, Function)
                 scope.values.setdefault(node.name, []).append(None)
                 extend((each, scope, tests) for each in reversed(node.decorator_list))
-                inner = Scope(node, scope, parameters=tuple(_parameters(node)))
+                inner = Scope(node, scope, parameters=tuple(parameters_of(node)))
                 self.scopes.append(inner)
                 extend((each, inner, ()) for each in reversed(node.body))
                 continue
@@ -217,16 +139,16 @@ class Module:
                 self.aliases[each.asname or each.name] = f"{node.module or ''}.{each.name}"
         elif isinstance(node, ast.Assign):
             for target in node.targets:
-                _assign(scope, target, node.value)
+                assign(scope, target, node.value)
         elif isinstance(node, ast.AnnAssign):
             if node.value is not None:
-                _assign(scope, node.target, node.value)
+                assign(scope, node.target, node.value)
         elif isinstance(node, ast.NamedExpr):
-            _assign(scope, node.target, node.value)
+            assign(scope, node.target, node.value)
         elif isinstance(node, ast.AugAssign | ast.For):
-            _assign(scope, node.target, None)
+            assign(scope, node.target, None)
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            _assign(scope, node.optional_vars, None)
+            assign(scope, node.optional_vars, None)
 
 
 _PLAIN = frozenset(
@@ -263,18 +185,6 @@ _BINDERS = frozenset(
 )
 
 
-def decode(raw: bytes) -> str:
-    """The text of a file. Raises Unreadable for what is no UTF-8 text, or too long."""
-    if len(raw) > MAX_BYTES:
-        raise Unreadable(f"{len(raw) >> 20} MiB long; files of more than {MAX_BYTES >> 20} MiB are not read")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        column = error.start - raw.rfind(b"\n", 0, error.start)
-        raise Unreadable(f"not UTF-8: byte 0x{raw[error.start]:02x}", line, column) from None
-
-
 def walk(module: Module) -> Iterator[tuple[ast.AST, Scope]]:
     """Every node with its scope."""
     for scope in module.scopes:
@@ -292,41 +202,3 @@ def walk(module: Module) -> Iterator[tuple[ast.AST, Scope]]:
 def names_in(node: ast.AST) -> set[str]:
     """The names that an expression reads."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-
-
-def _parse(text: str) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a bad escape in a user's string is not ours to report
-            return ast.parse(text)
-    except SyntaxError as error:
-        raise Unreadable(f"does not parse: {error.msg}", error.lineno or 1, error.offset or 1) from None
-    except ValueError as error:
-        raise Unreadable(f"does not parse: {error}") from None
-    except (RecursionError, MemoryError):
-        raise Unreadable("nested too deep for Python's parser") from None
-
-
-def _parameters(node: Function) -> Iterator[str]:
-    given = node.args
-    for each in (*given.posonlyargs, *given.args, *given.kwonlyargs):
-        yield each.arg
-
-
-def _assign(scope: Scope, target: ast.expr, value: ast.expr | None) -> None:
-    if isinstance(target, ast.Name):
-        scope.values.setdefault(target.id, []).append(None if value is None else Value(value))
-    elif isinstance(target, ast.Tuple | ast.List):
-        spread = value.elts if isinstance(value, ast.Tuple | ast.List) else None
-        if spread is not None and len(spread) == len(target.elts):
-            for inner, element in zip(target.elts, spread, strict=True):
-                _assign(scope, inner, element)
-            return
-        for index, inner in enumerate(target.elts):
-            if isinstance(inner, ast.Name):
-                bound = None if value is None else Value(value, index)
-                scope.values.setdefault(inner.id, []).append(bound)
-            else:
-                _assign(scope, inner, None)
-    elif isinstance(target, ast.Starred):
-        _assign(scope, target.value, None)

@@ -33,7 +33,8 @@ from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
-from layoutcheck.lint.source import Call, Module, Scope, names_in
+from layoutcheck.lint.scopes import Call, Scope
+from layoutcheck.lint.source import Module, names_in
 
 _MAKERS = frozenset(("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor"))
 _HOST = ("jit", "kernel")

@@ -28,7 +28,8 @@ from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
-from layoutcheck.lint.source import Call, Module
+from layoutcheck.lint.scopes import Call
+from layoutcheck.lint.source import Module
 
 # Where a pointer's swizzle is given: the function, the argument's position, its keyword.
 _SINKS = {"allocate_tensor": (3, "swizzle"), "get_tensor": (1, "swizzle"), "recast_ptr": (1, "swizzle_")}

@@ -33,7 +33,8 @@ from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
-from layoutcheck.lint.source import Call, Module, Scope
+from layoutcheck.lint.scopes import Call, Scope
+from layoutcheck.lint.source import Module
 
 
 def find(module: Module) -> Iterator[Hit]:

@@ -27,7 +27,8 @@ from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
-from layoutcheck.lint.source import Call, Module
+from layoutcheck.lint.scopes import Call
+from layoutcheck.lint.source import Module
 
 _STRIDES = frozenset(("stride", "layout", "stride_order", "dim_order"))
 

@@ -27,7 +27,8 @@ from math import gcd
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
-from layoutcheck.lint.source import Module, Scope
+from layoutcheck.lint.scopes import Scope
+from layoutcheck.lint.source import Module
 
 _WRAPPERS = frozenset(("Int32", "Int64", "Uint32", "Uint64", "int", "assume"))
 

@@ -1,0 +1,46 @@
+"""A Python file as text and as a tree. Nothing is imported or run.
+
+A file that cannot be read or parsed raises `Unreadable`, which says why.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+MAX_BYTES = 8 << 20
+"""Larger files are data, not kernels; the parser would take minutes and gigabytes for them."""
+
+
+class Unreadable(Exception):
+    """Why a file cannot be linted, and where in it."""
+
+    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(reason)
+        self.reason, self.line, self.column = reason, line, column
+
+
+def decode(raw: bytes) -> str:
+    """The text of a file. Raises Unreadable for what is no UTF-8 text, or too long."""
+    if len(raw) > MAX_BYTES:
+        raise Unreadable(f"{len(raw) >> 20} MiB long; files of more than {MAX_BYTES >> 20} MiB are not read")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        raise Unreadable(f"not UTF-8: byte 0x{raw[error.start]:02x}", line, column) from None
+
+
+def parsed(text: str) -> ast.Module:
+    """The tree. Raises Unreadable for what Python cannot parse."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a bad escape in a user's string is not ours to report
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise Unreadable(f"does not parse: {error.msg}", error.lineno or 1, error.offset or 1) from None
+    except ValueError as error:
+        raise Unreadable(f"does not parse: {error}") from None
+    except (RecursionError, MemoryError):
+        raise Unreadable("nested too deep for Python's parser") from None
