@@ -150,7 +150,7 @@ def test_blocks_in_colour_say_the_same(capsys: Captured) -> None:
         (["draw", "8:1", "--thr", "4:1"], "both --thr and --val"),
         (["draw", "--case", "issue-2320", "--thr", "4:1"], "its own"),
         (["draw", "8:1", "--format", "png"], "no format"),
-        (["draw", "--case", "nothing"], "one of"),
+        (["draw", "--case", "nothing"], "no case .nothing."),
         (["draw", "--case", "issue-2440"], "cannot be drawn|nothing here can be drawn"),
         (["draw", "(?,8):(8,1)"], "run-time"),
         (["draw", "8:1", "--output", "/nowhere/at/all.svg"], "cannot write"),

@@ -19,6 +19,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.coverage import coverage
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.intent import intent, thread_intent
+from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.errors import InputError
@@ -58,7 +59,8 @@ class Drawn:
 
 @cache
 def of_case(name: str) -> list[Drawn]:
-    return [_drawn(build(**request)[0]) for request in case(name).copies]
+    copies = [build(**request)[0] for request in case(name).copies]
+    return [_drawn(copy) for copy in copies if not isinstance(Facts(copy).obstacle, CompilerFails)]
 
 
 def _drawn(copy: Copy) -> Drawn:
