@@ -9,16 +9,12 @@ loads with a mask as tests/gpu/tma_sweep.py does; clusters of 1, 2 and 4 blocks,
 
 from __future__ import annotations
 
-import argparse
 import collections
 import json
 import pickle
 import random
-import subprocess
 import time
 from dataclasses import replace
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten
@@ -29,11 +25,11 @@ from layoutcheck.copies.copy import Copy, Issue
 from layoutcheck.copies.tma.plan import plan
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
-from layoutcheck.gpu.prepare import prepare
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 from layoutcheck.sources.request import build
 from tests.cluster_holes import CLUSTER_HOLES
-from tests.gpu.sweep import _DRIVER, random_bulk, table
+from tests.gpu.sweep import random_bulk, table
+from tests.gpu.sweeping import head, options, write_prepared
 
 KINDS = ("st.async", "s2s", "multicast", "tma")
 
@@ -104,29 +100,13 @@ def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("prepare")
-    one.add_argument("--count", type=int, default=160)
-    one.add_argument("--seed", type=int, default=1)
-    one.add_argument("--out", type=Path, required=True)
-    two = commands.add_parser("run")
-    two.add_argument("file", type=Path)
-    two.add_argument("--out", type=Path, required=True)
-    two.add_argument("--workers", type=int, default=12)
-    options = parser.parse_args()
-    if options.command == "prepare":
-        prepared = prepare(sample(options.count, options.seed))
-        options.out.write_bytes(pickle.dumps(prepared))
-        print(f"{len(prepared)} copies, {sum(p.task is not None for p in prepared)} of them ready to run")
-        for note, number in collections.Counter(
-            f"{p.note[:90]} | {p.compiler[:80]}" for p in prepared if p.task is None
-        ).most_common(9):
-            print(f"{number:6d}  {note}")
+    given = options(__doc__, 160)
+    if given.command == "prepare":
+        write_prepared(sample(given.count, given.seed), given.out)
         return
     start = time.time()
-    prepared = pickle.loads(options.file.read_bytes())
-    found, machine = run(prepared, workers=options.workers)
+    prepared = pickle.loads(given.file.read_bytes())
+    found, machine = run(prepared, workers=given.workers)
     about: dict[str, dict[str, Any]] = {}
     for p in prepared:
         cluster = p.copy.cluster
@@ -139,12 +119,7 @@ def main() -> None:
         }
     ran = [c for c in found if c.ran == "gpu"]
     evidence = {
-        "date": date.today().isoformat(),
-        "device": machine,
-        "driver": subprocess.run(_DRIVER, capture_output=True, text=True).stdout.strip(),
-        "compiler": "nvidia-cutlass-dsl 4.8.1",
-        "command": "python -m tests.gpu.cluster_sweep prepare, then run",
-        "seconds": round(time.time() - start, 1),
+        **head(machine, "python -m tests.gpu.cluster_sweep prepare, then run", start),
         "ran": len(ran),
         "agree": sum(c.agrees is True for c in ran),
         "by_kind": dict(collections.Counter(about[c.name]["kind"] for c in ran)),
@@ -160,7 +135,7 @@ def main() -> None:
         "disagreements": [{**c.to_dict(), **about[c.name]} for c in found if c.agrees is False],
         "not_run": dict(collections.Counter(c.note[:120] for c in found if c.ran != "gpu")),
     }
-    options.out.write_text(json.dumps(evidence, indent=1) + "\n")
+    given.out.write_text(json.dumps(evidence, indent=1) + "\n")
     for d in evidence["disagreements"][:25]:
         print({k: v for k, v in d.items() if k not in ("compiler", "note")})
     print(*evidence["table"], sep="\n")

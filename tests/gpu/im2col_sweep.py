@@ -6,16 +6,12 @@ python -m tests.gpu.im2col_sweep run FILE --out docs/evidence/tma_im2col.json   
 
 from __future__ import annotations
 
-import argparse
 import collections
 import json
 import pickle
 import random
-import subprocess
 import time
 from dataclasses import replace
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten
@@ -24,11 +20,12 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.tma.plan import gmem_side, plan
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
-from layoutcheck.gpu.prepare import Prepared, prepare
+from layoutcheck.gpu.prepare import Prepared
 from layoutcheck.machine.tma_limits import violations
 from layoutcheck.machine.tma_words import encode
 from layoutcheck.sources.request import build
-from tests.gpu.sweep import _DRIVER, table
+from tests.gpu.sweep import table
+from tests.gpu.sweeping import head, options, write_prepared
 from tests.gpu.tensor_map_driver import device_address, im2col_words
 from tests.im2col_holes import IM2COL_HOLES
 
@@ -141,29 +138,13 @@ def against_driver(prepared: list[Prepared]) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("prepare")
-    one.add_argument("--count", type=int, default=200)
-    one.add_argument("--seed", type=int, default=1)
-    one.add_argument("--out", type=Path, required=True)
-    two = commands.add_parser("run")
-    two.add_argument("file", type=Path)
-    two.add_argument("--out", type=Path, required=True)
-    two.add_argument("--workers", type=int, default=12)
-    options = parser.parse_args()
-    if options.command == "prepare":
-        prepared = prepare(sample(options.count, options.seed))
-        options.out.write_bytes(pickle.dumps(prepared))
-        print(f"{len(prepared)} copies, {sum(p.task is not None for p in prepared)} of them ready to run")
-        for note, number in collections.Counter(p.note[:90] for p in prepared if p.task is None).most_common(
-            9
-        ):
-            print(f"{number:6d}  {note}")
+    given = options(__doc__, 200)
+    if given.command == "prepare":
+        write_prepared(sample(given.count, given.seed), given.out)
         return
     start = time.time()
-    prepared = pickle.loads(options.file.read_bytes())
-    found, machine = run(prepared, workers=options.workers)
+    prepared = pickle.loads(given.file.read_bytes())
+    found, machine = run(prepared, workers=given.workers)
     about = {p.name: described(p) for p in prepared}
     ran = [c for c in found if c.ran == "gpu"]
     drawn = [c for c in ran if c.name.startswith("random")]
@@ -173,12 +154,7 @@ def main() -> None:
         return dict(collections.Counter(str(about[c.name][key]) for c in copies))
 
     evidence = {
-        "date": date.today().isoformat(),
-        "device": machine,
-        "driver": subprocess.run(_DRIVER, capture_output=True, text=True).stdout.strip(),
-        "compiler": "nvidia-cutlass-dsl 4.8.1",
-        "command": "python -m tests.gpu.im2col_sweep prepare, then run",
-        "seconds": round(time.time() - start, 1),
+        **head(machine, "python -m tests.gpu.im2col_sweep prepare, then run", start),
         "ran": len(ran),
         "agree": sum(c.agrees is True for c in ran),
         "by_kind": counted(ran, "kind"),
@@ -197,7 +173,7 @@ def main() -> None:
         "disagreements": [{**c.to_dict(), **about[c.name]} for c in found if c.agrees is False],
         "not_run": [[c.name, c.note[:120]] for c in found if c.ran != "gpu"],
     }
-    options.out.write_text(json.dumps(evidence, indent=1) + "\n")
+    given.out.write_text(json.dumps(evidence, indent=1) + "\n")
     for d in evidence["disagreements"][:25]:
         print({k: v for k, v in d.items() if k not in ("compiler", "note")})
     print(*evidence["table"], sep="\n")

@@ -12,19 +12,15 @@ tests/holes.py.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import json
 import pickle
 import platform
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
-from pathlib import Path
 
 import numpy as np
 
@@ -43,13 +39,12 @@ from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
 from layoutcheck.gpu.confirmation import Confirmation
-from layoutcheck.gpu.prepare import Prepared, prepare
+from layoutcheck.gpu.prepare import Prepared
 from layoutcheck.machine.atoms import BulkCopy, CpAsync, DsmemStore, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
+from tests.gpu.sweeping import head, options, write_prepared
 from tests.holes import HOLES
-
-_DRIVER = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
 
 
 def random_tiled(rng: random.Random) -> Copy:
@@ -243,43 +238,19 @@ def table(found: list[Confirmation]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("prepare")
-    one.add_argument("--count", type=int, default=2400)
-    one.add_argument("--seed", type=int, default=1)
-    one.add_argument("--family", choices=tuple(FAMILIES), default="first")
-    one.add_argument("--out", type=Path, required=True)
-    two = commands.add_parser("run")
-    two.add_argument("file", type=Path)
-    two.add_argument("--out", type=Path, required=True)
-    two.add_argument("--workers", type=int, default=12)
-    options = parser.parse_args()
-    if options.command == "prepare":
-        prepared = prepare(sample(options.count, options.seed, FAMILIES[options.family]))
-        options.out.write_bytes(pickle.dumps(prepared))
-        ready = sum(p.task is not None for p in prepared)
-        print(f"{len(prepared)} copies, {ready} of them ready to run")
-        for note, number in collections.Counter(p.note[:70] for p in prepared if p.task is None).most_common(
-            8
-        ):
-            print(f"{number:6d}  {note}")
+    given = options(__doc__, 2400, tuple(FAMILIES))
+    if given.command == "prepare":
+        write_prepared(sample(given.count, given.seed, FAMILIES[given.family]), given.out)
         return
     start = time.time()
-    prepared = [with_verdict(one) for one in pickle.loads(options.file.read_bytes())]
-    found, machine = run(prepared, workers=options.workers)
-    seconds = time.time() - start
+    prepared = [with_verdict(one) for one in pickle.loads(given.file.read_bytes())]
+    found, machine = run(prepared, workers=given.workers)
     copies = {p.name: p.copy for p in prepared}
     evidence = {
-        "date": date.today().isoformat(),
-        "device": machine,
-        "driver": subprocess.run(_DRIVER, capture_output=True, text=True).stdout.strip(),
+        **head(machine, "python -m tests.gpu.sweep " + " ".join(sys.argv[1:]), start),
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "compiler": "nvidia-cutlass-dsl 4.8.1",
-        "command": "python -m tests.gpu.sweep " + " ".join(sys.argv[1:]),
         "families": dict(collections.Counter(family(p.copy) for p in prepared)),
-        "seconds": round(seconds, 1),
         "counts": dict(collections.Counter(str(c.agrees) for c in found)),
         "table": table(found),
         "holes": [c.to_dict() for c in found if not c.name.startswith("random")],
@@ -303,11 +274,11 @@ def main() -> None:
         ],
         "not_run": dict(collections.Counter(c.note[:80] for c in found if c.ran == "nothing")),
     }
-    options.out.write_text(json.dumps(evidence, indent=1) + "\n")
+    given.out.write_text(json.dumps(evidence, indent=1) + "\n")
     for d in evidence["disagreements"][:20]:
         print(d)
     print(*evidence["table"], sep="\n")
-    print(machine, f"{seconds:.1f} s", evidence["not_run"])
+    print(machine, f"{evidence['seconds']} s", evidence["not_run"])
 
 
 if __name__ == "__main__":
