@@ -71,11 +71,6 @@ class Time(NamedTuple):
     cycles: float
     bound: str
 
-    @property
-    def ns(self) -> float:
-        """At the H200's clock."""
-        return self.cycles / CLOCK_GHZ
-
 
 def pipes(counts: Counts) -> dict[str, float]:
     """The cycles that each pipe is busy."""
