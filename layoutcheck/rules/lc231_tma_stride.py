@@ -44,7 +44,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         return  # the dimensions are in the wrong order: LC232
     width = found.gmem.dtype.bits
     for dimension, stride in enumerate(found.map.strides_bytes, 1):
-        if stride % 16 == 0:
+        if stride % 16 == 0 or dimension > len(found.stored.strides_bytes):  # LC245: a map of other elements
             continue
         mode, typed, value = found.mode_of(dimension)
         kept = found.stored.strides_bytes[dimension - 1]

@@ -55,6 +55,11 @@ ATOMS: dict[str, tuple[Atom, ...]] = {
     "tma load 2 cta": (TmaCopy("load", _BF16, num_cta=2),),
     "tma store": (TmaCopy("store", _BF16),),
     "tma reduce": (TmaCopy("reduce", _BF16),),
+    "tma gather4 cta": (TmaCopy("load", _BF16, mode="gather4"),),
+    "tma gather4 multicast": (
+        TmaCopy("load", _BF16, mode="gather4", attributes=(("mcast", "true"),)),
+        TmaCopy("load", _BF16, mode="gather4", num_cta=2),
+    ),
     "tma scatter4": (TmaCopy("store", _BF16, mode="scatter4"),),
     "tcgen05.ld": (TmemLoad(_BF16, 32, 32, 1),),
     "tcgen05.st": (TmemStore(_BF16, 32, 32, 1),),

@@ -315,3 +315,19 @@ def test_a_tile_of_more_modes_than_the_tensor_is_refused(session: Session, gmem:
     copy, _ = build(tensor, '!cute.memref<bf16, smem, align<128>, "(64,64,1):(64,1,0)">', "tma_load")
     (made,) = session.ask("tma", [item(copy, witnesses(copy)[0], 0, True)], None)
     assert made["error"] == predict(copy).message
+
+
+@pytest.mark.parametrize("kind", ["load", "store"])
+def test_wider_elements_are_not_moved_as_six_bits(session: Session, kind: str) -> None:
+    """Unless they are a whole number of them: the DSL does not find a partition."""
+    copies = []
+    for name in ("bf16", "f32", "i8", "tf32"):
+        element = dtype(name)
+        gmem = Memref(element, "gmem", Layout((256, 256), (256, 1)), 32)
+        smem = Memref(element, "smem", Layout((64, 64), (64, 1)), 1024)
+        tile = TmaTile((64, 64), (0, 0), None, dtype("f6E3M2FN"))
+        src, dst = (gmem, smem) if kind == "load" else (smem, gmem)
+        copies.append(Copy(TmaCopy(kind, element), src, dst, arch="sm_100a", tma=tile))
+    made = make_tma([(copy, copy, 0) for copy in copies], session=session, lower=False)
+    for copy, one in zip(copies, made, strict=True):
+        assert (predict(copy).outcome, predict(copy).message) == ("rejected", one.error)

@@ -165,3 +165,20 @@ def test_a_tile_of_more_modes_than_the_tensor_is_refused(gmem: str) -> None:
     report = lc.check(g(gmem), s("(64,64,1):(64,1,0)"), "tma_load")
     assert report.verdict == "rejected" and report.findings[0].code == "LC113"
     assert report.compiler.message.endswith("o '!cute.tile<\"[64:1;64:1;1:0]\">'")
+
+
+@pytest.mark.parametrize("atom", ["tma_load", "tma_store"])
+def test_internal_types_of_run_time_layouts_and_of_other_widths_end_in_a_report(atom: str) -> None:
+    """A layout of run-time strides and a store whose map has fewer dimensions than its copy once raised."""
+    for there, here, internal, verdicts in (
+        (g("(?,?):(?{div=16},1)"), s(), "i8", {"unknown"}),
+        (g("(256,256):(1,256)"), s("(64,64):(1,64)"), "i8", {"legal", "wrong"}),
+        (
+            g("(64,16):(16,1)", name="f64"),
+            s("(16,16):(16,1)", name="f64"),
+            "i8",
+            {"legal", "unknown", "wrong"},
+        ),
+    ):
+        src, dst = (there, here) if atom == "tma_load" else (here, there)
+        assert check(build(src, dst, atom, internal_type=internal)[0]).verdict in verdicts

@@ -109,7 +109,7 @@ def _whole(copy: Copy) -> Prediction:
         refused = predict_basis(sides) if copy.index is not None else None
         if refused is not None:
             return refused
-        if smem.dtype.bits < 8 and is_static(gmem.layout) and is_static(smem.layout):
+        if smem.dtype.bits < 8 and gmem.layout.is_static and smem.layout.is_static:
             plan(copy)
     except SplitsByte:
         text = "cannot convert to ptr, element may exist within a byte"
@@ -117,6 +117,8 @@ def _whole(copy: Copy) -> Prediction:
     except NoCommonRun as error:
         return aborts("tma_no_run", f"making the tensor map: {error.message}", smem_side(copy))
     except InputError as error:
+        if tile.internal is not None and tile.internal.bits == 6 != gmem.dtype.bits:
+            return rejected("tma_size", "unable to partition input tensors for TMA", "atom")
         return Prediction("unknown", error.message, "tma_layouts")
     if product(smem.layout.shape) != product(tile.tiler):
         return rejected(

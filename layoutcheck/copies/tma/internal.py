@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutcheck.algebra.inttuple import is_static, product, wrap
+from layoutcheck.algebra.inttuple import product, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.recast import recast_is_exact, recast_layout
 from layoutcheck.copies.copy import Copy
@@ -52,7 +52,7 @@ def as_moved(copy: Copy) -> Copy:
     if new.bits == old.bits or (new.bits == 8 and old.bits in (4, 6)):
         return copy
     shape = wrap(gmem.layout.shape)
-    if not all(isinstance(one, Memref) for one in (gmem, smem)) or not is_static(gmem.layout):
+    if not all(isinstance(one, Memref) for one in (gmem, smem)) or not gmem.layout.is_static:
         raise InputError("a run-time layout under an internal type of another width is not modelled")
     there = _recast(gmem, new)
     scaled = []
