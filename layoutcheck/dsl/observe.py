@@ -180,14 +180,20 @@ def _wrap(module: Any, record: Record, stop: bool) -> Callable[[], None]:
 
 
 def _deepen(module: Any) -> Callable[[], None]:
-    """Have copies keep their whole Python stack where other operations keep one frame; as `_wrap`."""
+    """Have copies keep their whole Python stack where other operations keep one frame; as `_wrap`.
+
+    Where the DSL's frames have no limit that can be changed (before 4.6.1) all stay as they are.
+    """
     ir = sys.modules["cutlass._mlir.ir"]
+    frames = getattr(ir, "_globals", None)
+    if not hasattr(frames, "set_loc_tracebacks_frame_limit"):
+        return lambda: None
     owners = [
         owner
         for owner in vars(module).values()
         if getattr(owner, "OPERATION_NAME", "") in COPIES and issubclass(owner, ir.OpView)
     ]
-    undo = [_deep(owner, ir._globals) for owner in owners]
+    undo = [_deep(owner, frames) for owner in owners]
     module.copies_are_deep = {owner.OPERATION_NAME for owner in owners} == set(COPIES)
 
     def undo_all() -> None:

@@ -15,6 +15,8 @@ from typing import TypeAlias
 import numpy as np
 
 from layoutcheck.algebra.composition import composition
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.simplify import coalesce
@@ -22,7 +24,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import offsets, rest_modes, size, v_mode
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.copies.tiled import TiledCopy, partition
+from layoutcheck.copies.tiled import Partition, TiledCopy, partition
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import Operation, Value, split
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
@@ -145,6 +147,8 @@ def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:
         raise NoOrigin(f"its view {view.layout} is not the partition {made.view.layout}")
     if tensor.swizzle == view.swizzle:
         return tensor, view
+    if tensor.swizzle is not None and not _distributes(tensor, made, view.layout):
+        raise NoOrigin("its view steps past the swizzle, and the compiler takes the steps for even ones")
     grouped = made.view.layout
     if len(view.layout) == 2:  # cute.copy makes one mode of all that follow V
         grouped = make_layout(v_mode(grouped), make_layout(*rest_modes(grouped).modes))
@@ -169,6 +173,32 @@ def _same_threads(a: Layout, b: Layout) -> bool:
         return size(a) == size(b) and bool((offsets(a) == offsets(b)).all())
     same: bool = coalesce(a) == coalesce(b)
     return same
+
+
+def _distributes(tensor: Memref, made: Partition, view: Layout) -> bool:
+    """Whether the steps that the view takes for even ones are so, from every element of every thread.
+
+    The DSL finds a partition's strides under a composed layout from the bits of the strides alone (measured
+    on 4.8.1): those of a pitch that is no multiple of the swizzle's unit carry into bits that it swizzles.
+    """
+    swizzle, scale = tensor.swizzle, max(1, tensor.dtype.bits // 8)
+    shape, ours, theirs = (flatten(t) for t in (made.view.layout.shape, made.view.layout.stride, view.stride))
+    if (
+        swizzle is None
+        or len(ours) != len(theirs)
+        or not (made.view.layout.is_static and made.thread.is_static)
+    ):
+        return True
+    if size(made.thread) * size(made.view.layout) > MAX_ELEMENTS:
+        return True
+    for i, (extent, step, seen) in enumerate(zip(shape, ours, theirs, strict=True)):
+        if extent == 1 or isinstance(seen, Dynamic):
+            continue
+        before = Layout.trusted((*shape[:i], int(extent) - 1, *shape[i + 1 :]), tuple(ours))
+        at = (offsets(made.thread).reshape(-1)[:, None] + offsets(before).reshape(-1)) * scale
+        if ((swizzle(at + step * scale) - swizzle(at)) != seen * scale).any():
+            return False
+    return True
 
 
 def _alike(a: Layout, b: Layout) -> bool:

@@ -131,6 +131,29 @@ KEPT: dict[str, tuple[Written, str, str]] = {
         "wrong",  # the lowering shows the fault, where the model is silent
         "LC901",
     ),
+    "a composed layout whose pitch steps past its swizzle": (
+        written(
+            "s_layout = cute.make_composed_layout("
+            "cute.make_swizzle(3, 2, 3), 0, cute.make_layout((128, 2), stride=(3, 1)))",
+            SMEM,
+            "s = cute.make_tensor(cute.recast_ptr(s_raw, dtype=T), s_layout)",
+            "atom = cute.make_copy_atom(cute.nvgpu.CopyR2SOp(), T)",
+            "tc = cute.make_tiled_copy_tv(atom, cute.make_layout((128, 1)), cute.make_layout((1, 1)))",
+            "mine = tc.get_slice(tid).partition_D(s)",
+            "frag = cute.make_fragment_like(mine)",
+            FILL,
+            f"support.fill(frag, gI.iterator + {FRAGMENTS}, 128)",
+            "cute.arch.sync_threads()",
+            "if cutlass.const_expr(REF):",
+            "    support.elements(frag, mine)",
+            "else:",
+            "    copy(tc, frag, mine)",
+            *END,
+            "support.move_words(gD.iterator, s_raw, 2048, 128)",
+        ),
+        "wrong",
+        "LC210",
+    ),
     "registers of threads that never run": (
         written(
             f"g = cute.make_tensor(cute.recast_ptr(gI.iterator + {MIDDLE}, dtype=T), "

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -327,3 +328,11 @@ def test_the_addresses_of_all_threads_are_those_of_the_compilers_own_lowering(fo
             assert "of thread 32: the model says" in str(disagreement(one.copy, picture))
         assert tiling is not None and (tiling.block_threads, one.warps) == expected
     assert copies[0].where.file == str(folder / "helper.py")
+
+
+def test_a_dsl_whose_frames_have_no_limit_is_left_alone(monkeypatch) -> None:
+    """DSL 4.5 has no `ir._globals`: what is watched must import all the same."""
+    monkeypatch.setitem(sys.modules, "cutlass._mlir.ir", SimpleNamespace(OpView=object))
+    operations = SimpleNamespace()
+    observe._deepen(operations)()
+    assert not getattr(operations, "copies_are_deep", False)
