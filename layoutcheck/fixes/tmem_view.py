@@ -22,7 +22,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
     """Adjacent rectangles and adjacent fragments, as `make_tmem_copy` partitions a tensor of columns."""
     copy = facts.copy
     atom = copy.atom
-    if not isinstance(atom, (TmemLoad, TmemStore)) or copy.tiling is not None or not exists(atom):
+    if not isinstance(atom, (TmemLoad, TmemStore)) or not exists(atom):
         return
     side = "src" if isinstance(atom, TmemLoad) else "dst"
     other = "dst" if side == "src" else "src"
@@ -42,7 +42,7 @@ def propose(facts: Facts) -> Iterator[Draft]:
     lane = LANE_STEP * COLUMN_BITS // bits
     rectangle = Layout((((row, atom.lanes), 1), *rest), (((step, lane), 0), *_spaced(rest, row * step)))
     own = Layout(((count, 1), *rest), ((1, 0), *_spaced(rest, count)))
-    fixed = replace(copy, atom=made, tiled=None)
+    fixed = replace(copy, atom=made, tiled=None, tiling=None)
     for name, memref, layout in ((side, view, rectangle), (other, fragment, own)):
         fixed = fixed.with_side(name, _with(memref, layout))
     yield Draft(

@@ -15,6 +15,7 @@ from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.execution.tmem import rectangle, tmem_address
 from layoutcheck.copies.tiled import partition
 from layoutcheck.copies.tmem import LANE_BYTES, rows_of
+from layoutcheck.fixes import propose
 from layoutcheck.machine.atoms import S2TCopy, TmemLoad, tmem
 from layoutcheck.machine.atoms.s2t import FORMS
 from layoutcheck.machine.dtypes import dtype
@@ -174,3 +175,4 @@ def test_a_fragment_of_the_source_partition_s_shape_is_the_fragment_s_fault() ->
     rows = Tiling(view, tile, replace(tile, space="rmem"))
     found = check(Copy(view.atom, src, fragment, tiled=view, tiling=rows, arch="sm_100a"))
     assert [finding.code for finding in found.findings if finding.severity == "wrong"] == ["LC252"]
+    assert [fix.strategy for fix in propose(found)[0]] == ["match-repetition"]
