@@ -21,6 +21,7 @@ from layoutcheck.copies.tma.plan import gmem_side, tile_of
 from layoutcheck.copies.tma.plan import plan as tma_plan
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import make_tma
+from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, fields
 from layoutcheck.gpu.driver import Device, DeviceFault
 from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, turns, unpacked
@@ -44,6 +45,8 @@ def runs_here(copy: Copy) -> bool:
 
 def prepare(copy: Copy, arch: str, session: Session) -> tuple[Task | None, str]:
     """The task, or what the compiler says instead. Raises InputError for copies that cannot be run."""
+    if copy.index is not None:
+        raise InputError("copies of four rows are not run: the harness has no place for their indices")
     job = plan(copy)
     made = make_tma([(copy, job.witness, 0)], session=session)[0]
     if made.died or made.error or not made.ptx:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
+import layoutcheck.reports
 from layoutcheck.check import Report, check
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.intent import intent
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.tma.rows import row_numbers
 from layoutcheck.errors import InputError
+from layoutcheck.gpu.tma import prepare
 from layoutcheck.sources.request import build
 from tests.tma_holes import g, s
 
@@ -155,3 +160,17 @@ def test_where_they_exist(arch: str, gathers: bool, scatters: bool) -> None:
 def test_an_index_belongs_to_four_rows() -> None:
     with pytest.raises(InputError, match="index"):
         build(g(), s(), "tma_load", index=i())
+
+
+def test_the_report_names_the_index_tensor_in_every_format() -> None:
+    report = checked(HOLES["wrong-mode"][0])
+    assert report.to_dict()["copy"]["index"]["layout"] == "(256,256):(0,1)"
+    assert report.findings[0].where.operand == "index"
+    schema = json.loads(Path(layoutcheck.reports.__file__).with_name("schema.json").read_text("utf-8"))
+    jsonschema.validate(report.to_dict(), schema)
+
+
+def test_a_gpu_is_not_asked() -> None:
+    """The harness passes no index tensor, and no Blackwell GPU was at hand."""
+    with pytest.raises(InputError, match="four rows"):
+        prepare(build(**GOOD)[0], "sm_100a", None)  # type: ignore[arg-type]
