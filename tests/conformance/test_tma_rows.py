@@ -270,3 +270,22 @@ def test_ptxas_takes_what_the_dsl_emits(session: Session, tmp_path: Path) -> Non
             command = [ptxas, "-arch", target, str(source), "-o", str(tmp_path / "k.cubin")]
             done = subprocess.run(command, capture_output=True, text=True)
             assert (done.returncode == 0) == takes, (form, target, done.stderr)
+
+
+def test_what_becomes_of_other_index_tensors(session: Session) -> None:
+    """Of floating-point ones the four rows are the constant 0; of unsigned ones and other memory no code."""
+    element = dtype("bf16")
+    gmem = Memref(element, "gmem", Layout((256, 256), (256, 1)), 16)
+    smem = Memref(element, "smem", Layout((4, 64), (64, 1)), 1024)
+    copies = []
+    for name, space in (("f32", "gmem"), ("i8", "gmem"), ("ui8", "gmem"), ("i32", "tmem")):
+        index = Memref(dtype(name), space, Layout((256, 256), (1, 0)), 16)
+        atom = TmaCopy("load", element, mode="gather4")
+        copies.append(Copy(atom, gmem, smem, arch="sm_100a", tma=TmaTile((4, 64)), index=index))
+    real, signed, *others = make_tma([(copy, copy, 0) for copy in copies], session=session)
+    constants = dict(_CONSTANT.findall(real.ptx))
+    rows = [name.strip() for name in real.ptx.split("{%r")[-1].split("}")[0].split(",")][1:]
+    assert len(rows) == 4 and {constants[name] for name in rows} == {"0"}
+    assert "cvt.s32.s8" in signed.ptx
+    assert all(made.error and not made.ptx for made in others)
+    assert all(predict(copy).accepted for copy in copies)

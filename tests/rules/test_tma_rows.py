@@ -174,3 +174,10 @@ def test_a_gpu_is_not_asked() -> None:
     """The harness passes no index tensor, and no Blackwell GPU was at hand."""
     with pytest.raises(InputError, match="four rows"):
         prepare(build(**GOOD)[0], "sm_100a", None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("index", [i(name="ui8"), i().replace("gmem", "tmem")])
+def test_what_only_code_generation_refuses(index: str) -> None:
+    report = checked({**GOOD, "index": index})
+    assert report.compiler.accepted and report.verdict == "rejected"
+    assert report.findings[0].code == "LC191"

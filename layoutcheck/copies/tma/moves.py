@@ -37,7 +37,7 @@ from layoutcheck.copies.tma.plan import (
     tile_leaves,
     tile_of,
 )
-from layoutcheck.copies.tma.rows import follow_index, row_numbers
+from layoutcheck.copies.tma.rows import follow_index, refuse_unlowered, row_numbers
 from layoutcheck.copies.tma.tile import Im2col
 from layoutcheck.copies.tma.views import OPS, SMEM_ALIGN_BYTES, STATIC_PLACE, view_execution, view_intent
 from layoutcheck.errors import InputError
@@ -90,6 +90,8 @@ def execute_tma(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> Exec
     im2col = tile_of(copy).im2col
     if im2col is not None:
         _refuse_static_place(copy, im2col)
+    if copy.index is not None:
+        refuse_unlowered(copy.index)
     made = plan(copy, witness, gmem_base)
     map_ = decode(encode(made.written))
     of_byte, per = 8 // unit, max(1, map_.data_bits // unit)

@@ -18,7 +18,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Access, Execution, Intent
 from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, rest_modes, size, v_mode
 from layoutcheck.copies.opaque import CoordTensor
-from layoutcheck.copies.tma.rows import fours
+from layoutcheck.copies.tma.rows import fours, refuse_unlowered
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
@@ -50,6 +50,7 @@ def row_execution(
     """The execution, global addresses being numbers of coordinates."""
     assert isinstance(copy.atom, TmaCopy)
     index = _index(copy, there)
+    refuse_unlowered(index)
     per = _bytes(here)
     moved = copy.atom.copy_bits // here.dtype.bits
     wide = moved // ROWS

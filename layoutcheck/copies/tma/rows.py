@@ -28,7 +28,7 @@ from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, size
+from layoutcheck.copies.offsets import CompilerFails, IntArray, limit, offsets, offsets_at, size
 from layoutcheck.copies.tma.basis import Side
 from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.errors import InputError
@@ -130,6 +130,16 @@ def row_numbers(copy: Copy, index: IntArray) -> IntArray:
     step = next(n for n in range(max(1, most * 5 // 8), 2 * most + 2) if math.gcd(n, most) == 1)
     numbers: IntArray = (index * step + 1) % most
     return numbers
+
+
+def refuse_unlowered(index: Memref) -> None:
+    """Raises CompilerFails for an index tensor that the verifier takes and code generation does not."""
+    if index.space not in ("gmem", "smem", "rmem"):
+        raise CompilerFails(
+            f"code generation expects the index tensor in gmem, smem or rmem, but got '{index.space}'"
+        )
+    if index.dtype.name.startswith("ui"):
+        raise CompilerFails(f"code generation fails on indices of {index.dtype}: LLVM translation failed")
 
 
 def indexed_mode(copy: Copy, gmem: Memref) -> int:
