@@ -331,3 +331,18 @@ def test_wider_elements_are_not_moved_as_six_bits(session: Session, kind: str) -
     made = make_tma([(copy, copy, 0) for copy in copies], session=session, lower=False)
     for copy, one in zip(copies, made, strict=True):
         assert (predict(copy).outcome, predict(copy).message) == ("rejected", one.error)
+
+
+@pytest.mark.parametrize("extent", [99, 100])
+def test_a_tensor_that_ends_inside_an_internal_element(session: Session, extent: int) -> None:
+    """Its extent is rounded up, so that the last boxes bring what lies behind it."""
+    copies = []
+    for name, internal in (("i8", "i64"), ("f8E4M3FN", "f64"), ("f4E2M1FN", "tf32"), ("bf16", "i64")):
+        element = dtype(name)
+        gmem = Memref(element, "gmem", Layout((64, extent), (104, 1)), 32)
+        smem = Memref(element, "smem", Layout((64, 64), (64, 1)), 1024)
+        tile = TmaTile((64, 64), (0, 1), None, dtype(internal))
+        for kind, src, dst in (("load", gmem, smem), ("store", smem, gmem)):
+            copies.append(Copy(TmaCopy(kind, element), src, dst, arch="sm_100a", tma=tile))
+    assert all(predict(copy).accepted for copy in copies)
+    assert differences(copies, session, compare) == []

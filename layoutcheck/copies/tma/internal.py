@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutcheck.algebra.inttuple import product, wrap
+from layoutcheck.algebra.inttuple import flatten, product, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.recast import recast_is_exact, recast_layout
 from layoutcheck.copies.copy import Copy
@@ -54,12 +54,12 @@ def as_moved(copy: Copy) -> Copy:
     shape = wrap(gmem.layout.shape)
     if not all(isinstance(one, Memref) for one in (gmem, smem)) or not gmem.layout.is_static:
         raise InputError("a run-time layout under an internal type of another width is not modelled")
-    there = _recast(gmem, new)
+    there = _recast(gmem, new, tail=True)
     scaled = []
     for extent, before, after in zip(tile.tiler, shape, wrap(there.layout.shape), strict=True):
         many, of = product(after), product(before)
         assert isinstance(many, int) and isinstance(of, int)
-        whole, rest = divmod(extent * many, of)
+        whole, rest = (extent, 0) if many == of else divmod(extent * old.bits, new.bits)
         if rest or (whole != extent and (min(whole, extent) == 1 or whole > MOST_BOX)):
             raise InputError(f"a tile of {extent} {old} as {whole} {new} is not modelled")
         scaled.append(whole)
@@ -72,9 +72,15 @@ def as_moved(copy: Copy) -> Copy:
     return replace(copy, src=src, dst=dst, tma=moved)
 
 
-def _recast(memref: Memref, new: DType) -> Memref:
+def _recast(memref: Memref, new: DType, tail: bool = False) -> Memref:
+    """The tensor as `new` elements; with a `tail` its contiguous extent is rounded up to whole ones."""
     old = memref.dtype
     layout = recast_layout(new.bits, old.bits, memref.layout)
-    if not isinstance(layout, Layout) or not recast_is_exact(new.bits, old.bits, memref.layout):
+    exact = recast_is_exact(new.bits, old.bits, memref.layout)
+    if tail and not exact and isinstance(memref.layout.shape, tuple):
+        strides = flatten(memref.layout.stride)
+        flat = all(type(n) is int for n in memref.layout.shape)
+        exact = flat and 1 in strides and all(d == 1 or d * old.bits % new.bits == 0 for d in strides)
+    if not isinstance(layout, Layout) or not exact:
         raise InputError(f"{memref.layout} of {old} is no whole number of {new}")
     return replace(memref, dtype=new, layout=layout)
