@@ -8,7 +8,6 @@ no origin.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -20,19 +19,18 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.simplify import coalesce
-from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import offsets, rest_modes, size, v_mode
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import Partition, TiledCopy, partition
 from layoutcheck.errors import InputError
+from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.mlir import Operation, Value, split
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
 MAX_STEPS = 200
 MAX_ELEMENTS = 1 << 16  # of a view whose offsets are compared one by one
 
-_COMPOSED = re.compile(r'(!cute\.memref<[^"]*)"S<(\d+),(\d+),(\d+)> o 0 o ([^"]+)">\Z')
 _PARTITIONS = {"cute.tiled.copy.partition_S": "src", "cute.tiled.copy.partition_D": "dst"}
 _REGROUPED = frozenset(
     ("cute.logical_divide", "cute.coalesce", "cute.filter_zeros", "cute.flatten", "cute.append_to_rank",
@@ -88,26 +86,6 @@ def origin(value: Value) -> Origin:
             path.append(made)
         value = made.operands[0]
     raise NoOrigin("its view has too long a history")
-
-
-def unswizzled(text: str) -> Memref | None:
-    """A tensor with a composed layout `S o 0 o L` as one of layout L under a pointer that swizzles bytes.
-
-    The swizzle is of offsets from the base. That is what the pointer's swizzle does of a base that is a
-    multiple of its period, which is taken for granted: another base moves all addresses alike.
-    None for any other tensor.
-    """
-    match = _COMPOSED.match(text)
-    if match is None:
-        return None
-    memref = parse_memref(f'{match[1]}"{match[5]}">')
-    bits, base, shift = (int(match[i]) for i in (2, 3, 4))
-    element_bytes = memref.dtype.bits // 8
-    if isinstance(memref, OtherOperand) or memref.swizzle or element_bytes & (element_bytes - 1):
-        return None
-    swizzle = Swizzle(bits, base + element_bytes.bit_length() - 1, shift)
-    align = max(memref.proved_align_bytes, swizzle.period)
-    return replace(memref, swizzle=swizzle, align_bytes=align) if element_bytes else None
 
 
 def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:

@@ -17,7 +17,7 @@ from layoutcheck.copies.tma.views import SMEM_ALIGN_BYTES
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.sources.chains import unswizzled
+from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.im2col import read_im2col
 from layoutcheck.sources.live import to_memref
 from layoutcheck.sources.pointers import Defaults

@@ -10,7 +10,6 @@ from layoutcheck.copies.compiler.python_layer import (
     through_basic_copy_if,
     through_copy,
 )
-from layoutcheck.copies.compiler.tma import predict_tma
 from layoutcheck.copies.compiler.types import check_pointers, check_type
 from layoutcheck.copies.compiler.verifier import ACCEPTED, modelled_atom, predict_verifier
 from layoutcheck.copies.copy import Copy
@@ -25,6 +24,8 @@ def predict(copy: Copy) -> Prediction:
     Raises InputError for an op that does not exist, and for a copy that needs an atom and has none.
     """
     if isinstance(copy.atom, TmaCopy):
+        from layoutcheck.copies.compiler.tma import predict_tma  # other copies start without it
+
         return predict_tma(copy)
     for operand, view in (("src", copy.src), ("dst", copy.dst), ("pred", copy.pred)):
         if isinstance(view, OtherOperand):
