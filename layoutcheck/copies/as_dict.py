@@ -20,6 +20,7 @@ def copy_to_dict(copy: Copy) -> dict[str, Any]:
         "dst": memref_to_dict(copy.dst),
         "pred": None if copy.pred is None else memref_to_dict(copy.pred),
         "index": None if copy.index is None else memref_to_dict(copy.index),
+        "tma": _tma(copy),
         "tiled": None if copy.tiled is None else str(copy.tiled),
         "tiling": None if copy.tiling is None else tiling_to_dict(copy.tiling),
         "issue": None if copy.issue is None else asdict(copy.issue),
@@ -38,6 +39,14 @@ def memref_to_dict(memref: Memref) -> dict[str, Any]:
         "align_bytes": memref.proved_align_bytes,
         "swizzle": None if memref.swizzle is None else str(memref.swizzle),
     }
+
+
+def _tma(copy: Copy) -> dict[str, Any] | None:
+    if copy.tma is None:
+        return None
+    from layoutcheck.copies.tma.summary import tile_to_dict  # other copies start without it
+
+    return tile_to_dict(copy)
 
 
 def tiling_to_dict(tiling: Tiling) -> dict[str, Any]:

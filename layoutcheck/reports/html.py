@@ -13,6 +13,7 @@ from typing import Any
 from layoutcheck.check import Fix, Report
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.tma.summary import lines as of_tma
 from layoutcheck.findings import Finding, Where
 from layoutcheck.reports.names import atom_name
 from layoutcheck.reports.outcome import Failure, Message, Outcome
@@ -24,6 +25,7 @@ from layoutcheck.reports.text import answers, headline
 from layoutcheck.rules.facts import Facts
 
 _LONGEST_FACT = 200
+_TMA_ROWS = {"tile": "tile", "conv": "convolution", "map": "tensor map"}
 
 
 def render(outcomes: Sequence[Outcome], style: Style) -> str:
@@ -158,6 +160,8 @@ def _copy(report: Report, main: Finding | None) -> str:
         rows.append(_row("predicate", _operand(copy.pred, where if where.operand == "pred" else None)))
     if copy.index is not None:
         rows.append(_row("row numbers", _operand(copy.index, where if where.operand == "index" else None)))
+    if copy.tma is not None:
+        rows += [_row(_TMA_ROWS[word], escape(text)) for word, text in of_tma(copy)]
     rows += [_row("assumed", escape("; ".join(report.assumptions)))] if report.assumptions else []
     return element("table", *rows, class_="copy")
 

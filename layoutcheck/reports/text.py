@@ -117,6 +117,11 @@ def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
         lines += _operand("pred", copy.pred, where, style)
     if copy.index is not None:
         lines += _operand("index", copy.index, where, style)
+    if copy.tma is not None:
+        from layoutcheck.copies.tma.summary import lines as of_tma  # other copies start without it
+
+        for word, text in of_tma(copy):
+            lines += style.wrap(text, "         ", f"    {word:4} ")
     return lines
 
 
