@@ -64,6 +64,7 @@ def tma_tile(
             "a TMA atom with a box takes coordinates",
             expected="'!cute.coord_tensor<...>', or --atom tma_load",
         )
+    convolution = read_im2col(im2col, gmem.layout, atom)
     extents: tuple[Any, ...] = (
         _extents("tiler", tiler)
         if tiler is not None
@@ -84,7 +85,6 @@ def tma_tile(
             expected="an extent for each mode of the global tensor, or for its first and each of the tile's",
         )
     internal = dtype(str(internal_type)) if internal_type is not None else None
-    convolution = read_im2col(im2col, gmem.layout, atom)
     return TmaTile(extents, at, _described(described, smem), internal, convolution)
 
 

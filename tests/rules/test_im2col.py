@@ -170,3 +170,9 @@ def test_operands_as_the_compiler_prints_them(at: str, shared: str, codes: list[
     """As DSL 4.8.1 prints a cute.copy of im2col; its verifier says the same of the first three."""
     report = check(build(PLACES.replace("AT", at), shared, LOAD)[0])
     assert [found.code for found in report.findings] == codes
+
+
+def test_a_flat_tensor_hears_of_the_form_before_its_tiler_is_counted() -> None:
+    given = {**load(g("(64,7,7,4):(1,64,448,3136)"), "filter=(3,3)"), "tiler": "(64,64)"}
+    with pytest.raises(InputError, match="no tensor of activations"):
+        build(**given)
