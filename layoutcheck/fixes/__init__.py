@@ -194,5 +194,6 @@ def _obstacle(report: Report, tried: int) -> str:
     """What stands in the way, where no strategy works."""
     reason = report.findings[0].title if report.findings else report.compiler.message
     if tried:
-        return f"none of {tried} repairs was found legal: {reason}"
+        count = "the one repair tried is not" if tried == 1 else f"none of {tried} repairs tried is"
+        return f"{count} legal: {reason}"
     return f"no strategy applies: {reason}"

@@ -199,7 +199,8 @@ def _rows_code(copy: Copy, laid: Memref, tiler: tuple[int, ...], index: Layout) 
         f"index = cute.make_tensor(rows, {code.layout_code(index)})",
         *host[2:],
         f"smem = {allocate_code(laid, 'layout')}",
-        f"tiles, indices = cute.zipped_divide(tma_tensor, {tile}), cute.zipped_divide(index, {tile})",
+        f"tiles = cute.zipped_divide(tma_tensor, {tile})",
+        f"indices = cute.zipped_divide(index, {tile})",
         "sA, gA, gI = cpasync.tma_partition(atom, 0, cute.make_layout(1), "
         "cute.group_modes(smem, 0, 2), [tiles, indices])",
         *issue_code(

@@ -18,8 +18,8 @@ arrive (docs/evidence/tma_im2col.json).
 
 ## How to fix it
 
-Pad an empty box. Else pad less, or pad the tensor itself; split a dilated filter by taps; a spatial mode whose filter has one tap and no
-padding can join N, which leaves more bits to the others.
+Pad where the box is empty. Else pad less, or pad the tensor itself; split a dilated filter by taps; let a spatial
+mode whose filter has one tap and no padding join N, which leaves more bits to the others.
 
 ## How to silence it
 

@@ -32,7 +32,7 @@ def read_cluster(
         raise InputError(f"{atom} takes no {named}", expected=wants)
     if blocks is None or said[wants] is None:
         raise InputError(
-            f"of a copy between blocks both are needed: cluster and {wants}", expected=f"cluster=2, {wants}=1"
+            f"a copy between blocks needs both cluster and {wants}", expected=f"cluster=2, {wants}=1"
         )
     mask = None if mcast_mask is None else _mask(mcast_mask)
     for name, count, low, high in (

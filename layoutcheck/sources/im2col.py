@@ -47,7 +47,7 @@ def read_im2col(given: Any, gmem: Layout, atom: TmaCopy) -> Im2col | None:
         found = given
     elif atom.kind == "store":
         if given is not None:
-            raise InputError("an im2col store takes no filter: it is im2col_no_offs")
+            raise InputError("an im2col store takes no filter: it is im2col_no_offs", expected="no im2col")
         found = _made({}, spatial)
     else:
         found = _made(_named(given), spatial)
@@ -69,6 +69,14 @@ def _named(given: Any) -> dict[str, Any]:
         part = _PART.match(text, at)
         if part is None:
             raise InputError("no convolution", text=text, start=at, end=len(text), expected=_EXPECTED)
+        if part[1] in out:
+            raise InputError(
+                f"{part[1]} is given twice",
+                text=text,
+                start=part.start(1),
+                end=part.end(),
+                expected="one of them",
+            )
         out[part[1]] = part[2]
         at = part.end()
     return out

@@ -165,6 +165,29 @@ _WORDINGS = (
         "pointer, allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner) "
         "(NVIDIA/cutlass#2345). Else the layout or swizzle is none that TMA writes. " + _TMA_TILE,
     ),
+    _wording(
+        r"gmem_(?:coord|index)_layout(?:mustbe2D|rankmustmatch|(?:gather|scatter)modesize)"
+        r"|gmem_coord_tensorisrequired|Gather/ScatteronlyexpectsTMAG-basiswithrank2",
+        "LC115",
+        "no tensor of rows and an index for each",
+        "A gather4 or scatter4 takes a global tensor of two modes that stay two in the tensor map, and as "
+        "gmem_coord_tensor a row number for each of its rows, four at least: "
+        "cute.make_layout((R, C), stride=(1, 0)) where rows are contiguous along mode 1.",
+    ),
+    _wording(
+        r"make_non_exec_im2col_tma_(?:load|store)'opoperand#1mustbeCuTecomposedlayouttype",
+        "LC113",
+        "the shared layout of an im2col copy is composed with no swizzle",
+        "DSL 4.8.1 takes no plain layout here: cute.make_composed_layout(cute.make_swizzle(0, 4, 3), 0, "
+        "layout) is one without a swizzle.",
+    ),
+    _wording(
+        r"expectsarchtobeatleast(?P<first_arch>sm_\d+),butgot(?P<arch>sm_\d+[af]?)",
+        "LC108",
+        "{arch} does not have this instruction",
+        "CUTE_DSL_ARCH, else the GPU of this machine, says what is compiled for. Compile for an architecture "
+        "that has the instruction, or take another atom.",
+    ),
     _wording(r"src\.rank\(\)", "LC105", "source and destination differ in rank", _SHAPES),
     _wording(r"tohavestaticshape", "LC105", "a shape is known only at run time", _SHAPES),
     _wording(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 _FRAME = re.compile(r'^\s*File "([^"\n]{1,500})", line (\d{1,9})', re.MULTILINE)
 _LOC = re.compile(r'"([^"\n]{1,500}\.py)":(\d{1,9}):\d')
+_ARROW = re.compile(r"[^\S\n]*\n\s*-->\s+([^\s:]{1,500}):(\d{1,9})")  # on the line after the message
 _LIBRARY = ("nvidia_cutlass_dsl", "site-packages/cutlass", "dsl_packages/cutlass", "python_packages/cutlass")
 _TAIL = 1 << 16  # characters of a long log that are searched: what ended it stands last
 _REACH = 4000  # characters of traceback before a message that are searched for its line
@@ -28,6 +29,12 @@ _PYTHON = re.compile(
     r"|expects smem and gmem have the same size in the first rank, but got[^\n]{0,300}"
     r"|expected top-level shape equivalence between the SMEM layout and the CTA V-map[^\n]{0,200}"
     r"|unable to partition input tensors for TMA"
+    r"|gmem_(?:coord|index)_layout (?:must be 2D|rank must match|(?:gather|scatter) mode size)[^\n]{0,200}"
+    r"|gmem_coord_tensor is required for [^\n]{0,100}"
+    r"|TMA Gather/Scatter only expects TMA G-basis with rank 2[^\n]{0,100}"
+    r"|'cute_nvgpu\.atom\.make_non_exec_im2col_tma_(?:load|store)' op operand #1 must be CuTe composed "
+    r"layout type[^\n]{0,200}"
+    r"|expects arch to be at least sm_\d+, but got \w+"  # "one of ..." is an MMA's as well
 )
 
 _RUN_TIME = (
@@ -77,7 +84,9 @@ _ABOUT = (
 def python_errors(text: str) -> Iterator[tuple[str, str | None]]:
     """(message, the user's "file:line") of every error that the DSL's Python layer raises about a copy."""
     for found in _PYTHON.finditer(text):
-        yield " ".join(found[0].split()), place(text, found.start())
+        arrow = _ARROW.match(text, found.end())
+        where = f"{arrow[1]}:{arrow[2]}" if arrow else place(text, found.start())
+        yield " ".join(found[0].split()), where
 
 
 def place(text: str, at: int) -> str | None:

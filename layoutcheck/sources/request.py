@@ -109,7 +109,9 @@ def build(
     source, target, tiler, coord, described = every_mode(
         moved, source, target, tiler, coord, described, assumed
     )
-    tma = tma_tile(moved, source, target, tiler, coord, described, internal_type, im2col)
+    tma = tma_tile(moved, source, target, tiler, coord, described, internal_type, im2col, assumed)
+    between = read_cluster(moved, cluster, mcast_mask, cta_rank, waits_rank)
+    issue = _issue(moved, block, expect_bytes, between)
     if thr is not None or val is not None:
         if tiled is not None or isinstance(whole, TiledCopy):
             raise InputError(
@@ -117,8 +119,6 @@ def build(
             )
         whole = _tiled_by(moved, thr, val)
     elif tiled is None:
-        between = read_cluster(moved, cluster, mcast_mask, cta_rank, waits_rank)
-        issue = _issue(moved, block, expect_bytes, between)
         if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (src, dst))):
             assumed.append("src and dst are one thread's views: thr and val would make them whole tiles")
         copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority, issue, tma, named)

@@ -35,8 +35,9 @@ def tma_tile(
     tiler: Any,
     coord: Any,
     described: Any,
-    internal_type: Any = None,
-    im2col: Any = None,
+    internal_type: Any,
+    im2col: Any,
+    assumed: list[str],
 ) -> TmaTile | None:
     """The tile of a TMA copy between whole tensors; None for other copies. Raises InputError.
 
@@ -52,7 +53,8 @@ def tma_tile(
     named = [name for name, value in given.items() if value is not None]
     if not isinstance(atom, TmaCopy):
         if named:
-            raise InputError(f"{named[0]} belongs to TMA copies", expected="--atom tma_load, tma_store, ...")
+            atoms = "im2col_tma_load" if named[0] == "im2col" else "tma_load, tma_store, ..."
+            raise InputError(f"{named[0]} belongs to TMA copies", expected=f"--atom {atoms}")
         return None
     gmem, smem = (src, dst) if atom.kind == "load" else (dst, src)
     if isinstance(gmem, OtherOperand) or isinstance(smem, OtherOperand):
@@ -85,6 +87,8 @@ def tma_tile(
             expected="an extent for each mode of the global tensor, or for its first and each of the tile's",
         )
     internal = dtype(str(internal_type)) if internal_type is not None else None
+    if convolution is not None and im2col is None and atom.kind == "load":
+        assumed.append("no convolution given: a filter of one tap, no padding, stride 1")
     return TmaTile(extents, at, _described(described, smem), internal, convolution)
 
 
@@ -166,7 +170,9 @@ def tma_index(atom: Atom | None, src: Memref, dst: Memref, index: Any, assumed: 
     """
     if not isinstance(atom, TmaCopy) or not atom.indexed:
         if index is not None:
-            raise InputError("index belongs to TMA copies of four rows", expected="--atom tma_gather4")
+            raise InputError(
+                "index belongs to TMA copies of four rows", expected="--atom tma_gather4 or tma_scatter4"
+            )
         return None
     gmem = src if atom.kind == "load" else dst
     if index is not None:

@@ -14,6 +14,8 @@ from layoutcheck.gpu.completion import STALLED, fields, mapped
 from layoutcheck.gpu.plan import plan
 from layoutcheck.gpu.wrapper import wrap
 from layoutcheck.reports.reproducer import arguments
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.text import render
 from layoutcheck.sources.records import read_record
 from layoutcheck.sources.request import build
 from tests.cluster_holes import CLUSTER_HOLES, to
@@ -87,6 +89,29 @@ def test_the_harness_of_a_cluster() -> None:
 def test_what_is_refused(more: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         lc.check("(64):(1)", "(64):(1)", dtype="bf16", **more)
+
+
+@pytest.mark.parametrize("more", [{"cluster": 2}, {"mcast_mask": 1}, {"expect_bytes": 64}])
+def test_what_no_tiled_copy_has_is_refused(more: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"blocks|barrier"):
+        lc.check(
+            "(64,8):(8,1)",
+            "(64,8):(8,1)",
+            "cp.async",
+            dtype="bf16",
+            bits=128,
+            thr="64:1",
+            val="(1,8)",
+            **more,
+        )
+
+
+def test_the_cluster_is_told() -> None:
+    copy = {"src": "(64):(1)", "dst": "(64):(1)", "dtype": "bf16"}
+    mask = lc.check(**copy, atom="bulk.g2s.multicast", cluster=2, mcast_mask=3)
+    assert "cluster of 2, mcast_mask 0b11\n" in render([mask], Style())
+    rank = lc.check(**copy, atom="bulk.s2s", cluster=2, cta_rank=1, waits_rank=0)
+    assert "cluster of 2, cta_rank 1, waits_rank 0\n" in render([rank], Style())
 
 
 @pytest.mark.parametrize("mask", [3, "3", "0x3", "0b11"])

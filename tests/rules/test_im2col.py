@@ -85,11 +85,17 @@ def test_too_many_boxes_are_counted() -> None:
         "stride=(0,1)",
         "dilation=(0,1)",
         "filter=(3,3",
+        "filter=(3,3) filter=(1,1)",
     ],
 )
 def test_what_is_no_convolution_is_refused(given: str) -> None:
     with pytest.raises(InputError):
         build(**load(FLAT, given))
+
+
+def test_a_convolution_that_is_not_given_is_assumed() -> None:
+    assert any("filter of one tap" in said for said in build(**{**load(FLAT, ""), "im2col": None})[1])
+    assert not build(**load(FLAT, "filter=(1,1)"))[1]
 
 
 def test_where_a_convolution_belongs() -> None:

@@ -238,6 +238,16 @@ RAISED = """Traceback (most recent call last):
             "LC113",
         ),
         ("unable to partition input tensors for TMA", "LC113"),  # NVIDIA/cutlass#2345
+        ("expects arch to be at least sm_100, but got sm_90a", "LC108"),
+        (
+            "'cute_nvgpu.atom.make_non_exec_im2col_tma_load' op operand #1 must be CuTe composed layout "
+            "type, but got '!cute.layout<\"(64,64):(64,1)\">'",
+            "LC113",
+        ),
+        ("gmem_coord_layout must be 2D for 2D gather4 TMA load, but got rank 1", "LC115"),
+        ("gmem_index_layout scatter mode size must be at least 4, but got 3", "LC115"),
+        ("gmem_coord_tensor is required for gather4 TMA ops", "LC115"),
+        ("TMA Gather/Scatter only expects TMA G-basis with rank 2, but got rank 1", "LC115"),
     ],
 )
 def test_what_the_python_layer_raises_is_explained(message: str, code: str) -> None:
@@ -245,6 +255,15 @@ def test_what_the_python_layer_raises_is_explained(message: str, code: str) -> N
     meaning = explain(found.message)
     assert meaning is not None and meaning.code == code
     assert found.python and found.location == "/home/me/gemm.py:88"
+
+
+def test_the_line_that_the_dsl_points_at_below_its_message() -> None:
+    (found,) = read_diagnostics(
+        "\x1b[91m\x1b[1merror:\x1b[0m expects arch to be at least sm_100, but got sm_90a\n"
+        "  \x1b[94m-->\x1b[0m /home/me/gather.py:14:43\n   |\n"
+        "  \x1b[92msuggestion:\x1b[0m Ensure env CUTE_DSL_ARCH matches your GPU architecture\n"
+    )
+    assert found.location == "/home/me/gather.py:14"
 
 
 @pytest.mark.parametrize(
