@@ -96,7 +96,13 @@ def test_a_group_of_commands_alone_prints_its_help(capsys: Captured) -> None:
 
 @pytest.mark.parametrize(
     ("atom", "meant"),
-    [("tma", "tma_load"), ("bulk", "bulk.g2s"), ("cp.asnyc", "cp.async"), ("tcgen05.ld", ".x32")],
+    [
+        ("tma", "tma_load"),
+        ("bulk", "bulk.g2s"),
+        ("cp.asnyc", "cp.async"),
+        ("tcgen05.ld", ".x32"),
+        ("ldmatrix.x3", "ldmatrix.x4.trans"),
+    ],
 )
 def test_a_misspelt_atom(atom: str, meant: str, capsys: Captured) -> None:
     said = refused(capsys, "explain", "(8):(1)", "(8):(1)", "--atom", atom, "--dtype", "bf16")

@@ -48,7 +48,8 @@ def propose(facts: Facts) -> Iterator[Draft]:
     yield Draft(
         STRATEGY,
         f"{count} values a thread for x{atom.repeat}, {atom.lanes} lanes x {columns(made)} columns each",
-        f"tiled = tcgen05.make_tmem_copy(atom, tmem_tensor)  # {made}\n"
+        f"# atom: {made}\n"
+        f"tiled = tcgen05.make_tmem_copy(atom, tmem_tensor)\n"
         f"thr = tiled.get_slice(tid)\n"
         f"fragment = cute.make_rmem_tensor({code.layout_code(own)}, {code.dtype_code(view.dtype)})",
         (fixed,),

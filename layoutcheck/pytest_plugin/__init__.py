@@ -47,7 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--layoutcheck",
+        nargs="?",
         choices=MODES,
+        const="lint",
         default="off",
         help="check every copy of the kernels that the tests compile (lint), and run each as well (confirm)",
     )

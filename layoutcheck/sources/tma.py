@@ -1,4 +1,4 @@
-"""What a user says of a TMA copy beside its two tensors: tiler, tile, the described layout."""
+"""What a user says of a TMA copy beside its two tensors: tiler, tile, convolution, indices, descriptions."""
 
 from __future__ import annotations
 

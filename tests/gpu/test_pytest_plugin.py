@@ -246,5 +246,6 @@ from layoutcheck.pytest_plugin import observer
 observer.dsl_version = lambda: None
 def test_of_something_else(): ...
 """
-    status, out = suite(tmp_path, text, "--layoutcheck=lint")
-    assert status == 0 and "nvidia-cutlass-dsl is not installed" in out
+    for options in (("--layoutcheck=lint",), ("--layoutcheck", "-q")):
+        status, out = suite(tmp_path, text, *options)
+        assert status == 0 and "nvidia-cutlass-dsl is not installed" in out

@@ -109,11 +109,12 @@ def named_atom(text: str, element: DType | None = None, bits: int | None = None)
     widths = [int(option) for option in options if option.isdigit() and len(option) < 9]
     atom = _SHORT[family].build(Short(family, options, element, widths[0] if widths else bits))
     if atom is None:
+        names = [known for known in NAMES.split(", ") if known.startswith(family)] or NAMES.split(", ")
         raise InputError(
-            f"unknown option in atom '{text.strip()[:40]}'{meant(name, NAMES.split(', '))}",
+            f"unknown option in atom '{text.strip()[:40]}'{meant(name, names)}",
             text=text,
             start=len(text) - len(text.lstrip()) + len(family),
             end=len(text),
-            expected=f"one of {NAMES}",
+            expected=f"a name such as {', '.join(names)}",
         )
     return atom
