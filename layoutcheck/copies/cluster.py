@@ -31,6 +31,12 @@ class Cluster:
     cta_rank: int | None = None
     waits_rank: int | None = None
 
+    def __str__(self) -> str:
+        mask = None if self.mcast_mask is None else f"0b{self.mcast_mask:b}"
+        named = {"mcast_mask": mask, "cta_rank": self.cta_rank, "waits_rank": self.waits_rank}
+        told = "".join(f", {name} {value}" for name, value in named.items() if value is not None)
+        return f"cluster of {self.blocks}{told}"
+
     @property
     def named(self) -> tuple[int, ...]:
         """The blocks that the copy names, in order."""

@@ -162,6 +162,8 @@ def _copy(report: Report, main: Finding | None) -> str:
         rows.append(_row("row numbers", _operand(copy.index, where if where.operand == "index" else None)))
     if copy.tma is not None:
         rows += [_row(_TMA_ROWS[word], escape(text)) for word, text in of_tma(copy)]
+    if copy.cluster is not None:
+        rows.append(_row("cluster", escape(str(copy.cluster).removeprefix("cluster "))))
     rows += [_row("assumed", escape("; ".join(report.assumptions)))] if report.assumptions else []
     return element("table", *rows, class_="copy")
 

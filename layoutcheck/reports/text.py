@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutcheck.check import Fix, Report
-from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -124,15 +123,8 @@ def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
         for word, text in of_tma(copy):
             lines += style.wrap(text, "         ", f"    {word:4} ")
     if copy.cluster is not None:
-        lines += style.wrap(_cluster(copy.cluster), "         ", "    ")
+        lines += style.wrap(str(copy.cluster), "         ", "    ")
     return lines
-
-
-def _cluster(cluster: Cluster) -> str:
-    to = "" if cluster.cta_rank is None else f", cta_rank {cluster.cta_rank}"
-    mask = "" if cluster.mcast_mask is None else f", mcast_mask 0b{cluster.mcast_mask:b}"
-    waits = "" if cluster.waits_rank is None else f", waits_rank {cluster.waits_rank}"
-    return f"cluster of {cluster.blocks}{mask}{to}{waits}"
 
 
 def _tiler(tiler: Sequence[Any]) -> str:

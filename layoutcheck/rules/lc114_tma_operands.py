@@ -45,7 +45,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{atom_kind(atom)} between {facts.copy.src.space} and {facts.copy.dst.space}",
+        f"{atom_kind(atom)} from {facts.copy.src.space} to {facts.copy.dst.space}",
         f"The compiler says: {said.message}.",
         Where(said.operand),
         {"src_space": facts.copy.src.space, "dst_space": facts.copy.dst.space},

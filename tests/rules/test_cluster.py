@@ -13,6 +13,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, fields, mapped
 from layoutcheck.gpu.plan import plan
 from layoutcheck.gpu.wrapper import wrap
+from layoutcheck.reports.html import render as page
 from layoutcheck.reports.reproducer import arguments
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
@@ -110,6 +111,7 @@ def test_the_cluster_is_told() -> None:
     copy = {"src": "(64):(1)", "dst": "(64):(1)", "dtype": "bf16"}
     mask = lc.check(**copy, atom="bulk.g2s.multicast", cluster=2, mcast_mask=3)
     assert "cluster of 2, mcast_mask 0b11\n" in render([mask], Style())
+    assert "of 2, mcast_mask 0b11" in page([mask], Style())
     rank = lc.check(**copy, atom="bulk.s2s", cluster=2, cta_rank=1, waits_rank=0)
     assert "cluster of 2, cta_rank 1, waits_rank 0\n" in render([rank], Style())
 
