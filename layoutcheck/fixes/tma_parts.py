@@ -156,7 +156,7 @@ def _rows(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Iterator[Dra
     """Rows as wide as the box, without gaps, a multiple of four of them, by an index tensor of Int32."""
     assert isinstance(copy.atom, TmaCopy) and copy.index is not None
     strides, shape = wrap(gmem.layout.stride), wrap(gmem.layout.shape)
-    if len(strides) != 2 or strides.count(1) != 1:
+    if len(strides) != 2 or strides.count(1) != 1 or len(tile.tiler) != 2:
         return
     along = strides.index(1)
     across = 1 - along

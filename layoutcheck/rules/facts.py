@@ -50,9 +50,15 @@ class Facts:
 
     @cached_property
     def resolved(self) -> Copy:
-        """The copy that the compiler really builds (autovec_copy and its kin choose an atom)."""
+        """The copy that the compiler really builds (autovec_copy and its kin choose an atom).
+
+        The copy as it is where it gets that far with none: of layouts whose composition it refuses.
+        """
         if self.copy.atom is None or self.copy.op in ("autovec_copy", "basic_copy", "basic_copy_if"):
-            return resolve(self.copy)
+            try:
+                return resolve(self.copy)
+            except InputError:
+                return self.copy
         return self.copy
 
     @cached_property

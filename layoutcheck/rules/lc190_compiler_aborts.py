@@ -4,7 +4,9 @@
 
 DSL 4.8.1 ends with SIGABRT or SIGFPE: no exception, no message, and the whole Python process with it.
 Seen for extents that neither divide nor are divided by the vector (3, 5, 6, 7 elements against 8),
-sub-byte pointers without `align<>`, thread layouts that overlap.
+sub-byte pointers without `align<>`, thread layouts that overlap, a TMA tile whose contiguous extent has to
+be cut and has a prime factor larger than a box (300 = 4 * 75 of f64 under a swizzle of 32 bytes, whose boxes
+have 4: memory grows until none is left, 15 seconds to 8 GiB).
 
 ## Why
 

@@ -22,6 +22,7 @@ from layoutcheck.copies.tma.tile import TmaTile
 from layoutcheck.copies.witness import witnesses
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, item, make_tma
+from layoutcheck.dsl.verifier import verify
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
@@ -222,6 +223,19 @@ def test_modes_that_continue_each_other(session: Session) -> None:
 @pytest.mark.parametrize("seed", range(2, 8))
 def test_many_chains(session: Session, seed: int) -> None:
     assert sweep(400, seed, session, chained_copy) == []
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("element", "swizzle", "rows"),
+    [("f64", 1, 10), ("f64", 1, 36), ("f32", 1, 84), ("f32", 1, 88), ("bf16", 1, 52), ("bf16", 3, 134)],
+)
+def test_prime_factors_that_no_box_has(session: Session, element: str, swizzle: int, rows: int) -> None:
+    """The DSL runs until it is out of memory: some 15 s each."""
+    smem, under = f"({rows},4):(1,{rows})", f"S<{swizzle},4,3>"
+    copy, _ = build("(4096,4096):(1,4096)", smem, "tma_load", dtype=element, swizzle=under)
+    died = verify([copy], session=session)[0].outcome == "aborts"
+    assert died == (predict(copy).outcome == "aborts") == (rows in (10, 88, 134))
 
 
 def test_narrow_elements_and_internal_types(session: Session) -> None:

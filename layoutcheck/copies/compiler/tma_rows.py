@@ -106,10 +106,7 @@ def predict_basis(sides: tuple[Side, ...]) -> Prediction | None:
 
 
 def predict_partition(smem: Layout, tiler: tuple[int, ...], sides: tuple[Side, ...]) -> Prediction | None:
-    """Of whole tensors: shared memory whose runs do not divide into instructions, nor the other way round.
-
-    Of a few of them the DSL dies (SIGABRT) before it says so: (300,32):(1,300) of f64 by boxes of 4.
-    """
+    """Of whole tensors: shared memory whose runs do not divide into instructions, nor the other way round."""
     moved, run = ROWS * sides[0].extent, product(right_inverse(smem).shape)
     refused = rejected(
         "tma_size", "unable to partition input tensors for TMA", "atom", run=run, instruction=moved

@@ -28,7 +28,8 @@ _FAR = 1 << 40
 class NoCommonRun(InputError):
     """The DSL's process dies looking for a box.
 
-    No mode of stride 1, a first extent that nothing divides, or joined modes beyond the fourth dimension.
+    No mode of stride 1, a first extent to be cut that has a prime factor no box has, or joined modes beyond
+    the fourth dimension.
     """
 
 
@@ -107,8 +108,9 @@ def _end(side: Side, stride: tuple[Any, ...]) -> int | None:
 def _cut(sides: list[Side], limit: int) -> list[Side]:
     """Extents that no box has become their largest divisor that one has.
 
-    Where that is the first, a box has one element along all others. Where it is a later one, the DSL keeps
-    the ones after it whole, so that the box does not follow shared memory any more.
+    The first is cut factor by factor: of one with a prime factor that no box has, such as 100 by boxes of 4,
+    the DSL runs until it is out of memory. Where it is cut, a box has one element along all others. Where a
+    later one is, the DSL keeps the ones after it whole, so that the box does not follow shared memory.
     """
     out: list[Side] = []
     for i, side in enumerate(sides):
@@ -116,10 +118,22 @@ def _cut(sides: list[Side], limit: int) -> list[Side]:
         fits = next(n for n in range(min(side.extent, most), 0, -1) if side.extent % n == 0)
         out.append(Side(fits, side.modes, side.extent))
         if i == 0 and fits != side.extent:
-            if fits == 1:
-                raise NoCommonRun(f"a run of {side.extent} elements has no divisor of at most {most}")
+            prime = _largest_prime(side.extent)
+            if prime > most:
+                raise NoCommonRun(
+                    f"a run of {side.extent} elements has the prime factor {prime}, and a box at most {most}"
+                )
             return out
     return out
+
+
+def _largest_prime(n: int) -> int:
+    found, candidate = 1, 2
+    while candidate * candidate <= n:
+        while n % candidate == 0:
+            found, n = candidate, n // candidate
+        candidate += 1
+    return max(found, n)
 
 
 def _endless(shape: Any) -> Any:

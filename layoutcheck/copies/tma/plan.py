@@ -265,7 +265,9 @@ def tile_leaves(gmem: Layout, tile: TmaTile) -> tuple[list[IntArray], BoolArray]
     limit(count)
     index = np.arange(count, dtype=np.int64)
     inside: BoolArray = np.ones(count, dtype=np.bool_)
-    shape = gmem.shape if type(gmem.shape) is tuple else (gmem.shape,)
+    shape = wrap(gmem.shape)
+    if len(shape) != len(tile.tiler):
+        raise InputError(f"a tiler of {len(tile.tiler)} modes for a tensor of {len(shape)}")
     out: list[IntArray] = []
     for mode, extent, origin in zip(shape, tile.tiler, tile.origin, strict=True):
         at = origin + index % extent

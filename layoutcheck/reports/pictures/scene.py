@@ -139,8 +139,9 @@ def scene(facts: Facts) -> Scene | None:
         by_thread = thread_intent(*run)
     except InputError:
         return None
-    if not asked.dst.size or not done.dst.size:
-        return None
+    sides = ((asked.src, done.src), (asked.dst, done.dst))
+    if not all(any((at >= 0).any() for at in side) for side in sides):
+        return None  # as of a tile beyond the tensor, of which a load brings zeros
     reached = bool(facts.trials)
     place = _place(done, difference) if reached else (0, 0)
     return Scene(*run, asked, by_thread, done, difference, reached, *place)
