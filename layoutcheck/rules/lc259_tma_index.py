@@ -116,7 +116,7 @@ def _place(facts: Facts, found: WholeTma) -> _Bad | None:
             f"{_DSL}; {PTX}: coordinates are .s32",
         )
     last, end = int(found.plan.rows.max()), reach(index)
-    if last >= end:
+    if end is not None and last >= end:
         return (
             f"the copy reads index {last} of {end}",
             f"An instruction reads four indices: the tile's last reads element {last} of an index tensor that "

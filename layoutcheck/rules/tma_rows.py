@@ -59,8 +59,10 @@ def first_strayed(facts: Facts, found: WholeTma) -> Strayed | None:
     return None
 
 
-def reach(index: Memref) -> int:
-    """One more than the last offset of an index tensor of static layout."""
+def reach(index: Memref) -> int | None:
+    """One more than the last offset of an index tensor; None where that is known at run time."""
+    if not index.layout.is_static:
+        return None
     shape, stride = wrap(index.layout.shape), wrap(index.layout.stride)
     reached: int = sum((n - 1) * d for n, d in zip(shape, stride, strict=True) if d > 0)
     return reached + 1

@@ -109,7 +109,8 @@ def _whole(copy: Copy) -> Prediction:
         refused = predict_basis(sides) if copy.index is not None else None
         if refused is not None:
             return refused
-        if smem.dtype.bits < 8 and gmem.layout.is_static and smem.layout.is_static:
+        fits = product(smem.layout.shape) == product(tile.tiler)  # if not, that is refused below
+        if smem.dtype.bits < 8 and gmem.layout.is_static and smem.layout.is_static and fits:
             plan(copy)
     except SplitsByte:
         text = "cannot convert to ptr, element may exist within a byte"

@@ -282,6 +282,9 @@ def tile_leaves(gmem: Layout, tile: TmaTile) -> tuple[list[IntArray], BoolArray]
 
 
 def _leaf_coords(gmem: Layout, tile: TmaTile, elements: IntArray) -> list[IntArray]:
+    count = math.prod(tile.tiler)
+    if elements.max() >= count:
+        raise InputError(f"a shared tensor of more elements than the tile's {count}")
     return [leaf[elements] for leaf in tile_leaves(gmem, tile)[0]]
 
 

@@ -139,8 +139,7 @@ def scene(facts: Facts) -> Scene | None:
         by_thread = thread_intent(*run)
     except InputError:
         return None
-    sides = ((asked.src, done.src), (asked.dst, done.dst))
-    if not all(any((at >= 0).any() for at in side) for side in sides):
+    if not all((at >= 0).any() for at in (asked.src, done.src, asked.dst, done.dst)):
         return None  # as of a tile beyond the tensor, of which a load brings zeros
     reached = bool(facts.trials)
     place = _place(done, difference) if reached else (0, 0)
