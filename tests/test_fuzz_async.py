@@ -189,6 +189,10 @@ FOUND = {
         "atom": "tma_scatter4", "dtype": "i8", "src": "(16,16,16):(257,16,1)", "dst": "(3,3,1):(1,11,41)",
         "tiler": "(4,8,2)", "swizzle": "S<3,4,3>",
     },
+    "evidence of run-time extents": {
+        "atom": "tma_load", "dtype": "bf16", "src": "(?):(1)", "dst": "((?)):((0))", "tiler": "(1)",
+        "coord": "(1)",
+    },
     "a repair whose layouts cannot be composed": {
         "atom": "bulk.s2g.mask", "dtype": "i1", "src": "(32,3,3,3,4):(4,392,128,1176,1)",
         "dst": "(3,4,3,4,32):(40,360,?{div=8},1440,1)", "swizzle": "S<1,4,3>", "src_align": 128,

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.facts import Facts, plain
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 
@@ -64,7 +64,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         _TITLES[said.kind],
         f"The compiler says: {said.message}.{_why(said)}",
         Where(said.operand),
-        dict(said.evidence),
+        plain(said.evidence),
     )
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
+from layoutcheck.rules.facts import Facts, plain
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 
@@ -43,7 +43,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         "no tensor of rows and an index for each",
         f"The compiler says: {said.message}.",
         Where(said.operand),
-        dict(said.evidence),
+        plain(said.evidence),
     )
 
 
