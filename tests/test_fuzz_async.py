@@ -161,6 +161,14 @@ def test_async_copies_at_length(request: dict[str, Any]) -> None:
 
 
 FOUND = {
+    "gather4 of an internal type, a shared tensor of one mode": {
+        "atom": "tma_gather4",
+        "dtype": "bf16",
+        "src": "(1,1):(1,1)",
+        "dst": "1:0",
+        "described": "S<2,4,3> o 0 o (1,1):(1,1)",
+        "internal_type": "i32",
+    },
     "a tile of fewer modes than the tensor": {
         "atom": "tma_scatter4", "dtype": "i8", "src": "16:128", "dst": "(2,64):(1,10)",
         "described": "S<2,4,3> o 0 o (4,4):(4,1)", "index": '!cute.memref<i32, smem, "(4,4):(1,5)">',

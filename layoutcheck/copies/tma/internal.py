@@ -54,6 +54,8 @@ def as_moved(copy: Copy) -> Copy:
     shape = wrap(gmem.layout.shape)
     if not all(isinstance(one, Memref) for one in (gmem, smem)) or not gmem.layout.is_static:
         raise InputError("a run-time layout under an internal type of another width is not modelled")
+    if len(tile.tiler) != len(shape):
+        raise InputError(f"a tile of {len(tile.tiler)} modes, a tensor of {len(shape)}: not modelled")
     there = _recast(gmem, new, tail=True)
     scaled = []
     for extent, before, after in zip(tile.tiler, shape, wrap(there.layout.shape), strict=True):
