@@ -18,7 +18,7 @@ from layoutcheck.algebra import (
     upcast,
 )
 from layoutcheck.errors import InputError
-from tests.algebra.reference import count, offsets
+from tests.algebra.reference import offsets
 from tests.algebra.strategies import compact_layouts, injective_layouts, layouts
 
 L = parse_layout
@@ -32,11 +32,8 @@ def parts(a: Layout, n: int) -> Counter[int]:
 @settings(max_examples=50)
 @given(st.one_of(layouts(), injective_layouts()), st.sampled_from((2, 3, 4, 8)))
 def test_an_exact_upcast_covers_the_same_elements(a: Layout, n: int) -> None:
-    same = parts(upcast(a, n), n) == parts(a, 1)
-    if recast_is_exact(n, 1, a):
-        assert same
-    if same and len(np.unique(offsets(a))) == count(a):  # of one-to-one layouts it misses none
-        assert recast_is_exact(n, 1, a)
+    if recast_is_exact(n, 1, a):  # not the reverse: (3,2):(2,1) by 3 covers the same only as a whole
+        assert parts(upcast(a, n), n) == parts(a, 1)
 
 
 @settings(max_examples=50)
