@@ -72,33 +72,42 @@ def numeric(name: str) -> Any:
 
 
 def _host(item: Item) -> Item:
-    """The atom, its coordinate tensor, and the words of its tensor map."""
+    from cutlass.cute.nvgpu import cpasync
+
+    make = cpasync.make_im2col_tma_atom if "im2col" in item else cpasync.make_tiled_tma_atom
+    return written(item, make, _op(item), **_convolution(item))
+
+
+def written(item: Item, make: Callable[..., Any], op: Any, index: str = "", **more: Any) -> Item:
+    """The atom that `make` makes of the operation, its coordinate tensor, and the words of its tensor map.
+
+    `index` is the type of a tensor of row numbers, `more` what else `make` wants to know.
+    """
     from cutlass._mlir import ir
     from cutlass.cute.nvgpu import cpasync
 
     described = item["described"]
     name = "composed_layout" if described.startswith("S<") else "layout"
+    rows = f", %i: {index}" if index else ""
     module = ir.Module.parse(
         f"module attributes {{gpu.container_module}} {{ func.func @host(%g: {item['gmem']}, "
-        f'%p: !cute.ptr<i8, gmem, align<64>>) {{ %s = cute.static : !cute.{name}<"{described}"> return }} }}'
+        f"%p: !cute.ptr<i8, gmem, align<64>>{rows}) "
+        f'{{ %s = cute.static : !cute.{name}<"{described}"> return }} }}'
     )
     block = module.body.operations[0].regions[0].blocks[0]
     layout, end = block.operations[0].results[0], block.operations[1]
     with ir.InsertionPoint(end):
-        make = cpasync.make_im2col_tma_atom if "im2col" in item else cpasync.make_tiled_tma_atom
+        gmem, place, *numbers = block.arguments
+        if numbers:
+            more["gmem_coord_tensor"] = numbers[0]
         atom, coords = make(
-            _op(item),
-            block.arguments[0],
-            layout,
-            tuple(item["tiler"]),
-            internal_type=numeric(item["internal"]),
-            **_convolution(item),
+            op, gmem, layout, tuple(item["tiler"]), internal_type=numeric(item["internal"]), **more
         )
-        cpasync.copy_tensormap(atom, block.arguments[1])
+        cpasync.copy_tensormap(atom, place)
     types = {"atom": str(atom._trait.value.type), "coord": str(coords.type)}
     module.operation.verify()
     run_pipeline(module, item["arch"])
-    function = next(op for op in module.body.operations if op.attributes["sym_name"].value == "host")
+    function = next(one for one in module.body.operations if one.attributes["sym_name"].value == "host")
     return {**types, "words": stored_words(function, item["base"], item["values"])}
 
 

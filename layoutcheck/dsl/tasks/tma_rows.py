@@ -9,7 +9,7 @@ from typing import Any
 
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.lower import dumped_ptx, entry_of, run_pipeline
-from layoutcheck.dsl.tasks.tensor_map import made, numeric, stored_words
+from layoutcheck.dsl.tasks.tensor_map import made, written
 
 
 def tma_rows(item: Item) -> Item:
@@ -18,35 +18,9 @@ def tma_rows(item: Item) -> Item:
 
 
 def _host(item: Item) -> Item:
-    """The atom, its coordinate tensor, and the words of its tensor map."""
-    from cutlass._mlir import ir
     from cutlass.cute.nvgpu import cpasync
 
-    described = item["described"]
-    name = "composed_layout" if described.startswith("S<") else "layout"
-    module = ir.Module.parse(
-        f"module attributes {{gpu.container_module}} {{ func.func @host(%g: {item['gmem']}, "
-        f"%i: {item['index']}, %p: !cute.ptr<i8, gmem, align<64>>) "
-        f'{{ %s = cute.static : !cute.{name}<"{described}"> return }} }}'
-    )
-    block = module.body.operations[0].regions[0].blocks[0]
-    layout, end = block.operations[0].results[0], block.operations[1]
-    with ir.InsertionPoint(end):
-        gmem, index, place = block.arguments
-        atom, coords = cpasync.make_tiled_tma_atom(
-            _op(item),
-            gmem,
-            layout,
-            tuple(item["tiler"]),
-            gmem_coord_tensor=index,
-            internal_type=numeric(item["internal"]),
-        )
-        cpasync.copy_tensormap(atom, place)
-    types = {"atom": str(atom._trait.value.type), "coord": str(coords.type)}
-    module.operation.verify()
-    run_pipeline(module, item["arch"])
-    function = next(op for op in module.body.operations if op.attributes["sym_name"].value == "host")
-    return {**types, "words": stored_words(function, item["base"], item["values"])}
+    return written(item, cpasync.make_tiled_tma_atom, _op(item), index=item["index"])
 
 
 def _kernel(item: Item, host: Item) -> Item:
