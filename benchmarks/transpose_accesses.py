@@ -16,7 +16,7 @@ import numpy as np
 from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.copies.cost import CopyCost, accesses_cost
+from layoutcheck.analysis.cost import CopyCost, accesses_cost
 from layoutcheck.copies.execution import Access
 from layoutcheck.machine.cost import CLOCK_GHZ, NOTHING, SMS, Counts, busy_cycles
 

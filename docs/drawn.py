@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.reports.draw import drawn
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.svg import Picture, document
-from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.cases import case
 from layoutcheck.sources.request import build
 
@@ -50,5 +50,5 @@ def pictures() -> dict[str, str]:
 
 
 def _some(request: dict[str, object], name: str) -> list[Picture]:
-    made = copy_pictures(Facts(build(**request)[0]))  # type: ignore[arg-type]
+    made = copy_pictures(Analysis(build(**request)[0]))  # type: ignore[arg-type]
     return [picture for picture in made if picture.name == name]

@@ -11,14 +11,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.check import Report, verdict_of, with_addresses
 from layoutcheck.check import check as judge
-from layoutcheck.check import report as judge_facts
+from layoutcheck.check import report as judge_analysis
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.findings import SEVERITIES
 from layoutcheck.fixes import propose
-from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.request import build
 
 if TYPE_CHECKING:
@@ -108,26 +108,26 @@ def check_traced(traced: TracedCopy, *, fixes: bool = True) -> Report | None:
     """
     if traced.copy is None:
         return None
-    facts = Facts(traced.copy)
+    analysis = Analysis(traced.copy)
     asked = None
     if traced.refused is not None:
         asked = Prediction("rejected", PREFIX.sub("", traced.refused, count=1))
-        if facts.prediction.outcome == "rejected":  # the model knows why; the words are the compiler's
-            said = replace(facts.prediction, message=asked.message)
-            facts.__dict__["prediction"] = said
+        if analysis.prediction.outcome == "rejected":  # the model knows why; the words are the compiler's
+            said = replace(analysis.prediction, message=asked.message)
+            analysis.__dict__["prediction"] = said
         else:
-            facts.__dict__["prediction"] = asked
-    elif facts.prediction.outcome == "rejected":  # the verifier saw it, and let it pass
-        model = facts.prediction.message
-        asked = facts.__dict__["prediction"] = Prediction("accepted", evidence={"model": model})
-    report = softened(facts, judge_facts(facts))
+            analysis.__dict__["prediction"] = asked
+    elif analysis.prediction.outcome == "rejected":  # the verifier saw it, and let it pass
+        model = analysis.prediction.message
+        asked = analysis.__dict__["prediction"] = Prediction("accepted", evidence={"model": model})
+    report = softened(analysis, judge_analysis(analysis))
     proposed, obstacle = propose(report) if fixes else ((), None)
     if traced.addresses is not None:
-        report = with_addresses(facts, report, traced.addresses)
+        report = with_addresses(analysis, report, traced.addresses)
     return replace(report, fixes=proposed, obstacle=obstacle, asked=asked, subject=str(traced.where))
 
 
-def softened(facts: Facts, report: Report) -> Report:
+def softened(analysis: Analysis, report: Report) -> Report:
     """A swizzle that a recast dropped is `unknown` in a trace: other users of a tile may drop it too."""
     findings = tuple(
         replace(one, severity="unknown") if one.code == "LC209" and "swizzle" in one.evidence else one
@@ -136,7 +136,7 @@ def softened(facts: Facts, report: Report) -> Report:
     if findings == report.findings:
         return report
     order = tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
-    return replace(report, findings=order, verdict=verdict_of(facts, order))
+    return replace(report, findings=order, verdict=verdict_of(analysis, order))
 
 
 def check_error(text: str, arch: str = "sm_90a") -> list[Report]:

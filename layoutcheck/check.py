@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.as_dict import copy_to_dict
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
@@ -13,7 +14,6 @@ from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, Finding, verdict
 from layoutcheck.rules import rules_for
 from layoutcheck.rules.drawing import drawing
 from layoutcheck.rules.effects import occurred
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.summary import execution_summary, inference
 
 if TYPE_CHECKING:
@@ -108,24 +108,24 @@ REFUSED, DISAGREES = "LC100", "LC200"
 
 def check(copy: Copy) -> Report:
     """The compiler's answer, the machine's, the cost, and what follows. Never raises for a valid Copy."""
-    return report(Facts(copy))
+    return report(Analysis(copy))
 
 
-def report(facts: Facts) -> Report:
-    """`check`, for a caller that keeps the facts."""
-    findings = find_all(facts)
+def report(analysis: Analysis) -> Report:
+    """`check`, for a caller that keeps the analysis."""
+    findings = find_all(analysis)
     return Report(
-        facts.copy,
-        verdict_of(facts, findings),
+        analysis.copy,
+        verdict_of(analysis, findings),
         findings,
-        facts.prediction,
-        inference(facts),
-        execution_summary(facts),
-        drawing(facts),
+        analysis.prediction,
+        inference(analysis),
+        execution_summary(analysis),
+        drawing(analysis),
     )
 
 
-def with_addresses(facts: Facts, made: Report, addresses: Addresses) -> Report:
+def with_addresses(analysis: Analysis, made: Report, addresses: Addresses) -> Report:
     """The report with what the compiler's lowering shows beyond it: findings of codes that it has not."""
     if made.verdict == "rejected":
         return made
@@ -134,33 +134,33 @@ def with_addresses(facts: Facts, made: Report, addresses: Addresses) -> Report:
     known = {finding.code for finding in made.findings}
     more = [finding for finding in lowered.findings(addresses) if finding.code not in known]
     found = tuple(sorted((*made.findings, *more), key=lambda one: SEVERITIES.index(one.severity)))
-    return replace(made, verdict=verdict_of(facts, found), findings=found)
+    return replace(made, verdict=verdict_of(analysis, found), findings=found)
 
 
-def find_all(facts: Facts) -> tuple[Finding, ...]:
+def find_all(analysis: Analysis) -> tuple[Finding, ...]:
     """Every rule's findings, worst first; symptoms are left out where a cause explains them."""
     found: list[Finding] = []
     explained: set[str] = set()
-    seen = occurred(facts)
-    rules = rules_for(facts.copy)
+    seen = occurred(analysis)
+    rules = rules_for(analysis.copy)
     for rule in rules.values():
         if rule.code in (REFUSED, DISAGREES) or rule.symptoms:
             continue
-        mine = list(rule.find(facts))
+        mine = list(rule.find(analysis))
         found += mine
         if mine:
             explained |= rule.explains
     for rule in rules.values():
         unexplained = rule.symptoms & seen - explained
         if unexplained:
-            found += rule.find(facts)
+            found += rule.find(analysis)
     if seen and not any(finding.severity == "wrong" for finding in found):
-        found += rules[DISAGREES].find(facts)
+        found += rules[DISAGREES].find(analysis)
     if not any(finding.severity == "rejected" for finding in found):
-        found += rules[REFUSED].find(facts)
+        found += rules[REFUSED].find(analysis)
     return tuple(sorted(found, key=lambda one: (SEVERITIES.index(one.severity), rules[one.code].follows)))
 
 
-def verdict_of(facts: Facts, findings: tuple[Finding, ...]) -> str:
+def verdict_of(analysis: Analysis, findings: tuple[Finding, ...]) -> str:
     """The worst finding decides; what the compiler refuses is `rejected`, whatever else is said of it."""
-    return "rejected" if facts.prediction.outcome in ("rejected", "aborts") else verdict(findings)
+    return "rejected" if analysis.prediction.outcome in ("rejected", "aborts") else verdict(findings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -68,3 +68,16 @@ def verdict(findings: Iterable[Finding]) -> str:
     """The worst severity: "rejected", "wrong", "unknown", "slow"; "legal" where there are only notes."""
     found = {finding.severity for finding in findings}
     return next((one for one in SEVERITIES if one in found and one != "note"), "legal")
+
+
+def plain(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Evidence as JSON has it: integers, strings, booleans, lists of them; anything else as text."""
+    return {key: _plain(value) for key, value in evidence.items()}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [_plain(v) for v in value]
+    return str(value)

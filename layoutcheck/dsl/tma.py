@@ -50,7 +50,7 @@ def make_tma(
     timeout: float | None = None,
     session: Session | None = None,
 ) -> list[MadeTma]:
-    """Each `(copy, witness, base)` built: run-time values as in the static witness, the tensor at `base`.
+    """Each `(copy, instance, base)` built: run-time values as in the static instance, the tensor at `base`.
 
     Raises DslUnavailable where the DSL cannot be asked, or `timeout` seconds have passed.
     """
@@ -78,14 +78,14 @@ def make_tma(
     ]
 
 
-def item(copy: Copy, witness: Copy, base: int, lower: bool) -> dict[str, Any]:
+def item(copy: Copy, instance: Copy, base: int, lower: bool) -> dict[str, Any]:
     """The copy as the worker takes it."""
     assert isinstance(copy.atom, TmaCopy)
     tile = tile_of(copy)
     gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
-    static = witness.side(gmem_side(copy))
+    static = instance.side(gmem_side(copy))
     leaves: list[list[Any]] = [[], []]
-    for typed, known in ((gmem, static), (copy.index, witness.index)):
+    for typed, known in ((gmem, static), (copy.index, instance.index)):
         for found, memref in zip(leaves, (typed, known), strict=True):
             found += [] if memref is None else flatten((memref.layout.shape, memref.layout.stride))
     return {

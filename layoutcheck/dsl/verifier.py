@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutcheck.algebra.inttuple import product, wrap
+from layoutcheck.analysis.instantiation import instantiations
 from layoutcheck.copies.compiler import Prediction
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.witness import witnesses
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma
 
@@ -35,7 +35,7 @@ def verify(
     whole = [copy.tma is not None for copy in copies]
     plain = [item(copy) for copy, tma in zip(copies, whole, strict=True) if not tma]
     answers = iter(session.ask("verify" if bare else "build", plain, timeout) if plain else ())
-    tensors = [(copy, witnesses(copy)[0], 0) for copy, tma in zip(copies, whole, strict=True) if tma]
+    tensors = [(copy, instantiations(copy)[0], 0) for copy, tma in zip(copies, whole, strict=True) if tma]
     made = iter(make_tma(tensors, lower=False, timeout=timeout, session=session) if tensors else ())
     return [_made(next(made)) if tma else verdict(next(answers)) for tma in whole]
 

@@ -1,6 +1,6 @@
 """The fixes: strategies that turn a copy and its findings into repaired copies, each checked again.
 
-One strategy a file; each has a `STRATEGY` name and `propose(facts)`, which yields drafts without asking
+One strategy a file; each has a `STRATEGY` name and `propose(analysis)`, which yields drafts without asking
 whether they work. Here every draft's copies go through `check`, and only those that are `legal` or `slow`
 become fixes.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutcheck.algebra.inttuple import is_static
+from layoutcheck.analysis import Analysis
 from layoutcheck.check import Fix, Report, check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -40,7 +41,6 @@ from layoutcheck.fixes import (
 from layoutcheck.fixes.code import folded
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import TmaCopy
-from layoutcheck.rules.facts import Facts
 
 # Where two fixes cost the same, the one that changes less of the program comes first.
 STRATEGIES = (
@@ -81,13 +81,13 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
         return (), None
     if not _has_static_shapes(report.copy):
         return (), "a shape is known only at run time: copy tiles of static shape, predicated at the edges"
-    facts = Facts(report.copy)
+    analysis = Analysis(report.copy)
     found: list[tuple[tuple[float, ...], Fix]] = []
     tried = 0
     slow = report.verdict == "slow"
     present = _cost(_predicted([report])) if slow else ()
     for rank, strategy in enumerate(FASTER if slow else STRATEGIES):
-        for draft in _drafts(strategy, facts):
+        for draft in _drafts(strategy, analysis):
             tried += 1
             fix = _checked(draft, report.copy)
             if fix is None:
@@ -117,11 +117,11 @@ def _has_static_shapes(copy: Copy) -> bool:
     return all(map(is_static, shapes))
 
 
-def _drafts(strategy: Any, facts: Facts) -> list[Draft]:
+def _drafts(strategy: Any, analysis: Analysis) -> list[Draft]:
     """A strategy's drafts; one that cannot even be written down (a tile its threads do not divide) is none."""
     drafts: list[Draft] = []
     try:
-        for draft in strategy.propose(facts):
+        for draft in strategy.propose(analysis):
             drafts.append(draft)  # noqa: PERF402 - what came before an error is kept
     except InputError:
         pass

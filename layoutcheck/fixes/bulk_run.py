@@ -10,25 +10,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore
 from layoutcheck.rules.bulk import asked_bytes
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "bulk-run"
 
 _PLAIN_NOTE = "every thread copies; there is no barrier, a sync_threads makes the tile visible"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """Repairs of bulk copies; of st.async only its expected bytes."""
-    copy, atom = facts.copy, facts.copy.atom
+    copy, atom = analysis.copy, analysis.copy.atom
     if copy.tiling is not None or not isinstance(atom, (BulkCopy, DsmemStore)):
         return
-    issued = _issued(facts, copy)
+    issued = _issued(analysis, copy)
     if issued != copy:
         yield _issue_draft(issued, copy)
     if isinstance(atom, BulkCopy):
@@ -37,11 +37,11 @@ def propose(facts: Facts) -> Iterator[Draft]:
         yield from _ordinary(issued)
 
 
-def _issued(facts: Facts, copy: Copy) -> Copy:
+def _issued(analysis: Analysis, copy: Copy) -> Copy:
     """The copy issued by one thread, its barrier expecting what the layouts ask for."""
-    if copy.issue is None or not facts.trials:
+    if copy.issue is None or not analysis.runs:
         return copy
-    expect = None if copy.issue.expect_bytes is None else asked_bytes(facts)
+    expect = None if copy.issue.expect_bytes is None else asked_bytes(analysis)
     return replace(copy, issue=replace(copy.issue, threads=1, expect_bytes=expect))
 
 

@@ -6,29 +6,29 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, fragment
 from layoutcheck.machine.atoms import UniversalCopy
 from layoutcheck.machine.dtypes import DType
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "convert-in-registers"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """Two copies around one conversion, each as wide as its side allows; else element by element."""
-    copy = facts.copy
+    copy = analysis.copy
     src, dst = copy.src, copy.dst
     if src.dtype == dst.dtype or copy.tiling is not None:
         return
-    if facts.per_instruction > 1:
-        yield _draft(facts, 128)
-    yield _draft(facts, 0)
+    if analysis.per_instruction > 1:
+        yield _draft(analysis, 128)
+    yield _draft(analysis, 0)
 
 
-def _draft(facts: Facts, widest: int) -> Draft:
-    copy = facts.copy
+def _draft(analysis: Analysis, widest: int) -> Draft:
+    copy = analysis.copy
     load_bits, store_bits = (_bits(side, widest) for side in (copy.src, copy.dst))
     load, store = UniversalCopy(copy.src.dtype, load_bits), UniversalCopy(copy.dst.dtype, store_bits)
     read, written = fragment(copy.src), _registers(copy.src.layout, copy.dst.dtype)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.copies.tiling import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "fit-threads"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """The same atom and tensors, with values along the contiguous mode; the block's threads, or fewer."""
-    copy = facts.copy
+    copy = analysis.copy
     tiling = copy.tiling
     if tiling is None or not isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)):
         return

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "in-cluster"
 PORTABLE_BLOCKS = 8  # CUDA C++ Programming Guide, thread block clusters
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """The mask cut to the cluster, a cluster that is large enough, the barrier of the block that receives."""
-    copy, cluster = facts.copy, facts.copy.cluster
+    copy, cluster = analysis.copy, analysis.copy.cluster
     if cluster is None or copy.issue is None:
         return
     for title, code, new in _repaired(cluster):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiled import threads as threads_of
@@ -11,14 +12,13 @@ from layoutcheck.copies.tiling import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, compact_like, contiguous_mode, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "match-layout"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """Relayout the side that the kernel itself allocates: shared memory or registers."""
-    copy = facts.copy
+    copy = analysis.copy
     if not isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)) or not copy.atom.width_bits:
         return
     side = "dst" if copy.dst.space in ("smem", "rmem") else "src"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv
@@ -19,16 +20,15 @@ from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
 from layoutcheck.machine.dtypes import DType, dtype
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "narrow-copy"
 
 Simple = (CpAsync, UniversalCopy, RegisterCopy)
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """Every narrower width the atom has, widest first; then the wider type."""
-    copy = facts.copy
+    copy = analysis.copy
     if not isinstance(copy.atom, Simple):
         return
     element = copy.src.dtype.bits

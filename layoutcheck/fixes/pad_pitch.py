@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
@@ -20,14 +21,13 @@ from layoutcheck.machine.atoms import (
     UniversalCopy,
 )
 from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "pad-pitch"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """Static strides above 1 that are no multiple of the vector, each to the next one."""
-    copy = facts.copy
+    copy = analysis.copy
     if copy.tiling is not None or not isinstance(copy.src.layout.shape, tuple):
         return
     if isinstance(copy.atom, BulkCopy):

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "predicate-per-vector"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """The shape that the atom reads, in registers, of Booleans."""
-    copy = facts.copy
+    copy = analysis.copy
     if copy.pred is None:
         return
     pred = Memref(dtype("i8"), "rmem", Layout(_shape(copy)), 32)

@@ -9,6 +9,8 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import dotted
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, leaves
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiling import of_tiles
@@ -16,28 +18,26 @@ from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
-from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.vector import NAMES, leaves
 
 STRATEGY = "promise-alignment"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """`assumed_align` on every operand that lacks it and `divby` on every run-time pitch that lacks it."""
-    copy = facts.copy
-    need = GRAIN_BYTES if isinstance(copy.atom, BulkCopy) else facts.width_bytes
+    copy = analysis.copy
+    need = GRAIN_BYTES if isinstance(copy.atom, BulkCopy) else analysis.width_bytes
     if need < 2:
         return
     said: list[str] = []
     tiled = copy.tiling is not None
-    src = _promised(facts.whole("src"), "src", need, said, tiled)
-    dst = _promised(facts.whole("dst"), "dst", need, said, tiled)
+    src = _promised(analysis.whole("src"), "src", need, said, tiled)
+    dst = _promised(analysis.whole("dst"), "dst", need, said, tiled)
     if not said:
         return
     made = all(line.startswith(("src = allocator", "dst = allocator")) for line in said)
     yield Draft(
         STRATEGY,
-        f"{'allocate it so' if made else 'promise what is true'}: {_title(facts, src, dst)}",
+        f"{'allocate it so' if made else 'promise what is true'}: {_title(analysis, src, dst)}",
         "\n".join(said),
         (_rebuilt(copy, src, dst),),
         "" if made else "only if it is true for every caller: nothing checks it at run time",
@@ -83,10 +83,10 @@ def _swizzle(memref: Memref) -> str:
     return f", swizzle={code.swizzle_code(memref.swizzle)}" if memref.swizzle is not None else ""
 
 
-def _title(facts: Facts, src: Memref, dst: Memref) -> str:
+def _title(analysis: Analysis, src: Memref, dst: Memref) -> str:
     parts = []
     for side, new in (("src", src), ("dst", dst)):
-        old = facts.whole(side)
+        old = analysis.whole(side)
         if new.align_bytes != old.align_bytes:
             parts.append(f"the {NAMES[side]} is {new.align_bytes} B aligned")
         for (path, _, was), (_, _, now) in zip(leaves(old.layout), leaves(new.layout), strict=True):

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.recast import recast_is_exact, recast_layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "recast"
 _BYTE = dtype("i8")
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """Both tensors of 4-bit elements as bytes, where every other stride is a whole number of bytes."""
-    copy = facts.copy
+    copy = analysis.copy
     if not isinstance(copy.atom, (UniversalCopy, RegisterCopy)) or copy.tiling is not None or copy.pred:
         return
     if copy.src.dtype.bits != 4 or copy.dst.dtype.bits != 4:

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "regroup"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """V = ((n, V/n), rest...) where the first n elements are one run; a nested V flattened; a predicate to fit."""
-    copy = facts.copy
+    copy = analysis.copy
     if copy.tiling is not None or copy.op == "autovec_copy":
         return
     if isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "retile-fragment"
 
 _REGISTER_BITS = 32  # PTX ISA, ldmatrix/stmatrix: one 32-bit register a matrix and thread
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """The fragment the atom fills, or the atom that fills the fragment; a contiguous row on the other side."""
-    copy = facts.copy
+    copy = analysis.copy
     atom = copy.atom
     if not isinstance(atom, (LdMatrix, StMatrix)) or atom.mode != (8, 8) or copy.tiling is not None:
         return

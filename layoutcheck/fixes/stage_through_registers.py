@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
@@ -12,14 +13,13 @@ from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, fragment, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "stage-through-registers"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """The widest load and the widest store that each side allows by itself, meeting in registers."""
-    copy = facts.copy
+    copy = analysis.copy
     if not isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)):
         return
     if "rmem" in (copy.src.space, copy.dst.space):

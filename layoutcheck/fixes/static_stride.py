@@ -8,17 +8,17 @@ from dataclasses import replace
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "static-stride"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """The first run-time stride of V becomes the static 1, where its divisor admits that."""
-    copy = facts.copy
+    copy = analysis.copy
     if copy.tiling is not None:
         return
     src, dst = _with_static_one(copy.src), _with_static_one(copy.dst)

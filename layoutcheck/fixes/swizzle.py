@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, run_time_swizzle
@@ -15,7 +16,6 @@ from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.rules.costs import conflicted, suggestion, under
-from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.types import parse_memref
 
 STRATEGY = "swizzle"
@@ -26,18 +26,18 @@ MOST_ALIGN_BYTES = 1024
 _NOTE = "every access of the tile must use the same pointer swizzle"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """A swizzle that keeps vectors whole, for a copy that goes wrong; that ends conflicts, for one that works."""
-    yield from _without_conflicts(facts)
-    yield from _above_the_vector(facts)
-    yield from _onto_the_pointer(facts)
+    yield from _without_conflicts(analysis)
+    yield from _above_the_vector(analysis)
+    yield from _onto_the_pointer(analysis)
 
 
-def _without_conflicts(facts: Facts) -> Iterator[Draft]:
+def _without_conflicts(analysis: Analysis) -> Iterator[Draft]:
     """What `best_swizzle` finds for this access; where the tile has other accesses, ask it about all of them."""
-    side = conflicted(facts)
-    best = None if side is None else suggestion(facts, side)
-    tiling = facts.copy.tiling
+    side = conflicted(analysis)
+    best = None if side is None else suggestion(analysis, side)
+    tiling = analysis.copy.tiling
     if side is None or best is None or tiling is None:
         return
     old = tiling.side(side.side)
@@ -46,7 +46,7 @@ def _without_conflicts(facts: Facts) -> Iterator[Draft]:
     if best.swizzle is not None:
         new = replace(new, align_bytes=max(_align_bytes(best.swizzle), old.proved_align_bytes))
         bases = range(0, best.swizzle.period, MOST_ALIGN_BYTES)
-        count = max(under(facts, side, best.swizzle, base) or side.wavefronts for base in bases)
+        count = max(under(analysis, side, best.swizzle, base) or side.wavefronts for base in bases)
     if count >= side.wavefronts:
         return
     tiles = tiling.with_side(side.side, new)
@@ -65,7 +65,7 @@ def _without_conflicts(facts: Facts) -> Iterator[Draft]:
         STRATEGY,
         f"{what}: {count} wavefronts instead of {side.wavefronts}, {ends}",
         _allocation(new, (code.allocated_code if best.swizzle else code.layout_code)(new.layout)),
-        (of_tiles(facts.copy, tiles.src, tiles.dst),),
+        (of_tiles(analysis.copy, tiles.src, tiles.dst),),
         note,
     )
 
@@ -75,12 +75,12 @@ def _align_bytes(swizzle: Swizzle) -> int:
     return min(swizzle.period, MOST_ALIGN_BYTES)
 
 
-def _above_the_vector(facts: Facts) -> Iterator[Draft]:
+def _above_the_vector(analysis: Analysis) -> Iterator[Draft]:
     """The same number of XORed bits, above the bytes of one access."""
-    copy = facts.copy
+    copy = analysis.copy
     if copy.tiling is not None:
         return
-    base = (facts.width_bytes - 1).bit_length() if facts.width_bytes else 4
+    base = (analysis.width_bytes - 1).bit_length() if analysis.width_bytes else 4
     for side in ("src", "dst"):
         old = copy.side(side)
         if old.swizzle is None or old.swizzle.bits == 0 or old.swizzle.base >= base:
@@ -90,12 +90,12 @@ def _above_the_vector(facts: Facts) -> Iterator[Draft]:
         yield _moved(copy, side, replace(old, swizzle=swizzle), 1 << base)
 
 
-def _onto_the_pointer(facts: Facts) -> Iterator[Draft]:
+def _onto_the_pointer(analysis: Analysis) -> Iterator[Draft]:
     """The swizzle that stayed in a layout at a run-time offset, given to the pointer, which needs no offset.
 
     A layout's swizzle counts elements, a pointer's bytes; whole vectors have to stay together.
     """
-    copy = facts.copy
+    copy = analysis.copy
     for side in ("src", "dst"):
         view = copy.side(side)
         found = run_time_swizzle(view)
@@ -104,7 +104,7 @@ def _onto_the_pointer(facts: Facts) -> Iterator[Draft]:
         bare = parse_memref(view.text.replace(f"{found} o ? o ", ""))
         old = parse_swizzle(found)
         element = max(1, bare.dtype.bits // 8).bit_length() - 1
-        base = max(old.base + element, (facts.width_bytes - 1).bit_length() if facts.width_bytes else 4)
+        base = max(old.base + element, (analysis.width_bytes - 1).bit_length() if analysis.width_bytes else 4)
         bits = min(old.bits, BANK_SPAN_BYTES.bit_length() - 1 - base)
         if bits < 1:
             continue

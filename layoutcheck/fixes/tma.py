@@ -14,6 +14,7 @@ from dataclasses import replace
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -26,16 +27,15 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.machine.tma import MOST_BOX, MOST_PIXELS, REPEAT_BYTES, SPAN_BYTES, SWIZZLES
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "tma"
 _PIECE_BYTES = 16
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """The same tile by TMA: as the tensors lie where that can be, else of a tensor that TMA can take."""
-    copy = facts.copy
-    found = _pair(facts)
+    copy = analysis.copy
+    found = _pair(analysis)
     if found is None or parse_arch(copy.arch).number < 90:
         return
     if copy.index is not None:
@@ -62,15 +62,15 @@ def propose(facts: Facts) -> Iterator[Draft]:
             yield _draft(copy, kind, better, laid, tile, asks)
 
 
-def _pair(facts: Facts) -> tuple[str, Memref, Memref, TmaTile] | None:
+def _pair(analysis: Analysis) -> tuple[str, Memref, Memref, TmaTile] | None:
     """(kind, global tensor, shared tensor, tile) of a copy between the two spaces."""
-    copy = facts.copy
+    copy = analysis.copy
     if isinstance(copy.atom, TmaCopy):
         if copy.tma is None:
             return None
         tile = replace(copy.tma, described=None)
         return copy.atom.kind, copy.side(gmem_side(copy)), copy.side(smem_side(copy)), tile
-    src, dst = facts.whole("src"), facts.whole("dst")
+    src, dst = analysis.whole("src"), analysis.whole("dst")
     spaces = src.space, dst.space
     if copy.tiling is None or copy.pred is not None or set(spaces) != {"gmem", "smem"}:
         return None

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tma.plan import gmem_side, smem_side
@@ -26,16 +27,15 @@ from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.atoms.tma import ROWS
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.machine.tma import MOST_BOX, REPEAT_BYTES, dsl_kind
-from layoutcheck.rules.facts import Facts
 
 _MOST_PARTS = 16
 _MOST_STEP = 4  # elements between wanted ones that are worth bringing along
 _KINDS = ("128B", "64B", "32B", "none")
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """Whichever of the three the copy asks for."""
-    copy = facts.copy
+    copy = analysis.copy
     if not isinstance(copy.atom, TmaCopy) or copy.tma is None or copy.atom.mode == "im2col":
         return
     gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))

@@ -8,19 +8,19 @@ from dataclasses import replace
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product, unflatten
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import TmemLoad, TmemStore
 from layoutcheck.machine.atoms.tmem import COLUMN_BITS, COLUMNS, LANE_STEP, columns, exists, registers
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "match-repetition"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """Adjacent rectangles and adjacent fragments, as `make_tmem_copy` partitions a tensor of columns."""
-    copy = facts.copy
+    copy = analysis.copy
     atom = copy.atom
     if not isinstance(atom, (TmemLoad, TmemStore)) or not exists(atom):
         return

@@ -10,24 +10,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code, match_layout
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.machine.atoms import LdMatrix
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "transpose-in-ldmatrix"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """`match-layout` for the copy, then `ldmatrix.x4.trans` for the reader of the tile."""
-    copy = facts.copy
+    copy = analysis.copy
     if copy.src.space != "gmem" or copy.dst.space != "smem" or copy.src.dtype.bits != 16:
         return
     atom = LdMatrix(copy.src.dtype, 4, transpose=True)
     row = Layout(((8, 1), 1), ((1, 0), 0))
-    for matched in match_layout.propose(facts):
+    for matched in match_layout.propose(analysis):
         [load] = matched.copies
         smem = load.tiling.dst if load.tiling is not None else load.dst
         read = Copy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.copies.tiling import tile
@@ -12,14 +13,13 @@ from layoutcheck.copies.vectors import WIDEST_BITS
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, thread_value
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
-from layoutcheck.rules.facts import Facts
 
 STRATEGY = "widen-copy"
 
 
-def propose(facts: Facts) -> Iterator[Draft]:
+def propose(analysis: Analysis) -> Iterator[Draft]:
     """The same atom, widest first; whole tiles are split anew, a whole vector a thread."""
-    copy = facts.copy
+    copy = analysis.copy
     atom = copy.atom
     if not isinstance(atom, (CpAsync, UniversalCopy, RegisterCopy)) or not atom.width_bits:
         return
@@ -34,12 +34,12 @@ def propose(facts: Facts) -> Iterator[Draft]:
                 (replace(copy, atom=wider),),
             )
         else:
-            yield from _split(facts, wider)
+            yield from _split(analysis, wider)
         width //= 2
 
 
-def _split(facts: Facts, atom: CpAsync | UniversalCopy | RegisterCopy) -> Iterator[Draft]:
-    tiling = facts.copy.tiling
+def _split(analysis: Analysis, atom: CpAsync | UniversalCopy | RegisterCopy) -> Iterator[Draft]:
+    tiling = analysis.copy.tiling
     assert tiling is not None
     fast = contiguous_mode(tiling.src.layout)
     threads = tiling.block_threads or threads_of(tiling.tiled)
@@ -54,5 +54,5 @@ def _split(facts: Facts, atom: CpAsync | UniversalCopy | RegisterCopy) -> Iterat
         STRATEGY,
         f"copy {atom.width_bits} bits at a time, {vector} values a thread along mode {fast}",
         code.tiled_copy_code(atom, *split),
-        (tile(tiled, tiling.src, tiling.dst, block_threads=tiling.block_threads, arch=facts.copy.arch),),
+        (tile(tiled, tiling.src, tiling.dst, block_threads=tiling.block_threads, arch=analysis.copy.arch),),
     )

@@ -21,7 +21,7 @@ class Job:
     """
 
     copy: Copy
-    witness: Copy
+    instance: Copy
     src: Arena
     dst: Arena
     threads: int

@@ -31,19 +31,19 @@ class Parameter:
 
 
 def parameters_of(
-    copy: Copy, witness: Copy, src: Arena, dst: Arena, thread: int, threads: int, given: Predicate
+    copy: Copy, instance: Copy, src: Arena, dst: Arena, thread: int, threads: int, given: Predicate
 ) -> tuple[Parameter, ...]:
     """The kernel's parameters for one thread, one an operand."""
     out: list[Parameter] = []
     matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
     for side, place in (("src", src), ("dst", dst)):
-        starts = (lane_offsets if matrix else thread_offsets)(witness, side, threads).reshape(-1)
-        memref = witness.side(side)
+        starts = (lane_offsets if matrix else thread_offsets)(instance, side, threads).reshape(-1)
+        memref = instance.side(side)
         at = place.place(place.base + int(starts[thread]) * memref.dtype.bits // 8)
         out.append(_parameter(copy.side(side), memref, side, at))
-    if copy.pred is not None and witness.pred is not None:
+    if copy.pred is not None and instance.pred is not None:
         row = min(thread, len(given.truth) - 1)  # threads that only stand by have nothing to guard
-        out.append(_parameter(copy.pred, witness.pred, "pred", row * given.pitch_bytes))
+        out.append(_parameter(copy.pred, instance.pred, "pred", row * given.pitch_bytes))
     return (*out, *(Parameter(side, at, 4, b"") for side, at in fields(copy)))
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import Execution, execution
 from layoutcheck.copies.intent import intent, thread_intent
 from layoutcheck.copies.moves import Intent
-from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.gpu.completion import STALLED, UNSETTLED, arriving_bytes, expected_bytes
 from layoutcheck.gpu.expected import after_execution, after_intent, at_once, expected_fault, tma_fault
 from layoutcheck.gpu.images import GUARD_BYTES, SHARED, SHARED_START, Arena, NotRunnable, arena
@@ -21,14 +22,13 @@ from layoutcheck.gpu.parameters import parameters_of
 from layoutcheck.gpu.predicate import Predicate, predicate_of
 from layoutcheck.machine.arch import MAX_BLOCK_THREADS, parse_arch
 from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
-from layoutcheck.rules.facts import Facts
 
 # Shared operands begin here: low bits are the model's, nothing of the block's lies below.
 SHARED_BASE = 1 << 14
 SHARED_MOST_BYTES = parse_arch("sm_90a").smem_per_block_bytes - SHARED_START
 IMAGE_MOST_BYTES = 1 << 26
 _KEEP = SHARED_BASE - 1
-UNMEETABLE = ("unmatched", "overlap", "outside_pred")  # kinds of difference (copies/difference)
+UNMEETABLE = ("unmatched", "overlap", "outside_pred")  # kinds of difference (analysis/comparison)
 
 
 def plan(copy: Copy) -> Job:
@@ -39,30 +39,30 @@ def plan(copy: Copy) -> Job:
     """
     if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)):
         raise NotRunnable("tensor memory has no address that a harness could fill or read back")
-    facts = Facts(copy)
-    if facts.obstacle is not None:
-        raise facts.obstacle
-    if facts.worst is not None:
-        witness, src_base, dst_base = facts.worst.witness, facts.worst.src_base, facts.worst.dst_base
+    analysis = Analysis(copy)
+    if analysis.obstacle is not None:
+        raise analysis.obstacle
+    if analysis.worst is not None:
+        instance, src_base, dst_base = analysis.worst[:3]
     else:
-        witness = witnesses(copy)[-1]
-        src_base, dst_base = bases(witness)[0]
+        instance = instantiations(copy)[-1]
+        src_base, dst_base = bases(instance)[0]
     if isinstance(copy.atom, TmaCopy) and str(copy.src.dtype) == "tf32":
         raise NotRunnable("a tensor map of tf32 rounds its elements: they do not arrive bit for bit")
     src_base, dst_base = (
         SHARED_BASE + (base & _KEEP) if memref.space in SHARED else base
-        for memref, base in ((witness.src, src_base), (witness.dst, dst_base))
+        for memref, base in ((instance.src, src_base), (instance.dst, dst_base))
     )
-    if witness.src.space in SHARED and witness.dst.space in SHARED:
-        src_base, dst_base = _side_by_side(copy, witness, src_base, dst_base)
-    done = execution(copy, src_base, dst_base, witness)
+    if instance.src.space in SHARED and instance.dst.space in SHARED:
+        src_base, dst_base = _side_by_side(copy, instance, src_base, dst_base)
+    done = execution(copy, src_base, dst_base, instance)
     # A thread's predicate guards its own elements, of which a whole tile's intent knows nothing.
-    asked = (thread_intent if witness.pred is not None else intent)(witness, src_base, dst_base)
-    src, dst = _arenas(copy, witness, done, asked, (src_base, dst_base))
+    asked = (thread_intent if instance.pred is not None else intent)(instance, src_base, dst_base)
+    src, dst = _arenas(copy, instance, done, asked, (src_base, dst_base))
     _refuse_odd_registers(copy, done, src_base, dst_base)
     _refuse_dead_loads(copy, done)
-    mixed = facts.effect is None or bool(facts.effect["guard"])
-    given = predicate_of(copy, witness, done, asked, mixed)
+    mixed = analysis.effect is None or bool(analysis.effect["guard"])
+    given = predicate_of(copy, instance, done, asked, mixed)
     threads = done.src.shape[1]
     block = copy.tiling.block_threads if copy.tiling and copy.tiling.block_threads else None
     threads = max(threads, block or 0)
@@ -73,14 +73,14 @@ def plan(copy: Copy) -> Job:
     fault, expect_bytes = _ending(copy, done, asked, src, dst, given)
     return Job(
         copy,
-        witness,
+        instance,
         src,
         dst,
         threads,
-        tuple(parameters_of(copy, witness, src, dst, t, threads, given) for t in range(threads)),
+        tuple(parameters_of(copy, instance, src, dst, t, threads, given) for t in range(threads)),
         after_execution(done, src, dst, given),
         after_intent(asked, src, dst, given, done.zero_fills),
-        sum(facts.effect[kind] for kind in UNMEETABLE) if facts.effect else 0,
+        sum(analysis.effect[kind] for kind in UNMEETABLE) if analysis.effect else 0,
         fault,
         given.image,
         expect_bytes,
@@ -88,13 +88,13 @@ def plan(copy: Copy) -> Job:
 
 
 def _arenas(
-    copy: Copy, witness: Copy, done: Execution, asked: Intent, at: tuple[int, int]
+    copy: Copy, instance: Copy, done: Execution, asked: Intent, at: tuple[int, int]
 ) -> tuple[Arena, Arena]:
     """The memory of both operands: all that is touched or asked for. Raises NotRunnable for too much."""
     lanes = isinstance(copy.atom, (LdMatrix, StMatrix)) and copy.tiling is None
     sides = []
     for side, base in zip(("src", "dst"), at, strict=True):
-        memref, touched = witness.side(side), [getattr(done, side), getattr(asked, side)]
+        memref, touched = instance.side(side), [getattr(done, side), getattr(asked, side)]
         found = arena(
             memref.space, base, lanes and memref.space == "smem", touched, done.unit_bits, done.src.shape[1]
         )
@@ -129,10 +129,10 @@ def _ending(
     return fault, expect_bytes
 
 
-def _side_by_side(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> tuple[int, int]:
+def _side_by_side(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> tuple[int, int]:
     """Bases in one shared window: the destination's above all that is read of the source."""
-    done = execution(copy, src_base, dst_base, witness)
-    read = np.concatenate([done.src.reshape(-1), intent(witness, src_base, dst_base).src.reshape(-1)])
+    done = execution(copy, src_base, dst_base, instance)
+    read = np.concatenate([done.src.reshape(-1), intent(instance, src_base, dst_base).src.reshape(-1)])
     top = int(read.max(initial=0)) * done.unit_bits // 8 + 2 * GUARD_BYTES
     return src_base, dst_base + -(-(top - SHARED_BASE) // SHARED_BASE) * SHARED_BASE
 

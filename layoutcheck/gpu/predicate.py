@@ -42,18 +42,18 @@ class Predicate:
         return found
 
 
-def predicate_of(copy: Copy, witness: Copy, done: Execution, asked: Intent, mixed: bool) -> Predicate:
+def predicate_of(copy: Copy, instance: Copy, done: Execution, asked: Intent, mixed: bool) -> Predicate:
     """The predicates of a copy's threads.
 
     Where not `mixed`, all entries within the tile are true, so that nothing that goes wrong is switched off.
     Raises NotRunnable for a predicate in shared memory, or too large.
     """
     threads = done.src.shape[1]
-    if copy.pred is None or witness.pred is None:
+    if copy.pred is None or instance.pred is None:
         return Predicate(np.ones((threads, 0), dtype=np.bool_))
     if copy.pred.space in SHARED:
         raise NotRunnable("predicates in shared memory are not run")
-    named = [offsets(witness.pred.layout)]
+    named = [offsets(instance.pred.layout)]
     named += [p.reshape(-1) for p in (done.pred, asked.pred) if p is not None]
     everything = np.unique(np.concatenate(named))
     if everything.min() < 0 or everything.max() > FAR_BYTES:
@@ -62,7 +62,7 @@ def predicate_of(copy: Copy, witness: Copy, done: Execution, asked: Intent, mixe
     truth = np.ones((threads, count), dtype=np.bool_)
     if mixed:
         truth = (np.arange(count) + np.arange(threads)[:, None]) % 3 != 1
-    entries, beyond = pred_of_elements(witness), excess(witness, threads)
+    entries, beyond = pred_of_elements(instance), excess(instance, threads)
     if entries is None or beyond is None or done.pred is None or entries.size != beyond.shape[0]:
         beyond = None
     else:

@@ -48,7 +48,7 @@ def prepare(copy: Copy, arch: str, session: Session) -> tuple[Task | None, str]:
     if copy.index is not None:
         raise InputError("copies of four rows are not run: the harness has no place for their indices")
     job = plan(copy)
-    made = make_tma([(copy, job.witness, 0)], session=session)[0]
+    made = make_tma([(copy, job.instance, 0)], session=session)[0]
     if made.died or made.error or not made.ptx:
         return None, made.error or f"the compiler dies of signal {made.died}"
     assert isinstance(copy.atom, TmaCopy)
@@ -191,7 +191,7 @@ def run(device: Device, task: Task, job: Job) -> Outcome:
 
 def _record(task: Task, job: Job, image: int) -> bytes:
     """The tensor map with its base at the image, then the kernel's other parameters."""
-    copy, witness = job.copy, job.witness
+    copy, instance = job.copy, job.instance
     gmem, smem = (job.src, job.dst) if gmem_side(copy) == "src" else (job.dst, job.src)
     base = image + gmem.place(gmem.base)
     words = (base & ~15, *task.words[1:])
@@ -199,7 +199,7 @@ def _record(task: Task, job: Job, image: int) -> bytes:
     mask = b"".join(value.to_bytes(4, "little") for _, value in fields(copy))
     place = _place(copy)
     if len(task.sizes) - bool(mask) - len(place) == 3:  # coordinates have run-time extents and steps
-        out += _coordinates(copy, witness).ljust(task.sizes[0], b"\0")[: task.sizes[0]]
+        out += _coordinates(copy, instance).ljust(task.sizes[0], b"\0")[: task.sizes[0]]
     out += (SHARED_START + smem.place(smem.base)).to_bytes(4, "little")
     out += (SHARED_START + smem.size_bytes).to_bytes(4, "little")  # the barrier is behind the image
     return out + b"".join(at.to_bytes(4, "little") for at in place) + mask
@@ -211,12 +211,12 @@ def _place(copy: Copy) -> tuple[int, ...]:
     return () if tile.im2col is None else tile.coord or (0, 0)
 
 
-def _coordinates(copy: Copy, witness: Copy) -> bytes:
+def _coordinates(copy: Copy, instance: Copy) -> bytes:
     """The run-time leaves of the coordinate tensor: extents of the tensor, then steps of merged modes."""
-    typed, static = (one.side(gmem_side(copy)).layout for one in (copy, witness))
+    typed, static = (one.side(gmem_side(copy)).layout for one in (copy, instance))
     leaves = zip(flatten(typed.shape), flatten(static.shape), strict=True)
     values = [int(value) for leaf, value in leaves if isinstance(leaf, Dynamic)]
-    made = tma_plan(copy, witness)
+    made = tma_plan(copy, instance)
     for mode, (dimension, step) in enumerate(made.scales):
         several = dimension is not None and dimension > 0 and len(made.sides[dimension].modes) > 1
         if several or (dimension == 0 and isinstance(flatten(typed.stride)[mode], Dynamic)):

@@ -19,7 +19,7 @@ _LITERAL_SEVERITIES = ("rejected", "wrong", "slow")
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class Reading:
     """What one file's text says: findings (those that a comment silences apart), copy sites, lines, cases."""
 
     findings: tuple[LintFinding, ...] = ()
@@ -39,9 +39,9 @@ class Analysis:
         }
 
 
-def from_cache(stored: dict[str, Any], path: str) -> Analysis:
+def from_cache(stored: dict[str, Any], path: str) -> Reading:
     """The analysis that was stored, of a file that may have moved since."""
-    return Analysis(
+    return Reading(
         tuple(replace(from_dict(each), path=path) for each in stored["findings"]),
         stored["silenced"],
         tuple(Site(**each) for each in stored["sites"]),
@@ -50,10 +50,10 @@ def from_cache(stored: dict[str, Any], path: str) -> Analysis:
     )
 
 
-def analyse(raw: bytes, path: str) -> Analysis:
+def analyse(raw: bytes, path: str) -> Reading:
     """Read a file's bytes. Whatever is in them, this returns: what cannot be read is a finding, LC910."""
     if not any(word in raw for word in _WORDS):
-        return Analysis(lines=raw.count(b"\n"), relevant=False)
+        return Reading(lines=raw.count(b"\n"), relevant=False)
     lines = raw.count(b"\n")
     try:
         module = Module(decode(raw))
@@ -66,15 +66,15 @@ def analyse(raw: bytes, path: str) -> Analysis:
             UNREADABLE, "unknown", path, error.line, error.column, f"cannot be read: {error.reason}",
             "Nothing in this file was checked.",
         )  # fmt: skip
-        return Analysis((finding,), 0, (), lines)
+        return Reading((finding,), 0, (), lines)
     except (RecursionError, MemoryError):
         finding = LintFinding(UNREADABLE, "unknown", path, 1, 1, "cannot be read: nested too deep")
-        return Analysis((finding,), 0, (), lines)
+        return Reading((finding,), 0, (), lines)
     silent = Suppressions(module.text)
     found += silent.complaints(path)
     kept = [finding for finding in found if not silent.silences(finding)]
     kept.sort(key=lambda finding: finding.order)
-    return Analysis(tuple(kept), len(found) - len(kept), made, lines)
+    return Reading(tuple(kept), len(found) - len(kept), made, lines)
 
 
 def _literal(module: Module, path: str) -> tuple[list[LintFinding], dict[tuple[int, int], str]]:

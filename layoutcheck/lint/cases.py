@@ -47,7 +47,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CaseRun:
     """A case and the trace of what it built."""
 
     case: Case
@@ -117,7 +117,7 @@ def trace(
     *,
     workers: int = 0,
     progress: Progress | None = None,
-) -> list[Run]:
+) -> list[CaseRun]:
     """Call every case in a child process, several at a time, and trace what it builds.
 
     Raises InputError where kernels cannot be traced at all. An interrupt ends the children first.
@@ -133,12 +133,12 @@ def trace(
         if stop.is_set():
             raise InterruptedError  # leaves trace_callable by the way that ends its children
 
-    def one(case: Case) -> Run:
+    def one(case: Case) -> CaseRun:
         tiers = "lowered" if settings.lowered else "types"
         key = digest(tool_version(), dsl_version() or "", project, case.path, case.function, case.arch, tiers)
         stored = cache.get(key)
         if stored is not None:
-            return Run(case, from_lines(stored), cached=True)
+            return CaseRun(case, from_lines(stored), cached=True)
         traced = trace_callable(
             str(Path(case.path).resolve()),
             case.function,
@@ -150,10 +150,10 @@ def trace(
         )
         if not traced.failures:  # a failure may be the machine's, and is asked again
             cache.put(key, list(to_lines(traced)))
-        return Run(case, traced)
+        return CaseRun(case, traced)
 
     callable_ = [case for case in cases if not case.problem]
-    runs: dict[Case, Run] = {}
+    runs: dict[Case, CaseRun] = {}
     threads = max(1, workers or min(len(callable_) or 1, os.cpu_count() or 1))
     with Lowering() as lowering, ThreadPoolExecutor(threads) as pool:
         waiting = {pool.submit(one, case): case for case in callable_}
@@ -193,7 +193,7 @@ def shown(path: str) -> str:
         return path
 
 
-def failures(run: Run) -> Iterator[LintFinding]:
+def failures(run: CaseRun) -> Iterator[LintFinding]:
     """LC911 for everything that kept the case's kernels from being seen."""
     for one in run.trace.failures:
         where = one.where
@@ -231,13 +231,13 @@ def unusable(case: Case) -> LintFinding:
     )  # fmt: skip
 
 
-def undecided(run: Run, verdict: str) -> bool:
+def undecided(run: CaseRun, verdict: str) -> bool:
     """Whether the trace cannot show what is expected: `slow` of no copies, or of their types alone."""
     types = not run.trace.copies or any(copy.picture == "types" for copy in run.trace.copies)
     return types and verdict == "legal" and "slow" in run.case.expect
 
 
-def unexpected(run: Run, verdict: str, codes: frozenset[str]) -> LintFinding | None:
+def unexpected(run: CaseRun, verdict: str, codes: frozenset[str]) -> LintFinding | None:
     """LC913 where the trace contradicts what the case expects."""
     case = run.case
     if undecided(run, verdict):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutcheck.errors import InputError
-from layoutcheck.lint.analyse import Analysis, analyse, from_cache
+from layoutcheck.lint.analyse import Reading, analyse, from_cache
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.settings import Settings
@@ -30,7 +30,7 @@ class File:
     """A linted file: its path as shown, and what its text says."""
 
     path: str
-    analysis: Analysis
+    reading: Reading
 
 
 def collect(paths: Sequence[str], settings: Settings) -> list[str]:
@@ -74,7 +74,7 @@ def _shown(path: Path) -> str:
 
 def read(paths: Sequence[str], cache: Cache, workers: int, progress: Progress | None) -> list[File]:
     """The analyses of these files, in order."""
-    done: dict[str, Analysis] = {}
+    done: dict[str, Reading] = {}
     todo: list[tuple[str, str, bytes]] = []
     version = tool_version()
     for path in paths:
@@ -83,7 +83,7 @@ def read(paths: Sequence[str], cache: Cache, workers: int, progress: Progress | 
             raw = Path(path).read_bytes() if size <= MAX_BYTES else b"cute" + b" " * (MAX_BYTES + 1)
         except OSError as error:
             finding = LintFinding("LC910", "unknown", path, 1, 1, f"cannot be read: {error.strerror}")
-            done[path] = Analysis((finding,))
+            done[path] = Reading((finding,))
             continue
         key = digest(version, raw)
         stored = cache.get(key)
@@ -93,9 +93,9 @@ def read(paths: Sequence[str], cache: Cache, workers: int, progress: Progress | 
             todo.append((path, key, raw))
     with _without_gc():
         fresh = _all(todo, workers, progress, len(paths))
-        for (path, key, _), analysis in zip(todo, fresh, strict=True):
-            done[path] = analysis
-            cache.put(key, analysis.to_dict())
+        for (path, key, _), reading in zip(todo, fresh, strict=True):
+            done[path] = reading
+            cache.put(key, reading.to_dict())
     return [File(path, done[path]) for path in paths]
 
 
@@ -111,14 +111,14 @@ def _without_gc() -> Iterator[None]:
             gc.enable()
 
 
-def _one(task: tuple[str, str, bytes]) -> Analysis:
+def _one(task: tuple[str, str, bytes]) -> Reading:
     path, _, raw = task
     return analyse(raw, path)
 
 
 def _all(
     todo: Sequence[tuple[str, str, bytes]], workers: int, progress: Progress | None, total: int
-) -> Iterator[Analysis]:
+) -> Iterator[Reading]:
     heavy = sum(len(raw) for _, _, raw in todo)
     skipped = total - len(todo)
     if workers < 2 or heavy < _ENOUGH_BYTES:
@@ -132,10 +132,10 @@ def _all(
     with ProcessPoolExecutor(workers, initializer=gc.disable) as pool:
         try:
             chunk = max(1, min(16, len(todo) // (4 * workers)))
-            for number, analysis in enumerate(pool.map(_one, todo, chunksize=chunk), 1):
+            for number, reading in enumerate(pool.map(_one, todo, chunksize=chunk), 1):
                 if progress:
                     progress("read", skipped + number, total)
-                yield analysis
+                yield reading
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from layoutcheck.errors import InputError
 from layoutcheck.lint import files
-from layoutcheck.lint.analyse import Analysis, analyse
+from layoutcheck.lint.analyse import Reading, analyse
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.lint.settings import Settings
 
@@ -46,10 +46,10 @@ def _file(path: str, raw: bytes, settings: Settings) -> list[str]:
     done: list[str] = []
     given = set[tuple[str, int, int]]()
     for _ in range(_ROUNDS):
-        analysis = analyse(raw, path)
+        reading = analyse(raw, path)
         todo = [
             finding
-            for finding in analysis.findings
+            for finding in reading.findings
             if finding.code in _FIXABLE
             and settings.selected(finding.code, path)
             and (finding.code, finding.line, finding.column) not in given
@@ -60,7 +60,7 @@ def _file(path: str, raw: bytes, settings: Settings) -> list[str]:
         given.add((finding.code, finding.line, finding.column))
         for edit in _edits(finding):
             changed = _applied(raw, finding, edit)
-            if changed is not None and _better(analysis, analyse(changed, path), finding):
+            if changed is not None and _better(reading, analyse(changed, path), finding):
                 raw = changed
                 done.append(f"{path}:{finding.line}: {finding.code} {edit.title}")
                 break
@@ -81,7 +81,7 @@ def _edits(finding: LintFinding) -> Iterator[Edit]:
             yield Edit("", str(bits), f"num_bits_per_copy={bits}, which makes every copy of it legal")
 
 
-def _better(before: Analysis, after: Analysis, finding: LintFinding) -> bool:
+def _better(before: Reading, after: Reading, finding: LintFinding) -> bool:
     """Whether the finding is gone and nothing came in its place."""
     old, new = (Counter((f.code, f.title) for f in each.findings) for each in (before, after))
     if new[finding.code, finding.title] >= old[finding.code, finding.title] or new - old:

@@ -82,10 +82,10 @@ def lint(
     listed = files.collect(paths, settings)
     read = files.read(listed, store, workers, progress)
     store.save()
-    found = [finding for file in read for finding in file.analysis.findings]
+    found = [finding for file in read for finding in file.reading.findings]
     runs, notes = _trace(listed, settings, static, workers, folder, progress)
     reached: dict[tuple[str, int], str] = {}
-    counts = {"silenced": sum(file.analysis.silenced for file in read)}
+    counts = {"silenced": sum(file.reading.silenced for file in read)}
     unknown: dict[str, int] = {}
     known_by: dict[str, int] = {}
     texts = _Texts()
@@ -120,9 +120,9 @@ def lint(
         tuple(new),
         Counts(
             files=len(read),
-            relevant=sum(file.analysis.relevant for file in read),
-            lines=sum(file.analysis.lines for file in read),
-            sites=sum(len(file.analysis.sites) for file in read),
+            relevant=sum(file.reading.relevant for file in read),
+            lines=sum(file.reading.lines for file in read),
+            sites=sum(len(file.reading.sites) for file in read),
             traced=traced,
             written_out=written,
             known=len(wanted) - len(new),
@@ -137,7 +137,7 @@ def lint(
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    traced: list[cases.Run]
+    traced: list[cases.CaseRun]
     unusable: list[LintFinding]
 
 
@@ -226,7 +226,7 @@ def _coverage(
     never: dict[str, tuple[int, ...]] = {}
     for file in read:
         missing = []
-        for site in file.analysis.sites:
+        for site in file.reading.sites:
             seen = traced and any(
                 (file.path, line) in reached for line in range(site.line, site.end_line + 1)
             )

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.check import Report, with_addresses
-from layoutcheck.check import report as check_facts
+from layoutcheck.check import report as check_analysis
 from layoutcheck.fixes import propose
 from layoutcheck.lint.analyse import of_report
-from layoutcheck.lint.cases import VERDICTS, Run, failures, meant, shown, undecided, unexpected
+from layoutcheck.lint.cases import VERDICTS, CaseRun, failures, meant, shown, undecided, unexpected
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.traced import Frame, TracedCopy, distinct
 
 _REPORTED = ("rejected", "wrong", "slow")
@@ -33,7 +33,7 @@ class Judged:
     undecided: list[str] = field(default_factory=list)  # cases whose expected costs the types do not show
 
 
-def judge(runs: Iterable[Run]) -> Judged:
+def judge(runs: Iterable[CaseRun]) -> Judged:
     """Check every copy of every case, and hold each case against what it expects."""
     out = Judged()
     reports: dict[Any, Report | None] = {}
@@ -79,11 +79,11 @@ def _report(one: TracedCopy, known: dict[Any, Report | None]) -> Report | None:
         return None
     key = one.copy, one.addresses
     if key not in known:
-        facts = Facts(one.copy)
-        report = check_facts(facts)
+        analysis = Analysis(one.copy)
+        report = check_analysis(analysis)
         fixes, obstacle = propose(report) if report.verdict not in ("legal", "unknown") else ((), None)
         if one.addresses is not None:
-            report = with_addresses(facts, report, one.addresses)
+            report = with_addresses(analysis, report, one.addresses)
         known[key] = replace(report, fixes=fixes, obstacle=obstacle)
     return known[key]
 
@@ -95,7 +95,7 @@ def _refusal(one: TracedCopy, report: Report | None) -> str | None:
     return "unknown" if report is not None and report.verdict == "rejected" else None
 
 
-def _findings(one: TracedCopy, report: Report | None, path: str, run: Run) -> list[LintFinding]:
+def _findings(one: TracedCopy, report: Report | None, path: str, run: CaseRun) -> list[LintFinding]:
     line, column, origin = one.where.line, one.where.column, run.case.name
     through = _callers(one.stack)
     found: list[LintFinding] = []

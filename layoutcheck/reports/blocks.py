@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.coverage import tile_elements
 from layoutcheck.copies.tiled import TiledCopy, tile_shape
 from layoutcheck.reports.pictures.bank_map import waves
@@ -25,7 +26,6 @@ from layoutcheck.reports.pictures.tile import tile_map
 from layoutcheck.reports.pictures.tv import NAMES
 from layoutcheck.reports.style import Style
 from layoutcheck.rules.costs import bank_side, repaired_side
-from layoutcheck.rules.facts import Facts
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -133,9 +133,9 @@ def tile_blocks(tiled: TiledCopy) -> list[Block]:
     ]
 
 
-def copy_blocks(facts: Facts) -> list[Block]:
+def copy_blocks(analysis: Analysis) -> list[Block]:
     """The pictures of a copy that a terminal can show: one instruction, both sides, the banks."""
-    run = scene(facts)
+    run = scene(analysis)
     if run is None:
         return []
     looked_at = vector(run)
@@ -153,13 +153,13 @@ def copy_blocks(facts: Facts) -> list[Block]:
                 rows.append(tuple(Cell("." if v is None else str(v), v) for v in found))
     heading = f"thread {looked_at.thread}, instruction {looked_at.instruction}, byte by byte"
     out.append(Block(heading, tuple(left), tuple(rows), len(rows)))
-    kind, words = ("moved", f"that {verb}") if run.difference.clean else ("asked", "whose view names")
+    kind, words = ("moved", f"that {verb}") if run.comparison.clean else ("asked", "whose view names")
     for side in SIDES:
         heading = f"{NAMES[side]}: the thread {words} each element"
         out.append(_map_block(memory_map(run, side, kind), heading))
-    bank = bank_side(facts)
+    bank = bank_side(analysis)
     if bank is not None:
-        better = repaired_side(facts, bank)
+        better = repaired_side(analysis, bank)
         for name, shown in (("as it is", bank), *([better] if better else [])):
             found_waves = waves(shown, bank.worst)
             out.append(

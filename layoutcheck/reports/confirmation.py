@@ -158,8 +158,8 @@ def _alarm(i: int, one: Confirmation, run: Confirmed, style: Style) -> list[str]
         lines += style.wrap(f"expected: {one.expected_fault or 'no fault'}", "      ", "  ")
         lines += style.wrap(f"observed: {one.fault or 'no fault'}, {_compared(one)}", "      ", "  ")
     if one.first:
-        facts = ", ".join(f"{key} {value}" for key, value in one.first.items())
-        lines += style.wrap(f"first differing unit of the destination: {facts}", "      ", "  ")
+        analysis = ", ".join(f"{key} {value}" for key, value in one.first.items())
+        lines += style.wrap(f"first differing unit of the destination: {analysis}", "      ", "  ")
     if i in run.reproducers:
         lines.append(f"  reproducer: {run.reproducers[i]}")
     lines += style.wrap("The machine is right: please report it with the reproducer.", "      ", "  ")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout
 from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.analysis import Analysis
 from layoutcheck.check import Report
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv
@@ -22,7 +23,6 @@ from layoutcheck.reports.pictures.svg import Picture
 from layoutcheck.reports.pictures.tile import tile_picture
 from layoutcheck.reports.pictures.tv import NAMES
 from layoutcheck.reports.style import Style
-from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.types import parse_tiled_copy
 
 
@@ -63,25 +63,25 @@ def by_threads(thr: str, val: str) -> TiledCopy:
 
 def outcome_blocks(outcomes: Sequence[Outcome], style: Style) -> str:
     """The pictures of all copies, for a terminal. Raises InputError where none of them can be drawn."""
-    made = [block for facts in _facts(outcomes) for block in copy_blocks(facts)]
+    made = [block for analysis in _analyses(outcomes) for block in copy_blocks(analysis)]
     if not made:
         drawn_outcomes(outcomes)  # says why
     return render(made, style)
 
 
-def _facts(outcomes: Sequence[Outcome]) -> list[Facts]:
-    return [Facts(outcome.copy) for outcome in outcomes if isinstance(outcome, Report)]
+def _analyses(outcomes: Sequence[Outcome]) -> list[Analysis]:
+    return [Analysis(outcome.copy) for outcome in outcomes if isinstance(outcome, Report)]
 
 
 def drawn_outcomes(outcomes: Sequence[Outcome]) -> list[Picture]:
     """The pictures of all copies. Raises InputError where none of them can be drawn."""
     found: list[Picture] = []
     why = "nothing here can be drawn"
-    for facts in _facts(outcomes):
-        pictures = copy_pictures(facts)
-        if not pictures and facts.obstacle is not None:
-            why = f"nothing here can be drawn: {facts.obstacle.message}"
-        opaque = [side for side in SIDES if isinstance(facts.copy.side(side), OtherOperand)]
+    for analysis in _analyses(outcomes):
+        pictures = copy_pictures(analysis)
+        if not pictures and analysis.obstacle is not None:
+            why = f"nothing here can be drawn: {analysis.obstacle.message}"
+        opaque = [side for side in SIDES if isinstance(analysis.copy.side(side), OtherOperand)]
         if opaque:
             why = (
                 f"nothing here can be drawn: the addresses of the {NAMES[opaque[0]]}'s elements are not known"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.check import Fix, Report
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -22,7 +23,6 @@ from layoutcheck.reports.pictures.svg import Picture, element, escape, styleshee
 from layoutcheck.reports.pointing import mode_spans
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import answers, headline
-from layoutcheck.rules.facts import Facts
 
 _LONGEST_FACT = 200
 _TMA_ROWS = {"tile": "tile", "conv": "convolution", "map": "tensor map"}
@@ -91,7 +91,7 @@ def _message(message: Message) -> str:
 def _report(report: Report) -> str:
     main = report.findings[0] if report.findings and report.findings[0].severity != "note" else None
     others = [finding for finding in report.findings if finding is not main]
-    pictures = copy_pictures(Facts(report.copy))
+    pictures = copy_pictures(Analysis(report.copy))
     return element(
         "article",
         _heading(report.verdict, main, headline(report), report.subject),

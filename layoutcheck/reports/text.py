@@ -150,12 +150,12 @@ def _operand(name: str, memref: Memref, where: Where | None, style: Style) -> li
 
 def _evidence(finding: Finding, style: Style) -> list[str]:
     """The numbers behind a finding; no more of them than fit, unless everything is asked for."""
-    facts = [
+    analysis = [
         f"{key.replace('_', ' ')} {_plain(value)}"
         for key, value in finding.evidence.items()
         if value not in (None, "", (), []) and (style.everything or len(str(value)) <= _LONGEST_FACT)
     ]
-    lines = style.wrap(", ".join(facts), "    ", "  = ") if facts else []
+    lines = style.wrap(", ".join(analysis), "    ", "  = ") if analysis else []
     if len(lines) > _MOST_EVIDENCE and not style.everything:
         kept = lines[_MOST_EVIDENCE - 1][: style.width - 5].rpartition(",")[0]
         lines = [*lines[: _MOST_EVIDENCE - 1], f"{kept}, ..."]
@@ -265,8 +265,8 @@ def _fix(number: int, fix: Fix, style: Style) -> list[str]:
     cost = [f"{count} instruction{'s' * (count != 1)} a thread"] if count else []
     confirmed = [name for name in fix.confirmed_by if name != "model"]
     by = [f"confirmed by {' and '.join(confirmed)}"] if confirmed else []
-    facts = f"({', '.join([fix.verdict, *cost, *by])})"
-    said = f"{fix.strategy} {facts}: {fix.title}" + (f"; {fix.note}" if fix.note else "")
+    analysis = f"({', '.join([fix.verdict, *cost, *by])})"
+    said = f"{fix.strategy} {analysis}: {fix.title}" + (f"; {fix.note}" if fix.note else "")
     lines = style.wrap(said, "     ", f"  {number}. ")
     lead = len(f"  {number}. {fix.strategy}")
     lines[0] = style(lines[0][:lead], "bold") + lines[0][lead:]

@@ -118,19 +118,19 @@ def tiers(counts: dict[str, int]) -> str:
 def subject(one: Distinct) -> str:
     """Where it stands, how often, and who called it."""
     first = one.first
-    facts = []
+    analysis = []
     if one.count > 1:
-        facts.append(f"{one.count} alike")
+        analysis.append(f"{one.count} alike")
     if len(one.kernels) > 1:
-        facts.append(f"in {len(one.kernels)} kernels")
+        analysis.append(f"in {len(one.kernels)} kernels")
     if first.in_dsl:
-        facts.append("by DSL library code called there")
+        analysis.append("by DSL library code called there")
     callers = list(dict.fromkeys(f"{shown(f)}:{f.line}" for f in first.stack if _is_caller(f, first.where)))
     if callers:
-        facts.append("called from " + ", ".join(callers[:_MOST_CALLERS]))
+        analysis.append("called from " + ", ".join(callers[:_MOST_CALLERS]))
     place = f"{shown(first.where)}:{first.where.line}" if first.where.file else "place unknown"
     return f"{place}{f':{first.where.column}' if first.where.column else ''}" + (
-        f" ({'; '.join(facts)})" if facts else ""
+        f" ({'; '.join(analysis)})" if analysis else ""
     )
 
 

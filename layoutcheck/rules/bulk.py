@@ -2,72 +2,72 @@
 
 from __future__ import annotations
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.compiler.bulk import common_elements
 from layoutcheck.copies.execution.bulk import emitted_bytes
 from layoutcheck.copies.offsets import v_mode
 from layoutcheck.copies.tma.internal import tensor_format
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 from layoutcheck.machine.tma import gapped
-from layoutcheck.rules.facts import Facts
 
 SOURCE = "PTX ISA, cp.async.bulk: both addresses and the size are multiples of 16"
 MEASURED = "measured on an H200 (docs/evidence/cluster_probes.json)"
 
 
-def bulk_atom(facts: Facts) -> BulkCopy | None:
+def bulk_atom(analysis: Analysis) -> BulkCopy | None:
     """The atom of a bulk copy that the compiler takes and that was followed to the machine, else None."""
-    atom = facts.copy.atom
-    return atom if isinstance(atom, BulkCopy) and facts.trials else None
+    atom = analysis.copy.atom
+    return atom if isinstance(atom, BulkCopy) and analysis.runs else None
 
 
-def instructions(facts: Facts) -> int:
+def instructions(analysis: Analysis) -> int:
     """Bulk instructions that one thread issues."""
-    return int(facts.trials[-1].execution.src.shape[0])
+    return int(analysis.runs[-1].execution.src.shape[0])
 
 
-def instruction_bytes(facts: Facts) -> int:
+def instruction_bytes(analysis: Analysis) -> int:
     """The size that each states."""
-    atom = facts.copy.atom
+    atom = analysis.copy.atom
     assert isinstance(atom, BulkCopy)
-    return emitted_bytes(facts.copy, atom)
+    return emitted_bytes(analysis.copy, atom)
 
 
-def run_of_v(facts: Facts) -> int:
+def run_of_v(analysis: Analysis) -> int:
     """Elements that V keeps together on both sides."""
-    return common_elements(v_mode(facts.copy.src.layout), v_mode(facts.copy.dst.layout))
+    return common_elements(v_mode(analysis.copy.src.layout), v_mode(analysis.copy.dst.layout))
 
 
-def arriving_bytes(facts: Facts) -> int:
+def arriving_bytes(analysis: Analysis) -> int:
     """Bytes that all issuing threads' instructions report to the barrier."""
-    done = facts.trials[-1].execution
+    done = analysis.runs[-1].execution
     return int(done.dst.size * done.unit_bits // 8)
 
 
-def asked_bytes(facts: Facts) -> int:
+def asked_bytes(analysis: Analysis) -> int:
     """Bytes that the layouts ask for."""
-    asked = facts.trials[-1].intent
+    asked = analysis.runs[-1].intent
     return int(asked.dst.size * asked.unit_bits // 8)
 
 
-def counts_bytes(facts: Facts) -> bool:
+def counts_bytes(analysis: Analysis) -> bool:
     """Whether a barrier counts this copy's bytes, and none is switched off by a predicate."""
-    atom = facts.copy.atom
+    atom = analysis.copy.atom
     counted = isinstance(atom, DsmemStore) or (isinstance(atom, BulkCopy) and atom.counts_bytes)
     counted = counted or (isinstance(atom, TmaCopy) and atom.kind == "load")
-    return counted and bool(facts.trials) and facts.copy.pred is None and not _gaps(facts)
+    return counted and bool(analysis.runs) and analysis.copy.pred is None and not _gaps(analysis)
 
 
-def _gaps(facts: Facts) -> bool:
+def _gaps(analysis: Analysis) -> bool:
     """Whether a tensor map leaves gaps in shared memory: no document says whether a barrier counts them."""
-    tile = facts.copy.tma
-    return tile is not None and gapped(tensor_format(facts.copy.src.dtype, tile.internal))
+    tile = analysis.copy.tma
+    return tile is not None and gapped(tensor_format(analysis.copy.src.dtype, tile.internal))
 
 
-def stalls(facts: Facts) -> str:
+def stalls(analysis: Analysis) -> str:
     """What becomes of the barrier of a copy that brings less than was asked for; nothing where none is."""
-    if not counts_bytes(facts) or arriving_bytes(facts) >= asked_bytes(facts):
+    if not counts_bytes(analysis) or arriving_bytes(analysis) >= asked_bytes(analysis):
         return ""
     return (
-        f" {arriving_bytes(facts)} B arrive at the barrier where the tensors hold {asked_bytes(facts)}: "
+        f" {arriving_bytes(analysis)} B arrive at the barrier where the tensors hold {asked_bytes(analysis)}: "
         "a wait for all of them never ends."
     )

@@ -11,31 +11,36 @@ from layoutcheck.algebra.image import image
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.cost import CopyCost, SideCost, cost
+from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION, is_static
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.cost import CopyCost, SideCost, cost
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.tiling import of_tiles
-from layoutcheck.copies.witness import DST_REGION, SRC_REGION, is_static
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import BulkCopy, CpAsync
 from layoutcheck.machine.banks import CP_ASYNC_CG, OFF, wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.tiles import TileAccess
-from layoutcheck.rules.facts import Facts
 
 MAX_SEARCH = 1 << 16  # elements of a tile for which a better swizzle is looked for
 
 
-def copy_cost(facts: Facts) -> CopyCost | None:
+def copy_cost(analysis: Analysis) -> CopyCost | None:
     """The cost of all warps; None for a copy that is refused or goes wrong, and for what is not known.
 
     That is the case without a tiling, where only one thread's addresses are known, and with run-time strides.
     """
-    if isinstance(facts.copy.atom, BulkCopy):  # the copy engine's, not a warp's accesses
+    if isinstance(analysis.copy.atom, BulkCopy):  # the copy engine's, not a warp's accesses
         return None
-    if facts.worst is not None or not facts.trials or facts.copy.tiling is None or not is_static(facts.copy):
+    if (
+        analysis.worst is not None
+        or not analysis.runs
+        or analysis.copy.tiling is None
+        or not is_static(analysis.copy)
+    ):
         return None
-    return _cost(facts.copy)
+    return _cost(analysis.copy)
 
 
 @lru_cache(maxsize=256)
@@ -48,38 +53,38 @@ def _cost(copy: Copy) -> CopyCost | None:
         return None
 
 
-def conflicted(facts: Facts) -> SideCost | None:
+def conflicted(analysis: Analysis) -> SideCost | None:
     """The side in shared memory that takes more wavefronts than it has phases."""
-    found = copy_cost(facts)
+    found = copy_cost(analysis)
     for side in found.sides if found else ():
         if side.space == "smem" and side.rule != CP_ASYNC_CG and side.wavefronts > side.ideal_wavefronts:
             return side
     return None
 
 
-def swizzle_of(facts: Facts, side: str) -> Swizzle | None:
+def swizzle_of(analysis: Analysis, side: str) -> Swizzle | None:
     """The pointer swizzle of an operand, if it does anything."""
-    swizzle = facts.whole(side).swizzle
+    swizzle = analysis.whole(side).swizzle
     return swizzle if swizzle is not None and swizzle.bits else None
 
 
-def under(facts: Facts, side: SideCost, swizzle: Swizzle | None, base: int = 0) -> int | None:
+def under(analysis: Analysis, side: SideCost, swizzle: Swizzle | None, base: int = 0) -> int | None:
     """The wavefronts of that side with another pointer swizzle; None where it tears its accesses apart.
 
     `base`, in bytes, is where the tile begins in the swizzle's pattern.
     """
     if swizzle is not None and swizzle.granule * 8 < side.width_bits:
         return None
-    plain = _plain(facts.copy, side.side)
+    plain = _plain(analysis.copy, side.side)
     if plain is None:
         return None
     at = plain if swizzle is None else np.where(plain < 0, OFF, swizzle(plain + base))
     return int(wavefronts(at, side.width_bits, side.rule).wavefronts.sum())
 
 
-def suggestion(facts: Facts, side: SideCost) -> SwizzleResult | None:
+def suggestion(analysis: Analysis, side: SideCost) -> SwizzleResult | None:
     """The swizzle or padding with which this side of the copy conflicts least, if that helps."""
-    return _suggestion(facts.copy, side.side)
+    return _suggestion(analysis.copy, side.side)
 
 
 @lru_cache(maxsize=64)
@@ -106,24 +111,24 @@ def _suggestion(copy: Copy, name: str) -> SwizzleResult | None:
     return best if best.wavefronts < side.wavefronts else None
 
 
-def bank_side(facts: Facts) -> SideCost | None:
+def bank_side(analysis: Analysis) -> SideCost | None:
     """The side whose banks are worth looking at: the one that conflicts, else the first that has any."""
-    found = copy_cost(facts)
+    found = copy_cost(analysis)
     shared = [
         side for side in (found.sides if found else ()) if side.space == "smem" and side.rule != CP_ASYNC_CG
     ]
-    return conflicted(facts) or (shared[0] if shared else None)
+    return conflicted(analysis) or (shared[0] if shared else None)
 
 
-def repaired_side(facts: Facts, side: SideCost) -> tuple[str, SideCost] | None:
+def repaired_side(analysis: Analysis, side: SideCost) -> tuple[str, SideCost] | None:
     """What `suggestion` proposes for a side, in words, and that side of the copy with it."""
-    better = suggestion(facts, side)
-    tiling = facts.copy.tiling
+    better = suggestion(analysis, side)
+    tiling = analysis.copy.tiling
     if better is None or tiling is None:
         return None
     new = replace(tiling.side(side.side), swizzle=better.swizzle, layout=better.layout)
     tiles = tiling.with_side(side.side, new)
-    found = _cost(of_tiles(facts.copy, tiles.src, tiles.dst))
+    found = _cost(of_tiles(analysis.copy, tiles.src, tiles.dst))
     after = next((s for s in found.sides if s.side == side.side), None) if found else None
     if after is None:
         return None

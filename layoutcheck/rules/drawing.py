@@ -6,21 +6,21 @@ from typing import Any
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import elements, width_bits
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.vector import elements, width_bits
 
 _MOST = 16  # elements drawn
 
 
-def drawing(facts: Facts) -> dict[str, Any]:
+def drawing(analysis: Analysis) -> dict[str, Any]:
     """`{"elements", "element_bytes", "width_bytes", "src": side, "dst": side}`, of the first instruction.
 
     A side is `{"asked": [byte offset or None], "used": [byte offset]}`: offsets from the address of the
     vector's first element; None where a run-time stride leaves it open. Empty where nothing is one vector.
     """
-    copy = facts.resolved if facts.accepted else facts.copy
+    copy = analysis.resolved if analysis.accepted else analysis.copy
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return {}
     element_bits = copy.src.dtype.bits

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, atom_v, elements, width_bits
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Rule
-from layoutcheck.rules.vector import NAMES, atom_v, elements, width_bits
 
 # What a thread-value layout, tiler or stride that does not fit can lead to: kinds of difference.
 MISPLACED = (
@@ -23,55 +23,57 @@ MISPLACED = (
     "overlap",
 )
 
-# Kinds of difference (copies/difference) whose addresses belong to one operand.
+# Kinds of difference (analysis/comparison) whose addresses belong to one operand.
 _SIDE = {"misaligned_src": "src", "misaligned_dst": "dst", "outside_src": "src", "outside_dst": "dst"}
 
 
-def occurred(facts: Facts) -> frozenset[str]:
+def occurred(analysis: Analysis) -> frozenset[str]:
     """The kinds of difference that the worst run shows; empty for a copy that does what the layouts say."""
-    return frozenset(facts.effect.kinds) if facts.effect else frozenset()
+    return frozenset(analysis.effect.kinds) if analysis.effect else frozenset()
 
 
-def first_of(facts: Facts, kinds: Iterable[str]) -> str:
+def first_of(analysis: Analysis, kinds: Iterable[str]) -> str:
     """The first of these kinds that occurs; "wrong" where none does."""
-    return next((kind for kind in kinds if kind in occurred(facts)), "wrong")
+    return next((kind for kind in kinds if kind in occurred(analysis)), "wrong")
 
 
-def where(facts: Facts, kind: str, operand: str | None = None, mode: tuple[int, ...] | None = None) -> Where:
+def where(
+    analysis: Analysis, kind: str, operand: str | None = None, mode: tuple[int, ...] | None = None
+) -> Where:
     """The first offender of a kind."""
-    first = facts.effect.first.get(kind) if facts.effect else None
+    first = analysis.effect.first.get(kind) if analysis.effect else None
     operand = operand or _SIDE.get(kind, "dst")
     if first is None:
         return Where(operand, mode)
     return Where(operand, mode, first.thread, first.value, first.instruction)
 
 
-def evidence(facts: Facts, *kinds: str) -> dict[str, Any]:
+def evidence(analysis: Analysis, *kinds: str) -> dict[str, Any]:
     """Counts of the kinds that occur, and the first offender of each: offsets in bytes from the operands' bases."""
-    if facts.effect is None or facts.worst is None:
+    if analysis.effect is None or analysis.worst is None:
         return {}
     out: dict[str, Any] = {}
     for kind in kinds:
-        if not facts.effect[kind]:
+        if not analysis.effect[kind]:
             continue
-        out[kind] = facts.effect[kind]
-        first = facts.effect.first.get(kind)
+        out[kind] = analysis.effect[kind]
+        first = analysis.effect.first.get(kind)
         if first is not None:
-            for name, value in _places(facts, kind).items():
+            for name, value in _places(analysis, kind).items():
                 out[f"first_{kind}_{name}"] = value
-    dynamic = facts.worst.witness is not facts.copy and facts.worst.witness != facts.copy
+    dynamic = analysis.worst.instance is not analysis.copy and analysis.worst.instance != analysis.copy
     if dynamic:
-        out["with"] = f"{facts.worst.witness.src.layout} -> {facts.worst.witness.dst.layout}"
+        out["with"] = f"{analysis.worst.instance.src.layout} -> {analysis.worst.instance.dst.layout}"
     return out
 
 
-def sentence(facts: Facts, *kinds: str) -> str:
+def sentence(analysis: Analysis, *kinds: str) -> str:
     """One sentence about the first offender of the first of these kinds that occurs; empty where none does."""
-    return next((text for kind in kinds if (text := _sentence(facts, kind))), "")
+    return next((text for kind in kinds if (text := _sentence(analysis, kind))), "")
 
 
-def _sentence(facts: Facts, kind: str) -> str:
-    effect = facts.effect
+def _sentence(analysis: Analysis, kind: str) -> str:
+    effect = analysis.effect
     if effect is None or not effect[kind]:
         return ""
     first = effect.first.get(kind)
@@ -80,7 +82,7 @@ def _sentence(facts: Facts, kind: str) -> str:
         return f"{effect[kind]} elements of one side have no partner on the other."
     if first is None:
         return f"{effect[kind]} {unit} ({kind})."
-    places = _places(facts, kind)
+    places = _places(analysis, kind)
     who = _who(first.thread, first.instruction)
     if kind in ("misaligned_src", "misaligned_dst"):
         side = _SIDE[kind]
@@ -106,18 +108,20 @@ def _sentence(facts: Facts, kind: str) -> str:
 
 
 def seen(
-    rule: Rule, facts: Facts, titles: Mapping[str, str], lead: Callable[[Facts], str] | None = None
+    rule: Rule, analysis: Analysis, titles: Mapping[str, str], lead: Callable[[Analysis], str] | None = None
 ) -> Iterator[Finding]:
     """What was seen, where no rule names the cause: a finding for each kind that occurs, under its title."""
     for kind, title in titles.items():
-        if kind in occurred(facts):
-            text = (lead(facts) if lead else "") + sentence(facts, kind)
-            yield Finding(rule.code, rule.severity, title, text, where(facts, kind), evidence(facts, kind))
+        if kind in occurred(analysis):
+            text = (lead(analysis) if lead else "") + sentence(analysis, kind)
+            yield Finding(
+                rule.code, rule.severity, title, text, where(analysis, kind), evidence(analysis, kind)
+            )
 
 
-def vector_against_v(facts: Facts) -> str:
+def vector_against_v(analysis: Analysis) -> str:
     """One sentence where the atom moves another number of elements than V gives it; else nothing."""
-    copy = facts.resolved
+    copy = analysis.resolved
     sizes = [atom_v(copy, side) for side in ("src", "dst")]
     n = elements(copy)
     if width_bits(copy) and all(size is not None and size != n for size in sizes):
@@ -140,13 +144,13 @@ def _who(thread: int | None, instruction: int | None) -> str:
     return f"Thread {thread}, instruction {instruction},"
 
 
-def _places(facts: Facts, kind: str) -> dict[str, Any]:
+def _places(analysis: Analysis, kind: str) -> dict[str, Any]:
     """The first offender's addresses as byte offsets from the bases."""
-    trial, effect = facts.worst, facts.effect
-    assert trial is not None and effect is not None
+    run, effect = analysis.worst, analysis.effect
+    assert run is not None and effect is not None
     first = effect.first[kind]
     per_byte = 8 // effect.unit_bits
-    src, dst = trial.src_base, trial.dst_base
+    src, dst = run.src_base, run.dst_base
     if kind in ("misaligned_src", "misaligned_dst"):
         base = src if kind == "misaligned_src" else dst
         assert first.used is not None and first.asked is not None
@@ -160,7 +164,7 @@ def _places(facts: Facts, kind: str) -> dict[str, Any]:
         base = src if kind == "outside_src" else dst
         return {"thread": first.thread, "used": _offset(first.used, base, per_byte)}
     places = {"thread": first.thread, "value": first.value, "at": _offset(first.at, dst, per_byte)}
-    if facts.copy.dst.space == "rmem" and first.at is not None:
+    if analysis.copy.dst.space == "rmem" and first.at is not None:
         owner, at = divmod(first.at - dst * per_byte, PRIVATE * per_byte)
         places |= {"at": _offset(at, 0, per_byte), "registers_of": owner}
     places["asked"] = _offset(first.asked, src, per_byte)

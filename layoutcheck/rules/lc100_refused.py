@@ -26,15 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Any refusal; `check` asks this rule where no other has spoken."""
-    if said := refusal(facts):
+    if said := refusal(analysis):
         yield refused(RULE, said, "the compiler refuses the copy")
 
 

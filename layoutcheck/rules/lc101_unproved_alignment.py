@@ -32,30 +32,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, find_break
 from layoutcheck.copies.vectors import missing_promises
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, find_break
 
 KINDS = ("src_alignment", "dst_alignment")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The compiler's own alignment complaint, with the facts that would satisfy it."""
-    said = facts.prediction
+    said = analysis.prediction
     if said.kind not in KINDS or said.outcome != "rejected":
         return
     side = said.operand or "src"
-    memref = facts.view(side)
+    memref = analysis.view(side)
     have, need = int(said.evidence["have_bits"]), int(said.evidence["need_bits"])
-    promises = [str(promise) for promise in missing_promises(facts.whole(side), need)]
+    promises = [str(promise) for promise in missing_promises(analysis.whole(side), need)]
     yield Finding(
         RULE.code,
         RULE.severity,
         f"the {NAMES[side]} is only known to be {have // 8} B aligned, {need // 8} B are needed",
         f"{memref}: align<{have // 8}> is what the compiler proved of the address it copies "
-        f"{'from' if side == 'src' else 'to'}. {_cause(facts, side, need)}",
+        f"{'from' if side == 'src' else 'to'}. {_cause(analysis, side, need)}",
         Where(side),
         {
             "have_align_bytes": have // 8,
@@ -66,12 +66,12 @@ def find(facts: Facts) -> Iterator[Finding]:
     )
 
 
-def _cause(facts: Facts, side: str, need: int) -> str:
+def _cause(analysis: Analysis, side: str, need: int) -> str:
     """Why: the values are scattered (no promise helps), a thread's offset, or the tensor's own type."""
-    if find_break(facts.copy, side) is not None:
+    if find_break(analysis.copy, side) is not None:
         return "No promise can help here: its values are not adjacent, so most of their addresses are not aligned."
-    whole = facts.whole(side)
-    if facts.copy.tiling is not None and whole.proved_align_bytes * 8 % need == 0:
+    whole = analysis.whole(side)
+    if analysis.copy.tiling is not None and whole.proved_align_bytes * 8 % need == 0:
         return f"{whole} is aligned, but a thread's offset into it is not a multiple of {need // 8} B."
     return "If the address really is aligned, the missing promise is named below."
 

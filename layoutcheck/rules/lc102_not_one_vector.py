@@ -31,19 +31,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, describe, elements, find_break, vector_sides, width_bits
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, describe, elements, find_break, vector_sides, width_bits
 
 KINDS = ("static_strides_one", "static_strides_match", "dynamic_strides")
 ALIGNMENT = ("src_alignment", "dst_alignment")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A refused copy whose values no single instruction could move, whatever the compiler named as the reason."""
-    copy = facts.copy
-    if facts.prediction.outcome != "rejected" or facts.prediction.kind not in (*KINDS, *ALIGNMENT):
+    copy = analysis.copy
+    if analysis.prediction.outcome != "rejected" or analysis.prediction.kind not in (*KINDS, *ALIGNMENT):
         return
     if elements(copy) < 2:
         return
@@ -63,7 +63,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             "elements": elements(copy),
             "adjacent": worst.element,
             "stride": str(worst.stride),
-            "compiler": facts.prediction.message,
+            "compiler": analysis.prediction.message,
         },
     )
 

@@ -25,33 +25,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import CpAsync
 from layoutcheck.machine.atoms.cp_async import WIDTHS_BITS, WIDTHS_BITS_GLOBAL
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", "mem_order")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    if said := refusal(facts, *KINDS):
+    if said := refusal(analysis, *KINDS):
         form = f"the atom has no such form: {said.message[:80]}"
-        width = f"{facts.width_bits} bits is not a width of this atom"
-        yield refused(RULE, said, width if said.kind == "width" else form, _text(facts))
+        width = f"{analysis.width_bits} bits is not a width of this atom"
+        yield refused(RULE, said, width if said.kind == "width" else form, _text(analysis))
 
 
-def _text(facts: Facts) -> str:
-    if isinstance(facts.copy.atom, CpAsync):
-        allowed = WIDTHS_BITS_GLOBAL if facts.copy.atom.cache == "global" else WIDTHS_BITS
-        per = facts.copy.src.dtype.bits
+def _text(analysis: Analysis) -> str:
+    if isinstance(analysis.copy.atom, CpAsync):
+        allowed = WIDTHS_BITS_GLOBAL if analysis.copy.atom.cache == "global" else WIDTHS_BITS
+        per = analysis.copy.src.dtype.bits
         counts = ", ".join(
-            f"{bits} bits ({bits // per} {facts.copy.src.dtype})" for bits in allowed if bits >= per
+            f"{bits} bits ({bits // per} {analysis.copy.src.dtype})" for bits in allowed if bits >= per
         )
-        return f"cp.async with cache = {facts.copy.atom.cache} moves {counts} at a time."
-    return facts.prediction.message
+        return f"cp.async with cache = {analysis.copy.atom.cache} moves {counts} at a time."
+    return analysis.prediction.message
 
 
 RULE = make_rule(

@@ -25,17 +25,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    if said := refusal(facts, "space"):
-        title = f"the atom does not copy from {facts.copy.src.space} to {facts.copy.dst.space}"
-        yield refused(RULE, said, title, f"{facts.copy.atom}: {said.message}.")
+    if said := refusal(analysis, "space"):
+        title = f"the atom does not copy from {analysis.copy.src.space} to {analysis.copy.dst.space}"
+        yield refused(RULE, said, title, f"{analysis.copy.atom}: {said.message}.")
 
 
 RULE = make_rule(

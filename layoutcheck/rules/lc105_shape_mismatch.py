@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.layout import text
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
@@ -38,10 +38,10 @@ _TITLES = {
 }
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    if said := refusal(facts, *_TITLES):
-        shapes = f"source {text(facts.copy.src.layout.shape)} against destination {text(facts.copy.dst.layout.shape)}"
+    if said := refusal(analysis, *_TITLES):
+        shapes = f"source {text(analysis.copy.src.layout.shape)} against destination {text(analysis.copy.dst.layout.shape)}"
         yield refused(RULE, said, _TITLES[said.kind], f"{shapes}: {said.message}.")
 
 

@@ -24,16 +24,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    if said := refusal(facts, "element_width", "npow2_sub_byte"):
-        title = f"{facts.copy.src.dtype} to {facts.copy.dst.dtype}: elements that this copy cannot hold"
+    if said := refusal(analysis, "element_width", "npow2_sub_byte"):
+        title = f"{analysis.copy.src.dtype} to {analysis.copy.dst.dtype}: elements that this copy cannot hold"
         yield refused(RULE, said, title, f"{said.message}. A copy moves bits and converts nothing.")
 
 

@@ -25,19 +25,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, has_atom, needs, parse_arch
 from layoutcheck.machine.atoms import OtherAtom
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """An atom that is younger than the target, or needs its architecture-specific form."""
-    atom = facts.resolved.atom
+    atom = analysis.resolved.atom
     if atom is None or isinstance(atom, OtherAtom):
         return
-    arch = parse_arch(facts.copy.arch)
+    arch = parse_arch(analysis.copy.arch)
     if has_atom(arch, atom):
         return
     need = needs(atom)

@@ -25,19 +25,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
-    if said := refusal(facts, "bulk_minimum", "bulk_grain", "bulk_width"):
+    if said := refusal(analysis, "bulk_minimum", "bulk_grain", "bulk_width"):
         run = said.evidence["common_elements"]
         together = f"keep {run} element{'s' if run != 1 else ''} together from the first on"
         title = "the two layouts have no run of bytes that this bulk copy could move"
-        why = f"{said.message}. {facts.copy.src.layout} and {facts.copy.dst.layout} {together}."
+        why = f"{said.message}. {analysis.copy.src.layout} and {analysis.copy.dst.layout} {together}."
         yield refused(RULE, said, title, why, "atom")
 
 

@@ -29,9 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.compiler import Prediction
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding, Where, plain
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 
@@ -53,9 +53,9 @@ def _why(said: Prediction) -> str:
     return f" {why[0].upper()}{why[1:]}." if why else ""
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """What the Python layer and the verifier refuse."""
-    said = refusal(facts, *_TITLES)
+    said = refusal(analysis, *_TITLES)
     if said is None:
         return
     yield Finding(

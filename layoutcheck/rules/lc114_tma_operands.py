@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import Atom, TmaCopy
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 
@@ -36,19 +36,19 @@ def atom_kind(atom: Atom | None) -> str:
     return f"a TMA {atom.kind}" if isinstance(atom, TmaCopy) else "a copy"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Operands of the wrong kind."""
-    said = refusal(facts, "tma_operands")
+    said = refusal(analysis, "tma_operands")
     if said is None:
         return
-    atom = facts.copy.atom
+    atom = analysis.copy.atom
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{atom_kind(atom)} from {facts.copy.src.space} to {facts.copy.dst.space}",
+        f"{atom_kind(atom)} from {analysis.copy.src.space} to {analysis.copy.dst.space}",
         f"The compiler says: {said.message}.",
         Where(said.operand),
-        {"src_space": facts.copy.src.space, "dst_space": facts.copy.dst.space},
+        {"src_space": analysis.copy.src.space, "dst_space": analysis.copy.dst.space},
     )
 
 

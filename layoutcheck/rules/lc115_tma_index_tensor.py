@@ -26,15 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.analysis import Analysis
+from layoutcheck.findings import Finding, Where, plain
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """What the DSL refuses of the index tensor and of the rank."""
-    said = refusal(facts, "tma_index")
+    said = refusal(analysis, "tma_index")
     if said is None:
         return
     yield Finding(

@@ -22,16 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The type's own refusal."""
-    if said := refusal(facts, "tcgen05_form"):
-        why = f"{facts.copy.atom}: {said.message.rstrip('.')}."
+    if said := refusal(analysis, "tcgen05_form"):
+        why = f"{analysis.copy.atom}: {said.message.rstrip('.')}."
         yield refused(RULE, said, "no tcgen05 instruction has this shape and repetition", why, "atom")
 
 

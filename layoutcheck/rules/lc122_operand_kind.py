@@ -23,15 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The verifier's own refusal."""
-    if said := refusal(facts, "operand_kind"):
+    if said := refusal(analysis, "operand_kind"):
         yield refused(RULE, said, "the atom takes another kind of operand")
 
 

@@ -26,16 +26,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Forms for which there is no instruction, found when the instructions are worked out."""
-    if isinstance(facts.obstacle, CompilerFails):
-        reason = facts.obstacle.message
+    if isinstance(analysis.obstacle, CompilerFails):
+        reason = analysis.obstacle.message
         yield Finding(
             RULE.code,
             RULE.severity,

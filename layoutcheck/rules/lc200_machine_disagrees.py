@@ -25,26 +25,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 KINDS = ("wrong", "missing", "outside_src", "outside_dst", "race", "overlap", "guard", "never", "unmatched")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Any difference that no other rule explained; `check` asks this rule last."""
-    kinds = sorted(occurred(facts), key=lambda kind: kind not in ("wrong", "missing"))
+    kinds = sorted(occurred(analysis), key=lambda kind: kind not in ("wrong", "missing"))
     if not kinds:
         return
     yield Finding(
         RULE.code,
         RULE.severity,
         "the machine does not do what the layouts say",
-        " ".join(filter(None, (sentence(facts, kind) for kind in kinds))),
-        where(facts, kinds[0]),
-        evidence(facts, *kinds),
+        " ".join(filter(None, (sentence(analysis, kind) for kind in kinds))),
+        where(analysis, kinds[0]),
+        evidence(analysis, *kinds),
     )
 
 

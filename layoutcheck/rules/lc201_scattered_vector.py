@@ -27,22 +27,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import (
+    NAMES,
+    atom_v,
+    describe,
+    elements,
+    find_break,
+    vector_sides,
+    width_bits,
+)
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, atom_v, describe, elements, find_break, vector_sides, width_bits
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """An accepted copy that moves other bytes than asked because V is scattered, by static strides."""
-    copy = facts.resolved
+    copy = analysis.resolved
     if isinstance(copy.atom, BulkCopy):  # LC221 and LC223
         return
-    if not occurred(facts) & {"wrong", "missing", "outside_src", "outside_dst"} or elements(copy) < 2:
+    if not occurred(analysis) & {"wrong", "missing", "outside_src", "outside_dst"} or elements(copy) < 2:
         return
     sizes = [size for side in vector_sides(copy) if (size := atom_v(copy, side)) is not None]
     within = min([elements(copy), *sizes])  # past V's own elements it is no question of strides
@@ -54,13 +62,13 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             f"one {width_bits(copy)}-bit instruction moves adjacent bytes, the {NAMES[side]}'s values are scattered",
-            f"{describe(found, copy)}. The compiler accepts it. {sentence(facts, 'wrong', 'missing')}",
-            where(facts, "wrong", side, found.path),
+            f"{describe(found, copy)}. The compiler accepts it. {sentence(analysis, 'wrong', 'missing')}",
+            where(analysis, "wrong", side, found.path),
             {
                 "elements": elements(copy),
                 "adjacent": found.element,
                 "stride": found.stride,
-                **evidence(facts, *EXPLAINS),
+                **evidence(analysis, *EXPLAINS),
             },
         )
 

@@ -30,41 +30,41 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.modes import dotted
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, atom_v, elements, leaves
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, atom_v, elements, leaves
 
 SYMPTOMS = ("misaligned_src", "misaligned_dst")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Each side on which an access is not aligned to its width."""
     for kind, side in (("misaligned_src", "src"), ("misaligned_dst", "dst")):
-        if kind not in occurred(facts):
+        if kind not in occurred(analysis):
             continue
-        path, cause = _cause(facts, side)
+        path, cause = _cause(analysis, side)
         yield Finding(
             RULE.code,
             RULE.severity,
-            f"a {_width(facts, side)} B access to the {NAMES[side]} is not aligned: the kernel faults",
-            f"{cause} {sentence(facts, kind)}",
-            where(facts, kind, side, path),
-            {"stride_path": list(path) if path else None, **evidence(facts, kind)},
+            f"a {_width(analysis, side)} B access to the {NAMES[side]} is not aligned: the kernel faults",
+            f"{cause} {sentence(analysis, kind)}",
+            where(analysis, kind, side, path),
+            {"stride_path": list(path) if path else None, **evidence(analysis, kind)},
         )
 
 
-def _width(facts: Facts, side: str) -> int:
-    assert facts.worst is not None
-    done = facts.worst.execution
+def _width(analysis: Analysis, side: str) -> int:
+    assert analysis.worst is not None
+    done = analysis.worst.execution
     return max(a.width_bytes for a in (done.src_accesses if side == "src" else done.dst_accesses))
 
 
-def _cause(facts: Facts, side: str) -> tuple[tuple[int, ...] | None, str]:
+def _cause(analysis: Analysis, side: str) -> tuple[tuple[int, ...] | None, str]:
     """The first stride that is no multiple of the access, in the tensor the user wrote."""
-    memref, width = facts.whole(side), _width(facts, side)
-    resolved = facts.resolved
+    memref, width = analysis.whole(side), _width(analysis, side)
+    resolved = analysis.resolved
     n = max(1, width * 8 // memref.dtype.bits)
     size = atom_v(resolved, side)
     if size is not None and size < elements(resolved):
@@ -93,7 +93,7 @@ def _cause(facts: Facts, side: str) -> tuple[tuple[int, ...] | None, str]:
     if memref.proved_align_bytes % width:
         return None, (
             f"{memref} is only known to be {memref.proved_align_bytes} B aligned and nothing checked it "
-            f"({facts.copy.op})."
+            f"({analysis.copy.op})."
         )
     return None, f"The addresses in the {NAMES[side]} are not multiples of {width} B."
 

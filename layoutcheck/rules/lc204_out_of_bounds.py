@@ -23,9 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import seen, vector_against_v
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 TITLES = {
@@ -34,9 +34,9 @@ TITLES = {
 }
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """What was seen, where no rule names the cause."""
-    return seen(RULE, facts, TITLES, vector_against_v)
+    return seen(RULE, analysis, TITLES, vector_against_v)
 
 
 RULE = make_rule(

@@ -29,53 +29,55 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.comparison import compare
+from layoutcheck.analysis.vector import NAMES, leaves
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.difference import compare
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.intent import intent
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import BulkCopy, TmaCopy
 from layoutcheck.rules.effects import evidence, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, leaves
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A swizzled side whose chunks are wider than the swizzle's granule, or straddle two granules."""
-    trial = facts.worst
-    if trial is None or isinstance(facts.copy.atom, (BulkCopy, TmaCopy)):  # LC222, LC233, LC237
+    run = analysis.worst
+    if run is None or isinstance(analysis.copy.atom, (BulkCopy, TmaCopy)):  # LC222, LC233, LC237
         return
     for side in ("src", "dst"):
-        memref = facts.view(side)
+        memref = analysis.view(side)
         swizzle = memref.swizzle
         if swizzle is None or swizzle.bits == 0:
             continue
-        plain = _without(trial.witness, side)
-        if not _clean(plain, facts, side, trial.src_base, trial.dst_base):
+        plain = _without(run.instance, side)
+        if not _clean(plain, analysis, side, run.src_base, run.dst_base):
             continue  # wrong without the swizzle too: another rule's business
-        cause = _cause(facts, side, swizzle)
+        cause = _cause(analysis, side, swizzle)
         yield Finding(
             RULE.code,
             RULE.severity,
             f"{swizzle} scatters bytes that one access to the {NAMES[side]} keeps together",
-            f"{cause} {sentence(facts, 'wrong', 'misaligned_' + side)}",
-            where(facts, "wrong", side),
+            f"{cause} {sentence(analysis, 'wrong', 'misaligned_' + side)}",
+            where(analysis, "wrong", side),
             {
                 "granule_bytes": swizzle.granule,
-                "width_bytes": facts.width_bytes,
-                **evidence(facts, *EXPLAINS),
+                "width_bytes": analysis.width_bytes,
+                **evidence(analysis, *EXPLAINS),
             },
         )
 
 
-def _cause(facts: Facts, side: str, swizzle: Swizzle) -> str:
+def _cause(analysis: Analysis, side: str, swizzle: Swizzle) -> str:
     granule = swizzle.granule
-    if facts.width_bytes > granule:
-        return f"A {facts.width_bytes} B access is wider than the {granule} B that {swizzle} keeps together."
-    if any(isinstance(stride, int) and stride < 0 for _, _, stride in leaves(facts.view(side).layout[0])):
+    if analysis.width_bytes > granule:
+        return (
+            f"A {analysis.width_bytes} B access is wider than the {granule} B that {swizzle} keeps together."
+        )
+    if any(isinstance(stride, int) and stride < 0 for _, _, stride in leaves(analysis.view(side).layout[0])):
         return "A negative offset from a swizzled pointer loses its sign (the compiler's fault)."
     return (
         f"Slices of the {NAMES[side]} start inside the {granule} B that {swizzle} keeps together, and are moved "
@@ -92,10 +94,10 @@ def _without(copy: Copy, side: str) -> Copy:
     return replace(plain, tiling=plain.tiling.with_side(side, whole))
 
 
-def _clean(plain: Copy, facts: Facts, side: str, src_base: int, dst_base: int) -> bool:
+def _clean(plain: Copy, analysis: Analysis, side: str, src_base: int, dst_base: int) -> bool:
     """Whether the same copy without the swizzle does what its layouts say."""
     asked = intent(plain, src_base, dst_base)
-    done = execution(_without(facts.copy, side), src_base, dst_base, plain)
+    done = execution(_without(analysis.copy, side), src_base, dst_base, plain)
     return compare(asked, done, plain, src_base, dst_base).clean
 
 

@@ -23,29 +23,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("guard",)
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A predicate that guards elements by entries of other elements."""
-    copy = facts.copy
-    if copy.pred is None or "guard" not in occurred(facts):
+    copy = analysis.copy
+    if copy.pred is None or "guard" not in occurred(analysis):
         return
-    assert facts.effect is not None
+    assert analysis.effect is not None
     yield Finding(
         RULE.code,
         RULE.severity,
         "the predicate has one entry an element, the machine reads one a vector",
-        f"pred {copy.pred.layout} names an entry for every element; one {facts.width_bits}-bit instruction moves "
-        f"{facts.per_instruction} and asks only the first of theirs: {facts.effect['guard']} bytes follow an entry "
+        f"pred {copy.pred.layout} names an entry for every element; one {analysis.width_bits}-bit instruction moves "
+        f"{analysis.per_instruction} and asks only the first of theirs: {analysis.effect['guard']} bytes follow an entry "
         "that is not their own.",
-        where(facts, "guard", "pred"),
-        evidence(facts, "guard"),
+        where(analysis, "guard", "pred"),
+        evidence(analysis, "guard"),
     )
 
 

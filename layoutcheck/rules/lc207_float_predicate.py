@@ -23,20 +23,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.effects import occurred
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("never", "missing", "wrong", "guard")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A predicate whose type the compiler folds away."""
-    pred = facts.copy.pred
-    if pred is None or "never" not in occurred(facts):
+    pred = analysis.copy.pred
+    if pred is None or "never" not in occurred(analysis):
         return
-    fills = facts.trials[-1].execution.zero_fills
+    fills = analysis.runs[-1].execution.zero_fills
     yield Finding(
         RULE.code,
         RULE.severity,

@@ -23,15 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Two types of one width where the same bits mean different values."""
-    src, dst = facts.copy.src.dtype, facts.copy.dst.dtype
-    if not facts.accepted or src == dst or src.bits != dst.bits or src.kind == dst.kind == "int":
+    src, dst = analysis.copy.src.dtype, analysis.copy.dst.dtype
+    if not analysis.accepted or src == dst or src.bits != dst.bits or src.kind == dst.kind == "int":
         return
     yield Finding(
         RULE.code,

@@ -32,20 +32,20 @@ from collections.abc import Iterator
 from layoutcheck.algebra.modes import dotted
 from layoutcheck.algebra.recast import recast_is_exact
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, leaves
 from layoutcheck.copies.memref import Memref
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, leaves
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A recast operand that names other bytes than before."""
     for side in ("src", "dst"):
-        memref = facts.whole(side)
+        memref = analysis.whole(side)
         original = memref.recast_from
         if original is None:
             continue
@@ -53,19 +53,19 @@ def find(facts: Facts) -> Iterator[Finding]:
             original.swizzle is not None
             and original.swizzle.bits
             and memref.swizzle is None
-            and _seen(facts, side, original.swizzle)
+            and _seen(analysis, side, original.swizzle)
         ):
             yield Finding(
                 RULE.code,
                 RULE.severity,
                 f"the recast of the {NAMES[side]} dropped the pointer's swizzle",
                 f"{original} becomes {memref}: elements are looked for where they would lie without "
-                f"{original.swizzle}. {sentence(facts, 'wrong', 'missing')}",
-                where(facts, "wrong", side),
-                {"swizzle": str(original.swizzle), **evidence(facts, *EXPLAINS)},
+                f"{original.swizzle}. {sentence(analysis, 'wrong', 'missing')}",
+                where(analysis, "wrong", side),
+                {"swizzle": str(original.swizzle), **evidence(analysis, *EXPLAINS)},
             )
         if memref.dtype.bits < original.dtype.bits:
-            yield from _torn(facts, side, memref, original)
+            yield from _torn(analysis, side, memref, original)
         ratio = memref.dtype.bits // original.dtype.bits
         if ratio <= 1:
             continue
@@ -77,21 +77,21 @@ def find(facts: Facts) -> Iterator[Finding]:
                 RULE.severity,
                 f"the recast to {memref.dtype} rounded a stride of the {NAMES[side]}",
                 f"Mode {dotted(path)} of {original.layout} has stride {stride} {original.dtype}, which is "
-                f"{stride / ratio:g} {memref.dtype}; {memref.layout} has {-(-stride // ratio)}. {sentence(facts, 'wrong')}",
-                where(facts, "wrong", side, path),
-                {"stride": stride, "ratio": ratio, **evidence(facts, *EXPLAINS)},
+                f"{stride / ratio:g} {memref.dtype}; {memref.layout} has {-(-stride // ratio)}. {sentence(analysis, 'wrong')}",
+                where(analysis, "wrong", side, path),
+                {"stride": stride, "ratio": ratio, **evidence(analysis, *EXPLAINS)},
             )
 
 
-def _seen(facts: Facts, side: str, swizzle: Swizzle) -> bool:
+def _seen(analysis: Analysis, side: str, swizzle: Swizzle) -> bool:
     """Whether the swizzle moves anything: it does for a view that may begin anywhere in its pattern."""
     period = swizzle.period
-    return facts.effect is not None or (
-        facts.copy.tiling is None and facts.view(side).proved_align_bytes % period != 0
+    return analysis.effect is not None or (
+        analysis.copy.tiling is None and analysis.view(side).proved_align_bytes % period != 0
     )
 
 
-def _torn(facts: Facts, side: str, memref: Memref, original: Memref) -> Iterator[Finding]:
+def _torn(analysis: Analysis, side: str, memref: Memref, original: Memref) -> Iterator[Finding]:
     """Elements of which a narrower type sees only the first part."""
     if recast_is_exact(memref.dtype.bits, original.dtype.bits, original.layout) is not False:
         return
@@ -101,8 +101,8 @@ def _torn(facts: Facts, side: str, memref: Memref, original: Memref) -> Iterator
         f"the recast to {memref.dtype} takes the first part of each element of the {NAMES[side]}",
         f"No mode of {original.layout} has stride 1, so its {original.dtype} elements are not one run of {memref.dtype}: "
         f"the recast view has the first {memref.dtype.bits} of each element's {original.dtype.bits} bits.",
-        where(facts, "wrong", side),
-        {"bits": memref.dtype.bits, "of_bits": original.dtype.bits, **evidence(facts, *EXPLAINS)},
+        where(analysis, "wrong", side),
+        {"bits": memref.dtype.bits, "of_bits": original.dtype.bits, **evidence(analysis, *EXPLAINS)},
     )
 
 

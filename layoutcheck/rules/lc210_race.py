@@ -26,9 +26,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import seen
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 TITLES = {
@@ -37,9 +37,9 @@ TITLES = {
 }
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Destination bytes that several threads write with different data."""
-    return seen(RULE, facts, TITLES)
+    return seen(RULE, analysis, TITLES)
 
 
 RULE = make_rule(

@@ -25,16 +25,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra import inttuple
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Modes whose extent is not a multiple of the tiler's."""
-    tiling = facts.copy.tiling
-    if tiling is None or not occurred(facts):
+    tiling = analysis.copy.tiling
+    if tiling is None or not occurred(analysis):
         return
     whole = tiling.dst if tiling.src.space == "rmem" else tiling.src  # a thread's registers have no tile
     for i, (mode, step) in enumerate(zip(whole.layout.modes, tiling.tiled.tiler, strict=False)):
@@ -47,9 +47,9 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.severity,
             f"mode {i} has {extent} elements, the tiled copy takes {tile} at a time",
             f"The partition makes {steps} steps and covers 0..{steps * tile - 1}: {steps * tile - extent} past the end. "
-            f"{sentence(facts, 'outside_dst', 'outside_src', 'wrong')}",
-            where(facts, "outside_dst", "tiled", (i,)),
-            {"extent": extent, "tiler": tile, "steps": steps, **evidence(facts, *MISPLACED)},
+            f"{sentence(analysis, 'outside_dst', 'outside_src', 'wrong')}",
+            where(analysis, "outside_dst", "tiled", (i,)),
+            {"extent": extent, "tiler": tile, "steps": steps, **evidence(analysis, *MISPLACED)},
         )
 
 

@@ -22,19 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("missing", "outside_src", "outside_dst", "wrong", "race", "misaligned_src", "misaligned_dst")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A block of another size, and its effect."""
-    tiling = facts.copy.tiling
-    if tiling is None or tiling.block_threads is None or not occurred(facts):
+    tiling = analysis.copy.tiling
+    if tiling is None or tiling.block_threads is None or not occurred(analysis):
         return
     threads, block = threads_of(tiling.tiled), tiling.block_threads
     if block == threads:
@@ -49,9 +49,9 @@ def find(facts: Facts) -> Iterator[Finding]:
             if block < threads
             else f"Threads {threads}..{block - 1} get slices past the tile. "
         )
-        + sentence(facts, kind, "outside_src"),
-        where(facts, kind, "tiled"),
-        {"threads": threads, "block": block, **evidence(facts, *EXPLAINS)},
+        + sentence(analysis, kind, "outside_src"),
+        where(analysis, kind, "tiled"),
+        {"threads": threads, "block": block, **evidence(analysis, *EXPLAINS)},
     )
 
 

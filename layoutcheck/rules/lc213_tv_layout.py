@@ -28,19 +28,19 @@ import numpy as np
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import TmemLoad, TmemStore
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 _LIMIT = 1 << 20  # (thread, value) pairs that are enumerated; no block has more
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """What the thread-value layout leaves out, repeats or reaches past."""
-    tiling = facts.copy.tiling
-    if tiling is None or not occurred(facts) & set(MISPLACED):
+    tiling = analysis.copy.tiling
+    if tiling is None or not occurred(analysis) & set(MISPLACED):
         return
     if isinstance(tiling.tiled.atom, (TmemLoad, TmemStore)):  # all lanes of a warp name all that it moves
         return
@@ -64,15 +64,15 @@ def find(facts: Facts) -> Iterator[Finding]:
         "the thread-value layout is not one to one onto its tiler",
         f"{tiled.layout_tv} names {pairs} places of a tile of {tile}: {tile - covered} elements belong to nobody, "
         f"{repeated} are named again, {past} lie past the tile. "
-        f"{sentence(facts, 'missing', 'outside_dst', 'wrong')}",
-        where(facts, first_of(facts, MISPLACED), "tiled"),
+        f"{sentence(analysis, 'missing', 'outside_dst', 'wrong')}",
+        where(analysis, first_of(analysis, MISPLACED), "tiled"),
         {
             "tile": tile,
             "named": pairs,
             "uncovered": tile - covered,
             "repeated": repeated,
             "past_the_tile": past,
-            **evidence(facts, *MISPLACED),
+            **evidence(analysis, *MISPLACED),
         },
     )
 

@@ -23,16 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A tiler of smaller rank, where the copy goes wrong by it."""
-    tiling = facts.copy.tiling
-    if tiling is None or not occurred(facts):
+    tiling = analysis.copy.tiling
+    if tiling is None or not occurred(analysis):
         return
     rank, needed = len(tiling.tiled.tiler), len(tiling.src.layout)
     if rank >= needed:
@@ -42,9 +42,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.severity,
         f"a tiled copy of {rank} mode{'s' if rank > 1 else ''} over a tensor of {needed}",
         f"The values of a thread run along mode 0 of {tiling.src.layout}, stride {tiling.src.layout.modes[0].stride}. "
-        f"{sentence(facts, 'wrong', 'misaligned_src', 'outside_src')}",
-        where(facts, first_of(facts, MISPLACED), "tiled"),
-        {"tiler_rank": rank, "tensor_rank": needed, **evidence(facts, *MISPLACED)},
+        f"{sentence(analysis, 'wrong', 'misaligned_src', 'outside_src')}",
+        where(analysis, first_of(analysis, MISPLACED), "tiled"),
+        {"tiler_rank": rank, "tensor_rank": needed, **evidence(analysis, *MISPLACED)},
     )
 
 

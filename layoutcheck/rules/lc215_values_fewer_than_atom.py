@@ -25,29 +25,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra import inttuple
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A tiled copy whose thread owns less than one instruction moves."""
-    tiling = facts.copy.tiling
-    if tiling is None or not occurred(facts):
+    tiling = analysis.copy.tiling
+    if tiling is None or not occurred(analysis):
         return
     values = inttuple.product(tiling.tiled.layout_tv[1].shape)
-    n = facts.per_instruction
+    n = analysis.per_instruction
     if not isinstance(values, int) or values % n == 0:
         return
     yield Finding(
         RULE.code,
         RULE.severity,
         f"{values} values a thread, {n} an instruction",
-        f"V is widened to whole {facts.width_bits}-bit instructions all the same, so slices overlap. "
-        f"{sentence(facts, 'misaligned_src', 'race', 'outside_dst')}",
-        where(facts, first_of(facts, MISPLACED), "tiled"),
-        {"values": values, "elements": n, **evidence(facts, *MISPLACED)},
+        f"V is widened to whole {analysis.width_bits}-bit instructions all the same, so slices overlap. "
+        f"{sentence(analysis, 'misaligned_src', 'race', 'outside_dst')}",
+        where(analysis, first_of(analysis, MISPLACED), "tiled"),
+        {"values": values, "elements": n, **evidence(analysis, *MISPLACED)},
     )
 
 

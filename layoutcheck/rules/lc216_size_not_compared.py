@@ -23,41 +23,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmemLoad, TmemStore
 from layoutcheck.rules.effects import evidence, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("unmatched", "outside_pred", "missing", "outside_src", "outside_dst", "guard")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Elements without a partner, predicate entries past the end."""
-    if facts.effect is None or isinstance(
-        facts.copy.atom, (LdMatrix, StMatrix, TmemLoad, TmemStore, S2TCopy)
+    if analysis.effect is None or isinstance(
+        analysis.copy.atom, (LdMatrix, StMatrix, TmemLoad, TmemStore, S2TCopy)
     ):
         return
-    if facts.effect["unmatched"]:
-        src, dst = facts.copy.src.layout, facts.copy.dst.layout
+    if analysis.effect["unmatched"]:
+        src, dst = analysis.copy.src.layout, analysis.copy.dst.layout
         yield Finding(
             RULE.code,
             RULE.severity,
             "source and destination differ in size, and nothing compares them",
-            f"{facts.effect['unmatched']} elements of {src} -> {dst} have no partner on the other side. "
-            f"{sentence(facts, 'outside_src', 'missing', 'outside_dst')}",
-            where(facts, "missing"),
-            {"unmatched": facts.effect["unmatched"], **evidence(facts, *EXPLAINS)},
+            f"{analysis.effect['unmatched']} elements of {src} -> {dst} have no partner on the other side. "
+            f"{sentence(analysis, 'outside_src', 'missing', 'outside_dst')}",
+            where(analysis, "missing"),
+            {"unmatched": analysis.effect["unmatched"], **evidence(analysis, *EXPLAINS)},
         )
-    if facts.effect["outside_pred"] and facts.copy.pred is not None:
+    if analysis.effect["outside_pred"] and analysis.copy.pred is not None:
         yield Finding(
             RULE.code,
             RULE.severity,
             "the predicate is read past its end",
-            f"{facts.copy.pred.layout} is shorter than what the copy asks for: {facts.effect['outside_pred']} entries lie "
+            f"{analysis.copy.pred.layout} is shorter than what the copy asks for: {analysis.effect['outside_pred']} entries lie "
             "outside it, and elements are dropped or copied by chance.",
-            where(facts, "outside_pred", "pred"),
-            evidence(facts, "outside_pred"),
+            where(analysis, "outside_pred", "pred"),
+            evidence(analysis, "outside_pred"),
         )
 
 

@@ -26,27 +26,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, atom_v, find_break
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, atom_v, find_break
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")
 _REGISTER_BITS = 32  # PTX ISA, ldmatrix and stmatrix: one 32-bit register a matrix and thread
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A register V that is not what the instruction fills or empties."""
-    atom = facts.copy.atom
-    if not isinstance(atom, (LdMatrix, StMatrix)) or not occurred(facts) & set(EXPLAINS):
+    atom = analysis.copy.atom
+    if not isinstance(atom, (LdMatrix, StMatrix)) or not occurred(analysis) & set(EXPLAINS):
         return
     side = "dst" if isinstance(atom, LdMatrix) else "src"
-    registers = facts.view(side)
+    registers = analysis.view(side)
     moved = atom.num_matrices * _registers(atom) * _REGISTER_BITS // registers.dtype.bits
-    given = atom_v(facts.copy, side)
-    paired = find_break(facts.copy, side, _REGISTER_BITS // registers.dtype.bits)
+    given = atom_v(analysis.copy, side)
+    paired = find_break(analysis.copy, side, _REGISTER_BITS // registers.dtype.bits)
     if given == moved and paired is None:
         return
     name = "ldmatrix" if side == "dst" else "stmatrix"
@@ -60,9 +60,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"the register fragment does not have the values that {name}.x{atom.num_matrices} moves",
-        text + sentence(facts, "outside_dst", "wrong", "missing"),
-        where(facts, next(iter(k for k in EXPLAINS if k in occurred(facts))), side, (0,)),
-        {"values": given, "moved": moved, **evidence(facts, *EXPLAINS)},
+        text + sentence(analysis, "outside_dst", "wrong", "missing"),
+        where(analysis, next(iter(k for k in EXPLAINS if k in occurred(analysis))), side, (0,)),
+        {"values": given, "moved": moved, **evidence(analysis, *EXPLAINS)},
     )
 
 

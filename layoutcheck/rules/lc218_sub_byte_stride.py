@@ -23,21 +23,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, find_break
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.rules.effects import MISPLACED, evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, find_break
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Copies of elements narrower than a byte that go wrong."""
-    bits = facts.copy.src.dtype.bits
-    if bits >= 8 or isinstance(facts.copy.atom, TmaCopy) or not occurred(facts):
+    bits = analysis.copy.src.dtype.bits
+    if bits >= 8 or isinstance(analysis.copy.atom, TmaCopy) or not occurred(analysis):
         return
     for side in ("src", "dst"):
-        found = find_break(facts.resolved, side, 8 // bits)
+        found = find_break(analysis.resolved, side, 8 // bits)
         if found is None:
             continue
         yield Finding(
@@ -45,9 +45,9 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.severity,
             f"{bits}-bit elements of the {NAMES[side]} are not adjacent, and share bytes with others",
             f"{found.mode_text[0].upper() + found.mode_text[1:]} of the {NAMES[side]} {found.layout} has stride {found.stride}. "
-            f"{sentence(facts, 'wrong', 'outside_dst')}",
-            where(facts, "wrong", side, found.path),
-            {"stride": str(found.stride), **evidence(facts, *MISPLACED)},
+            f"{sentence(analysis, 'wrong', 'outside_dst')}",
+            where(analysis, "wrong", side, found.path),
+            {"stride": str(found.stride), **evidence(analysis, *MISPLACED)},
         )
 
 

@@ -25,19 +25,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, describe, elements, find_break, vector_sides
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, describe, elements, find_break, vector_sides
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A V whose first strides are dynamic, moved as if they were 1."""
-    copy = facts.resolved
-    if not occurred(facts) & set(EXPLAINS) or elements(copy) < 2:
+    copy = analysis.resolved
+    if not occurred(analysis) & set(EXPLAINS) or elements(copy) < 2:
         return
     for side in vector_sides(copy):
         found = find_break(copy, side)
@@ -48,9 +48,9 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             f"the {NAMES[side]}'s stride of V is known only at run time, the machine takes it to be 1",
-            f"{describe(found, copy)}.{never} {sentence(facts, 'wrong', 'missing')}",
-            where(facts, "wrong", side, found.path),
-            {"stride": str(found.stride), **evidence(facts, *EXPLAINS)},
+            f"{describe(found, copy)}.{never} {sentence(analysis, 'wrong', 'missing')}",
+            where(analysis, "wrong", side, found.path),
+            {"stride": str(found.stride), **evidence(analysis, *EXPLAINS)},
         )
 
 

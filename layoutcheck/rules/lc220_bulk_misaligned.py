@@ -25,45 +25,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, leaves
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, leaves
 
 EXPLAINS = ("misaligned_src", "misaligned_dst")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A bulk copy one of whose addresses is not a multiple of 16."""
-    if bulk_atom(facts) is None or instruction_bytes(facts) % GRAIN_BYTES:  # an odd size: LC221
+    if bulk_atom(analysis) is None or instruction_bytes(analysis) % GRAIN_BYTES:  # an odd size: LC221
         return
     for side in ("src", "dst"):
         kind = f"misaligned_{side}"
-        if kind not in occurred(facts):
+        if kind not in occurred(analysis):
             continue
-        field, value, cause = _cause(facts, side)
+        field, value, cause = _cause(analysis, side)
         yield Finding(
             RULE.code,
             RULE.severity,
             f"a bulk copy's {NAMES[side]} address is no multiple of {GRAIN_BYTES} B",
-            f"{cause} {sentence(facts, kind)}",
-            where(facts, kind),
+            f"{cause} {sentence(analysis, kind)}",
+            where(analysis, kind),
             {
                 "field": field,
                 "value": value,
                 "demand": f"a multiple of {GRAIN_BYTES} B",
                 "source": SOURCE,
-                **evidence(facts, kind),
+                **evidence(analysis, kind),
             },
         )
 
 
-def _cause(facts: Facts, side: str) -> tuple[str, str, str]:
+def _cause(analysis: Analysis, side: str) -> tuple[str, str, str]:
     """The field at fault, its value, and a sentence: the base's alignment, or the first stride."""
-    memref = facts.view(side)
+    memref = analysis.view(side)
     if memref.proved_align_bytes % GRAIN_BYTES:
         value = f"align<{memref.proved_align_bytes}>"
         return f"{side} pointer", value, f"The {NAMES[side]} is only known to be {value} (in bytes)."

@@ -25,29 +25,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes, instructions, run_of_v
 from layoutcheck.rules.effects import evidence
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("misaligned_src", "misaligned_dst", "missing", "wrong")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Instructions whose size is not a multiple of 16."""
-    if bulk_atom(facts) is None or not instructions(facts):
+    if bulk_atom(analysis) is None or not instructions(analysis):
         return
-    size = instruction_bytes(facts)
+    size = instruction_bytes(analysis)
     if size % GRAIN_BYTES == 0:
         return
-    run = run_of_v(facts)
+    run = run_of_v(analysis)
     yield Finding(
         RULE.code,
         RULE.severity,
         f"bulk copies of {size} B: no multiple of {GRAIN_BYTES}",
-        f"Mode 0 of {facts.copy.src.layout} and {facts.copy.dst.layout} keeps {run} "
+        f"Mode 0 of {analysis.copy.src.layout} and {analysis.copy.dst.layout} keeps {run} "
         f"element{'s' if run != 1 else ''} together, and each such run becomes one instruction of {size} B.",
         Where("atom", (0,)),
         {
@@ -55,8 +55,8 @@ def find(facts: Facts) -> Iterator[Finding]:
             "value": f"{size} B",
             "demand": f"a multiple of {GRAIN_BYTES} B",
             "source": SOURCE,
-            "instructions": instructions(facts),
-            **evidence(facts, *EXPLAINS),
+            "instructions": instructions(analysis),
+            **evidence(analysis, *EXPLAINS),
         },
     )
 

@@ -23,22 +23,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A bulk copy that goes wrong, with a swizzle on one of its pointers."""
-    if bulk_atom(facts) is None or not occurred(facts) & set(EXPLAINS):
+    if bulk_atom(analysis) is None or not occurred(analysis) & set(EXPLAINS):
         return
     for side in ("src", "dst"):
-        swizzle = facts.view(side).swizzle
+        swizzle = analysis.view(side).swizzle
         if swizzle is None or not swizzle.bits:
             continue
         yield Finding(
@@ -46,14 +46,14 @@ def find(facts: Facts) -> Iterator[Finding]:
             RULE.severity,
             f"the bulk copy ignores {swizzle} of the {NAMES[side]}",
             f"Its bytes are taken one after another; {swizzle} keeps only {swizzle.granule} B together. "
-            f"{sentence(facts, 'wrong', 'missing')}",
-            where(facts, "wrong", side),
+            f"{sentence(analysis, 'wrong', 'missing')}",
+            where(analysis, "wrong", side),
             {
                 "field": f"{side} swizzle",
                 "value": str(swizzle),
                 "demand": "none: the copy is linear",
                 "source": "PTX ISA, cp.async.bulk; DSL 4.8.1's PTX",
-                **evidence(facts, *EXPLAINS),
+                **evidence(analysis, *EXPLAINS),
             },
         )
 

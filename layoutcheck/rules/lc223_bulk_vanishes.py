@@ -24,34 +24,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import asked_bytes, bulk_atom, instructions, run_of_v, stalls
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("missing",)
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """An accepted bulk copy without instructions."""
-    atom = bulk_atom(facts)
-    if atom is None or instructions(facts):
+    atom = bulk_atom(analysis)
+    if atom is None or instructions(analysis):
         return
-    run = run_of_v(facts)
+    run = run_of_v(analysis)
     bits = run * atom.dtype.bits
     yield Finding(
         RULE.code,
         RULE.severity,
         "the compiler emits no instruction for this bulk copy",
         f"Mode 0 keeps {run} elements together, {bits} bits, which {atom.width_bits} does not divide: "
-        f"none of {asked_bytes(facts)} B is copied.{stalls(facts)}",
+        f"none of {asked_bytes(analysis)} B is copied.{stalls(analysis)}",
         Where("atom", (0,)),
         {
             "field": "copy_bits",
             "value": atom.width_bits,
             "demand": f"a divisor of {bits}, the bits that mode 0 keeps together",
             "source": "DSL 4.8.1's PTX: no cp.async.bulk in it",
-            "asked_bytes": asked_bytes(facts),
+            "asked_bytes": asked_bytes(analysis),
         },
     )
 

@@ -23,36 +23,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom, instruction_bytes, instructions, stalls
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A bulk copy that goes wrong because its atom counts elements of another width."""
-    atom = bulk_atom(facts)
-    seen = occurred(facts) & set(EXPLAINS)
-    bits = facts.copy.src.dtype.bits
-    if atom is None or atom.dtype.bits == bits or not seen or not instructions(facts):
+    atom = bulk_atom(analysis)
+    seen = occurred(analysis) & set(EXPLAINS)
+    bits = analysis.copy.src.dtype.bits
+    if atom is None or atom.dtype.bits == bits or not seen or not instructions(analysis):
         return
     kind = next(kind for kind in EXPLAINS if kind in seen)
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"an atom of {atom.dtype} counts the bytes of {facts.copy.src.dtype} tensors",
-        f"One instruction moves {instruction_bytes(facts)} B: its elements at {atom.dtype.bits} bits each, where "
-        f"the tensors' have {bits}. {sentence(facts, kind)}{stalls(facts)}",
-        where(facts, kind, "atom"),
+        f"an atom of {atom.dtype} counts the bytes of {analysis.copy.src.dtype} tensors",
+        f"One instruction moves {instruction_bytes(analysis)} B: its elements at {atom.dtype.bits} bits each, where "
+        f"the tensors' have {bits}. {sentence(analysis, kind)}{stalls(analysis)}",
+        where(analysis, kind, "atom"),
         {
             "field": "atom element type",
             "value": str(atom.dtype),
-            "demand": str(facts.copy.src.dtype),
+            "demand": str(analysis.copy.src.dtype),
             "source": "DSL 4.8.1's PTX",
-            **evidence(facts, *EXPLAINS),
+            **evidence(analysis, *EXPLAINS),
         },
     )
 

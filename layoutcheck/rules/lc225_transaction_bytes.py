@@ -26,28 +26,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, counts_bytes
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A stated expectation that differs from what arrives."""
-    issue = facts.copy.issue
-    if issue is None or issue.expect_bytes is None or not counts_bytes(facts):
+    issue = analysis.copy.issue
+    if issue is None or issue.expect_bytes is None or not counts_bytes(analysis):
         return
-    arriving, expected = arriving_bytes(facts), issue.expect_bytes
+    arriving, expected = arriving_bytes(analysis), issue.expect_bytes
     if arriving == expected:
         return
     what = "the wait never ends" if arriving < expected else "the phase ends early, or runs into the next one"
-    cluster = facts.copy.cluster
+    cluster = analysis.copy.cluster
     where = "" if cluster is None else f" in block {' and in block '.join(map(str, cluster.named))}"
     yield Finding(
         RULE.code,
         RULE.severity,
         f"the barrier expects {expected} B and {arriving} B arrive{where}",
-        f"The copy brings {arriving} B (its layouts hold {asked_bytes(facts)}), the barrier was told of "
+        f"The copy brings {arriving} B (its layouts hold {asked_bytes(analysis)}), the barrier was told of "
         f"{expected}: {what}.",
         Where("atom"),
         {

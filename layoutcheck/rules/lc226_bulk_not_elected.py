@@ -23,21 +23,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, bulk_atom, counts_bytes
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A bulk copy of one view, issued by more than one thread."""
-    issue = facts.copy.issue
-    if bulk_atom(facts) is None or issue is None or issue.threads == 1 or facts.copy.tiling is not None:
+    issue = analysis.copy.issue
+    if bulk_atom(analysis) is None or issue is None or issue.threads == 1 or analysis.copy.tiling is not None:
         return
     threads = issue.threads
-    counted = counts_bytes(facts) and arriving_bytes(facts) != (issue.expect_bytes or asked_bytes(facts))
+    counted = counts_bytes(analysis) and arriving_bytes(analysis) != (
+        issue.expect_bytes or asked_bytes(analysis)
+    )
     more = (
-        f" {arriving_bytes(facts)} B arrive at a barrier that waits for {asked_bytes(facts)}."
+        f" {arriving_bytes(analysis)} B arrive at a barrier that waits for {asked_bytes(analysis)}."
         if counted
         else ""
     )

@@ -22,34 +22,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import bulk_atom, instruction_bytes, instructions
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", "misaligned_dst", "race")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A bulk copy of 6-bit elements, of more than one instruction, that goes wrong."""
-    seen = occurred(facts) & set(EXPLAINS)
-    if bulk_atom(facts) is None or facts.copy.src.dtype.bits != 6 or not seen or instructions(facts) < 2:
+    seen = occurred(analysis) & set(EXPLAINS)
+    if (
+        bulk_atom(analysis) is None
+        or analysis.copy.src.dtype.bits != 6
+        or not seen
+        or instructions(analysis) < 2
+    ):
         return
     kind = next(kind for kind in EXPLAINS if kind in seen)
     yield Finding(
         RULE.code,
         RULE.severity,
         "rows of 6-bit elements begin where 8-bit ones would",
-        f"Each of {instructions(facts)} instructions moves {instruction_bytes(facts)} B, 6 bits an element; their "
-        f"addresses advance by 8 bits an element. {sentence(facts, kind)}",
-        where(facts, kind),
+        f"Each of {instructions(analysis)} instructions moves {instruction_bytes(analysis)} B, 6 bits an element; their "
+        f"addresses advance by 8 bits an element. {sentence(analysis, kind)}",
+        where(analysis, kind),
         {
             "field": "address of an element",
             "value": "8 bits an element",
             "demand": "6 bits an element",
             "source": "DSL 4.8.1's PTX",
-            **evidence(facts, *EXPLAINS),
+            **evidence(analysis, *EXPLAINS),
         },
     )
 

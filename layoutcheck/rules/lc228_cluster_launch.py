@@ -28,18 +28,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Accepted copies between blocks."""
-    atom = facts.copy.atom
+    atom = analysis.copy.atom
     multicast = isinstance(atom, (BulkCopy, TmaCopy)) and atom.multicast
     between = isinstance(atom, DsmemStore) or (isinstance(atom, BulkCopy) and atom.kind == "s2s")
-    if not (between or multicast) or not facts.accepted or facts.copy.cluster is not None:
+    if not (between or multicast) or not analysis.accepted or analysis.copy.cluster is not None:
         return
     yield Finding(
         RULE.code,

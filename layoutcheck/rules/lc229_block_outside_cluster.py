@@ -26,16 +26,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import MEASURED
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """An accepted copy whose mask or rank names a block past the cluster's last, or an empty mask."""
-    cluster = facts.copy.cluster
-    if cluster is None or not facts.trials or (cluster.named and not cluster.outside):
+    cluster = analysis.copy.cluster
+    if cluster is None or not analysis.runs or (cluster.named and not cluster.outside):
         return
     blocks = f"{cluster.blocks} block{'s' * (cluster.blocks > 1)}"
     multicast = cluster.mcast_mask is not None

@@ -25,17 +25,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import DRIVER
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, mapped_tensor, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A proved alignment below 16 bytes."""
-    mapped = mapped_tensor(facts)
+    mapped = mapped_tensor(analysis)
     if mapped is not None and mapped.proved_align_bytes % 16:
         have = mapped.proved_align_bytes
         yield Finding(
@@ -44,14 +44,14 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"the tensor map's address is only known to be a multiple of {have} B",
             "The DSL stores the address divided by 16, without a check: of a tensor that begins elsewhere every box "
             "comes from too early a place. Promise the alignment (assumed_align=16) and check it on the host.",
-            Where(gmem_side(facts.copy)),
+            Where(gmem_side(analysis.copy)),
             evidence("globalAddress", f"a multiple of {have} B", "a multiple of 16 B", DRIVER),
         )
-    found = whole_tma(facts)
+    found = whole_tma(analysis)
     if found is None or found.gmem.proved_align_bytes % 16 == 0:
         return
     have = found.gmem.proved_align_bytes
-    side = gmem_side(facts.copy)
+    side = gmem_side(analysis.copy)
     yield Finding(
         RULE.code,
         RULE.severity,

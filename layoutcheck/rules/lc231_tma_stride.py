@@ -26,19 +26,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import DRIVER
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, mapped_strides, mapped_tensor, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Every stride of the tensor map that is cut off."""
-    yield from _of_coordinates(facts)
-    found = whole_tma(facts)
-    if found is None or (facts.effect is None and facts.copy.tma and facts.copy.tma.coord):
+    yield from _of_coordinates(analysis)
+    found = whole_tma(analysis)
+    if found is None or (analysis.effect is None and analysis.copy.tma and analysis.copy.tma.coord):
         return  # that very tile does not meet the stride
     if found.mode_of(0)[2] != 1 and found.map.dims[0] != 1:
         return  # the dimensions are in the wrong order: LC232
@@ -56,16 +56,16 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"Mode {mode} of the global tensor {found.gmem.layout} has {named} which is "
             f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the rest, so "
             f"that row i comes from {stride - kept} * i B before its place.",
-            Where(gmem_side(facts.copy)),
+            Where(gmem_side(analysis.copy)),
             evidence("globalStrides", stride, "a multiple of 16 B", DRIVER, stored=kept, mode=mode),
         )
         return
 
 
-def _of_coordinates(facts: Facts) -> Iterator[Finding]:
+def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
     """Of a traced copy: a stride that is cut off, or one that is only known at run time."""
-    gmem = mapped_tensor(facts)
-    for mode, stride in mapped_strides(facts):
+    gmem = mapped_tensor(analysis)
+    for mode, stride in mapped_strides(analysis):
         assert gmem is not None
         known = stride.divisor if isinstance(stride, Dynamic) else stride
         bits = known * gmem.dtype.bits
@@ -79,7 +79,7 @@ def _of_coordinates(facts: Facts) -> Iterator[Finding]:
                 "a stride of the tensor map is only known at run time",
                 f"{named}: what it is off a multiple of 16 B the DSL drops, without a check. Promise the "
                 "divisibility where the tensor is made, and check it on the host.",
-                Where(gmem_side(facts.copy)),
+                Where(gmem_side(analysis.copy)),
                 evidence("globalStrides", str(stride), "a multiple of 16 B", DRIVER, mode=mode),
             )
             return
@@ -89,7 +89,7 @@ def _of_coordinates(facts: Facts) -> Iterator[Finding]:
             RULE.severity,
             f"the tensor map stores a stride of {bits / 8:g} B as {kept} B",
             f"{named}, which is {bits / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the rest.",
-            Where(gmem_side(facts.copy)),
+            Where(gmem_side(analysis.copy)),
             evidence("globalStrides", bits // 8, "a multiple of 16 B", DRIVER, stored=kept, mode=mode),
         )
         return

@@ -27,17 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import DRIVER
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A first dimension whose stride is not one element."""
-    found = whole_tma(facts)
+    found = whole_tma(analysis)
     if found is None:
         return
     mode, typed, value = found.mode_of(0)
@@ -50,7 +50,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"Mode {mode} is contiguous in shared memory {found.described.layout} and has stride {typed} in the global "
         f"tensor {found.gmem.layout}. A tensor map has no stride for its first dimension: a box takes "
         f"{found.map.box[0]} adjacent elements where the layout asks for elements {value} apart.",
-        Where(gmem_side(facts.copy)),
+        Where(gmem_side(analysis.copy)),
         evidence("stride of dimension 0", value, "1 element", DRIVER, mode=mode),
     )
 

@@ -26,34 +26,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.tma import PTX, dsl_kind, machine_swizzle
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, same_pattern, tma_atom
 
 KNOWN = "none, S<1,4,3>, S<2,4,3>, S<3,4,3>"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A swizzle that differs from the one in the tensor map, or that the target does not have."""
-    if tma_atom(facts) is None or facts.effect is None:
+    if tma_atom(analysis) is None or analysis.effect is None:
         return  # a tile too small to meet the difference
-    side = smem_side(facts.copy)
-    smem = facts.copy.side(side)
-    tile = facts.copy.tma
+    side = smem_side(analysis.copy)
+    smem = analysis.copy.side(side)
+    tile = analysis.copy.tma
     described = smem if tile is None or tile.described is None else tile.described
-    if same_pattern(facts, described):
+    if same_pattern(analysis, described):
         return
     kind = dsl_kind(described.swizzle)
-    made = machine_swizzle(kind, parse_arch(facts.copy.arch).number)
+    made = machine_swizzle(kind, parse_arch(analysis.copy.arch).number)
     yield Finding(
         RULE.code,
         RULE.severity,
         f"{described.swizzle} is no swizzle of TMA: the machine makes {made or 'none'}",
-        f"For {described.swizzle} the DSL writes the swizzle {kind} into the tensor map, and {facts.copy.arch} then "
+        f"For {described.swizzle} the DSL writes the swizzle {kind} into the tensor map, and {analysis.copy.arch} then "
         f"permutes bytes by {made or 'none'}. What is read through {described.swizzle} are other elements.",
         Where(side),
         evidence("swizzle", str(described.swizzle), f"one of {KNOWN}", PTX, stored=kind),

@@ -25,12 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import v_mode
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import PTX, SPAN_BYTES
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, box_of, evidence, same_pattern, tma_atom
 
@@ -40,18 +40,23 @@ def _named(smem: Memref) -> str:
     return f"{swizzle}{smem.layout}"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A tensor that differs from the described one, or coordinates that do not run as the box does."""
-    if tma_atom(facts) is None or facts.effect is None:
+    if tma_atom(analysis) is None or analysis.effect is None:
         return
-    side = smem_side(facts.copy)
-    smem, tile = facts.copy.side(side), facts.copy.tma
-    if tile is None and facts.copy.index is not None:
+    side = smem_side(analysis.copy)
+    smem, tile = analysis.copy.side(side), analysis.copy.tma
+    if tile is None and analysis.copy.index is not None:
         return  # LC240
     if tile is None:
-        box = box_of(facts)
+        box = box_of(analysis)
         v = v_mode(smem.layout)
-        if box is None or facts.effect["fault"] or not facts.effect["wrong"] or not same_pattern(facts, smem):
+        if (
+            box is None
+            or analysis.effect["fault"]
+            or not analysis.effect["wrong"]
+            or not same_pattern(analysis, smem)
+        ):
             return
         if len(box[0]) > 1 and 0 < SPAN_BYTES[box[2]] != box[1]:
             return

@@ -26,26 +26,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.copies.tma.views import SMEM_ALIGN_BYTES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import PTX
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Boxes at addresses that are no multiple of 128."""
-    if tma_atom(facts) is None or facts.effect is None:
+    if tma_atom(analysis) is None or analysis.effect is None:
         return
-    side = smem_side(facts.copy)
-    first = facts.effect.first.get(f"misaligned_{side}")
+    side = smem_side(analysis.copy)
+    first = analysis.effect.first.get(f"misaligned_{side}")
     if first is None or first.used is None:
         return
-    smem = facts.copy.side(side)
-    trial = facts.trials[-1]
-    base = trial.src_base if side == "src" else trial.dst_base
+    smem = analysis.copy.side(side)
+    run = analysis.runs[-1]
+    base = run.src_base if side == "src" else run.dst_base
     have = smem.proved_align_bytes
     offset = first.used - base
     by_base = have % SMEM_ALIGN_BYTES != 0

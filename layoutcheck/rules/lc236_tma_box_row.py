@@ -25,24 +25,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import SPAN_BYTES
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, evidence, row_field
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A first extent that the machine does not take."""
-    box = box_of(facts)
+    box = box_of(analysis)
     if box is None:
         return
     extents, inner, kind = box
     span = SPAN_BYTES[kind]
     if inner % 16 == 0 and (not span or inner <= span):
         return
-    field, source = row_field(facts)
+    field, source = row_field(analysis)
     demand = "a multiple of 16 B" if inner % 16 else f"at most the span of {span} B of swizzle {kind}"
     yield Finding(
         RULE.code,
@@ -50,7 +50,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"the box is {inner} B along its first dimension: the kernel faults",
         f"A box of {extents} is {inner} B along dimension 0, which must be {demand}. The DSL does not check it; "
         f"{FAULT}.",
-        Where(smem_side(facts.copy)),
+        Where(smem_side(analysis.copy)),
         evidence(field, inner, demand, source),
     )
 

@@ -26,23 +26,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.tma import SPAN_BYTES
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, box_of, evidence, row_field
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A swizzled box of several rows that do not fill the span."""
-    box = box_of(facts)
-    if box is None or facts.effect is None:
+    box = box_of(analysis)
+    if box is None or analysis.effect is None:
         return
     extents, inner, kind = box
     span = SPAN_BYTES[kind]
-    atom = facts.copy.atom
+    atom = analysis.copy.atom
     rows = isinstance(atom, TmaCopy) and atom.indexed  # four of them, whatever the box says
     if not span or inner >= span or inner % 16 or (all(extent == 1 for extent in extents[1:]) and not rows):
         return
@@ -51,9 +51,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.severity,
         f"rows of {inner} B under the swizzle {kind} arrive {span} B apart",
         f"A box of {extents} has rows of {inner} B. Under the swizzle {kind} the machine puts them {span} B apart; "
-        f"the shared layout {facts.copy.side(smem_side(facts.copy)).layout} has them elsewhere.",
-        Where(smem_side(facts.copy)),
-        evidence(row_field(facts)[0], inner, f"{span} B, or rows {span} B apart", "measured on an H200"),
+        f"the shared layout {analysis.copy.side(smem_side(analysis.copy)).layout} has them elsewhere.",
+        Where(smem_side(analysis.copy)),
+        evidence(row_field(analysis)[0], inner, f"{span} B, or rows {span} B apart", "measured on an H200"),
     )
 
 

@@ -23,16 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A first coordinate that is no multiple of 16 bytes."""
-    found = whole_tma(facts)
+    found = whole_tma(analysis)
     if found is None:
         return
     at = found.plan.coords[:, 0] * found.map.element_bits // 8
@@ -45,7 +45,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"box {k} begins at byte {int(at[k])} of dimension 0: the kernel faults",
         f"Box {k} begins at coordinate {tuple(map(int, found.plan.coords[k]))}, {int(at[k])} B along the contiguous "
         f"dimension, which must be a multiple of 16 B; {FAULT}.",
-        Where(gmem_side(facts.copy), instruction=k),
+        Where(gmem_side(analysis.copy), instruction=k),
         evidence("coordinate 0", int(at[k]), "a multiple of 16 B", "measured on an H200"),
     )
 

@@ -26,21 +26,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import evidence, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Bytes written outside of the tensor."""
-    found = whole_tma(facts)
+    found = whole_tma(analysis)
     if (
         found is None
-        or facts.effect is None
-        or gmem_side(facts.copy) != "dst"
-        or not facts.effect["outside_dst"]
+        or analysis.effect is None
+        or gmem_side(analysis.copy) != "dst"
+        or not analysis.effect["outside_dst"]
     ):
         return
     row = found.map.dims[0] * found.map.element_bits // 8

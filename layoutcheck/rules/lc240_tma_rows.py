@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import v_mode
 from layoutcheck.copies.tma.plan import gmem_side, smem_side, tile_of
 from layoutcheck.copies.tma.rows import indexed_mode
@@ -34,7 +35,6 @@ from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.atoms.tma import ROWS
 from layoutcheck.machine.tma import PTX, SPAN_BYTES
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, box_of, evidence, same_pattern, whole_tma
 from layoutcheck.rules.tma_rows import Strayed, first_strayed, names_rows
@@ -42,17 +42,22 @@ from layoutcheck.rules.tma_rows import Strayed, first_strayed, names_rows
 MODES = f"{PTX}: tile::gather4 and tile::scatter4"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The first row that an instruction does not bring where the tile has it."""
-    if facts.copy.tma is None and isinstance(facts.copy.atom, TmaCopy):
-        yield from _of_views(facts)
-    found = whole_tma(facts)
-    if found is None or facts.copy.index is None or facts.effect is None or not names_rows(facts, found):
+    if analysis.copy.tma is None and isinstance(analysis.copy.atom, TmaCopy):
+        yield from _of_views(analysis)
+    found = whole_tma(analysis)
+    if (
+        found is None
+        or analysis.copy.index is None
+        or analysis.effect is None
+        or not names_rows(analysis, found)
+    ):
         return
-    first = first_strayed(facts, found)
+    first = first_strayed(analysis, found)
     if first is None:
         return
-    field, value, demand = _cause(facts, found)
+    field, value, demand = _cause(analysis, found)
     place = (
         "past the tile" if first.wants is None else f"where the tile has the row of index {first.wants[0]}"
     )
@@ -63,20 +68,20 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.severity,
         f"instruction {first.instruction} moves four rows that the tile does not have there",
         f"{field} is {value}, and must be {demand}. {_row(first)} {place}.",
-        Where(smem_side(facts.copy), instruction=first.instruction),
+        Where(smem_side(analysis.copy), instruction=first.instruction),
         evidence(field, value, demand, MODES, index=first.brings[0], row=first.row),
     )
 
 
-def _of_views(facts: Facts) -> Iterator[Finding]:
+def _of_views(analysis: Analysis) -> Iterator[Finding]:
     """Operands as `cute.copy` sees them whose V is not four rows of the box."""
-    box = box_of(facts)
-    smem = facts.copy.side(smem_side(facts.copy))
-    if box is None or facts.copy.index is None or facts.effect is None or facts.effect["fault"]:
+    box = box_of(analysis)
+    smem = analysis.copy.side(smem_side(analysis.copy))
+    if box is None or analysis.copy.index is None or analysis.effect is None or analysis.effect["fault"]:
         return
-    if not same_pattern(facts, smem) or 0 < SPAN_BYTES[box[2]] != box[1]:
+    if not same_pattern(analysis, smem) or 0 < SPAN_BYTES[box[2]] != box[1]:
         return
-    v, wide = v_mode(facts.copy.side(gmem_side(facts.copy)).layout), box[0][0]
+    v, wide = v_mode(analysis.copy.side(gmem_side(analysis.copy)).layout), box[0][0]
     demand = f"blocks of ({wide},{ROWS}): a run of {wide} columns in each of {ROWS} rows"
     yield Finding(
         RULE.code,
@@ -85,7 +90,7 @@ def _of_views(facts: Facts) -> Iterator[Finding]:
         f"One instruction moves {ROWS} rows of {wide} elements, all from one column, one after the other. V of the "
         f"coordinates is {v}, V of the shared tensor {v_mode(smem.layout)}. The tile was not laid out in rows as "
         "long as the box, or its rows are no multiple of four.",
-        Where(smem_side(facts.copy)),
+        Where(smem_side(analysis.copy)),
         evidence("V", str(v), demand, MODES),
     )
 
@@ -97,10 +102,10 @@ def _row(first: Strayed) -> str:
     )
 
 
-def _cause(facts: Facts, found: WholeTma) -> tuple[str, int | str, str]:
+def _cause(analysis: Analysis, found: WholeTma) -> tuple[str, int | str, str]:
     """The field to blame, what it is, and what it must be."""
-    tiler = tile_of(facts.copy).tiler
-    mode = indexed_mode(facts.copy, found.static)
+    tiler = tile_of(analysis.copy).tiler
+    mode = indexed_mode(analysis.copy, found.static)
     if tiler[mode] % ROWS:
         return f"extent of mode {mode} of the tile", tiler[mode], f"a multiple of {ROWS}"
     side = found.plan.sides[0]

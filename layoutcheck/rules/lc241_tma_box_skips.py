@@ -25,18 +25,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import DRIVER, MOST_BOX
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A dimension that is cut before another one of several elements."""
-    found = whole_tma(facts)
-    if found is None or facts.effect is None:
+    found = whole_tma(analysis)
+    if found is None or analysis.effect is None:
         return
     sides = found.plan.sides
     for j, side in enumerate(sides):
@@ -48,7 +48,7 @@ def find(facts: Facts) -> Iterator[Finding]:
                 f"A box has at most {MOST_BOX} elements along a dimension, so dimension {j} ({side.of}) is cut to "
                 f"{side.extent}; the box {found.map.box} keeps what comes after, and so does not follow shared "
                 f"memory {found.described.layout}.",
-                Where(smem_side(facts.copy)),
+                Where(smem_side(analysis.copy)),
                 evidence(f"boxDim[{j}]", side.of, f"1 to {MOST_BOX}", DRIVER, box=list(found.map.box)),
             )
             return

@@ -23,18 +23,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.tma import PTX
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, tma_atom
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Elements narrower than a byte before sm_100."""
-    atom = tma_atom(facts)
-    arch = parse_arch(facts.copy.arch)
+    atom = tma_atom(analysis)
+    arch = parse_arch(analysis.copy.arch)
     if atom is None or arch.number >= 100 or atom.dtype.bits not in (4, 6):
         return
     yield Finding(

@@ -23,17 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma_limits import violations
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Fields beyond their range."""
-    found = whole_tma(facts)
+    found = whole_tma(analysis)
     if found is None:
         return
     for bad in violations(found.map):
@@ -43,7 +43,7 @@ def find(facts: Facts) -> Iterator[Finding]:
                 RULE.severity,
                 f"{bad.field} {bad.value} does not fit the tensor map",
                 f"{bad.field} is {bad.value}, and must be {bad.demand}; the DSL stores its low bits without a check.",
-                Where(gmem_side(facts.copy)),
+                Where(gmem_side(analysis.copy)),
                 evidence(bad.field, bad.value, bad.demand, bad.source),
             )
             return

@@ -26,18 +26,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import DRIVER, gapped
 from layoutcheck.machine.tma_limits import Violation, format_violations
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The first limit that is broken."""
-    found, atom = whole_tma(facts), tma_atom(facts)
+    found, atom = whole_tma(analysis), tma_atom(analysis)
     if found is None or atom is None:
         return
     written = found.plan.written
@@ -54,7 +54,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"{bad.field} of a {written.format} tensor map is {bad.value}, and must be {bad.demand}",
             f"The format {written.format} demands that {bad.field} is {bad.demand}; here it is {bad.value}. "
             "The DSL writes the tensor map without asking the driver, which would refuse it.",
-            Where(gmem_side(facts.copy)),
+            Where(gmem_side(analysis.copy)),
             evidence(bad.field, bad.value, bad.demand, bad.source),
         )
 

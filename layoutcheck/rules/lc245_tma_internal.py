@@ -26,22 +26,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import gapped
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A written format of other elements than asked, or packed ones into bytes."""
-    found = whole_tma(facts)
-    if found is None or facts.effect is None or facts.copy.tma is None:
+    found = whole_tma(analysis)
+    if found is None or analysis.effect is None or analysis.copy.tma is None:
         return
     written, asked = found.plan.written, found.plan.implied
-    internal = facts.copy.tma.internal
-    side = smem_side(facts.copy)
+    internal = analysis.copy.tma.internal
+    side = smem_side(analysis.copy)
     if (written.element_bits, written.data_bits) != (asked.element_bits, asked.data_bits):
         yield Finding(
             RULE.code,

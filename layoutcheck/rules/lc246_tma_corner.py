@@ -30,20 +30,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.im2col import pixel_range
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma_limits import Violation, violations
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, whole_tma
 
 FAULT_IM2COL = "an H200 raises an illegal instruction (docs/evidence/tma_im2col.json)"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The first corner that is cut."""
-    found = whole_tma(facts)
+    found = whole_tma(analysis)
     if found is None or found.stored.corners is None or found.map.corners is None:
         return
     for bad in violations(found.map):
@@ -57,7 +57,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         )
         i = next((i for i, value in enumerate(given) if value != kept[i]), None)
         if i is None:
-            yield _empty(facts, found, bad)
+            yield _empty(analysis, found, bad)
             return
         yield Finding(
             RULE.code,
@@ -67,16 +67,16 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"without a check, {list(kept)}: "
             + (
                 f"the instruction begins outside of that box, and {FAULT_IM2COL}."
-                if facts.effect is not None and facts.effect["fault"]
+                if analysis.effect is not None and analysis.effect["fault"]
                 else "pixels are taken from another part of the tensor."
             ),
-            Where(gmem_side(facts.copy)),
+            Where(gmem_side(analysis.copy)),
             evidence(bad.field, given[i], bad.demand, bad.source, stored=kept[i], dimension="WHD"[i]),
         )
         return
 
 
-def _empty(facts: Facts, found: WholeTma, bad: Violation) -> Finding:
+def _empty(analysis: Analysis, found: WholeTma, bad: Violation) -> Finding:
     ranges = pixel_range(found.map)
     i = next(i for i, (first, last) in enumerate(ranges) if last < first)
     return Finding(
@@ -86,7 +86,7 @@ def _empty(facts: Facts, found: WholeTma, bad: Violation) -> Finding:
         f"Along {'WHD'[i]}, which has {found.map.dims[1 + i]} elements, the corners leave {ranges[i][0]} to "
         f"{ranges[i][1]} for the filter's first tap: it has no place in the padded tensor. The DSL counts one, as it divides "
         f"towards zero; {FAULT_IM2COL}.",
-        Where(gmem_side(facts.copy)),
+        Where(gmem_side(analysis.copy)),
         evidence(bad.field, bad.value, bad.demand, bad.source, dimension="WHD"[i]),
     )
 

@@ -28,21 +28,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.im2col import reached
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import CORNER_BITS
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 SOURCE = "PTX ISA, tensor im2col mode"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The first instruction with an offset that is negative or too large, where other pixels come of it."""
-    found = whole_tma(facts)
-    if found is None or found.plan.filter_offsets is None or facts.effect is None:
+    found = whole_tma(analysis)
+    if found is None or found.plan.filter_offsets is None or analysis.effect is None:
         return
     away = found.plan.filter_offsets
     most = (1 << CORNER_BITS[away.shape[1]]) - 1
@@ -57,7 +57,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"the filter's offset {value} along {'WHD'[i]} does not fit the instruction",
         f"Instruction {k} loads the tap at offsets {[int(n) for n in away[k]]} (W first); each must be {demand}. "
         f"The DSL passes them on without a check, and the machine takes {[int(n) for n in reached(away[k : k + 1])[0]]}.",
-        Where(gmem_side(facts.copy), instruction=k),
+        Where(gmem_side(analysis.copy), instruction=k),
         evidence(f"im2colOffsets[{i}]", value, demand, SOURCE),
     )
 

@@ -25,18 +25,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma_limits import violations
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A step above 8, where it is met."""
-    found = whole_tma(facts)
-    if found is None or facts.effect is None:
+    found = whole_tma(analysis)
+    if found is None or analysis.effect is None:
         return
     for bad in violations(found.map):
         if bad.field != "elementStrides":
@@ -48,7 +48,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"the stride of {bad.value} does not fit the tensor map",
             f"elementStrides are {given} (C first), and each must be {bad.demand}. The DSL stores what reads as "
             f"{kept}.",
-            Where(gmem_side(facts.copy)),
+            Where(gmem_side(analysis.copy)),
             evidence(bad.field, bad.value, bad.demand, bad.source, stored=kept),
         )
         return

@@ -26,17 +26,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A box wider than the tensor has channels, whose other columns are missing."""
-    found = whole_tma(facts)
-    if found is None or facts.effect is None or found.map.corners is None:
+    found = whole_tma(analysis)
+    if found is None or analysis.effect is None or found.map.corners is None:
         return
     channels, have = found.map.box[0], found.map.dims[0]
     if channels <= have:
@@ -47,7 +47,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"a box of {channels} channels of a tensor that has {have}: the next tap's columns arrive as zeros",
         f"The shared layout {found.described.layout} has {channels} columns in a row, which are {channels // have} taps "
         f"of {have} channels. An instruction loads channels under one tap, and zeros beyond the last.",
-        Where(smem_side(facts.copy)),
+        Where(smem_side(analysis.copy)),
         evidence(
             "channelsPerPixel",
             channels,

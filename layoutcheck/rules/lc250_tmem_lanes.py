@@ -27,22 +27,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import S2TCopy
 from layoutcheck.machine.atoms.tmem import LANES, WARP_LANES
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import name_of, places, side_of, tmem_atom, warp_of
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The first instruction of the first warp that leaves its lanes."""
-    atom, found = tmem_atom(facts), places(facts)
+    atom, found = tmem_atom(analysis), places(analysis)
     if atom is None or isinstance(atom, S2TCopy) or found is None:
         return
     warps = np.arange(found.lane.shape[1]) // WARP_LANES % (LANES // WARP_LANES)
     first = (warps * WARP_LANES)[None, :, None]
-    if facts.copy.tiling is None:
+    if analysis.copy.tiling is None:
         first = np.zeros_like(first)
     strange = (found.lane < first) | (found.lane >= first + WARP_LANES)
     strange &= (found.lane >= 0) & (
@@ -52,9 +52,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         return
     instruction, thread, _ = (int(i) for i in np.argwhere(strange)[0])
     lane = int(found.lane[strange][0])
-    owned = int(first[0, thread, 0]) if facts.copy.tiling is not None else 0
+    owned = int(first[0, thread, 0]) if analysis.copy.tiling is not None else 0
     verb = "read" if side_of(atom) == "src" else "write"
-    where = "" if facts.copy.tiling is not None else ", counted from the first lane of its view"
+    where = "" if analysis.copy.tiling is not None else ", counted from the first lane of its view"
     yield Finding(
         RULE.code,
         RULE.severity,

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import S2TCopy
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import (
     EVERYTHING,
@@ -41,24 +41,24 @@ from layoutcheck.rules.tensor_memory import (
 )
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A difference that neither the fragment nor the address nor packing accounts for."""
-    atom = tmem_atom(facts)
-    if atom is None or isinstance(atom, S2TCopy) or atom.packed or not occurred(facts) & set(EVERYTHING):
+    atom = tmem_atom(analysis)
+    if atom is None or isinstance(atom, S2TCopy) or atom.packed or not occurred(analysis) & set(EVERYTHING):
         return
-    at = steps(facts)
-    if fragment_trouble(facts, atom) or (at is not None and (at % 32).any()):
+    at = steps(analysis)
+    if fragment_trouble(analysis, atom) or (at is not None and (at % 32).any()):
         return
     side = side_of(atom)
-    view = facts.view(side)
-    kind = next(kind for kind in EVERYTHING if kind in occurred(facts))
+    view = analysis.view(side)
+    kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     yield Finding(
         RULE.code,
         RULE.severity,
         "the view of tensor memory is not what the instruction moves",
-        f"{rectangle_text(atom, view)}. V of {view.layout} names something else. {sentence(facts, kind)}",
-        where(facts, kind, side, (0,)),
-        {"view": str(view.layout), **evidence(facts, *EVERYTHING)},
+        f"{rectangle_text(atom, view)}. V of {view.layout} names something else. {sentence(analysis, kind)}",
+        where(analysis, kind, side, (0,)),
+        {"view": str(view.layout), **evidence(analysis, *EVERYTHING)},
     )
 
 

@@ -26,31 +26,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import S2TCopy
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, tmem_atom
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Another number of values, another type, or values that are not adjacent."""
-    atom = tmem_atom(facts)
-    if atom is None or isinstance(atom, S2TCopy) or not occurred(facts) & set(EVERYTHING):
+    atom = tmem_atom(analysis)
+    if atom is None or isinstance(atom, S2TCopy) or not occurred(analysis) & set(EVERYTHING):
         return
-    trouble = fragment_trouble(facts, atom)
+    trouble = fragment_trouble(analysis, atom)
     if trouble is None:
         return
-    kind = next(kind for kind in EVERYTHING if kind in occurred(facts))
-    registers = "src" if facts.copy.src.space == "rmem" else "dst"
+    kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
+    registers = "src" if analysis.copy.src.space == "rmem" else "dst"
     yield Finding(
         RULE.code,
         RULE.severity,
         "the registers are not what the repetition moves",
-        f"{trouble}. {sentence(facts, kind)}",
-        where(facts, kind, registers, (0,)),
-        evidence(facts, *EVERYTHING),
+        f"{trouble}. {sentence(analysis, kind)}",
+        where(analysis, kind, registers, (0,)),
+        evidence(analysis, *EVERYTHING),
     )
 
 

@@ -27,17 +27,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms.tmem import COLUMNS, LANES
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import name_of, places, side_of, steps, tmem_atom
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The first instruction that leaves; run-time strides and addresses that are no whole column aside."""
-    atom, found, at = tmem_atom(facts), places(facts), steps(facts)
-    if atom is None or found is None or at is None or not facts.view(side_of(atom)).layout.is_static:
+    atom, found, at = tmem_atom(analysis), places(analysis), steps(analysis)
+    if atom is None or found is None or at is None or not analysis.view(side_of(atom)).layout.is_static:
         return
     outside = (found.lane < 0) | (found.lane >= LANES) | (found.column >= COLUMNS)
     outside[(at % 32 != 0)[: outside.shape[0]]] = False

@@ -27,9 +27,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms.tmem import COLUMN_BITS
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import (
     EVERYTHING,
@@ -41,13 +41,13 @@ from layoutcheck.rules.tensor_memory import (
 )
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The first instruction whose offset is no whole, or no even, column."""
-    atom, at = tmem_atom(facts), steps(facts)
+    atom, at = tmem_atom(analysis), steps(analysis)
     if atom is None or at is None:
         return
     side = side_of(atom)
-    view = facts.view(side)
+    view = analysis.view(side)
     torn = at % COLUMN_BITS != 0
     odd = at % (2 * COLUMN_BITS) != 0
     if torn.any():

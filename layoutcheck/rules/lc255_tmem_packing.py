@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import S2TCopy
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import (
     EVERYTHING,
@@ -40,16 +40,16 @@ from layoutcheck.rules.tensor_memory import (
 )
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A difference of a packing copy that its fragment does not account for."""
-    atom = tmem_atom(facts)
+    atom = tmem_atom(analysis)
     if atom is None or isinstance(atom, S2TCopy) or not atom.packed:
         return
-    if not occurred(facts) & set(EVERYTHING) or fragment_trouble(facts, atom):
+    if not occurred(analysis) & set(EVERYTHING) or fragment_trouble(analysis, atom):
         return
     side = side_of(atom)
-    view = facts.view(side)
-    kind = next(kind for kind in EVERYTHING if kind in occurred(facts))
+    view = analysis.view(side)
+    kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     word = "pack" if side == "src" else "unpack"
     reason = (
         f"{name_of(atom)}.{word}::16b moves the lower 16 bits of each column, {view.dtype} has {view.dtype.bits}"
@@ -60,9 +60,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "packing takes one 16-bit element from each column",
-        f"{reason}. {sentence(facts, kind)}",
-        where(facts, kind, side, (0,)),
-        evidence(facts, *EVERYTHING),
+        f"{reason}. {sentence(analysis, kind)}",
+        where(analysis, kind, side, (0,)),
+        evidence(analysis, *EVERYTHING),
     )
 
 

@@ -26,24 +26,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
 from layoutcheck.machine.atoms import S2TCopy
 from layoutcheck.rules.effects import evidence, occurred, where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import EVERYTHING, rectangle_text, steps, tmem_atom
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Any difference of tcgen05.cp at a whole column."""
-    atom, at = tmem_atom(facts), steps(facts)
+    atom, at = tmem_atom(analysis), steps(analysis)
     if not isinstance(atom, S2TCopy) or at is None or (at % 32).any():
         return
-    if facts.effect is None or not occurred(facts) & set(EVERYTHING):
+    if analysis.effect is None or not occurred(analysis) & set(EVERYTHING):
         return
-    kind = next(kind for kind in EVERYTHING if kind in occurred(facts))
+    kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     counts = ", ".join(
-        f"{facts.effect[kind]} {text}"
+        f"{analysis.effect[kind]} {text}"
         for kind, text in (
             ("outside_dst", "bytes are overwritten that the view does not name"),
             ("missing", "bytes that it names are not written"),
@@ -52,15 +52,15 @@ def find(facts: Facts) -> Iterator[Finding]:
             ("race", "bytes are written twice"),
             ("overlap", "bytes are named twice"),
         )
-        if facts.effect[kind]
+        if analysis.effect[kind]
     )
     yield Finding(
         RULE.code,
         RULE.severity,
         "tcgen05.cp writes other lanes or columns than the view names",
-        f"{rectangle_text(atom, facts.copy.dst)}. V of {facts.copy.dst.layout} names something else: {counts}.",
-        where(facts, kind, "dst", (0,)),
-        evidence(facts, *EVERYTHING),
+        f"{rectangle_text(atom, analysis.copy.dst)}. V of {analysis.copy.dst.layout} names something else: {counts}.",
+        where(analysis, kind, "dst", (0,)),
+        evidence(analysis, *EVERYTHING),
     )
 
 

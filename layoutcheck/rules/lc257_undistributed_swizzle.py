@@ -27,19 +27,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.opaque import run_time_swizzle
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, StMatrix
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A composed layout with a run-time offset under an atom that forgets it."""
-    if not isinstance(facts.copy.atom, (CpAsync, LdMatrix, StMatrix)):
+    if not isinstance(analysis.copy.atom, (CpAsync, LdMatrix, StMatrix)):
         return
     for side in ("src", "dst"):
-        view = facts.view(side)
+        view = analysis.view(side)
         swizzle = run_time_swizzle(view)
         if swizzle is not None:
             yield Finding(

@@ -26,20 +26,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import needs
 from layoutcheck.machine.atoms import BulkCopy
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import name_of, tmem_atom
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Every copy that reaches the machine with an instruction that begins with Blackwell."""
-    atom = facts.copy.atom
-    if atom is None or not facts.accepted or needs(atom).first.number < BLACKWELL:
+    atom = analysis.copy.atom
+    if atom is None or not analysis.accepted or needs(atom).first.number < BLACKWELL:
         return
-    memory = tmem_atom(facts)
+    memory = tmem_atom(analysis)
     name = "this instruction" if memory is None else name_of(memory)
     masked = isinstance(atom, BulkCopy) and atom.byte_mask
     yield Finding(

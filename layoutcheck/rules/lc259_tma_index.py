@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.tma import PTX
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, tma_atom, whole_tma
 from layoutcheck.rules.tma_rows import names_rows, reach
@@ -38,13 +38,13 @@ from layoutcheck.rules.tma_rows import names_rows, reach
 _DSL = "measured on DSL 4.8.1"
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The first thing that keeps the index tensor from naming the rows."""
-    index = facts.copy.index
-    if tma_atom(facts) is None or index is None:
+    index = analysis.copy.index
+    if tma_atom(analysis) is None or index is None:
         return
-    found = whole_tma(facts)
-    bad = _element(facts) or (found and _place(facts, found))
+    found = whole_tma(analysis)
+    bad = _element(analysis) or (found and _place(analysis, found))
     if bad:
         title, message, field, value, demand, source = bad
         yield Finding(
@@ -60,9 +60,9 @@ def find(facts: Facts) -> Iterator[Finding]:
 _Bad = tuple[str, str, str, object, str, str]
 
 
-def _element(facts: Facts) -> _Bad | None:
+def _element(analysis: Analysis) -> _Bad | None:
     """The index tensor's element type and address."""
-    index = facts.copy.index
+    index = analysis.copy.index
     assert index is not None
     if index.dtype.kind == "float":
         return (
@@ -87,12 +87,12 @@ def _element(facts: Facts) -> _Bad | None:
     return None
 
 
-def _place(facts: Facts, found: WholeTma) -> _Bad | None:
+def _place(analysis: Analysis, found: WholeTma) -> _Bad | None:
     """Which mode is indexed, how far the indices reach and how many there are."""
-    index = facts.copy.index
+    index = analysis.copy.index
     assert index is not None and found.plan.rows is not None
     rows = found.plan.sides[1].modes[0]
-    if not names_rows(facts, found):
+    if not names_rows(analysis, found):
         demand = f"stride 0 along every mode but mode {rows}"
         return (
             "the index tensor does not run along the rows of the tensor map",

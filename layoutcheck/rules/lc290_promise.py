@@ -26,18 +26,22 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.modes import dotted
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES, leaves
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES, leaves
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """The alignment and divisibility promises that a working copy of more than one element relies on."""
-    if not facts.accepted or facts.width_bytes * 8 <= facts.copy.src.dtype.bits or facts.worst is not None:
+    if (
+        not analysis.accepted
+        or analysis.width_bytes * 8 <= analysis.copy.src.dtype.bits
+        or analysis.worst is not None
+    ):
         return
     for side in ("src", "dst"):
-        memref = facts.whole(side)
+        memref = analysis.whole(side)
         if memref.space not in ("gmem", "generic") or memref.align_bytes is None:
             continue
         promises = [f"the address is a multiple of {memref.align_bytes} B"]

@@ -23,15 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import CpAsync
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Every predicated cp.async that works."""
-    if facts.accepted and facts.copy.pred is not None and isinstance(facts.copy.atom, CpAsync):
+    if analysis.accepted and analysis.copy.pred is not None and isinstance(analysis.copy.atom, CpAsync):
         yield Finding(
             RULE.code,
             RULE.severity,

@@ -24,16 +24,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.bulk import MEASURED, counts_bytes
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A copy to one block whose bytes another block waits for."""
-    cluster = facts.copy.cluster
-    if cluster is None or cluster.waits_rank is None or not counts_bytes(facts):
+    cluster = analysis.copy.cluster
+    if cluster is None or cluster.waits_rank is None or not counts_bytes(analysis):
         return
     if cluster.outside or cluster.waits_rank in cluster.named:
         return

@@ -28,26 +28,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.copies.cost import SideCost
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.cost import SideCost
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.banks import CP_ASYNC, SharedCost, shared_wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult
 from layoutcheck.rules.costs import conflicted, suggestion, swizzle_of, under
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A side in shared memory with more wavefronts than phases, unless its swizzle is to blame (LC305)."""
-    side = conflicted(facts)
+    side = conflicted(analysis)
     if side is None:
         return
-    if swizzle_of(facts, side.side) is not None:
-        bare = under(facts, side, None)
+    if swizzle_of(analysis, side.side) is not None:
+        bare = under(analysis, side, None)
         if bare is not None and bare < side.wavefronts:
             return
-    yield conflict(side, suggestion(facts, side))
+    yield conflict(side, suggestion(analysis, side))
 
 
 def conflict(side: SideCost, better: SwizzleResult | None = None) -> Finding:

@@ -28,20 +28,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.copies.cost import SideCost
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.cost import SideCost
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import SECTOR_BYTES
 from layoutcheck.rules.costs import copy_cost
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES
 
 LEAST = 2.0  # sectors over the ideal: below it, a ragged edge or a misaligned row may be all there is
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A side in global memory whose warps move at least twice the sectors that their bytes fill."""
-    found = copy_cost(facts)
+    found = copy_cost(analysis)
     for side in found.sides if found else ():
         if scattered(side):
             yield uncoalesced(side)

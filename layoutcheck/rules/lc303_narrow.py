@@ -26,20 +26,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import WIDEST_BITS, max_vector
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A working copy of a stated width, at most half of what `max_vector` proves."""
-    copy = facts.copy
-    width = facts.width_bits
-    if facts.worst is not None or not facts.trials:
+    copy = analysis.copy
+    width = analysis.width_bits
+    if analysis.worst is not None or not analysis.runs:
         return
     if not isinstance(copy.atom, (CpAsync, RegisterCopy, UniversalCopy)):
         return
@@ -53,7 +53,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         return
     if provable < 2 * width:
         return
-    done = facts.trials[-1].execution.instructions
+    done = analysis.runs[-1].execution.instructions
     yield Finding(
         RULE.code,
         RULE.severity,

@@ -28,23 +28,23 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutcheck.algebra.modes import dotted
-from layoutcheck.copies.witness import is_static
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.instantiation import is_static
+from layoutcheck.analysis.vector import leaves
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import leaves
 
 MEMORY = ("gmem", "smem", "generic")
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A working copy from memory whose source view repeats itself, seen from its first thread."""
-    copy = facts.copy
-    if facts.worst is not None or not facts.trials or copy.src.space not in MEMORY or not is_static(copy):
+    copy = analysis.copy
+    if analysis.worst is not None or not analysis.runs or copy.src.space not in MEMORY or not is_static(copy):
         return
     modes = leaves(copy.src.layout)
     broadcast = [(path, extent) for path, extent, stride in modes if stride == 0 and extent > 1]
-    accesses = facts.trials[-1].execution.src_accesses
+    accesses = analysis.runs[-1].execution.src_accesses
     if not broadcast or not accesses:
         return
     loads = np.concatenate([access.addresses[:, 0] for access in accesses])

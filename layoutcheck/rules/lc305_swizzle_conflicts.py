@@ -25,21 +25,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.costs import conflicted, swizzle_of, under
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.lc301_bank_conflict import describe, worst_access
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A conflicting side whose swizzle takes more wavefronts than none would."""
-    side = conflicted(facts)
-    swizzle = None if side is None else swizzle_of(facts, side.side)
+    side = conflicted(analysis)
+    swizzle = None if side is None else swizzle_of(analysis, side.side)
     if side is None or swizzle is None:
         return
-    bare = under(facts, side, None)
+    bare = under(analysis, side, None)
     if bare is None or bare >= side.wavefronts:
         return
     worst = worst_access(side)

@@ -29,22 +29,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.costs import conflicted, swizzle_of, under
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A conflicting side whose swizzle would be conflict-free with its base or shift taken for elements."""
-    side = conflicted(facts)
-    swizzle = None if side is None else swizzle_of(facts, side.side)
+    side = conflicted(analysis)
+    swizzle = None if side is None else swizzle_of(analysis, side.side)
     if side is None or swizzle is None:
         return
-    bits = facts.whole(side.side).dtype.bits
+    bits = analysis.whole(side.side).dtype.bits
     for meant, what in readings(swizzle, bits):
-        if under(facts, side, meant) != side.ideal_wavefronts:
+        if under(analysis, side, meant) != side.ideal_wavefronts:
             continue
         yield Finding(
             RULE.code,

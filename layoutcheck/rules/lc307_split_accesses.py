@@ -26,22 +26,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import UniversalCopy
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES
 
 WIDEST_BITS = 128  # of one access; wider atoms are several of them by nature
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A working universal copy of a stated width, one of whose sides is accessed at less than that."""
-    copy = facts.copy
-    if facts.worst is not None or not facts.trials or not isinstance(copy.atom, UniversalCopy):
+    copy = analysis.copy
+    if analysis.worst is not None or not analysis.runs or not isinstance(copy.atom, UniversalCopy):
         return
-    asked = min(facts.width_bits, WIDEST_BITS)
-    done = facts.trials[-1].execution
+    asked = min(analysis.width_bits, WIDEST_BITS)
+    done = analysis.runs[-1].execution
     narrow = [
         (side, access)
         for side, accesses in (("src", done.src_accesses), ("dst", done.dst_accesses))

@@ -27,19 +27,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import WIDEST_BITS, max_vector
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.vector import NAMES
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """A working autovec_copy between registers and memory, narrower than the memory side alone bears."""
-    copy = facts.copy
-    if copy.op != "autovec_copy" or facts.worst is not None or not facts.trials:
+    copy = analysis.copy
+    if copy.op != "autovec_copy" or analysis.worst is not None or not analysis.runs:
         return
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return

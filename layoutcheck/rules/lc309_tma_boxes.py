@@ -27,19 +27,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.tma.plan import fewest_boxes, smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import whole_tma
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """More boxes than the limits on boxes ask for."""
-    found = whole_tma(facts)
-    if found is None or facts.effect is not None:
+    found = whole_tma(analysis)
+    if found is None or analysis.effect is not None:
         return
-    made, ideal = found.plan.boxes, fewest_boxes(facts.copy)
+    made, ideal = found.plan.boxes, fewest_boxes(analysis.copy)
     if made <= ideal:
         return
     yield Finding(
@@ -48,7 +48,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"{made} TMA instructions where {ideal} would do",
         f"Boxes of {found.map.box} follow shared memory {found.described.layout}; in atoms as wide as the "
         f"{'swizzle' if found.map.swizzle != 'none' else 'box'} allows the tile takes {ideal}.",
-        Where(smem_side(facts.copy)),
+        Where(smem_side(analysis.copy)),
         {"instructions": made, "ideal": ideal, "ratio": round(made / ideal, 1), "box": list(found.map.box)},
     )
 

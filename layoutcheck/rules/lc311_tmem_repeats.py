@@ -25,10 +25,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import S2TCopy
 from layoutcheck.machine.atoms.tmem import COLUMN_BITS, FORMS, columns
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import name_of, side_of, steps, tmem_atom
 
@@ -36,10 +36,10 @@ _SMALL = 4  # repetitions
 _MANY = 8  # instructions in a row
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """At least eight instructions whose columns follow each other."""
-    atom, at = tmem_atom(facts), steps(facts)
-    if atom is None or isinstance(atom, S2TCopy) or at is None or facts.worst is not None:
+    atom, at = tmem_atom(analysis), steps(analysis)
+    if atom is None or isinstance(atom, S2TCopy) or at is None or analysis.worst is not None:
         return
     _, most = FORMS[atom.lanes, atom.width_bits]
     if atom.repeat > _SMALL or at.size < _MANY:

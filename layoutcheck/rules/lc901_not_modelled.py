@@ -22,25 +22,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import CompilerFails, TooLarge
 from layoutcheck.copies.opaque import run_time_swizzle
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, StMatrix
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Atoms and operands that are known by name only, and forms that the model refuses."""
-    if isinstance(facts.copy.atom, (CpAsync, LdMatrix, StMatrix)) and (
-        run_time_swizzle(facts.copy.src) or run_time_swizzle(facts.copy.dst)
+    if isinstance(analysis.copy.atom, (CpAsync, LdMatrix, StMatrix)) and (
+        run_time_swizzle(analysis.copy.src) or run_time_swizzle(analysis.copy.dst)
     ):
         return  # LC257 knows what becomes of it
-    if isinstance(facts.copy.atom, OtherAtom) or facts.prediction.outcome == "unknown":
-        name = facts.copy.atom.name if isinstance(facts.copy.atom, OtherAtom) else str(facts.copy.atom)
-        reason = facts.prediction.message or "its copies are not modelled"
-    elif facts.obstacle is not None and not isinstance(facts.obstacle, (TooLarge, CompilerFails)):
-        name, reason = str(facts.copy.atom or facts.copy.op), facts.obstacle.message
+    if isinstance(analysis.copy.atom, OtherAtom) or analysis.prediction.outcome == "unknown":
+        name = (
+            analysis.copy.atom.name if isinstance(analysis.copy.atom, OtherAtom) else str(analysis.copy.atom)
+        )
+        reason = analysis.prediction.message or "its copies are not modelled"
+    elif analysis.obstacle is not None and not isinstance(analysis.obstacle, (TooLarge, CompilerFails)):
+        name, reason = str(analysis.copy.atom or analysis.copy.op), analysis.obstacle.message
     else:
         return
     yield Finding(
@@ -49,7 +51,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         f"{name}: not modelled",
         f"{reason[0].upper() + reason[1:]}. Nothing is said of what the machine does.",
         Where("atom"),
-        {"atom": str(facts.copy.atom)},
+        {"atom": str(analysis.copy.atom)},
     )
 
 

@@ -22,20 +22,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.rule import Example, make_rule
 
 
-def find(facts: Facts) -> Iterator[Finding]:
+def find(analysis: Analysis) -> Iterator[Finding]:
     """Copies past the limit of the enumeration."""
-    if isinstance(facts.obstacle, TooLarge):
+    if isinstance(analysis.obstacle, TooLarge):
         yield Finding(
             RULE.code,
             RULE.severity,
             "too large to compare byte by byte",
-            f"{facts.obstacle.message[0].upper() + facts.obstacle.message[1:]}. The compiler's answer stands.",
+            f"{analysis.obstacle.message[0].upper() + analysis.obstacle.message[1:]}. The compiler's answer stands.",
             Where(),
         )
 

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from layoutcheck.copies.cost import SideCost
+from layoutcheck.analysis.cost import SideCost
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.banks import CP_ASYNC_CG
 from layoutcheck.rules import lc301_bank_conflict as lc301
 from layoutcheck.rules import lc302_uncoalesced as lc302
 from layoutcheck.rules import rule
-from layoutcheck.rules.vector import NAMES
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
 _BY = "The addresses are those of the compiler's own lowering, for all threads of a block."

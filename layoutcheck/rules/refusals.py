@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.compiler import Prediction
-from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.facts import Facts, plain
+from layoutcheck.findings import Finding, Where, plain
 from layoutcheck.rules.rule import Rule
 
 
-def refusal(facts: Facts, *kinds: str) -> Prediction | None:
+def refusal(analysis: Analysis, *kinds: str) -> Prediction | None:
     """The compiler's answer where it refuses the copy for a reason of these kinds (for any, without)."""
-    said = facts.prediction
+    said = analysis.prediction
     return said if said.outcome == "rejected" and (not kinds or said.kind in kinds) else None
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding
-from layoutcheck.rules.facts import Facts
 
 
 class Example(NamedTuple):
@@ -24,7 +24,7 @@ class Example(NamedTuple):
 class Rule(NamedTuple):
     """`find` yields this rule's findings about one copy.
 
-    A rule that names a cause `explains` kinds of difference (copies/difference); one that only names what was seen
+    A rule that names a cause `explains` kinds of difference (analysis/comparison); one that only names what was seen
     has them as `symptoms`, and is heard where no cause explains them all. `follows` marks a rule whose findings come
     after those of equal severity: consequences after causes.
     """
@@ -34,7 +34,7 @@ class Rule(NamedTuple):
     severity: str
     summary: str
     doc: str
-    find: Callable[[Facts], Iterable[Finding]]
+    find: Callable[[Analysis], Iterable[Finding]]
     example: Example
     explains: frozenset[str] = frozenset()
     symptoms: frozenset[str] = frozenset()
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
 def make_rule(
     module_doc: str | None,
     severity: str,
-    find: Callable[[Facts], Iterable[Finding]],
+    find: Callable[[Analysis], Iterable[Finding]],
     example: Example,
     *,
     explains: Iterable[str] = (),

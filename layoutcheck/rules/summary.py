@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import max_vector
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import predicted_time
 from layoutcheck.rules.costs import copy_cost
-from layoutcheck.rules.facts import Facts
 
 
-def inference(facts: Facts) -> dict[str, Any]:
+def inference(analysis: Analysis) -> dict[str, Any]:
     """The JSON schema's `inference`: proved alignment of both sides, the widest vector, what limits it."""
-    src, dst = facts.copy.src, facts.copy.dst
+    src, dst = analysis.copy.src, analysis.copy.dst
     if isinstance(src, OtherOperand) or isinstance(dst, OtherOperand):
         return {}
     found: dict[str, Any] = {
@@ -29,30 +29,30 @@ def inference(facts: Facts) -> dict[str, Any]:
     return {**found, "max_vector_bits": widest.bits, "limit": widest.limit}
 
 
-def execution_summary(facts: Facts) -> dict[str, Any]:
+def execution_summary(analysis: Analysis) -> dict[str, Any]:
     """The JSON schema's `execution`: what one thread issues. Empty for a copy that never runs."""
-    if not facts.trials:
+    if not analysis.runs:
         return {}
-    trial = facts.trials[-1]
-    done, asked = trial.execution, trial.intent
+    run = analysis.runs[-1]
+    done, asked = run.execution, run.intent
     units_per_byte = 8 // done.unit_bits
     threads = max(1, done.src.shape[1])
     widths = sorted({a.width_bytes * 8 for a in (*done.src_accesses, *done.dst_accesses)})
     return {
-        **_traffic(facts),
+        **_traffic(analysis),
         "instructions_per_thread": done.instructions,
-        "width_bits": widths[0] if widths else facts.width_bits,
+        "width_bits": widths[0] if widths else analysis.width_bits,
         "operations": operations(done),
         "threads": threads,
         "bytes_per_thread": done.dst.size // threads // units_per_byte,
         "bytes_asked": asked.dst.size // units_per_byte,
-        "ideal_instructions_per_thread": _ideal(facts, done),
+        "ideal_instructions_per_thread": _ideal(analysis, done),
     }
 
 
-def _traffic(facts: Facts) -> dict[str, Any]:
+def _traffic(analysis: Analysis) -> dict[str, Any]:
     """Wavefronts, sectors and predicted cycles of all warps together, where every address is known (a static tile)."""
-    found = copy_cost(facts)
+    found = copy_cost(analysis)
     if found is None:
         return {}
     shared = [side for side in found.sides if side.ideal_wavefronts]
@@ -78,7 +78,7 @@ def operations(done: Execution) -> dict[str, int]:
     return out
 
 
-def _ideal(facts: Facts, done: Execution) -> int:
+def _ideal(analysis: Analysis, done: Execution) -> int:
     """The instructions of one thread if every access were 16 bytes (PTX ISA: the widest plain or cp.async access).
 
     Never more than there are: a bulk copy moves more at a time.
@@ -89,7 +89,7 @@ def _ideal(facts: Facts, done: Execution) -> int:
         return done.instructions
     units_per_byte = 8 // done.unit_bits
     per_thread: int = -(-done.dst.size // units_per_byte // max(1, done.dst.shape[1]))
-    sides = sum(side.space != "rmem" for side in (facts.copy.src, facts.copy.dst))
+    sides = sum(side.space != "rmem" for side in (analysis.copy.src, analysis.copy.dst))
     if done.src_accesses and done.src_accesses[0].op.startswith("cp.async"):
         sides = 1
     return min(done.instructions, max(1, -(-per_thread // 16)) * max(1, sides))

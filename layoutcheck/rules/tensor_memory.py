@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.vector import find_break
 from layoutcheck.copies.execution.tmem import emitted_repeat
 from layoutcheck.copies.lanes import atom_part, matrix_iterations
 from layoutcheck.copies.memref import Memref
@@ -11,8 +13,6 @@ from layoutcheck.copies.offsets import CompilerFails, IntArray, size
 from layoutcheck.copies.tmem import LANE_BYTES
 from layoutcheck.machine.atoms import S2TCopy, TmemLoad, TmemStore
 from layoutcheck.machine.atoms.tmem import COLUMN_BITS, WARP_LANES, TmemCopy, columns, registers, shape_name
-from layoutcheck.rules.facts import Facts
-from layoutcheck.rules.vector import find_break
 
 # Every way a copy can differ from its layouts; the causes here explain all of them.
 EVERYTHING = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")
@@ -28,9 +28,9 @@ class Places(NamedTuple):
     column: IntArray
 
 
-def tmem_atom(facts: Facts) -> TmemCopy | S2TCopy | None:
+def tmem_atom(analysis: Analysis) -> TmemCopy | S2TCopy | None:
     """The atom, if it is one of tensor memory's."""
-    atom = facts.copy.atom
+    atom = analysis.copy.atom
     return atom if isinstance(atom, (TmemLoad, TmemStore, S2TCopy)) else None
 
 
@@ -46,27 +46,27 @@ def name_of(atom: TmemCopy | S2TCopy) -> str:
     return f"tcgen05.{'ld' if isinstance(atom, TmemLoad) else 'st'}.{shape_name(atom)}.x{atom.repeat}"
 
 
-def places(facts: Facts) -> Places | None:
+def places(analysis: Analysis) -> Places | None:
     """Where the run that was made went; None where none could be made."""
-    atom = tmem_atom(facts)
-    if atom is None or not facts.trials:
+    atom = tmem_atom(analysis)
+    if atom is None or not analysis.runs:
         return None
-    trial = facts.trials[-1]
+    run = analysis.runs[-1]
     load = isinstance(atom, TmemLoad)
-    base = trial.src_base if load else trial.dst_base
-    moves = trial.execution.src if load else trial.execution.dst
-    relative = moves // (8 // trial.execution.unit_bits) - base
+    base = run.src_base if load else run.dst_base
+    moves = run.execution.src if load else run.execution.dst
+    relative = moves // (8 // run.execution.unit_bits) - base
     return Places(relative // LANE_BYTES, relative % LANE_BYTES * 8 // COLUMN_BITS)
 
 
-def steps(facts: Facts) -> IntArray | None:
+def steps(analysis: Analysis) -> IntArray | None:
     """The offset in bits, from the base of the view, of every instruction of one warp."""
-    atom = tmem_atom(facts)
-    if atom is None or not facts.trials:
+    atom = tmem_atom(analysis)
+    if atom is None or not analysis.runs:
         return None
-    witness = facts.trials[-1].witness
-    both = matrix_iterations(witness)
-    out: IntArray = both[side_of(atom) == "dst"] * witness.side(side_of(atom)).dtype.bits
+    instance = analysis.runs[-1].instance
+    both = matrix_iterations(instance)
+    out: IntArray = both[side_of(atom) == "dst"] * instance.side(side_of(atom)).dtype.bits
     return out
 
 
@@ -75,10 +75,10 @@ def wants_even_columns(atom: TmemCopy | S2TCopy) -> bool:
     return not isinstance(atom, S2TCopy) and (atom.width_bits > COLUMN_BITS or atom.packed)
 
 
-def fragment_trouble(facts: Facts, atom: TmemCopy) -> str | None:
+def fragment_trouble(analysis: Analysis, atom: TmemCopy) -> str | None:
     """Why the registers' V is not what the atom's repetition moves, in one sentence; None where it is."""
     side = "dst" if isinstance(atom, TmemLoad) else "src"
-    view = facts.view(side)
+    view = analysis.view(side)
     own = atom_part(view.layout)
     values = registers(atom) * 32 // view.dtype.bits
     if atom.dtype.bits != view.dtype.bits:
@@ -91,7 +91,7 @@ def fragment_trouble(facts: Facts, atom: TmemCopy) -> str | None:
             emitted = f"x{emitted_repeat(atom, own)} is emitted"
         except CompilerFails:
             emitted = "no repetition fits"
-        whole = facts.view("src" if side == "dst" else "dst").layout
+        whole = analysis.view("src" if side == "dst" else "dst").layout
         warps = size(atom_part(whole)) == size(own) == values * atom.lanes
         return (
             f"V has {size(own)} values of a thread's registers, {name_of(atom)} moves {values}; "
@@ -102,7 +102,7 @@ def fragment_trouble(facts: Facts, atom: TmemCopy) -> str | None:
                 else ""
             )
         )
-    broken = find_break(facts.copy, side, values)
+    broken = find_break(analysis.copy, side, values)
     if broken is not None:
         return f"{broken.mode_text} of the registers {view.layout} has stride {broken.stride}; registers are adjacent"
     return None

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tma.internal import as_moved
 from layoutcheck.copies.tma.plan import TmaPlan, gmem_side, plan, smem_side
@@ -15,7 +16,6 @@ from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.atoms.tma import ROWS
 from layoutcheck.machine.tma import DRIVER, DRIVER_IM2COL, Descriptor, dsl_kind, machine_swizzle
 from layoutcheck.machine.tma_words import decode, encode
-from layoutcheck.rules.facts import Facts
 
 # What goes wrong in memory where a tensor map does not say what the layouts do.
 EFFECTS = frozenset(("wrong", "missing", "outside_src", "outside_dst", "race", "overlap", "fault"))
@@ -47,39 +47,39 @@ class WholeTma(NamedTuple):
         return mode, *(flatten(wrap(memref.layout.stride))[mode] for memref in (self.gmem, self.static))
 
 
-def tma_atom(facts: Facts) -> TmaCopy | None:
+def tma_atom(analysis: Analysis) -> TmaCopy | None:
     """The atom of a TMA copy that the compiler takes, else None."""
-    return facts.copy.atom if isinstance(facts.copy.atom, TmaCopy) and facts.accepted else None
+    return analysis.copy.atom if isinstance(analysis.copy.atom, TmaCopy) and analysis.accepted else None
 
 
-def whole_tma(facts: Facts) -> WholeTma | None:
+def whole_tma(analysis: Analysis) -> WholeTma | None:
     """The copy between whole tensors; None for others, and for those that are refused or not modelled."""
-    copy = facts.copy
-    if tma_atom(facts) is None or copy.tma is None or not facts.trials:
+    copy = analysis.copy
+    if tma_atom(analysis) is None or copy.tma is None or not analysis.runs:
         return None
-    trial = facts.trials[-1]
+    run = analysis.runs[-1]
     side = gmem_side(copy)
     try:
-        made = plan(copy, trial.witness, trial.src_base if side == "src" else trial.dst_base)
+        made = plan(copy, run.instance, run.src_base if side == "src" else run.dst_base)
     except InputError:
         return None
     smem = copy.side(smem_side(copy))
-    typed, static = (as_moved(one).side(side) for one in (copy, trial.witness))
+    typed, static = (as_moved(one).side(side) for one in (copy, run.instance))
     return WholeTma(made, typed, static, smem, copy.tma.described or smem)
 
 
-def mapped_tensor(facts: Facts) -> Memref | None:
+def mapped_tensor(analysis: Analysis) -> Memref | None:
     """The tensor behind the coordinates of a traced copy of tiles; None for others."""
-    atom = tma_atom(facts)
-    return facts.copy.mapped if atom is not None and atom.mode == "tiled" else None
+    atom = tma_atom(analysis)
+    return analysis.copy.mapped if atom is not None and atom.mode == "tiled" else None
 
 
-def mapped_strides(facts: Facts) -> list[tuple[int, Any]]:
+def mapped_strides(analysis: Analysis) -> list[tuple[int, Any]]:
     """(mode, stride) of the tensor behind a traced copy's coordinates, of each dimension after the first.
 
     Only where each dimension is one mode of the tensor, the first of stride 1, as far as the atom tells.
     """
-    gmem, atom = mapped_tensor(facts), tma_atom(facts)
+    gmem, atom = mapped_tensor(analysis), tma_atom(analysis)
     if gmem is None or atom is None or atom.gbasis is None:
         return []
     shape, stride = wrap(gmem.layout.shape), wrap(gmem.layout.stride)
@@ -93,17 +93,17 @@ def mapped_strides(facts: Facts) -> list[tuple[int, Any]]:
     return [(mode, stride[mode]) for mode in modes[1:] if shape[mode] != 1]
 
 
-def box_of(facts: Facts) -> tuple[tuple[int, ...], int, str] | None:
+def box_of(analysis: Analysis) -> tuple[tuple[int, ...], int, str] | None:
     """(box, bytes along its first extent, swizzle of the map); of operands as printed, as far as they tell."""
-    atom = tma_atom(facts)
+    atom = tma_atom(analysis)
     if atom is None:
         return None
-    found = whole_tma(facts)
+    found = whole_tma(analysis)
     if found is not None:
         return found.map.box, found.map.inner_bytes, found.map.swizzle
-    if atom.gbasis is None or facts.copy.tma is not None:
+    if atom.gbasis is None or analysis.copy.tma is not None:
         return None
-    smem = facts.copy.side(smem_side(facts.copy))
+    smem = analysis.copy.side(smem_side(analysis.copy))
     box = tuple(_product(mode) for mode in wrap(atom.gbasis.shape))
     rows = ROWS if atom.indexed else 1
     if _product(box) * rows * smem.dtype.bits != atom.copy_bits:
@@ -111,9 +111,9 @@ def box_of(facts: Facts) -> tuple[tuple[int, ...], int, str] | None:
     return box, box[0] * smem.dtype.bits // 8, dsl_kind(smem.swizzle)
 
 
-def row_field(facts: Facts) -> tuple[str, str]:
+def row_field(analysis: Analysis) -> tuple[str, str]:
     """(field, source) of the box's first extent."""
-    atom = facts.copy.atom
+    atom = analysis.copy.atom
     if isinstance(atom, TmaCopy) and atom.mode == "im2col":
         return "channelsPerPixel", DRIVER_IM2COL
     return "boxDim[0]", DRIVER
@@ -126,10 +126,10 @@ def _product(shape: Any) -> int:
     return count
 
 
-def same_pattern(facts: Facts, smem: Memref) -> bool:
+def same_pattern(analysis: Analysis, smem: Memref) -> bool:
     """Whether the machine swizzles as the shared tensor's own swizzle does."""
     mine = smem.swizzle if smem.swizzle is not None and smem.swizzle.bits else None
-    return machine_swizzle(dsl_kind(smem.swizzle), parse_arch(facts.copy.arch).number) == mine
+    return machine_swizzle(dsl_kind(smem.swizzle), parse_arch(analysis.copy.arch).number) == mine
 
 
 def evidence(field: str, value: Any, demand: str, source: str, **more: Any) -> dict[str, Any]:

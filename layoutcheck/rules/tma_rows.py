@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from layoutcheck.algebra.inttuple import wrap
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import offsets
 from layoutcheck.copies.tma.plan import scales, smem_side, tile_leaves, tile_of
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms.tma import ROWS
-from layoutcheck.rules.facts import Facts
 from layoutcheck.rules.tma import WholeTma
 
 
@@ -29,9 +29,9 @@ class Strayed(NamedTuple):
     wants: tuple[int, int] | None
 
 
-def first_strayed(facts: Facts, found: WholeTma) -> Strayed | None:
+def first_strayed(analysis: Analysis, found: WholeTma) -> Strayed | None:
     """The first row whose place in shared memory is another row's, as the rows of an instruction are packed."""
-    copy, made = facts.copy, found.plan
+    copy, made = analysis.copy, found.plan
     index = copy.index
     if index is None or made.rows is None:
         return None
@@ -68,9 +68,9 @@ def reach(index: Memref) -> int | None:
     return reached + 1
 
 
-def names_rows(facts: Facts, found: WholeTma) -> bool:
+def names_rows(analysis: Analysis, found: WholeTma) -> bool:
     """Whether the index tensor runs along the mode that the instruction's rows do, and along no other."""
-    index = facts.copy.index
+    index = analysis.copy.index
     assert index is not None
     strides = wrap(index.layout.stride)
     rows = found.plan.sides[1].modes[0]

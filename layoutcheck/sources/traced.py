@@ -29,7 +29,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class LoweredSide:
-    """One operand's instructions by the compiler's own lowering, counted as in `copies.cost.SideCost`.
+    """One operand's instructions by the compiler's own lowering, counted as in `analysis.cost.SideCost`.
 
     `lanes` are the byte addresses of warp instruction number `worst`, -1 where a lane is off. `kind` is what
     the addresses rest on: "static", "arguments" or "uniform" (dsl/lowered/pictures.py).

@@ -1,6 +1,6 @@
 """Random copies, and the comparison of `execution` with the PTX that the DSL makes of them.
 
-What is compared, for one thread at hostile addresses and one witness of the dynamic values:
+What is compared, for one thread at hostile addresses and one instance of the dynamic values:
 
 - the memory instructions on the source and on the destination (not those on registers, which real kernels
   do not have): how many, how wide, at which byte addresses, as multisets, since LLVM reorders accesses.
@@ -25,11 +25,11 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING
-from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.dsl import ptx
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
@@ -49,9 +49,9 @@ class Seen:
     repeats: bool = False  # whether an address is read or written more than once
 
 
-def predicted(copy: Copy, witness: Copy, src_base: int, dst_base: int, truth: dict[int, int]) -> Seen:
+def predicted(copy: Copy, instance: Copy, src_base: int, dst_base: int, truth: dict[int, int]) -> Seen:
     """What the model says that thread 0 does; `truth` holds the predicate's values by offset."""
-    run = execution(copy, src_base, dst_base, witness)
+    run = execution(copy, src_base, dst_base, instance)
     src, dst = run.src[:, 0, :], run.dst[:, 0, :]
     allowed = np.ones(src.shape[0], dtype=bool)
     if copy.pred is not None:
@@ -102,13 +102,13 @@ def _accesses(accesses, memref: Memref, allowed) -> Counter:
 
 
 def emitted(
-    text: str, copy: Copy, witness: Copy, src_base: int, dst_base: int, truth: dict[int, int]
+    text: str, copy: Copy, instance: Copy, src_base: int, dst_base: int, truth: dict[int, int]
 ) -> Seen:
     """What the PTX does, run for one thread."""
     names = ptx.parameters(text)
-    operands = [(copy.src, witness.src, src_base), (copy.dst, witness.dst, dst_base)]
+    operands = [(copy.src, instance.src, src_base), (copy.dst, instance.dst, dst_base)]
     if copy.pred is not None:
-        operands.append((copy.pred, witness.pred, PRED_BASE))
+        operands.append((copy.pred, instance.pred, PRED_BASE))
     params = {name: parameter(*operand) for name, operand in zip(names, operands, strict=False)}
     params |= dict.fromkeys(names[len(operands) :], bytes(8))  # a bulk copy's barrier, mask and rank
 
@@ -169,12 +169,12 @@ def parameter(memref: Memref, static: Memref, base: int) -> bytes:
 
 
 def differences(text: str, copy: Copy, rng: random.Random) -> str | None:
-    """How the PTX and the model differ on a copy, for one witness and pair of bases; None if they agree."""
-    witness = rng.choice(witnesses(copy))
-    src_base, dst_base = rng.choice(bases(witness))
+    """How the PTX and the model differ on a copy, for one instance and pair of bases; None if they agree."""
+    instance = rng.choice(instantiations(copy))
+    src_base, dst_base = rng.choice(bases(instance))
     truth = Truth(rng)
-    ours = predicted(copy, witness, src_base, dst_base, truth)
-    theirs = emitted(text, copy, witness, src_base, dst_base, truth)
+    ours = predicted(copy, instance, src_base, dst_base, truth)
+    theirs = emitted(text, copy, instance, src_base, dst_base, truth)
     repeats = ours.repeats or theirs.repeats
     if copy.src.dtype.bits == 4:
         for seen in (ours, theirs):

@@ -11,11 +11,11 @@ from collections import Counter
 import pytest
 
 from layoutcheck.algebra.inttuple import product
+from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.copies.compiler import predict, predict_verifier
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.offsets import CompilerFails
-from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.verifier import verify
@@ -99,8 +99,8 @@ def emitted(session: Session, count: int, seed: int) -> Counter:
         fails = not lowered.ptx or bool(lowered.error)
         try:
             if fails:
-                witness = witnesses(copy)[0]
-                execution(copy, *bases(witness)[0], witness)
+                instance = instantiations(copy)[0]
+                execution(copy, *bases(instance)[0], instance)
                 found = f"the compiler fails: {lowered.error}"
             else:
                 found = differences(lowered.ptx, copy, random.Random(i))

@@ -9,9 +9,9 @@ from shutil import which
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
-from layoutcheck.copies.witness import DST_REGION, SRC_REGION
 from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.holes import g, s

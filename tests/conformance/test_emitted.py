@@ -38,9 +38,9 @@ def agree(copies: list[Copy], session: Session, arch: str = "sm_90a") -> Counter
     for number, (copy, lowered) in enumerate(zip(copies, lowered_all, strict=True)):
         if lowered.ptx is None:
             continue
-        difference = differences(lowered.ptx, copy, random.Random(number))
-        if difference is not None:
-            wrong.append(f"{copy.op} {copy.atom}\n  {copy.src}\n  {copy.dst}\n  {copy.pred}\n  {difference}")
+        comparison = differences(lowered.ptx, copy, random.Random(number))
+        if comparison is not None:
+            wrong.append(f"{copy.op} {copy.atom}\n  {copy.src}\n  {copy.dst}\n  {copy.pred}\n  {comparison}")
         seen[family(copy)] += 1
     assert not wrong, f"{len(wrong)} of {sum(seen.values())}:\n" + "\n".join(wrong[:5])
     return seen

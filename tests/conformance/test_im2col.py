@@ -10,6 +10,7 @@ import pytest
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis.instantiation import instantiations
 from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
@@ -18,7 +19,6 @@ from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.copies.tma.im2col import NoDivision, NoMatrix, matrix, taken
 from layoutcheck.copies.tma.plan import gmem_side, plan, tile_of
 from layoutcheck.copies.tma.tile import Im2col, TmaTile
-from layoutcheck.copies.witness import witnesses
 from layoutcheck.dsl.ptx import pack, parameters, run
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma
@@ -220,11 +220,11 @@ def test_run_time_extents_and_strides(session: Session, layout: str, filter_: st
     gmem = f'!cute.memref<bf16, gmem, align<16>, "{layout}">'
     smem = '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'
     copy = build(gmem, smem, "im2col_tma_load", im2col=filter_)[0]
-    for witness in witnesses(copy):
-        made = make_tma([(copy, witness, BASE)], session=session, lower=False)[0]
+    for instance in instantiations(copy):
+        made = make_tma([(copy, instance, BASE)], session=session, lower=False)[0]
         said = predict(copy)
         if said.accepted:
-            assert made.words == encode(plan(copy, witness, BASE).written), (made.error, witness.src)
+            assert made.words == encode(plan(copy, instance, BASE).written), (made.error, instance.src)
         else:
             assert said.message in made.error
 

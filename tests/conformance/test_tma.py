@@ -13,13 +13,13 @@ import pytest
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis.instantiation import instantiations
 from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tma.basis import NoCommonRun
 from layoutcheck.copies.tma.plan import SplitsByte, gmem_side, plan, tile_of
 from layoutcheck.copies.tma.tile import TmaTile
-from layoutcheck.copies.witness import witnesses
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, item, make_tma
 from layoutcheck.dsl.verifier import verify
@@ -272,9 +272,9 @@ def test_run_time_extents_and_strides(session: Session) -> None:
         if text == "(?,256):(1,?)":
             smem = shared.with_layout(Layout((64, 64), (1, 64)))
         copy = Copy(TmaCopy("load", element), Memref(element, "gmem", layout, 16), smem, tma=TmaTile(tiler))
-        for witness in witnesses(copy):
-            made = make_tma([(copy, witness, BASE + 2)], session=session, lower=False)[0]
-            assert made.words == encode(plan(copy, witness, BASE + 2).written), (text, witness.src, made)
+        for instance in instantiations(copy):
+            made = make_tma([(copy, instance, BASE + 2)], session=session, lower=False)[0]
+            assert made.words == encode(plan(copy, instance, BASE + 2).written), (text, instance.src, made)
             assert gmem_side(copy) == "src"
 
 
@@ -327,7 +327,7 @@ def test_a_shared_tensor_of_composed_layout_is_accepted_and_its_map_counts_bytes
 def test_a_tile_of_more_modes_than_the_tensor_is_refused(session: Session, gmem: str) -> None:
     tensor = f'!cute.memref<bf16, gmem, align<16>, "{gmem}">'
     copy, _ = build(tensor, '!cute.memref<bf16, smem, align<128>, "(64,64,1):(64,1,0)">', "tma_load")
-    (made,) = session.ask("tma", [item(copy, witnesses(copy)[0], 0, True)], None)
+    (made,) = session.ask("tma", [item(copy, instantiations(copy)[0], 0, True)], None)
     assert made["error"] == predict(copy).message
 
 

@@ -15,12 +15,12 @@ cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the j
 
 from layoutcheck.algebra.integers import Dynamic  # noqa: E402
 from layoutcheck.algebra.inttuple import flatten, product  # noqa: E402
+from layoutcheck.analysis.instantiation import bases, instantiations  # noqa: E402
 from layoutcheck.copies.compiler import predict, predict_verifier  # noqa: E402
 from layoutcheck.copies.copy import Copy  # noqa: E402
 from layoutcheck.copies.descriptor import DescriptorView  # noqa: E402
 from layoutcheck.copies.execution import execution  # noqa: E402
 from layoutcheck.copies.offsets import CompilerFails  # noqa: E402
-from layoutcheck.copies.witness import bases, witnesses  # noqa: E402
 from layoutcheck.dsl import ptx  # noqa: E402
 from layoutcheck.dsl.lower import lower  # noqa: E402
 from layoutcheck.dsl.session import Session  # noqa: E402
@@ -85,11 +85,11 @@ def test_through_python(dsl: Session, count: int) -> None:
 # ---- the PTX ----
 
 
-def instructions(copy: Copy, text: str, witness: Copy, bases_: tuple[int, int]) -> ptx.Trace:
+def instructions(copy: Copy, text: str, instance: Copy, bases_: tuple[int, int]) -> ptx.Trace:
     """The kernel run for one thread, its operands at the given places (tensor memory at address 0)."""
     params = {}
     for name, typed, static, base in zip(
-        ptx.parameters(text), (copy.src, copy.dst), (witness.src, witness.dst), bases_, strict=True
+        ptx.parameters(text), (copy.src, copy.dst), (instance.src, instance.dst), bases_, strict=True
     ):
         pointer = ptx.pack((0, 4)) if typed.space == "tmem" else ptx.pack((base, 8))
         if isinstance(typed, DescriptorView):
@@ -102,12 +102,12 @@ def instructions(copy: Copy, text: str, witness: Copy, bases_: tuple[int, int]) 
     return ptx.run(text, params)
 
 
-def difference(copy: Copy, text: str) -> str | None:
+def comparison(copy: Copy, text: str) -> str | None:
     """How the emitted instructions differ from the model's; None where they agree."""
-    witness = witnesses(copy)[0]
-    src_base, dst_base = bases(witness)[0]
-    done = execution(copy, src_base, dst_base, witness)
-    trace = instructions(copy, text, witness, (src_base, dst_base))
+    instance = instantiations(copy)[0]
+    src_base, dst_base = bases(instance)[0]
+    done = execution(copy, src_base, dst_base, instance)
+    trace = instructions(copy, text, instance, (src_base, dst_base))
     (access,) = done.src_accesses or done.dst_accesses
     base = (
         src_base if access.space == copy.src.space and not isinstance(copy.src, DescriptorView) else dst_base
@@ -115,7 +115,7 @@ def difference(copy: Copy, text: str) -> str | None:
     want = [(access.op, int(at - base) // 4 % (1 << 32)) for at in access.addresses[:, 0]]
     got = [(_without_type(one.name), one.address) for one in trace.tensor_memory]
     if isinstance(copy.atom, S2TCopy):  # asynchronous, and emitted in any order
-        pairs = sorted(zip(want, _descriptors(witness), strict=True))
+        pairs = sorted(zip(want, _descriptors(instance), strict=True))
         emitted = sorted((a, one.extra) for a, one in zip(got, trace.tensor_memory, strict=True))
         return None if pairs == emitted else f"model {pairs[:4]}, PTX {emitted[:4]}"
     if want != got:
@@ -129,10 +129,10 @@ def _without_type(name: str) -> str:
     return ".".join(word for word in name.split(".") if word not in drop)
 
 
-def _descriptors(witness: Copy) -> list[int]:
+def _descriptors(instance: Copy) -> list[int]:
     from layoutcheck.copies.lanes import matrix_iterations
 
-    return [int(step) % (1 << 32) for step in matrix_iterations(witness)[0]]
+    return [int(step) % (1 << 32) for step in matrix_iterations(instance)[0]]
 
 
 def _registers(copy: Copy, done, trace: ptx.Trace, want) -> str | None:
@@ -170,8 +170,8 @@ def agree(dsl: Session, seed: int, count: int) -> Counter[str]:
     wrong = []
     for copy, lowered in zip(copies, lower(copies, "sm_100a", session=dsl), strict=True):
         try:
-            witness = witnesses(copy)[0]
-            execution(copy, *bases(witness)[0], witness)
+            instance = instantiations(copy)[0]
+            execution(copy, *bases(instance)[0], instance)
         except CompilerFails:
             seen["fails"] += 1
             if lowered.ptx is not None:
@@ -183,7 +183,7 @@ def agree(dsl: Session, seed: int, count: int) -> Counter[str]:
         if lowered.ptx is None:
             wrong.append(f"{lowered.error}: {copy.atom} {copy.src} {copy.dst}")
             continue
-        found = difference(copy, lowered.ptx)
+        found = comparison(copy, lowered.ptx)
         seen[type(copy.atom).__name__] += 1
         if found:
             wrong.append(f"{copy.atom} {copy.src} {copy.dst}: {found}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from layoutcheck.algebra.notation import parse_layout
+from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION
 from layoutcheck.api import check, check_copy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.offsets import CompilerFails
-from layoutcheck.copies.witness import DST_REGION, SRC_REGION
 from tests.holes import BF16, HOLES, bulk, g, memref, s
 
 FLAGGED = {

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.offsets import CompilerFails, TooLarge
-from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
 from tests.conformance.emitted import random_copy
@@ -19,8 +19,8 @@ from tests.holes import BF16, CP16, HOLES, LDSM4, g, memref, r, s, universal
 SRC, DST = 1 << 20, 1 << 24
 
 
-def run(copy: Copy, witness: Copy | None = None):
-    return execution(copy, SRC, DST, witness)
+def run(copy: Copy, instance: Copy | None = None):
+    return execution(copy, SRC, DST, instance)
 
 
 def shape(copy: Copy) -> list[tuple[str, int, int]]:
@@ -96,15 +96,15 @@ def test_instructions(copy, expected):
 def test_unproved_strides_narrow_whatever_their_values_are():
     """A pitch that happens to be 16 at run time is still copied element by element."""
     copy = Copy(universal(128), g("(8,2):(1,?)"), s("(8,2):(1,8)"))
-    witness = replace(copy, src=g("(8,2):(1,16)"))
-    assert run(copy, witness).src.shape == (16, 1, 2)
-    assert run(witness).src.shape == (2, 1, 16)
+    instance = replace(copy, src=g("(8,2):(1,16)"))
+    assert run(copy, instance).src.shape == (16, 1, 2)
+    assert run(instance).src.shape == (2, 1, 16)
 
 
 def test_a_dynamic_stride_of_v_is_taken_for_one():
     copy, _, _ = HOLES["h10"]
-    witness = replace(copy, src=g("(8):(6)"))
-    assert (run(copy, witness).src[:, 0].reshape(-1) - SRC).tolist() == list(range(16))
+    instance = replace(copy, src=g("(8):(6)"))
+    assert (run(copy, instance).src[:, 0].reshape(-1) - SRC).tolist() == list(range(16))
 
 
 def test_pieces_follow_the_swizzled_address_of_the_vector():
@@ -187,8 +187,8 @@ def test_random_copies_have_consistent_moves():
     for _ in range(400):
         copy = random_copy(rng)
         try:
-            witness = witnesses(copy)[0]
-            done = execution(copy, *bases(witness)[0], witness)
+            instance = instantiations(copy)[0]
+            done = execution(copy, *bases(instance)[0], instance)
         except InputError:
             continue
         assert done.src.shape == done.dst.shape
@@ -219,7 +219,7 @@ def test_four_bit_elements_that_begin_inside_a_byte(layout, bits, fails):
     copy = Copy(UniversalCopy(whole.dtype, bits), whole, into)
     if fails:
         with pytest.raises(CompilerFails):
-            run(copy, witnesses(copy)[0])
+            run(copy, instantiations(copy)[0])
     else:
         assert run(copy).src_accesses
 

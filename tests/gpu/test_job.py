@@ -95,7 +95,7 @@ def test_a_cp_async_that_is_switched_off_past_the_edge_writes_zeros_there() -> N
 def test_run_time_leaves_follow_the_pointer_in_order() -> None:
     job = plan(copy("(8,2,2):(1,?{div=8},?{i64 div=8})", "(8,2,2):(1,8,16)"))
     src, dst = job.parameters[0]
-    _, first, second = job.witness.src.layout.stride  # type: ignore[misc]
+    _, first, second = job.instance.src.layout.stride  # type: ignore[misc]
     assert src.tail == int(first).to_bytes(4, "little") + b"\0" * 4 + int(second).to_bytes(8, "little")
     assert first % 8 == second % 8 == 0
     assert dst.tail == b""

@@ -93,7 +93,7 @@ def test_an_unusable_case_says_why(text, problem):
 def made(expect, *picture):
     where = Frame("k.py", 1)
     copies = tuple(TracedCopy(None, "", where, (), "k", "sm_90a", each) for each in picture)
-    return cases.Run(cases.Case("k.py", "f", 1, "f", "sm_90a", expect), Trace(copies))
+    return cases.CaseRun(cases.Case("k.py", "f", 1, "f", "sm_90a", expect), Trace(copies))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_what_is_meant_is_not_reported(expect, code, severity, meant):
 def test_a_failure_is_one_line():
     failure = TraceFailure("killed", "the process died of\nSIGABRT", Frame(str(Path.cwd() / "k.py"), 7))
     (finding,) = cases.failures(
-        cases.Run(cases.Case("k.py", "f", 3, "f", "sm_90a"), Trace(failures=(failure,)))
+        cases.CaseRun(cases.Case("k.py", "f", 3, "f", "sm_90a"), Trace(failures=(failure,)))
     )
     assert finding.title == "case 'f' died at k.py:7: the process died of SIGABRT"
 
@@ -166,7 +166,7 @@ def repo(tmp_path, monkeypatch):
 
 def test_the_summary_counts_what_is_known_for_all_threads():
     trace = trace_of(["threads", "lowered", "lowered", "types"])
-    judged = judge([cases.Run(cases.Case("k.py", "f", 3, "f", "sm_90a"), trace)])
+    judged = judge([cases.CaseRun(cases.Case("k.py", "f", 3, "f", "sm_90a"), trace)])
     counts = Counts(cases=1, copies=judged.copies, pictures=pictures(judged.pictures.elements()))
     told = reports.text(Result((), counts), Style())
     assert "for all threads: 1 by their layouts, 2 by the compiler's lowering" in told

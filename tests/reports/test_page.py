@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.analysis import Analysis
 from layoutcheck.api import check_copy
 from layoutcheck.copies.execution import execution
 from layoutcheck.reports.html import render
 from layoutcheck.reports.pictures.scene import Scene, scene
 from layoutcheck.reports.style import Style
-from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.cases import case
 from layoutcheck.sources.request import build
 from tests.reports.browser import chromium, pixels
@@ -35,7 +35,7 @@ class Open:
     """A page that is open, and what went wrong on it."""
 
     def __init__(self, browser: Any, file: Path, report: lc.Report) -> None:
-        run = scene(Facts(report.copy))
+        run = scene(Analysis(report.copy))
         assert run is not None
         self.run: Scene = run
         done = execution(run.copy, run.src_base, run.dst_base)

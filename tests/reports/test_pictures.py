@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import layoutcheck as lc
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout
+from layoutcheck.analysis import Analysis
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.coverage import coverage
@@ -37,7 +38,6 @@ from layoutcheck.reports.pictures.svg import Picture
 from layoutcheck.reports.pictures.tile import tile_picture
 from layoutcheck.reports.style import Style
 from layoutcheck.rules import rules
-from layoutcheck.rules.facts import Facts
 from layoutcheck.sources.cases import case, case_names
 from layoutcheck.sources.request import build
 from tests.reports.picture_data import cells, of_class, parsed, runs
@@ -52,7 +52,7 @@ SIDES = ("src", "dst")
 
 @dataclass(frozen=True)
 class Drawn:
-    facts: Facts
+    analysis: Analysis
     scene: Scene
     pictures: dict[str, Picture]
 
@@ -60,14 +60,14 @@ class Drawn:
 @cache
 def of_case(name: str) -> list[Drawn]:
     copies = [build(**request)[0] for request in case(name).copies]
-    return [_drawn(copy) for copy in copies if not isinstance(Facts(copy).obstacle, CompilerFails)]
+    return [_drawn(copy) for copy in copies if not isinstance(Analysis(copy).obstacle, CompilerFails)]
 
 
 def _drawn(copy: Copy) -> Drawn:
-    facts = Facts(copy)
-    run = scene(facts)
+    analysis = Analysis(copy)
+    run = scene(analysis)
     assert run is not None
-    return Drawn(facts, run, {picture.name: picture for picture in copy_pictures(facts)})
+    return Drawn(analysis, run, {picture.name: picture for picture in copy_pictures(analysis)})
 
 
 def drawable(name: str) -> bool:
@@ -104,7 +104,7 @@ def test_who_moves_what_is_what_execution_and_intent_say(name: str, kind: str) -
         if "tma" in each.pictures:
             continue  # boxes instead of threads: test_tma_boxes_are_what_execution_moves
         picture = each.pictures.get(f"tv-{kind}")
-        assert (picture is None) == (kind == "asked" and each.scene.difference.clean)
+        assert (picture is None) == (kind == "asked" and each.scene.comparison.clean)
         if picture is None:
             continue
         root = parsed(picture)
@@ -317,7 +317,7 @@ def _boxes_are_moved(each: Drawn) -> None:
                 assert int(rect.get("data-at")) == said[side][piece]
                 to, of = (int(moved[s].reshape(-1, 16)[piece, 0]) for s in ("dst", "src"))
                 assert (rect.get("data-wrong") == "1") == (want.get(to, -2) != of)
-    assert ("coverage" in each.pictures) == (not each.scene.difference.clean)
+    assert ("coverage" in each.pictures) == (not each.scene.comparison.clean)
 
 
 @given(st.data())
@@ -424,10 +424,10 @@ def test_large_things_stay_small() -> None:
         assert corner and all(int(node.get("data-cells")) > 1 for node in corner)
     tile = build("(128,1024):(1024,1)", "(128,1024):(1024,1)", "universal", bits=8, dtype="i8",
                  thr="(1,256):(256,1)", val="(8,1)", dst_space="smem")[0]  # fmt: skip
-    pictures = copy_pictures(Facts(tile))
+    pictures = copy_pictures(Analysis(tile))
     assert pictures and sum(len(picture.svg()) for picture in pictures) < 1_500_000
     blocks = list(of_class(parsed(pictures[1]), "lc-panel"))
-    run = scene(Facts(tile))
+    run = scene(Analysis(tile))
     assert run is not None
     for panel in blocks:
         counted = [int(node.get("data-cells")) for node in panel.iter() if node.get("data-block")]
@@ -450,8 +450,8 @@ def test_tensor_memory_is_drawn_lane_by_lane() -> None:
 def test_every_rules_example_can_be_drawn_or_is_not() -> None:
     for rule in rules().values():
         for request in (rule.example.flagged, rule.example.clean):
-            facts = Facts(build(**request)[0])
-            for picture in copy_pictures(facts):
+            analysis = Analysis(build(**request)[0])
+            for picture in copy_pictures(analysis):
                 root = parsed(picture)
                 sizes = [
                     node.get(key) for node in root.iter() for key in ("width", "height") if node.get(key)
@@ -466,9 +466,9 @@ def test_whatever_is_checked_can_be_drawn_or_is_not(request: dict[str, Any]) -> 
         report = lc.check(**request)
     except InputError:
         return
-    for picture in copy_pictures(Facts(report.copy)):
+    for picture in copy_pictures(Analysis(report.copy)):
         parsed(picture)
-    assert "\x1b" not in blocks.render(blocks.copy_blocks(Facts(report.copy)), Style())
+    assert "\x1b" not in blocks.render(blocks.copy_blocks(Analysis(report.copy)), Style())
     assert render([report], Style()).endswith("</html>\n")
 
 

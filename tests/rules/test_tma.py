@@ -121,8 +121,8 @@ def test_a_tile_of_the_first_modes_of_a_batch_of_matrices(tiler: str | None, coo
 
 def test_without_an_architecture_narrow_elements_are_those_of_blackwell() -> None:
     tensors = [
-        f'!cute.memref<f4E2M1FN, {facts}, "(256,128):(128,1)">'
-        for facts in ("gmem, align<32>", "smem, align<1024>")
+        f'!cute.memref<f4E2M1FN, {analysis}, "(256,128):(128,1)">'
+        for analysis in ("gmem, align<32>", "smem, align<1024>")
     ]
     report = lc.check(*tensors, "tma_load", dtype="f4E2M1FN")
     assert report.copy.arch == "sm_100a" and "LC242" not in [finding.code for finding in report.findings]

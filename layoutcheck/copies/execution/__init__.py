@@ -3,7 +3,7 @@
 Instruction k of thread t moves contiguous bytes from one address to another (or, for ldmatrix and stmatrix,
 what those are defined to do). What is emitted is decided by the copy's *types*, dynamic strides and all:
 the alignment that divisibility proves, the strides that are taken for 1 because they are unknown. Where it
-goes is decided by the *values*, which a witness gives (copies/witness.py). `execution` takes both.
+goes is decided by the *values*, which a witness gives (analysis/instantiation.py). `execution` takes both.
 
 Threads: with a tiling thread t works at the partition's offset of t; `block_threads` of them run, those
 past the tiled copy's size continuing its thread layout out of the tile, as `get_slice(tid)` does. Without a

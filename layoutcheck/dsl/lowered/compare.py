@@ -24,6 +24,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis.instantiation import static_layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import Access as Memory
 from layoutcheck.copies.execution import execution
@@ -32,7 +33,6 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, IntArray
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import partition
-from layoutcheck.copies.witness import static_layout
 from layoutcheck.dsl.lowered.pictures import Picture, active, memory_accesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
@@ -188,9 +188,9 @@ class _Unknown:
 
     def accesses(self, strides: list[int], base: int, *, swizzled: bool = True) -> tuple[Memory, ...]:
         """The model's accesses on this side, whose tensor lies at `base`."""
-        witness = self._witness(strides, swizzled)
+        instance = self._instance(strides, swizzled)
         at = (base, 0) if self.side == "src" else (0, base)
-        found = execution(self.copy, *at, witness)
+        found = execution(self.copy, *at, instance)
         return found.src_accesses if self.side == "src" else found.dst_accesses
 
     def solve(self, target: IntArray, columns: IntArray, tiled: bool) -> IntArray:
@@ -223,7 +223,7 @@ class _Unknown:
         found: IntArray = begin + base + moved.astype(np.int64).reshape(base.shape)
         return found
 
-    def _witness(self, strides: list[int], swizzled: bool) -> Copy:
+    def _instance(self, strides: list[int], swizzled: bool) -> Copy:
         copy = self.copy
         numbers = iter(strides)
         if copy.tiling is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from layoutcheck.copies.cost import SideCost, cost
+from layoutcheck.analysis.cost import SideCost, cost
 from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Lowered

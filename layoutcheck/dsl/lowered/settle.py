@@ -21,8 +21,8 @@ from types import TracebackType
 
 import numpy as np
 
+from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.cost import SideCost
 from layoutcheck.copies.offsets import IntArray, size
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.dsl.lowered import Kernel, Lowered, lower

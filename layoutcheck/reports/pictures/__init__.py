@@ -6,6 +6,7 @@ that in data-* attributes, where the tests read it back.
 
 from __future__ import annotations
 
+from layoutcheck.analysis import Analysis
 from layoutcheck.reports.pictures.bank_map import bank_picture
 from layoutcheck.reports.pictures.coverage_map import coverage_picture
 from layoutcheck.reports.pictures.scene import scene, vector
@@ -13,12 +14,11 @@ from layoutcheck.reports.pictures.strip import strip_picture
 from layoutcheck.reports.pictures.svg import Picture
 from layoutcheck.reports.pictures.tma import tma_picture
 from layoutcheck.reports.pictures.tv import tv_pictures
-from layoutcheck.rules.facts import Facts
 
 
-def copy_pictures(facts: Facts) -> list[Picture]:
+def copy_pictures(analysis: Analysis) -> list[Picture]:
     """Every picture that says something about this copy, the most telling first; none if nothing is known."""
-    run = scene(facts)
+    run = scene(analysis)
     if run is None:
         return []
     looked_at = vector(run)
@@ -27,6 +27,6 @@ def copy_pictures(facts: Facts) -> list[Picture]:
     found = [
         *who,
         coverage_picture(run),
-        bank_picture(facts),
+        bank_picture(analysis),
     ]
     return [picture for picture in found if picture is not None]

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutcheck.copies.cost import SideCost
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.cost import SideCost
 from layoutcheck.machine.arch import BANKS
 from layoutcheck.machine.banks import OFF, served
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.svg import Picture
 from layoutcheck.reports.pictures.tv import NAMES
 from layoutcheck.rules.costs import bank_side, repaired_side
-from layoutcheck.rules.facts import Facts
 
 _LEFT, _WIDE, _HIGH, _GAP = 92.0, 24.0, 19.0, 5.0
 _MOST_ROWS = 48
@@ -48,13 +48,13 @@ def waves(side: SideCost, instruction: int) -> list[Wave]:
     return out
 
 
-def bank_picture(facts: Facts) -> Picture | None:
+def bank_picture(analysis: Analysis) -> Picture | None:
     """The banks of the side in shared memory that conflicts most; None where no bank is touched."""
-    side = bank_side(facts)
+    side = bank_side(analysis)
     if side is None:
         return None
     body, y = _map(side, side.worst, "as it is", 0.0)
-    better = repaired_side(facts, side)
+    better = repaired_side(analysis, side)
     words = ""
     if better is not None:
         proposal, after = better

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.comparison import Comparison, compare
+from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.difference import Difference, compare
 from layoutcheck.copies.execution import Execution, execution
 from layoutcheck.copies.intent import intent, thread_intent
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Intent
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.copies.witness import bases, witnesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
-from layoutcheck.rules.facts import Facts
 
 SIDES = ("src", "dst")
 _NOBODY = np.empty((0, 1), np.int64)
@@ -64,7 +64,7 @@ class Scene:
     intent: Intent
     by_thread: Intent
     execution: Execution
-    difference: Difference
+    comparison: Comparison
     reached: bool
     thread: int
     instruction: int
@@ -115,41 +115,41 @@ class Scene:
         return self.intent.src if side == "src" else self.intent.dst
 
 
-def scene(facts: Facts) -> Scene | None:
-    """The run to draw; None where the addresses are not known (`facts.obstacle` may say why)."""
-    copy = facts.copy
+def scene(analysis: Analysis) -> Scene | None:
+    """The run to draw; None where the addresses are not known (`analysis.obstacle` may say why)."""
+    copy = analysis.copy
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return None
     if isinstance(copy.atom, OtherAtom):
         return None
     try:
-        if facts.trials:
-            trial = facts.worst or facts.trials[-1]
-            run = (trial.witness, trial.src_base, trial.dst_base)
-            asked, done, difference = trial.intent, trial.execution, trial.difference
-        elif facts.accepted or not isinstance(facts.resolved.atom, _WOULD_RUN):
+        if analysis.runs:
+            run = analysis.worst or analysis.runs[-1]
+            at = (run.instance, run.src_base, run.dst_base)
+            asked, done, comparison = run.intent, run.execution, run.comparison
+        elif analysis.accepted or not isinstance(analysis.resolved.atom, _WOULD_RUN):
             return None
         else:
-            witness = witnesses(copy)[0]
-            run = (witness, *bases(witness)[-1])
-            asked, done = intent(*run), execution(copy, run[1], run[2], witness)
+            instance = instantiations(copy)[0]
+            at = (instance, *bases(instance)[-1])
+            asked, done = intent(*at), execution(copy, at[1], at[2], instance)
             if asked.src.shape != asked.dst.shape or done.src.shape != done.dst.shape:
                 return None
-            difference = compare(asked, done, *run)
-        by_thread = thread_intent(*run)
+            comparison = compare(asked, done, *at)
+        by_thread = thread_intent(*at)
     except InputError:
         return None
     if not all((at >= 0).any() for at in (asked.src, done.src, asked.dst, done.dst)):
         return None  # as of a tile beyond the tensor, of which a load brings zeros
-    reached = bool(facts.trials)
-    place = _place(done, difference) if reached else (0, 0)
-    return Scene(*run, asked, by_thread, done, difference, reached, *place)
+    reached = bool(analysis.runs)
+    place = _place(done, comparison) if reached else (0, 0)
+    return Scene(*at, asked, by_thread, done, comparison, reached, *place)
 
 
-def _place(done: Execution, difference: Difference) -> tuple[int, int]:
+def _place(done: Execution, comparison: Comparison) -> tuple[int, int]:
     """Thread and instruction of the first offender; the first ones of all where nothing offends."""
-    for kind in difference.kinds:
-        offender = difference.first.get(kind)
+    for kind in comparison.kinds:
+        offender = comparison.first.get(kind)
         if offender is None or offender.thread is None or offender.instruction is None:
             continue
         moves, instruction = done.src.shape[0], offender.instruction

@@ -51,7 +51,7 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
         f" The {NAMES[side]}'s address {offender.used * 8 // scene.unit_bits - scene.origin(side):+} is no "
         f"multiple of {offender.asked}: the access faults."
         for side in SIDES
-        if (offender := scene.difference.first.get(f"misaligned_{side}"))
+        if (offender := scene.comparison.first.get(f"misaligned_{side}"))
         and offender.used is not None
         and scene.reached
     ]

@@ -33,7 +33,7 @@ NAMES = {"src": "source", "dst": "destination"}
 def tv_pictures(scene: Scene, vector: Vector) -> list[Picture]:
     """Who moves what; where the machine does something else, first who is asked to move what."""
     moved = _picture(scene, vector, "moved")
-    return [moved] if scene.difference.clean else [_picture(scene, vector, "asked"), moved]
+    return [moved] if scene.comparison.clean else [_picture(scene, vector, "asked"), moved]
 
 
 def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
@@ -66,7 +66,7 @@ def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
         )
     else:
         heading, inside = f"What the machine {verb}", "thread, instruction.value"
-    if scene.difference.clean:
+    if scene.comparison.clean:
         heading = "Who moves what, in memory order"
     return Picture(
         f"tv-{kind}",

@@ -14,15 +14,15 @@ from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.analysis.comparison import KINDS, Comparison, compare
+from layoutcheck.analysis.instantiation import bases, instantiations, same_everywhere
 from layoutcheck.copies.copy import Copy, Tiling
-from layoutcheck.copies.difference import KINDS, Difference, compare
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.intent import intent
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
 from layoutcheck.copies.tails import guarded
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
-from layoutcheck.copies.witness import bases, same_everywhere, witnesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
@@ -97,13 +97,13 @@ SHOWS = {
 }
 
 
-def trials(copy: Copy) -> list[Difference]:
+def runs(copy: Copy) -> list[Comparison]:
     found = []
-    for witness in witnesses(copy):
-        for src_base, dst_base in bases(witness):
-            asked = intent(witness, src_base, dst_base)
-            done = execution(copy, src_base, dst_base, witness)
-            found.append(compare(asked, done, witness, src_base, dst_base))
+    for instance in instantiations(copy):
+        for src_base, dst_base in bases(instance):
+            asked = intent(instance, src_base, dst_base)
+            done = execution(copy, src_base, dst_base, instance)
+            found.append(compare(asked, done, instance, src_base, dst_base))
     return found
 
 
@@ -114,17 +114,17 @@ def test_every_hole_is_listed():
 @pytest.mark.parametrize("name", HOLES)
 def test_holes_show_and_their_twins_do_not(name):
     broken, fixed, _ = HOLES[name]
-    assert {kind for difference in trials(broken) for kind in difference.kinds} == SHOWS[name]
-    assert all(difference.clean for difference in trials(fixed))
+    assert {kind for comparison in runs(broken) for kind in comparison.kinds} == SHOWS[name]
+    assert all(comparison.clean for comparison in runs(fixed))
 
 
 def test_first_offender_of_a_scattered_vector():
     """h01-src: element 1 is asked from 128 bytes further on and comes from 2 bytes further on."""
     copy, _, _ = HOLES["h01-src"]
     src_base, dst_base = bases(copy)[0]
-    difference = trials(copy)[0]
-    assert difference["wrong"] == 14 and difference.asked == difference.moved == 16
-    first = difference.first["wrong"]
+    comparison = runs(copy)[0]
+    assert comparison["wrong"] == 14 and comparison.asked == comparison.moved == 16
+    first = comparison.first["wrong"]
     assert (first.thread, first.instruction, first.value) == (0, 0, 1)
     assert (first.at, first.asked, first.used) == (dst_base + 2, src_base + 128, src_base + 2)
 
@@ -132,45 +132,45 @@ def test_first_offender_of_a_scattered_vector():
 def test_first_misaligned_access():
     copy, _, _ = HOLES["h04"]
     src_base, _ = bases(copy)[0]
-    difference = trials(copy)[0]
-    assert difference["misaligned_src"] == 3
-    first = difference.first["misaligned_src"]
+    comparison = runs(copy)[0]
+    assert comparison["misaligned_src"] == 3
+    first = comparison.first["misaligned_src"]
     assert (first.instruction, first.used, first.asked) == (1, src_base + 18, 16)
 
 
 def test_a_race_names_both_sources():
-    difference = trials(HOLES["h24"][0])[0]
-    first = difference.first["race"]
+    comparison = runs(HOLES["h24"][0])[0]
+    first = comparison.first["race"]
     assert (first.thread, first.instruction) == (0, 3) and first.asked != first.used
-    assert difference["race"] == 31 * 4 * 2
+    assert comparison["race"] == 31 * 4 * 2
 
 
 def test_elements_outside_the_launch():
-    difference = trials(HOLES["h26"][0])[0]
-    assert difference["missing"] == 16 * 64  # half the tile, two bytes an element
-    assert difference.first["missing"].value == 4  # row 4 belongs to thread 32
+    comparison = runs(HOLES["h26"][0])[0]
+    assert comparison["missing"] == 16 * 64  # half the tile, two bytes an element
+    assert comparison.first["missing"].value == 4  # row 4 belongs to thread 32
 
 
 def test_two_cp_async_of_one_thread_race():
     """V=((4,2)) is two copies of 16 bytes, 8 apart where they are written: the order is nobody's."""
     copy = Copy(CP16, g("((8,2)):((1,8))"), s("((8,2)):((1,4))"))
-    difference = trials(copy)[0]
-    assert difference["race"] == 8
-    assert difference.first["race"].thread == 0
+    comparison = runs(copy)[0]
+    assert comparison["race"] == 8
+    assert comparison.first["race"].thread == 0
     plain = Copy(universal(128), g("(8,2):(1,8)"), s("(8,2):(1,4)"))
-    assert trials(plain)[0]["race"] == 0
+    assert runs(plain)[0]["race"] == 0
 
 
 def test_layouts_that_fill_a_place_twice():
     copy = Copy(universal(16), g("(4):(1)"), s("(4):(0)"))
-    difference = trials(copy)[0]
-    assert difference.kinds == ("overlap",)
-    assert difference["overlap"] == 2
+    comparison = runs(copy)[0]
+    assert comparison.kinds == ("overlap",)
+    assert comparison["overlap"] == 2
 
 
 def test_broadcasts_are_read_again_and_harmless():
     copy = Copy(universal(16), g("(4):(0)"), s("(4):(1)"))
-    assert trials(copy)[0].clean
+    assert runs(copy)[0].clean
 
 
 def test_repeated_writes_of_equal_contents_are_counted():
@@ -180,8 +180,8 @@ def test_repeated_writes_of_equal_contents_are_counted():
     twice = replace(views[0], layout=parse_layout("((8,1),1,2):((1,0),0,0)"))
     again = replace(views[1], layout=parse_layout("((8,1),1,2):((1,0),0,0)"))
     copy = Copy(CP16, twice, again, tiled=tiled, tiling=Tiling(tiled, src, dst, 128))
-    difference = trials(copy)[0]
-    assert difference.clean and difference.repeated == 16 * 64 * 2
+    comparison = runs(copy)[0]
+    assert comparison.clean and comparison.repeated == 16 * 64 * 2
 
 
 # The same, worked out byte by byte.
@@ -258,24 +258,24 @@ def test_counts_against_single_bytes(make):
         copy = make(rng)
         if copy.pred is not None or any(name in str(copy.atom) for name in ("ldsm", "stsm")):
             continue
-        witness = witnesses(copy)[0]
-        src_base, dst_base = rng.choice(bases(witness))
+        instance = instantiations(copy)[0]
+        src_base, dst_base = rng.choice(bases(instance))
         try:
-            asked = intent(witness, src_base, dst_base)
-            done = execution(copy, src_base, dst_base, witness)
+            asked = intent(instance, src_base, dst_base)
+            done = execution(copy, src_base, dst_base, instance)
         except InputError:
             continue
-        whole = witness.tiling or witness
+        whole = instance.tiling or instance
         spaces = (
             footprint(whole.src, src_base, done.unit_bits),
             footprint(whole.dst, dst_base, done.unit_bits),
         )
-        difference = compare(asked, done, witness, src_base, dst_base)
-        counts = {k: n for k, n in difference.counts.items() if k not in ("unmatched", "never")}
+        comparison = compare(asked, done, instance, src_base, dst_base)
+        counts = {k: n for k, n in comparison.counts.items() if k not in ("unmatched", "never")}
         assert counts == by_hand(asked, done, spaces), f"{copy}"
-        assert set(difference.first) == set(difference.counts)
+        assert set(comparison.first) == set(comparison.counts)
         compared += 1
-        wrong += not difference.clean
+        wrong += not comparison.clean
     assert 20 < wrong < 150
 
 
@@ -297,20 +297,20 @@ def test_a_copy_that_runs_the_same_everywhere_does(make):
     while alike < 60 or holes:
         copy = holes.pop() if holes else make(rng)
         try:
-            for witness in witnesses(copy):
+            for instance in instantiations(copy):
                 found = []
-                for pair in bases(witness):
-                    done = execution(copy, *pair, witness)
-                    asked, done = guarded(intent(witness, *pair), done, witness)
-                    difference = compare(asked, done, witness, *pair)
+                for pair in bases(instance):
+                    done = execution(copy, *pair, instance)
+                    asked, done = guarded(intent(instance, *pair), done, instance)
+                    comparison = compare(asked, done, instance, *pair)
                     first = {
-                        kind: (at.thread, at.instruction, at.value) for kind, at in difference.first.items()
+                        kind: (at.thread, at.instruction, at.value) for kind, at in comparison.first.items()
                     }
-                    found.append((difference.counts, first, difference.moved, difference.repeated))
-                if len(found) > 1 and same_everywhere(witness, done):
+                    found.append((comparison.counts, first, comparison.moved, comparison.repeated))
+                if len(found) > 1 and same_everywhere(instance, done):
                     assert all(one == found[0] for one in found), f"{copy}"
                     alike += 1
-                    wrong += not difference.clean
+                    wrong += not comparison.clean
         except InputError:
             continue
     assert wrong > 10
@@ -383,7 +383,7 @@ def copies(draw):
 @given(copies())
 def test_nothing_but_input_errors_escape(copy):
     try:
-        trials(copy)
+        runs(copy)
     except InputError:
         event("refused")
     else:
@@ -391,21 +391,21 @@ def test_nothing_but_input_errors_escape(copy):
 
 
 def test_kinds_are_in_order():
-    difference = Difference({"wrong": 1, "misaligned_src": 2})
-    assert difference.kinds == ("misaligned_src", "wrong") and not difference.clean
-    assert difference["wrong"] == 1 and difference["race"] == 0
-    assert set(KINDS) >= set(difference.kinds)
+    comparison = Comparison({"wrong": 1, "misaligned_src": 2})
+    assert comparison.kinds == ("misaligned_src", "wrong") and not comparison.clean
+    assert comparison["wrong"] == 1 and comparison["race"] == 0
+    assert set(KINDS) >= set(comparison.kinds)
 
 
 def test_odd_widths_are_misaligned_by_their_remainder():
     access = Access("ld.global", "gmem", 16, np.array([[0, 8], [16, 24]]))
     empty = np.zeros((0, 1, 1), dtype=np.int64)
-    difference = compare(
+    comparison = compare(
         Intent(empty, empty, 8),
         Execution(empty, empty, 8, (access,)),
         Copy(CP16, g("(1):(1)"), s("(1):(1)")),
         0,
         0,
     )
-    assert difference["misaligned_src"] == 2
-    assert difference.first["misaligned_src"].thread == 1
+    assert comparison["misaligned_src"] == 2
+    assert comparison.first["misaligned_src"].thread == 1

@@ -1,38 +1,37 @@
-"""`Facts`: everything the rules ask about one copy, each worked out once and only when asked."""
+"""`Analysis`: everything that is known about one copy, each part worked out once and only when asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from layoutcheck.analysis import vector
+from layoutcheck.analysis.comparison import Comparison, compare
+from layoutcheck.analysis.instantiation import bases, instantiations, same_everywhere
 from layoutcheck.copies.autovec import resolve
 from layoutcheck.copies.compiler import Prediction, predict
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.difference import Difference, compare
 from layoutcheck.copies.execution import Execution, execution
 from layoutcheck.copies.intent import intent
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Intent
 from layoutcheck.copies.tails import guarded
-from layoutcheck.copies.witness import bases, same_everywhere, witnesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import OtherAtom
-from layoutcheck.rules import vector
 
 
-class Trial(NamedTuple):
+class Run(NamedTuple):
     """One run of the copy in the model: run-time values, base addresses, what was asked and what was done."""
 
-    witness: Copy
+    instance: Copy
     src_base: int
     dst_base: int
     intent: Intent
     execution: Execution
-    difference: Difference
+    comparison: Comparison
 
 
-class Facts:
+class Analysis:
     """The copy, the compiler's answer, and the machine's."""
 
     def __init__(self, copy: Copy) -> None:
@@ -62,32 +61,32 @@ class Facts:
         return self.copy
 
     @cached_property
-    def _run(self) -> tuple[tuple[Trial, ...], InputError | None]:
+    def _run(self) -> tuple[tuple[Run, ...], InputError | None]:
         if not self.accepted or isinstance(self.copy.atom, OtherAtom):
             return (), None
-        trials: list[Trial] = []
+        runs: list[Run] = []
         try:
-            for witness in witnesses(self.copy):
-                *hostile, comfortable = bases(witness)
-                last = self._trial(witness, *comfortable)
-                alike = same_everywhere(witness, last.execution)
-                for trial in (*(self._trial(witness, *pair) for pair in hostile if not alike), last):
-                    trials.append(trial)
-                    if not trial.difference.clean:
-                        return tuple(trials), None  # one counterexample is enough
+            for instance in instantiations(self.copy):
+                *hostile, comfortable = bases(instance)
+                last = self._one_run(instance, *comfortable)
+                alike = same_everywhere(instance, last.execution)
+                for run in (*(self._one_run(instance, *pair) for pair in hostile if not alike), last):
+                    runs.append(run)
+                    if not run.comparison.clean:
+                        return tuple(runs), None  # one counterexample is enough
         except InputError as error:
-            return tuple(trials), error
-        return tuple(trials), None
+            return tuple(runs), error
+        return tuple(runs), None
 
-    def _trial(self, witness: Copy, src_base: int, dst_base: int) -> Trial:
-        asked = intent(witness, src_base, dst_base)
-        done = execution(self.copy, src_base, dst_base, witness)
-        asked, done = guarded(asked, done, witness)
-        difference = compare(asked, done, witness, src_base, dst_base)
-        return Trial(witness, src_base, dst_base, asked, done, difference)
+    def _one_run(self, instance: Copy, src_base: int, dst_base: int) -> Run:
+        asked = intent(instance, src_base, dst_base)
+        done = execution(self.copy, src_base, dst_base, instance)
+        asked, done = guarded(asked, done, instance)
+        comparison = compare(asked, done, instance, src_base, dst_base)
+        return Run(instance, src_base, dst_base, asked, done, comparison)
 
     @property
-    def trials(self) -> tuple[Trial, ...]:
+    def runs(self) -> tuple[Run, ...]:
         """The runs made, up to and including the first that went wrong; none for a refused copy."""
         return self._run[0]
 
@@ -97,14 +96,14 @@ class Facts:
         return self._run[1]
 
     @cached_property
-    def worst(self) -> Trial | None:
+    def worst(self) -> Run | None:
         """The run that went wrong, if one did."""
-        return self.trials[-1] if self.trials and not self.trials[-1].difference.clean else None
+        return self.runs[-1] if self.runs and not self.runs[-1].comparison.clean else None
 
     @property
-    def effect(self) -> Difference | None:
+    def effect(self) -> Comparison | None:
         """What went wrong in it."""
-        return self.worst.difference if self.worst else None
+        return self.worst.comparison if self.worst else None
 
     @property
     def width_bits(self) -> int:
@@ -128,16 +127,3 @@ class Facts:
     def whole(self, side: str) -> Memref:
         """The tensor that the view was partitioned from; the view itself where it was not."""
         return self.copy.side(side) if self.copy.tiling is None else self.copy.tiling.side(side)
-
-
-def plain(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Evidence as JSON has it: integers, strings, booleans, lists of them; anything else as text."""
-    return {key: _plain(value) for key, value in evidence.items()}
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (tuple, list)):
-        return [_plain(v) for v in value]
-    return str(value)

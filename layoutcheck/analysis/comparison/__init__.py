@@ -11,19 +11,19 @@ import math
 
 import numpy as np
 
+from layoutcheck.analysis.comparison.comparer import Comparer
+from layoutcheck.analysis.comparison.footprint import footprint
+from layoutcheck.analysis.comparison.kinds import KINDS, Comparison, Offender
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.difference.footprint import footprint
-from layoutcheck.copies.difference.found import Found
-from layoutcheck.copies.difference.kinds import KINDS, Difference, Offender
 from layoutcheck.copies.moves import NOTHING, Execution, Intent
 
-__all__ = ["KINDS", "Difference", "Offender", "compare"]
+__all__ = ["KINDS", "Comparison", "Offender", "compare"]
 
 
-def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst_base: int) -> Difference:
-    """What differs, for the static `copy` (the witness) that both were made of, at the same bases."""
+def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst_base: int) -> Comparison:
+    """What differs, for the static `copy` (the instance) that both were made of, at the same bases."""
     grain = _grain(intent, execution)
-    found = Found(intent, execution, grain)
+    found = Comparer(intent, execution, grain)
     for side, accesses in (("src", execution.src_accesses), ("dst", execution.dst_accesses)):
         for access in accesses:
             if access.space != "tmem":  # whose addresses count columns
@@ -44,7 +44,7 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
     if not settled or (copy.tiling is not None and not intent.whole):
         for side, base in (("src", src_base), ("dst", dst_base)):
             found.outside(side, footprint(intent, copy, side, base, execution.unit_bits))
-    return Difference(
+    return Comparison(
         found.counts, found.first, intent.dst.size, execution.dst.size, repeated, execution.unit_bits
     )
 

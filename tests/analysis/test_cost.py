@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from layoutcheck.analysis.cost import CopyCost, accesses_cost, by_warp, cost
+from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.cost import CopyCost, accesses_cost, by_warp, cost
 from layoutcheck.copies.execution import Access, execution
-from layoutcheck.copies.witness import DST_REGION, SRC_REGION
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import NOTHING, Counts, busy_cycles, predicted_time
 from layoutcheck.sources.diagnostics import copies_from_error

@@ -1,11 +1,11 @@
-"""Witnesses: what a dynamic copy may turn out to be at run time, and where its tensors may lie.
+"""Instantiation: what a dynamic copy may turn out to be at run time, and where its tensors may lie.
 
 A `?` may be any integer, a `?{div=8}` any multiple of 8, and nothing says that two of them are equal. What
-a copy does wrong for one admissible value it does wrong; what no witness shows is not thereby proved.
+a copy does wrong for one admissible value it does wrong; what no instance shows is not thereby proved.
 
-Witnesses are hostile on purpose: every dynamic stride is an *odd* multiple of its divisor (so that an
+Instances are hostile on purpose: every dynamic stride is an *odd* multiple of its divisor (so that an
 access which needs more alignment than was promised faults), and the strides grow so fast that distinct
-coordinates do not meet by accident. A second witness has the smallest such strides, near those of a
+coordinates do not meet by accident. A second instance has the smallest such strides, near those of a
 compact tensor. Base addresses are hostile too: as aligned as `align<>` says and no more, and, where a
 pointer swizzle leaves the choice, with all the bits set that it XORs onto others. Tensor memory is addressed
 by lane and column; its base is column 0 of a lane.
@@ -41,7 +41,7 @@ def is_static(copy: Copy) -> bool:
     return all(m.layout.is_static for m in operands)
 
 
-def witnesses(copy: Copy) -> tuple[Copy, ...]:
+def instantiations(copy: Copy) -> tuple[Copy, ...]:
     """Fully static copies that `copy` may be at run time; the copy itself where it is static.
 
     With a tiling the whole tiles are instantiated and partitioned again, so that the views stay theirs.
@@ -56,9 +56,9 @@ def witnesses(copy: Copy) -> tuple[Copy, ...]:
         return (copy,)
     found: list[Copy] = []
     for grow in (True, False):
-        witness = _instantiate(copy, grow)
-        if witness not in found:
-            found.append(witness)
+        instance = _instantiate(copy, grow)
+        if instance not in found:
+            found.append(instance)
     return tuple(found)
 
 

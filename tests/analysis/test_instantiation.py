@@ -6,10 +6,10 @@ import pytest
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.notation import parse_layout
+from layoutcheck.analysis.instantiation import bases, instantiations, is_static, static_layout
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.offsets import offsets
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
-from layoutcheck.copies.witness import bases, is_static, static_layout, witnesses
 from layoutcheck.errors import InputError
 from tests.holes import CP16, g, memref, s, universal
 
@@ -44,20 +44,20 @@ def test_values_keep_elements_apart(text):
 def test_equal_marks_are_different_values():
     """Two `?` of one layout, and those of the two operands, are independent."""
     copy = Copy(CP16, g("(8,2,2):(1,?,?)"), s("(8,2,2):(1,?,?)"))
-    first = witnesses(copy)[0]
+    first = instantiations(copy)[0]
     strides = [d for m in (first.src, first.dst) for d in flatten(m.layout.stride)[1:]]
     assert len(set(strides)) == 4
 
 
-def test_a_static_copy_is_its_own_witness():
+def test_a_static_copy_is_its_own_instance():
     copy = Copy(CP16, g("(8):(1)"), s("(8):(1)"))
-    assert witnesses(copy) == (copy,)
+    assert instantiations(copy) == (copy,)
 
 
 def test_dynamic_predicates_and_extents_become_static():
     pred = memref("i8 gmem (1,2):(0,?)")
     copy = Copy(CP16, g("(8,?):(1,8)"), s("(8,2):(1,8)"), pred=pred)
-    assert all(is_static(w) for w in witnesses(copy))
+    assert all(is_static(w) for w in instantiations(copy))
 
 
 def test_views_of_a_tiling_stay_its_partitions():
@@ -65,18 +65,18 @@ def test_views_of_a_tiling_stay_its_partitions():
     src, dst = g("(64,64):(?{div=8},1)"), s("(64,64):(64,1)")
     views = [partition(tiled, side, whole).view for side, whole in (("src", src), ("dst", dst))]
     copy = Copy(CP16, *views, tiled=tiled, tiling=Tiling(tiled, src, dst, 128))
-    for witness in witnesses(copy):
-        assert is_static(witness)
-        assert witness.src.layout == partition(tiled, "src", witness.tiling.src).view.layout
-        assert witness.src.align_bytes == copy.src.align_bytes
-        pitch = flatten(witness.tiling.src.layout.stride)[0]
+    for instance in instantiations(copy):
+        assert is_static(instance)
+        assert instance.src.layout == partition(tiled, "src", instance.tiling.src).view.layout
+        assert instance.src.align_bytes == copy.src.align_bytes
+        pitch = flatten(instance.tiling.src.layout.stride)[0]
         assert pitch % 8 == 0 and pitch % 16 != 0
 
 
 def test_coordinates_have_no_place_in_memory():
     copy = Copy(CP16, g("(8,8):(1@0,1@1)"), s("(8,8):(1,8)"))
     with pytest.raises(InputError, match="coordinates"):
-        witnesses(copy)
+        instantiations(copy)
 
 
 @pytest.mark.parametrize("align", [1, 2, 12, 16, 24, 128, 1024])

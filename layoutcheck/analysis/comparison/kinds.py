@@ -39,7 +39,7 @@ class Offender(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Comparison:
     """How many units (bytes; nibbles for 4-bit types) or accesses differ, by kind, and the first of each.
 
     misaligned_src, misaligned_dst   accesses whose address is no multiple of their width: a fault

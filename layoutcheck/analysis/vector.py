@@ -121,7 +121,7 @@ def _break(
 
 
 def describe(found: Break, copy: Copy) -> str:
-    """One clause: `mode 0 of the destination ... has stride 64: its neighbours are 128 B apart; one 16 B ...`."""
+    """`mode 0 of the destination ... has stride 64: its neighbours are 128 B apart; one 16 B ...`."""
     memref = copy.side(found.side)
     n = elements(copy)
     where = f"{found.mode_text} of the {NAMES[found.side]} {found.layout}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from layoutcheck.copies.difference.kinds import Offender
+from layoutcheck.analysis.comparison.kinds import Offender
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
 from layoutcheck.copies.offsets import IntArray, offsets
 
 
-class Found:
+class Comparer:
     """The counts and first offenders, as they are found, one unit of every `grain` looked at."""
 
     def __init__(self, intent: Intent, execution: Execution, grain: int) -> None:
