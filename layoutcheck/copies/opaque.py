@@ -50,13 +50,19 @@ def is_composed(view: Memref) -> bool:
 class CoordTensor(OtherOperand):
     """A tensor of coordinates, the global side of a TMA copy: `layout` has basis strides (`1@0`).
 
-    `origin` is the coordinate of its first element as printed. `exact` is False where a stride is a fraction
-    (`1/2@0`, elements narrower than the tensor map's) and stands in `layout` as a whole one, and for im2col,
-    where `layout` is of places in the convolution's matrix, which are coordinates by another layout.
+    `origin` is the coordinate of its first element as printed. A stride may be a fraction (`1/2@0`, elements
+    narrower than the tensor map's): `layout` has its numerator, `denominators` the rest of it, one for each
+    leaf of the layout. `exact` is False where there are fractions, and for im2col, where `layout` is of
+    places in the convolution's matrix, which are coordinates by another layout.
     """
 
     origin: str = ""
-    exact: bool = True
+    denominators: tuple[int, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether `layout` is the coordinates' own."""
+        return not self.composed and max(self.denominators, default=1) == 1
 
     @property
     def composed(self) -> bool:
@@ -69,7 +75,8 @@ class CoordTensor(OtherOperand):
         return self.composed and "?" not in self.text
 
 
-def coord_tensor(text: str, origin: str, layout: Layout, exact: bool) -> CoordTensor:
+def coord_tensor(text: str, origin: str, layout: Layout, denominators: tuple[int, ...]) -> CoordTensor:
     """The coordinate tensor printed as `text`."""
     none = DType("index", 64, "index")
-    return CoordTensor(none, "generic", layout, None, None, None, "cute.coord_tensor", text, origin, exact)
+    name = "cute.coord_tensor"
+    return CoordTensor(none, "generic", layout, None, None, None, name, text, origin, denominators)

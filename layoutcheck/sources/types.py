@@ -43,7 +43,9 @@ _T = TypeVar("_T")
 
 _TYPE_NAME = re.compile(r"!?\w+(?:\.\w+)*")
 _COORD_TENSOR = re.compile(r'<\s*"(\([^"]*\))"\s*,\s*"([^"]*)"\s*>\Z')
-_FRACTION = re.compile(r"\d+/\d+@")
+_FRACTION = re.compile(r"(\d+)/\d+@")
+_LEAF = re.compile(r"\?(?:\{[^}]*\})?|\d+(?:/(\d+))?")  # of a stride, its modes being what follows an @
+_MODES = re.compile(r"(?:@\d+)+")
 
 
 def parse_memref(text: str, defaults: Defaults | None = None) -> Memref:
@@ -149,14 +151,16 @@ def _coord_tensor(whole: str) -> Memref:
     found = _COORD_TENSOR.search(whole)
     if found is None:
         return other_operand("cute.coord_tensor", whole)
-    plain = _FRACTION.sub("1@", found[2].rpartition(" o ")[2])
+    printed = found[2].rpartition(" o ")[2]
+    plain = _FRACTION.sub(r"\1@", printed)
     try:
         scan = Scanner(plain)
         layout = read_layout(scan)
         scan.finish("the layout")
     except InputError:
         return other_operand("cute.coord_tensor", whole)
-    return coord_tensor(whole, found[1], layout, plain == found[2])
+    leaves = _LEAF.finditer(_MODES.sub("", printed.partition(":")[2]))
+    return coord_tensor(whole, found[1], layout, tuple(int(leaf[1] or 1) for leaf in leaves))
 
 
 def _read_recast(scan: Scanner, defaults: Defaults) -> Memref:

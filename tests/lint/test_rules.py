@@ -125,3 +125,30 @@ def f(row):
     assert codes(text) == [(6, "LC267")]
     module = Module(text)
     assert [call.name for call in module.all_calls("assume")] == ["cutlass.cute.assume"]
+
+
+STAGED = """
+from cutlass import cute
+import cutlass
+@cute.kernel
+def kernel(raw, x):
+    rank = cute.recast_ptr(raw + 12544, swizzle_=cute.make_swizzle(4, 3, 3), dtype=cutlass.Int16)
+    ranks = cute.make_tensor(rank, cute.make_layout(1024))
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Int16, num_bits_per_copy=BITS)
+    USE
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "bits", "found"),
+    [
+        ("ranks[0] = cutlass.Int16(1)", 128, []),  # flashinfer 0.7.2's cake_mxfp4_situ_moe: elements alone
+        ("cute.copy(atom, x, ranks)", 64, []),
+        ("cute.copy(atom, x, ranks)", 128, ["LC262"]),
+        ("cute.autovec_copy(ranks, x)", 64, ["LC262"]),
+        ("cute.basic_copy(ranks, x)", 64, []),
+    ],
+)
+def test_a_swizzle_of_few_bytes_is_told_where_a_wide_copy_goes_through_it(use, bits, found):
+    text = STAGED.replace("USE", use).replace("BITS", str(bits))
+    assert [code for _, code in codes(text) if code == "LC262"] == found

@@ -160,6 +160,54 @@ def test_beside_coordinates_a_composed_layout_is_not_judged() -> None:
     assert lc.check(there, here, atom).verdict == "unknown"
 
 
+# Scale factors of blockscaled kernels with `internal_type=Uint64` and `Int16`, as DSL 4.8.1 prints them.
+FRACTIONS = {
+    "u64": (16384, "((2,32,4),1,1):((1@1@0@0,1@0@0@0,1@1@1),1@1@0,1@1@2)",
+            "(((1,512),1),(1)):(((0,1/2@0),0),(0))", 2048),
+    "u64, two of N": (32768, "((2,32,4),2,1):((1@1@0@0,1@0@0@0,1@1@1),1@1@0,1@1@2)",
+            "(((1,512,2),1),(1)):(((0,1/2@0,1@1),0),(0))", 4096),
+    "i16": (16384, "((2,4,32),4,1,1):((1@1@0@1,1@1@0@0,1@0@0@0),1@1@1,1@1@0,1@1@2)",
+            "(((512,4),1),(1)):(((1/2@0,1@1),0),(0))", 2048),
+    "boxes": (16384, "((2,32,4),1,1):((1@1@0@0,1@0@0@0,1@1@1),1@1@0,1@1@2)",
+            "(((1,512,2),1),(1)):(((0,1/2@0,1@1),0),(0))", 4096),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRACTIONS)
+@pytest.mark.parametrize("times", [1, 2])
+def test_half_a_coordinate_is_as_many_elements_as_the_box_says(name: str, times: int) -> None:
+    bits, basis, layout, elements = FRACTIONS[name]
+    atom = (
+        f"!cute_nvgpu.atom.tma_load<f8E4M3FN, copy_bits = {bits}, mode = tiled, num_cta = 1, "
+        f'g_stride = <"()"> tma_gbasis = <"{basis}">>'
+    )
+    there = f'!cute.coord_tensor<"(?{{div=256}},?,?)", "{layout}">'
+    here = f'!cute.memref<f8E4M3FN, smem, align<1024>, "(({elements * times},1),(1)):((1,0),(0))">'
+    report = lc.check(there, here, atom, arch="sm_100a")
+    assert report.verdict == ("legal" if times == 1 else "wrong")
+    if times == 2:
+        assert report.findings[0].code == "LC216" and report.findings[0].evidence["unmatched"] == elements
+    assert report.execution is not None
+    assert report.execution["instructions_per_thread"] * bits == elements * 8
+
+
+@pytest.mark.parametrize(
+    "layout", ["(((1,511),1),(1)):(((0,1/2@0),0),(0))", "((512,1),(2)):((1@0,0),(1/2@0))"]
+)
+def test_coordinates_shared_in_part_are_not_modelled(layout: str) -> None:
+    bits, basis, _, _ = FRACTIONS["u64"]
+    atom = (
+        f"!cute_nvgpu.atom.tma_load<f8E4M3FN, copy_bits = {bits}, mode = tiled, num_cta = 1, "
+        f'g_stride = <"()"> tma_gbasis = <"{basis}">>'
+    )
+    here = '!cute.memref<f8E4M3FN, smem, align<1024>, "((2048,1),(1)):((1,0),(0))">'
+    if "(2)" in layout:
+        here = here.replace("(1))", "(2))")
+    there = f'!cute.coord_tensor<"(?{{div=256}},?,?)", "{layout}">'
+    report = lc.check(there, here, atom, arch="sm_100a")
+    assert report.verdict == "unknown", report.findings
+
+
 @pytest.mark.parametrize("gmem", ["(256,256):(256,1)", "(?,256):(256,1)"])
 def test_a_tile_of_more_modes_than_the_tensor_is_refused(gmem: str) -> None:
     report = lc.check(g(gmem), s("(64,64,1):(64,1,0)"), "tma_load")

@@ -70,6 +70,32 @@ def _boxes(copy: Copy) -> tuple[int, ...]:
     return box if math.prod(box) == count else (count,)
 
 
+def _elements(copy: Copy) -> tuple[int, int]:
+    """How many elements of the shared tensor the coordinates' V mode stands for, and how often there is one.
+
+    Beside fractions of coordinates (`internal_type` wider than the tensor's elements) an element of the
+    coordinates' tensor is none of the shared tensor's: 512 steps of `1/2@0` are 256 coordinates, and with
+    `internal_type=Uint64` 2048 elements of one byte (measured: boxes and `copy_bits` of DSL 4.8.1). A box's
+    bits over its coordinates are the bits of one. Raises InputError where a coordinate is shared in part.
+    """
+    there, here, _ = _view(copy)
+    v, rest = size(v_mode(there.layout)), size(rest_modes(there.layout))
+    if there.exact or there.composed:
+        return v, rest
+    assert isinstance(copy.atom, TmaCopy)
+    assert copy.atom.gbasis is not None
+    leaves = list(zip(flatten(there.layout.shape), there.denominators, strict=True))
+    first = len(flatten(v_mode(there.layout).shape))
+    shared = math.prod(of for _, of in leaves[:first])
+    bits, odd = divmod(copy.atom.copy_bits, math.prod(flatten(copy.atom.gbasis.shape)))
+    if odd or any(n % of for n, of in leaves[:first]) or any(of > 1 for _, of in leaves[first:]):
+        raise InputError(f"coordinates {there.text} are not modelled")
+    elements, odd = divmod(v // shared * bits, here.dtype.bits)
+    if odd:
+        raise InputError(f"coordinates of {bits} bits hold no whole number of {here.dtype}")
+    return elements, rest
+
+
 def _positions(copy: Copy) -> tuple[IntArray, tuple[int, ...]]:
     """A number for the coordinate of every element of the view, and what a step along each dimension adds.
 
@@ -79,7 +105,7 @@ def _positions(copy: Copy) -> tuple[IntArray, tuple[int, ...]]:
     there, _, count = _view(copy)
     box = _boxes(copy)
     strides = flatten(there.layout.stride)
-    total = size(there.layout)
+    v, rest = _elements(copy)
     plain = (
         there.exact
         and math.prod(box) == count
@@ -93,9 +119,9 @@ def _positions(copy: Copy) -> tuple[IntArray, tuple[int, ...]]:
         for extent in box:
             steps.append(step)
             step *= extent
-        return np.arange(total, dtype=np.int64), tuple(steps)
+        return np.arange(v * rest, dtype=np.int64), tuple(steps)
     shape = flatten(there.layout.shape)
-    at = np.zeros(total, dtype=np.int64)
+    at = np.zeros(v * rest, dtype=np.int64)
     steps, step = [], 1
     for dimension, extent in enumerate(box):
         along = there.layout.trusted(
@@ -147,7 +173,7 @@ def view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:
     gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)
     at, steps = _positions(copy)
     box = _boxes(copy)
-    v, rest = size(v_mode(there.layout)), size(rest_modes(there.layout))
+    v, rest = _elements(copy)
     first = (np.arange(0, v, count, dtype=np.int64) + np.arange(rest, dtype=np.int64)[:, None] * v).reshape(
         -1
     )

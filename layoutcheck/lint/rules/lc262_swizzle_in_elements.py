@@ -10,7 +10,9 @@ byte: 8 bytes, less than one 16-byte access, which the swizzle then tears apart.
 
 Measured on DSL 4.8.1: a pointer's swizzle is applied to the byte address (`xor` of its bits in the PTX). With
 a base below 4 a 128-bit access is torn (LC205), a narrower one meets bank conflicts (LC306). The numbers of a
-conflict-free swizzle of 2-byte elements in a composed layout (base 3) are those of no pointer's.
+conflict-free swizzle of 2-byte elements in a composed layout (base 3) are those of no pointer's. Only pointers
+that a copy goes through are told, and none whose copies are written out as narrower than 128 bits: element
+by element S<4,3,3> of bytes is as good as any.
 
 ## How to fix it
 
@@ -28,8 +30,11 @@ from collections.abc import Iterator
 
 from layoutcheck.lint import resolve
 from layoutcheck.lint.rule import Example, Hit, make_rule
-from layoutcheck.lint.scopes import Call
+from layoutcheck.lint.scopes import Call, Scope
 from layoutcheck.lint.source import Module
+
+_COPIES = ("copy", "copy_atom_call", "autovec_copy")  # basic_copy goes element by element
+_WIDE_BITS = 128
 
 # Where a pointer's swizzle is given: the function, the argument's position, its keyword.
 _SINKS = {"allocate_tensor": (3, "swizzle"), "get_tensor": (1, "swizzle"), "recast_ptr": (1, "swizzle_")}
@@ -65,6 +70,8 @@ def find(module: Module) -> Iterator[Hit]:
             meant = base + size.bit_length() - 1
             if bits < 1 or size < 2 or meant != 4:
                 continue  # only what is exactly one 16-byte vector of elements
+            if not _copied(module, call):
+                continue
             yield Hit(
                 made,
                 f"S<{bits},{base},{shift}> on a pointer counts bytes; for {size}-byte elements it is S<{bits},{meant},{shift}>",
@@ -78,6 +85,30 @@ def find(module: Module) -> Iterator[Hit]:
                     "in_bytes": [bits, meant, shift],
                 },
             )
+
+
+def _copied(module: Module, made: Call) -> bool:
+    """Whether a copy that may be of 128 bits has what this call makes for an operand."""
+    return any(
+        part is made.node
+        for copy in module.all_calls(*_COPIES)
+        if copy.scope is made.scope and _may_be_wide(module, copy)
+        for operand in copy.node.args
+        for part in _parts(copy.scope, operand)
+    )
+
+
+def _parts(scope: Scope, operand: ast.expr) -> Iterator[ast.AST]:
+    for one in resolve.slice_back(scope, operand):
+        yield from ast.walk(one)
+
+
+def _may_be_wide(module: Module, copy: Call) -> bool:
+    """Whether the copy's atom is not written out as one of fewer bits."""
+    atom = resolve.atom_of(module, copy.scope, copy.node.args[0] if copy.node.args else None)
+    given = next((k.value for k in atom.keywords if k.arg == "num_bits_per_copy"), None) if atom else None
+    bits = resolve.integer(copy.scope, given)
+    return bits is None or bits >= _WIDE_BITS
 
 
 def _element_bytes(module: Module, call: Call, name: str) -> int:
