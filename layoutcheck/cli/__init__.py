@@ -84,7 +84,7 @@ def _dispatch(words: list[str]) -> int:
 def app() -> typer.Typer:
     """The commands above, and those of numerics, which are typer's own."""
     from layoutcheck.numerics.cli import app as numerics
-    from layoutcheck.numerics.cli import resources
+    from layoutcheck.numerics.resources_cli import resources
 
     made = arguments.app({name: _command(name) for name in _COMMANDS}, _HELP)
     made.add_typer(numerics, name="numerics")

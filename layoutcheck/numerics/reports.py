@@ -172,10 +172,20 @@ def resources_report(counted: dict[str, Any]) -> Report:
         *(f"  {name}: {count} registers" for name, count in counted["fragments"].items()),
         f"  shared memory: {counted['smem_bytes']} B = {counted['smem_bytes'] / 1000:.2f} KB",
         *(f"    {name}: {size} B" for name, size in counted["buffers"].items()),
-        f"  {counted['ctas_per_multiprocessor']} CTAs a multiprocessor, limited by {counted['limited_by']}",
-        f"  {counted['ctas']} CTAs = {counted['waves']:.2f} waves",
+        *_occupancy_lines(counted),
     ]
     return Report(data, "\n".join(lines))
+
+
+def _occupancy_lines(counted: dict[str, Any]) -> list[str]:
+    resident = f"{counted['ctas_per_multiprocessor']} CTAs a multiprocessor"
+    waves = f"{counted['ctas']} CTAs = "
+    if counted["exact"]:
+        return [f"  {resident}, limited by {counted['limited_by']}", f"  {waves}{counted['waves']:.2f} waves"]
+    return [
+        f"  at most {resident}: the compiler's register count decides (--registers)",
+        f"  {waves}at least {counted['waves']:.2f} waves",
+    ]
 
 
 def cubin_report(counts: dict[str, int]) -> Report:

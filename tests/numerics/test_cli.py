@@ -15,8 +15,9 @@ import typer
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SCHEMA_VERSION
-from layoutcheck.numerics.cli import app, resources
+from layoutcheck.numerics.cli import app
 from layoutcheck.numerics.formats import Raw
+from layoutcheck.numerics.resources_cli import resources
 from layoutcheck.numerics.units import Unit, unit
 
 root = typer.Typer(pretty_exceptions_enable=False)
@@ -153,6 +154,28 @@ def test_resources_reproduce_the_issue(capsys: pytest.CaptureFixture[str]) -> No
     assert found["registers_lower_bound"] == 32
 
 
+def test_occupancy_without_registers_is_a_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["resources", "decode", "--device", "A100"]
+    _, text = call(capsys, *command)
+    assert "at most 16 CTAs a multiprocessor" in text
+    assert "at least 0.26 waves" in text
+    _, found = document(capsys, *command)
+    assert (found["exact"], found["registers"]) == (False, None)
+    _, found = document(capsys, *command, "--registers", "66")
+    assert (found["exact"], found["ctas_per_multiprocessor"]) == (True, 7)
+
+
+def test_a_q_tile_of_eight_rows_halves_the_fragments(capsys: pytest.CaptureFixture[str]) -> None:
+    """Report 002's outlook: CTA_TILE_Q = 8 under an instruction of M = 16, and a deeper pipeline."""
+    _, whole = document(capsys, "resources", "decode-tc", "--device", "A100")
+    _, half = document(
+        capsys, "resources", "decode-tc", "--query-rows", "8", "--depth", "2", "--device", "A100"
+    )
+    assert (whole["registers_lower_bound"], half["registers_lower_bound"]) == (80, 40)
+    assert whole["smem_bytes"] == 16 * 128 * 2 + 2 * 128 * 128 * 2
+    assert half["smem_bytes"] == 8 * 128 * 2 + 2 * 2 * 128 * 128 * 2
+
+
 def test_other_formats_and_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     command = ["numerics", "tol", "-K", "512", "--atol", "1e-2"]
     _, text = call(capsys, *command, "--format", "github")
@@ -177,6 +200,24 @@ def test_other_formats_and_files(capsys: pytest.CaptureFixture[str], tmp_path: P
         ["resources", "gemm", "--tile", "64x64"],
         ["resources", "softmax"],
         ["resources", "missing.cubin"],
+        ["resources", "decode-tc", "--registers", "0"],
+        ["resources", "decode-tc", "--registers", "256"],
+        ["resources", "decode", "--head-dim", "0"],
+        ["resources", "decode", "--head-dim", "96"],
+        ["resources", "decode-tc", "--head-dim", "100"],
+        ["resources", "decode-tc", "--query-rows", "12"],
+        ["resources", "decode-tc", "--depth", "0"],
+        ["resources", "gemm", "--threads", "2048", "--registers", "16"],
+        ["resources", "gemm", "--threads", "0"],
+        ["resources", "decode-tc", "--tile", "64x64x64"],
+        ["resources", "decode-tc", "--stages", "2"],
+        ["resources", "decode-tc", "--threads", "256"],
+        ["resources", "decode-tc", "--in", "bf16"],
+        ["resources", "decode", "--depth", "2"],
+        ["resources", "gemm", "--batch", "3"],
+        ["resources", "a.cubin", "--device", "A100"],
+        ["resources", "gemm", "--output", "no/such/folder/report.json"],
+        ["numerics", "tol", "-K", "64", "--output", "no/such/folder/report.json"],
     ],
 )
 def test_unusable_input_is_an_input_error(command: list[str]) -> None:

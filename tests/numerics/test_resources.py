@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import struct
+from pathlib import Path
 
 import pytest
 
+from benchmarks.occupancy_header import INCLUDES, ask_header, launches
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.cubin import registers
-from layoutcheck.numerics.resources import DEVICES, decode_attention, gemm, resources
+from layoutcheck.numerics.occupancy import DEVICES, occupancy
+from layoutcheck.numerics.resources import decode_attention, gemm, resources
 
 
 def _issue_703(tensor_cores: bool, device: str = "A100") -> dict[str, object]:
@@ -46,7 +51,7 @@ def test_shared_memory_limits_a_deep_pipeline() -> None:
 
 def test_threads_and_ctas_limit_small_kernels() -> None:
     small = gemm(tile=(16, 8, 16), inputs="f16", stages=1, threads=32, ctas=100)
-    assert resources(small, "H200")["limited_by"] == "ctas"
+    assert resources(small, "H200")["limited_by"] == "CTAs"
     wide = gemm(tile=(64, 64, 16), inputs="f16", stages=1, threads=1024, ctas=100, registers=32)
     assert resources(wide, "A100")["ctas_per_multiprocessor"] == 2
     assert resources(wide, "L40S")["ctas_per_multiprocessor"] == 1
@@ -62,6 +67,41 @@ def test_what_does_not_fit_is_an_input_error() -> None:
     with pytest.raises(InputError, match="positive"):
         resources(gemm(tile=(0, 64, 16), inputs="f16", stages=1, threads=128, ctas=1))
     assert DEVICES["H200"].multiprocessors == 132
+
+
+RECORDED = json.loads((Path(__file__).parent / "occupancy_header.json").read_text())["launches"]
+
+
+def test_occupancy_is_what_nvidias_header_said() -> None:
+    """1,000 of the 60,000 launches that benchmarks/occupancy_header.py compared: 0 differed."""
+    assert {row[0] for row in RECORDED} == set(DEVICES)
+    assert sum(row[-1] == 0 for row in RECORDED) > 100
+    for name, *launch, said in RECORDED:
+        assert occupancy(DEVICES[name], *launch).ctas == said, (name, launch)
+
+
+@pytest.mark.skipif(
+    not (Path(INCLUDES[0], "cuda_occupancy.h").exists() and shutil.which("g++")), reason="no CUDA header here"
+)
+def test_occupancy_is_what_nvidias_header_says() -> None:
+    asked = launches(4000, 5)
+    for (name, *launch), said in zip(asked, ask_header(Path(INCLUDES[0]), asked), strict=True):
+        assert occupancy(DEVICES[name], *launch).ctas == said, (name, launch)
+
+
+@pytest.mark.parametrize(
+    ("launch", "ctas", "limit"),
+    [
+        ((96, 168, 0), 4, "registers"),  # 3 warps: 12 of the 16 that the partitions hold
+        ((1024, 65, 0), 0, "registers"),  # the launch fails
+        ((1056, 16, 0), 0, "threads"),
+        ((32, 16, 227 * 1024 + 1), 0, "shared memory"),
+        ((64, 16, 0, 16), 4, "barriers"),
+    ],
+)
+def test_each_limit(launch: tuple[int, ...], ctas: int, limit: str) -> None:
+    found = occupancy(DEVICES["H200"], *launch)
+    assert (found.ctas, found.limited_by) == (ctas, (limit,))
 
 
 def _cubin(name: str, count: int) -> bytes:

@@ -1,0 +1,94 @@
+"""`layoutcheck resources`: a tile shape's registers, shared memory and occupancy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from layoutcheck.errors import InputError
+from layoutcheck.numerics.cli import Form, Output, finish, option
+
+# Each kernel's own options, with their defaults; an option of another kernel is refused.
+_DECODE = {"batch": 57, "kv_heads": 8, "head_dim": 128}
+_OWN: dict[str, dict[str, Any]] = {
+    "gemm": {"tile": "128x128x64", "inputs": "f16", "stages": 3, "threads": 128, "ctas": 132},
+    "decode": _DECODE,
+    "decode-tc": {**_DECODE, "query_rows": 16, "depth": 1},
+}
+_FLAGS = {"inputs": "in"}
+
+
+def resources(
+    kernel: Annotated[str, typer.Argument(help="gemm, decode, decode-tc (tensor cores), or a .cubin file")],
+    device: Annotated[
+        str | None, option("V100, T4, A100, A10, L40S, H100, H200 (default), B200 or RTX 5090")
+    ] = None,
+    tile: Annotated[str | None, option("gemm: MxNxK (128x128x64)")] = None,
+    inputs: Annotated[str | None, option("gemm: input type (f16)", "--in")] = None,
+    stages: Annotated[int | None, option("gemm: pipeline stages (3)")] = None,
+    threads: Annotated[int | None, option("gemm: threads a CTA (128)")] = None,
+    ctas: Annotated[int | None, option("gemm: CTAs launched (132)")] = None,
+    batch: Annotated[int | None, option("decode: requests (57)")] = None,
+    kv_heads: Annotated[int | None, option("decode: KV heads (8)")] = None,
+    head_dim: Annotated[int | None, option("decode: elements a head (128)")] = None,
+    query_rows: Annotated[int | None, option("decode-tc: rows of the Q tile, CTA_TILE_Q (16)")] = None,
+    depth: Annotated[int | None, option("decode-tc: stages of K and V (1)")] = None,
+    registers: Annotated[int | None, option("registers a thread, as the compiler reports them")] = None,
+    format_: Form = "text",
+    output: Output = None,
+) -> int:
+    """Registers a thread, shared memory, CTAs a multiprocessor and waves of a tile shape."""
+    from layoutcheck.numerics import reports
+    from layoutcheck.numerics import resources as model
+
+    given = {
+        name: value
+        for name, value in (
+            ("tile", tile), ("inputs", inputs), ("stages", stages), ("threads", threads), ("ctas", ctas),
+            ("batch", batch), ("kv_heads", kv_heads), ("head_dim", head_dim), ("query_rows", query_rows),
+            ("depth", depth),
+        )
+        if value is not None
+    }  # fmt: skip
+    if kernel.endswith(".cubin"):
+        launch = {"device": device, "registers": registers}
+        _only(kernel, {**given, **{name: value for name, value in launch.items() if value is not None}}, {})
+        return finish(reports.cubin_report(_registers(Path(kernel))), format_, output, False)
+    if kernel not in _OWN:
+        raise InputError(f"no kernel '{kernel[:40]}'", expected=f"{', '.join(_OWN)} or a .cubin file")
+    _only(kernel, given, _OWN[kernel])
+    chosen = {**_OWN[kernel], **given, "registers": registers}
+    if kernel == "gemm":
+        asked = model.gemm(**{**chosen, "tile": _tile(chosen["tile"])})
+    else:
+        asked = model.decode_attention(tensor_cores=kernel == "decode-tc", **chosen)
+    counted = model.resources(asked, "H200" if device is None else device)
+    return finish(reports.resources_report(counted), format_, output, False)
+
+
+def _only(kernel: str, given: dict[str, Any], own: dict[str, Any]) -> None:
+    """InputError where an option is given that `kernel` does not have."""
+    foreign = [f"--{_FLAGS.get(name, name.replace('_', '-'))}" for name in given if name not in own]
+    if foreign:
+        known = ", ".join(f"--{_FLAGS.get(name, name.replace('_', '-'))}" for name in own)
+        expected = f"only {known}" if own else "no option of a launch: the counts are read from the file"
+        raise InputError(f"{kernel} has no {' and no '.join(foreign)}", expected=expected)
+
+
+def _tile(text: str) -> tuple[int, int, int]:
+    sizes = text.lower().split("x")
+    if len(sizes) != 3 or not all(size.isascii() and size.isdecimal() and len(size) < 10 for size in sizes):
+        raise InputError("a tile is three sizes", text=text[:80], expected="MxNxK, such as 128x128x64")
+    m, n, k = map(int, sizes)
+    return m, n, k
+
+
+def _registers(file: Path) -> dict[str, int]:
+    from layoutcheck.numerics.cubin import registers
+
+    try:
+        return registers(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from None
