@@ -85,7 +85,8 @@ def measure(build: Callable[[], Any], rounds: int, session: Session) -> dict[str
             collector = Collector()
             collector.take(map(as_dict, events))
             trace = judge(collector.trace()).trace
-            copies, wanted = len(trace.copies), int(any(one.picture == "types" for one in trace.copies))
+            copies = len(trace.copies)
+            wanted = int(any(one.address_source == "types" for one in trace.copies))
 
         times["judged"].append(seconds(judged))
         with watch([].append, stop=True):

@@ -36,7 +36,7 @@ from layoutcheck.dsl.lowered import Lowered, lower
 from layoutcheck.dsl.lowered.compare import Silent, disagreement
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.session import Session
-from layoutcheck.reports.traced import Judged
+from layoutcheck.reports.trace import Judged
 from layoutcheck.sources.traced import TracedCopy
 
 TITLES = {"cute": "CUTLASS", "cute_ext": "CUTLASS ext"}
@@ -79,7 +79,7 @@ class Group:
     def _copy(self, copy: TracedCopy, lowered: Lowered, tag: str) -> None:
         kind = state(lowered, tag)
         self.atoms[family(copy)][kind] += 1
-        picture = lowered.picture(tag)
+        picture = lowered.op(tag)
         if picture is None or copy.copy is None:
             self.model["not compared"] += 1
             return
@@ -94,7 +94,7 @@ class Group:
             at = f"{copy.where.file.split('/')[-1]}:{copy.where.line}"
             self.disagreements.append(f"{at} {tag}: {answer}")
         else:
-            self.model[f"agree, {copy.picture}"] += 1
+            self.model[f"agree, {copy.address_source}"] += 1
 
     def to_dict(self, root: Path) -> dict[str, Any]:
         """As the evidence has it."""
@@ -135,12 +135,12 @@ def conflicts(costs: list[LineCost], root: Path) -> list[dict[str, Any]]:
 
 
 def state(lowered: Lowered, tag: str) -> str:
-    """What became of a copy: what its addresses rest on, or why there is no picture."""
+    """What became of a copy: what its addresses rest on, or why there is none."""
     if tag in lowered.refused:
         return "refused"
     if lowered.problem:
         return "module not lowered"
-    picture = lowered.picture(tag)
+    picture = lowered.op(tag)
     if picture is None:
         unmet = any(tag in kernel.unmet for kernel in lowered.kernels)
         return "not met" if unmet else "removed by the compiler"

@@ -32,12 +32,12 @@ from threading import Lock
 from typing import Any
 
 from layoutcheck.dsl.collect import Observe
-from layoutcheck.dsl.lowered import Picture, lower
+from layoutcheck.dsl.lowered import LoweredOp, lower
 from layoutcheck.dsl.lowered.compare import Silent, disagreement
-from layoutcheck.dsl.lowered.settle import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.reports.traced import Judged
+from layoutcheck.reports.trace import Judged
 from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.tracing import judge
 
@@ -114,11 +114,11 @@ class Agreement:
             numbers: Counter[str] = Counter()
             for one in copies:
                 name = one.operation.split('"')[1]
-                picture = lowered.picture(f"{name}#{numbers[name]}")
+                picture = lowered.op(f"{name}#{numbers[name]}")
                 numbers[name] += 1
-                self.counts[one.picture][self.said(one, picture)] += 1
+                self.counts[one.address_source][self.said(one, picture)] += 1
 
-    def said(self, one: TracedCopy, picture: Picture | None) -> str:
+    def said(self, one: TracedCopy, picture: LoweredOp | None) -> str:
         if one.copy is None or picture is None:
             return "not lowered (the branch is dead, or a pass fails)"
         found = disagreement(one.copy, picture, one.warps)
@@ -147,7 +147,7 @@ def one_line(text: str) -> str:
 
 
 def reason(missing: str) -> str:
-    """Why a picture is missing, without the layouts and coordinates of the one copy."""
+    """Why an operation is missing, without the layouts and coordinates of the one copy."""
     return re.sub(r"its view \S+ is not.*", "its view is not the partition", missing).partition(", by ")[0]
 
 
@@ -184,10 +184,10 @@ def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
         group["copies"] += len(trace.copies)
         group["verdicts"].update(judged.verdicts())
         for copy in trace.copies:
-            group["all_threads"] += copy.picture != "types"
-            group["by_lowering"] += copy.picture == "lowered"
-            by_atom[family(copy.operation)][copy.picture] += 1
-            if copy.missing and copy.picture == "types":
+            group["all_threads"] += copy.address_source != "types"
+            group["by_lowering"] += copy.address_source == "lowered"
+            by_atom[family(copy.operation)][copy.address_source] += 1
+            if copy.missing and copy.address_source == "types":
                 missing[reason(copy.missing)] += 1
         for entry, report in judged.reports:
             if report is None or report.verdict not in REPORTED:
@@ -239,7 +239,7 @@ def keep(
     }
     if agreement is not None:
         evidence["repositories"]["+".join(names)]["lowered"] = {
-            "by_picture": {picture: dict(found) for picture, found in agreement.counts.items()},
+            "by_address_source": {picture: dict(found) for picture, found in agreement.counts.items()},
             "disagreements": agreement.disagreements,
         }
     output.write_text(json.dumps(evidence, indent=1) + "\n")

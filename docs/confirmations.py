@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from typing import Any
 
-from tests.cluster_holes import CLUSTER_HOLES
-from tests.holes import HOLES
-from tests.im2col_holes import IM2COL_HOLES
-from tests.tma_holes import TMA_HOLES
+from tests.cluster_miscompiles import CLUSTER_MISCOMPILES
+from tests.im2col_miscompiles import IM2COL_MISCOMPILES
+from tests.miscompiles import MISCOMPILES
+from tests.tma_miscompiles import TMA_MISCOMPILES
 
 # What each run holds; those that are not there yet are left out.
 RUNS = {
@@ -73,7 +73,8 @@ def row(*cells: object) -> str:
 
 def page(runs: dict[str, dict[str, Any]]) -> str:
     """The page of the runs by the names of their files."""
-    why = {name: hole[-1] for name, hole in (HOLES | TMA_HOLES | IM2COL_HOLES | CLUSTER_HOLES).items()}  # type: ignore[operator]
+    every = MISCOMPILES | TMA_MISCOMPILES | IM2COL_MISCOMPILES | CLUSTER_MISCOMPILES  # type: ignore[operator]
+    why = {name: one[-1] for name, one in every.items()}
     return _PAGE.format(sections="\n".join(_section(name, run, why) for name, run in runs.items()))
 
 

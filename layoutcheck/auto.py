@@ -29,12 +29,12 @@ def _tell(pid: int) -> None:
     if not _events or os.getpid() != pid:
         return
     from layoutcheck.dsl.collect import Collector
-    from layoutcheck.dsl.lowered.settle import Lowering
+    from layoutcheck.dsl.lowered.resolve import Lowering
     from layoutcheck.dsl.observe import version
     from layoutcheck.dsl.spool import as_dict
     from layoutcheck.lint.settings import find, wants_lowered
     from layoutcheck.reports.style import Style
-    from layoutcheck.reports.traced import render
+    from layoutcheck.reports.trace import render
     from layoutcheck.tracing import judge
 
     try:
@@ -43,7 +43,7 @@ def _tell(pid: int) -> None:
             collector = Collector(lowering=lowering if lowered else None)
             collector.take(as_dict(event) for event in _events)
             collector.take([{"kind": "process", "dsl": version(), "python": ""}])
-            collector.settle()
+            collector.resolve()
         text = render(judge(collector.trace()), Style(ascii=True))
     except Exception as error:  # the program is done; its own result stands
         text = f"layoutcheck could not judge the copies of this program: {error}\n"

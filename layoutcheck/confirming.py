@@ -49,7 +49,7 @@ def confirmed(source: str, workers: int = 4, folder: Path = Path()) -> Confirmed
 
 def _traced(source: str, progress: Progress | None) -> tuple[Named, list[Failure], list[str]]:
     """The copies of every registered case under a path, what could not be traced, and broken expectations."""
-    from layoutcheck.lint.traced import judge
+    from layoutcheck.lint.judged import judge
     from layoutcheck.sources.traced import distinct
 
     path = Path(source)

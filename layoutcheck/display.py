@@ -22,7 +22,7 @@ def drawing(value: Any) -> str | None:
     return _artists[0](value) if _artists else None
 
 
-class Picture:
+class Drawable:
     """A value whose notebook form is an SVG picture."""
 
     __slots__ = ()

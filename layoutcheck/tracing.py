@@ -14,13 +14,13 @@ from layoutcheck.check import Report
 from layoutcheck.dsl.fake_cuda import has_gpu
 from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
-from layoutcheck.dsl.lowered.settle import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.lint.settings import find as find_settings
 from layoutcheck.lint.settings import wants_lowered
-from layoutcheck.reports.traced import SHOWN, Judged
+from layoutcheck.reports.trace import SHOWN, Judged
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
 
 

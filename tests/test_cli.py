@@ -16,7 +16,7 @@ import pytest
 
 from layoutcheck import rulebook
 from layoutcheck.cli import run
-from layoutcheck.pages import wrapped
+from layoutcheck.markdown import wrapped
 from layoutcheck.reports.json import schema
 
 ROOT = Path(__file__).parents[1]

@@ -14,13 +14,13 @@ from typing import Any
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic, Int, add, floor_div, mod, mul
-from layoutcheck.display import Picture
+from layoutcheck.display import Drawable
 from layoutcheck.errors import InputError
 
 MAX_DEPTH = 32  # nesting no real layout comes near; keeps recursion bounded on hostile input
 
 
-class Layout(Picture):
+class Layout(Drawable):
     """`shape:stride`, a function from coordinates to offsets in elements. Immutable and hashable.
 
     Without a stride: the compact column-major one (first mode fastest). Extents and strides are ints,

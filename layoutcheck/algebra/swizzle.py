@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from layoutcheck.algebra.layout import Layout, text
-from layoutcheck.display import Picture
+from layoutcheck.display import Drawable
 from layoutcheck.errors import InputError
 
 _T = TypeVar("_T")
@@ -71,7 +71,7 @@ class Swizzle:
 
 
 @dataclass(frozen=True, slots=True)
-class ComposedLayout(Picture):
+class ComposedLayout(Drawable):
     """`inner o offset o outer`: call it for `inner(offset + outer(coord))`, in elements.
 
     `inner` is a Swizzle or a Layout, `offset` an int.

@@ -11,7 +11,7 @@ from layoutcheck.cli.output import style_of
 
 def rule(code: Annotated[str | None, Option("a rule's code, such as LC201", positional=True)] = None) -> int:
     """Print a rule's page; without a code, the list of rules."""
-    from layoutcheck.pages import wrapped
+    from layoutcheck.markdown import wrapped
     from layoutcheck.rulebook import rule as find
     from layoutcheck.rulebook import rules
 

@@ -32,7 +32,7 @@ def trace(
     from layoutcheck import tracing
     from layoutcheck.reports import github, sarif
     from layoutcheck.reports.lowered_banks import bank_table
-    from layoutcheck.reports.traced import located, render, render_json
+    from layoutcheck.reports.trace import located, render, render_json
 
     if format_ not in ("text", "json", "github", "sarif"):
         raise InputError(f"trace has no format '{format_[:40]}'", expected="text, json, github or sarif")

@@ -27,7 +27,7 @@ from layoutcheck.algebra.product import raked_product
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies import alignment
 from layoutcheck.copies.memref import Memref
-from layoutcheck.display import Picture
+from layoutcheck.display import Drawable
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom
 from layoutcheck.machine.atoms.traits import traits
@@ -50,7 +50,7 @@ class PartitionRefused(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class TiledCopy(Picture):
+class TiledCopy(Drawable):
     """`layout_tv`: (thread, value) -> index into the tile; `tiler`: one layout a mode of the tensor."""
 
     atom: Atom

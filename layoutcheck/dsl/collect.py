@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from layoutcheck.dsl.lowered.settle import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
 from layoutcheck.sources.pasted import plain
 from layoutcheck.sources.printed import read_module, where_of
@@ -52,7 +52,7 @@ class Collector:
             self._take(event)
         return found
 
-    def settle(self, between: Callable[[], None] | None = None) -> None:
+    def resolve(self, between: Callable[[], None] | None = None) -> None:
         """Ask the lowering for the addresses of copies of which only the types are known.
 
         Once all events are taken; `between` is called before each module.
@@ -63,7 +63,7 @@ class Collector:
                 between()
             if self.lowering is not None:
                 mine = self.copies[span.start : span.stop]
-                self.copies[span.start : span.stop] = self.lowering.settle(text, mine, arch)
+                self.copies[span.start : span.stop] = self.lowering.resolve(text, mine, arch)
         if modules and self.lowering is not None and self.lowering.problem:
             self._note(f"copies of unknown layouts are judged by their types: {self.lowering.problem}")
 
@@ -117,7 +117,7 @@ class Collector:
             )
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
-        if self.lowering is not None and any(one.picture == "types" for one in found):
+        if self.lowering is not None and any(one.address_source == "types" for one in found):
             self._modules.append((event["text"], event["arch"], self._spans[module]))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
-from layoutcheck.dsl.lowered.settle import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Trace, TraceFailure
 
@@ -82,7 +82,7 @@ def trace_callable(
     """
     if not Path(cwd or ".", path).is_file():
         raise InputError(f"no file '{path[:200]}'", expected="a Python file")
-    command = [sys.executable, "-m", "layoutcheck.dsl.tracing", path, name]
+    command = [sys.executable, "-m", "layoutcheck.dsl.case_child", path, name]
     return _run(
         command, launch=False, arch=arch, timeout_s=timeout_s, output=subprocess.DEVNULL, network=False,
         progress=progress, cwd=cwd, lowering=lowering,
@@ -153,7 +153,7 @@ def _run(
                 progress(len(collector.kernels), len(collector.copies))
 
         shown()
-        collector.settle(shown)
+        collector.resolve(shown)
         return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector))
 
 

@@ -17,8 +17,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED
 from layoutcheck.gpu.images import OUTSIDE, POISON, SHARED, SHARED_START, ZERO, coded, poison, turns
 from layoutcheck.gpu.job import Job
+from layoutcheck.gpu.make_job import make_job
 from layoutcheck.gpu.outcome import Outcome, Task, judge
-from layoutcheck.gpu.plan import plan
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
 
 THREADS_MOST = 64
@@ -29,7 +29,7 @@ _FUNCTION = re.compile(r"\.func (\w+)\(.*?\n\}\n", re.DOTALL)
 def simulate(task: Task) -> Outcome:
     """The outcome of a task, or its `error` where the interpreter cannot run it."""
     try:
-        job = plan(task.copy)
+        job = make_job(task.copy)
     except InputError as refused:
         return Outcome(error=refused.message)
     if isinstance(job.copy.atom, (LdMatrix, StMatrix)):

@@ -26,8 +26,8 @@ from layoutcheck.gpu.completion import STALLED, fields
 from layoutcheck.gpu.driver import Device, DeviceFault
 from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, turns, unpacked
 from layoutcheck.gpu.job import Job
+from layoutcheck.gpu.make_job import make_job
 from layoutcheck.gpu.outcome import Outcome, Task, judge
-from layoutcheck.gpu.plan import plan
 from layoutcheck.gpu.wrapper import BLOCK, DUMP, FILL, MEET, VERSION, UnexpectedPtx, launched
 from layoutcheck.machine.atoms import TmaCopy
 
@@ -47,7 +47,7 @@ def prepare(copy: Copy, arch: str, session: Session) -> tuple[Task | None, str]:
     """The task, or what the compiler says instead. Raises InputError for copies that cannot be run."""
     if copy.index is not None:
         raise InputError("copies of four rows are not run: the harness has no place for their indices")
-    job = plan(copy)
+    job = make_job(copy)
     made = make_tma([(copy, job.instance, 0)], session=session)[0]
     if made.died or made.error or not made.ptx:
         return None, made.error or f"the compiler dies of signal {made.died}"

@@ -19,8 +19,8 @@ from layoutcheck.gpu import tma
 from layoutcheck.gpu.completion import STALLED
 from layoutcheck.gpu.driver import Device, DeviceFault, DeviceUnavailable
 from layoutcheck.gpu.images import POISON, SHARED, SHARED_START, coded, packed, poison, turns, unpacked
+from layoutcheck.gpu.make_job import make_job
 from layoutcheck.gpu.outcome import Outcome, Task, judge
-from layoutcheck.gpu.plan import plan
 
 _ALIGN = 1 << 16
 
@@ -28,7 +28,7 @@ _ALIGN = 1 << 16
 def run(device: Device, task: Task) -> Outcome:
     """One job, as often as it takes to tell every unit of its source apart."""
     try:
-        job = plan(task.copy)
+        job = make_job(task.copy)
     except InputError as refused:
         return Outcome(error=refused.message)
     if task.words:

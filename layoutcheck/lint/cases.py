@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RegisteredCase:
     """A registered function, for one architecture; `problem` says why it cannot be called, if it cannot."""
 
     path: str
@@ -50,12 +50,12 @@ class Case:
 class CaseRun:
     """A case and the trace of what it built."""
 
-    case: Case
+    case: RegisteredCase
     trace: Trace
     cached: bool = False
 
 
-def find(raw: bytes, path: str, arch: str) -> list[Case]:
+def find(raw: bytes, path: str, arch: str) -> list[RegisteredCase]:
     """The cases that a file registers, by its text; `arch` is that of cases which name none."""
     if b"layoutcheck" not in raw or b"case" not in raw:
         return []
@@ -63,7 +63,7 @@ def find(raw: bytes, path: str, arch: str) -> list[Case]:
         module = Module(decode(raw))
     except Unreadable:
         return []  # reported where the file is linted
-    found: list[Case] = []
+    found: list[RegisteredCase] = []
     for node in module.tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             for decorator in node.decorator_list:
@@ -75,7 +75,7 @@ def find(raw: bytes, path: str, arch: str) -> list[Case]:
 
 def _cases(
     node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr, path: str, arch: str
-) -> Iterator[Case]:
+) -> Iterator[RegisteredCase]:
     given: dict[str, Any] = {}
     problem = ""
     for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
@@ -94,7 +94,7 @@ def _cases(
     for unit in archs or (arch,):
         title = (name or (node.name,))[0]
         shown = f"{title}[{unit}]" if len(archs) > 1 else title
-        yield Case(path, node.name, node.lineno, shown, unit, expect, problem)
+        yield RegisteredCase(path, node.name, node.lineno, shown, unit, expect, problem)
 
 
 def _literal(node: ast.expr) -> Any:
@@ -111,7 +111,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def trace(
-    cases: Sequence[Case],
+    cases: Sequence[RegisteredCase],
     settings: Settings,
     cache: Cache,
     *,
@@ -122,9 +122,9 @@ def trace(
 
     Raises InputError where kernels cannot be traced at all. An interrupt ends the children first.
     """
-    from layoutcheck.dsl.lowered.settle import Lowering
+    from layoutcheck.dsl.lowered.resolve import Lowering
     from layoutcheck.dsl.trace import trace_callable
-    from layoutcheck.sources.traced_lines import from_lines, to_lines
+    from layoutcheck.sources.trace_lines import from_lines, to_lines
 
     project = _project(settings.root)
     stop = threading.Event()
@@ -133,7 +133,7 @@ def trace(
         if stop.is_set():
             raise InterruptedError  # leaves trace_callable by the way that ends its children
 
-    def one(case: Case) -> CaseRun:
+    def one(case: RegisteredCase) -> CaseRun:
         tiers = "lowered" if settings.lowered else "types"
         key = digest(tool_version(), dsl_version() or "", project, case.path, case.function, case.arch, tiers)
         stored = cache.get(key)
@@ -153,7 +153,7 @@ def trace(
         return CaseRun(case, traced)
 
     callable_ = [case for case in cases if not case.problem]
-    runs: dict[Case, CaseRun] = {}
+    runs: dict[RegisteredCase, CaseRun] = {}
     threads = max(1, workers or min(len(callable_) or 1, os.cpu_count() or 1))
     with Lowering() as lowering, ThreadPoolExecutor(threads) as pool:
         waiting = {pool.submit(one, case): case for case in callable_}
@@ -223,7 +223,7 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
         )
 
 
-def unusable(case: Case) -> LintFinding:
+def unusable(case: RegisteredCase) -> LintFinding:
     """LC915 for a case that cannot be called."""
     return LintFinding(
         "LC915", "unknown", case.path, case.line, 1, f"case '{case}' cannot be called: {case.problem}",
@@ -233,7 +233,7 @@ def unusable(case: Case) -> LintFinding:
 
 def undecided(run: CaseRun, verdict: str) -> bool:
     """Whether the trace cannot show what is expected: `slow` of no copies, or of their types alone."""
-    types = not run.trace.copies or any(copy.picture == "types" for copy in run.trace.copies)
+    types = not run.trace.copies or any(copy.address_source == "types" for copy in run.trace.copies)
     return types and verdict == "legal" and "slow" in run.case.expect
 
 
@@ -261,7 +261,7 @@ def unexpected(run: CaseRun, verdict: str, codes: frozenset[str]) -> LintFinding
     )
 
 
-def meant(case: Case, finding: LintFinding) -> bool:
+def meant(case: RegisteredCase, finding: LintFinding) -> bool:
     """Whether a finding is one that the case expects, or milder than the verdict it expects."""
     if finding.code in case.expect:
         return True

@@ -9,7 +9,7 @@ from typing import Any
 
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.lint.source import Module
-from layoutcheck.pages import source_page
+from layoutcheck.markdown import source_page
 
 
 @dataclass(frozen=True, slots=True)

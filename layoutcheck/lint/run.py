@@ -24,7 +24,7 @@ _FAILING_STRICT = _FAILING | {"slow", "unknown"}
 class Counts:
     """What a run looked at.
 
-    `unknown` are reasons with numbers of copies, `pictures` numbers of copies by how they are known,
+    `unknown` are reasons with numbers of copies, `address_sources` numbers of copies by how they are known,
     `never` the sites that no case reached.
     """
 
@@ -41,7 +41,7 @@ class Counts:
     known: int = 0
     as_meant: int = 0
     unknown: dict[str, int] = field(default_factory=dict)
-    pictures: dict[str, int] = field(default_factory=dict)
+    address_sources: dict[str, int] = field(default_factory=dict)
     never: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
@@ -90,8 +90,8 @@ def lint(
     known_by: dict[str, int] = {}
     texts = _Texts()
     if runs is not None:
-        from layoutcheck.lint.traced import judge  # loads the model, which reading does not need
-        from layoutcheck.sources.traced import pictures
+        from layoutcheck.lint.judged import judge  # loads the model, which reading does not need
+        from layoutcheck.sources.traced import address_sources
 
         judged = judge(runs.traced)
         reached, unknown = judged.reached, dict(judged.unknown.most_common())
@@ -100,7 +100,7 @@ def lint(
         found += _unless_written_out(loud, found)
         counts.update(copies=judged.copies, checked=judged.checked, as_meant=judged.as_meant)
         counts["cases"] = len(runs.traced)
-        known_by = pictures(judged.pictures.elements())
+        known_by = address_sources(judged.address_sources.elements())
         if judged.undecided:
             names = ", ".join(judged.undecided)
             notes.append(f"expected to be slow, which types alone do not show: {names}")
@@ -127,7 +127,7 @@ def lint(
             written_out=written,
             known=len(wanted) - len(new),
             unknown=unknown,
-            pictures=known_by,
+            address_sources=known_by,
             never=never,
             **counts,
         ),
@@ -150,7 +150,7 @@ def _trace(
     progress: Progress | None,
 ) -> tuple[_Runs | None, list[str]]:
     """The traces of the registered cases; None, and a note, where there are none to trace or no way to."""
-    found: list[cases.Case] = []
+    found: list[cases.RegisteredCase] = []
     for path in listed:
         with contextlib.suppress(OSError):
             found += cases.find(Path(path).read_bytes(), path, settings.arch)

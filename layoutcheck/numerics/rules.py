@@ -10,7 +10,7 @@ import inspect
 import shlex
 from dataclasses import dataclass
 
-from layoutcheck import pages
+from layoutcheck import markdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Rule:
     def page(self) -> str:
         """The rule's page, in Markdown."""
         flagged, clean = (shlex.join(("layoutcheck", *words)) for words in (self.flagged, self.clean))
-        return pages.page(self.code, self.name, self.severity, self.summary, self.doc, flagged, clean)
+        return markdown.page(self.code, self.name, self.severity, self.summary, self.doc, flagged, clean)
 
 
 def _rule(code: str, name: str, severity: str, summary: str, flagged: str, clean: str, doc: str) -> Rule:

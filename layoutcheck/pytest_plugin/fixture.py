@@ -23,7 +23,7 @@ from layoutcheck.sources.request import build
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class FileCase:
     """A copy from a file, its name there (`id`, `loc` or the line), and the verdict that the file expects."""
 
     name: str
@@ -32,7 +32,7 @@ class Case:
     expected: str
 
 
-def cases(path: Path) -> list[Case]:
+def cases(path: Path) -> list[FileCase]:
     """The copies of a JSONL file; `expected` is each line's own, else "legal". Raises InputError."""
     try:
         with path.open("rb") as file:
@@ -47,7 +47,7 @@ def cases(path: Path) -> list[Case]:
         except InputError as error:
             raise InputError(f"{place}: {error}") from None
         expected = json.loads(line).get("expected", "legal")
-        found.append(Case(record.subject or place, record.copy, record.assumptions, str(expected)))
+        found.append(FileCase(record.subject or place, record.copy, record.assumptions, str(expected)))
     return found
 
 
@@ -66,7 +66,7 @@ class Checker:
         return self._gpu
 
     def check(self, src: Any, dst: Any = None, atom: Any = None, **options: Any) -> Report:
-        """The report on a copy: `layoutcheck.check`'s arguments, a `Copy`, or a `Case`."""
+        """The report on a copy: `layoutcheck.check`'s arguments, a `Copy`, or a `FileCase`."""
         copy, assumptions, name = _copy(src, dst, atom, options)
         return check_copy(copy, assumptions=assumptions, subject=name)
 
@@ -81,9 +81,9 @@ class Checker:
     def assert_copy(
         self, src: Any, dst: Any = None, atom: Any = None, *, expected: str | None = None, **options: Any
     ) -> Report:
-        """Fail unless the verdict is `expected` (a `Case`'s own, else "legal") and a GPU, if any, agrees."""
+        """Fail unless the verdict is `expected` (a `FileCase`'s, else "legal") and a GPU, if any, agrees."""
         __tracebackhide__ = True
-        wanted = expected or (src.expected if isinstance(src, Case) else "legal")
+        wanted = expected or (src.expected if isinstance(src, FileCase) else "legal")
         return self._assert(self.check(src, dst, atom, **options), (wanted,))
 
     def confirm(self, src: Any, dst: Any = None, atom: Any = None, **options: Any) -> Confirmation:
@@ -128,7 +128,7 @@ def explained(reports: list[Report]) -> str:
 
 def _copy(src: Any, dst: Any, atom: Any, options: dict[str, Any]) -> tuple[Copy, tuple[str, ...], str | None]:
     """The copy, what was assumed of it, and its name."""
-    if isinstance(src, Case):
+    if isinstance(src, FileCase):
         return src.copy, src.assumptions, src.name
     if isinstance(src, Copy):
         return src, (), None

@@ -20,7 +20,7 @@ from layoutcheck.api import check_traced
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.collect import Collector
-from layoutcheck.dsl.lowered.settle import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.observe import Event, watch
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.spool import as_dict
@@ -33,10 +33,10 @@ from layoutcheck.reports import json as reports_json
 from layoutcheck.reports import text
 from layoutcheck.reports.confirmation import Confirmed, render
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.traced import tiers
+from layoutcheck.reports.trace import tiers
 from layoutcheck.rules import rule
-from layoutcheck.sources.traced import Trace, TracedCopy, pictures
-from layoutcheck.sources.traced_lines import from_lines, to_lines
+from layoutcheck.sources.trace_lines import from_lines, to_lines
+from layoutcheck.sources.traced import Trace, TracedCopy, address_sources
 
 FAILING = ("wrong", "rejected")
 OUTSIDE_TESTS = "outside the tests"  # compiled while a module was imported, or between tests
@@ -71,7 +71,7 @@ class Observer:
     def _gather(self) -> None:
         """What was recorded since, as `seen`."""
         for test, collector in self._collectors.items():
-            collector.settle()
+            collector.resolve()
             trace = collector.trace()
             self.kernels += sum(kernel.built for kernel in trace.kernels)
             self.copies += sum(kernel.built * kernel.copies for kernel in trace.kernels)
@@ -232,7 +232,8 @@ class Observer:
             f"{len(distinct)} distinct: {counts or 'none'}"
         )
         if self.seen:
-            write(tiers(pictures(one.picture for (one, _), n in self.seen.items() for _ in range(n))))
+            known_by = (one.address_source for (one, _), n in self.seen.items() for _ in range(n))
+            write(tiers(address_sources(known_by)))
         for (verdict, title, location), tests in sorted(worst.items()):
             more = f" and {len(set(tests)) - 1} more" if len(set(tests)) > 1 else ""
             write(f"{location or 'unknown place'}: {verdict}{title} ({tests[0]}{more})")

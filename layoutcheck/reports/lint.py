@@ -91,9 +91,9 @@ def _summary(result: Result, style: Style) -> list[str]:
             + "."
         )
     if counts.copies:
-        from layoutcheck.reports.traced import tiers  # loads the model, which reading does not need
+        from layoutcheck.reports.trace import tiers  # loads the model, which reading does not need
 
-        lines.append(f"{tiers(counts.pictures)}.")
+        lines.append(f"{tiers(counts.address_sources)}.")
     lines += [f"unknown: {_copies(number)}: {why}" for why, number in counts.unknown.items()]
     lines += _never(counts)
     lines += [f"note: {note}" for note in result.notes]

@@ -9,7 +9,7 @@ in the order of the one and are read in the order of the other.
 ## Why
 
 DSL 4.8.1: `tma_partition` takes the shared tensor's own order and the box from the tensor map; the
-verifier compares sizes only (measured; hole t6 and its like, run on an H200).
+verifier compares sizes only (measured; miscompile t6 and its like, run on an H200).
 
 ## How to fix it
 

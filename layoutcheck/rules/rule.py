@@ -42,7 +42,7 @@ class Rule(NamedTuple):
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
-        from layoutcheck.pages import page
+        from layoutcheck.markdown import page
 
         flagged, clean = command(self.example.flagged), command(self.example.clean)
         return page(self.code, self.name, self.severity, self.summary, self.doc, flagged, clean)

@@ -19,7 +19,7 @@ from layoutcheck.errors import InputError, meant
 _FOLDER = Path(__file__).with_name("cases")
 
 
-class Case(NamedTuple):
+class NamedCase(NamedTuple):
     """One published case; `copies` are arguments of `sources.request.build`."""
 
     name: str
@@ -35,7 +35,7 @@ def case_names() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.json"))
 
 
-def case(name: str) -> Case:
+def case(name: str) -> NamedCase:
     """The case of that name; raises InputError, which says where they are listed, for any other."""
     names = case_names()
     wanted = name.strip().lower()
@@ -45,7 +45,7 @@ def case(name: str) -> Case:
             expected="a name that `layoutcheck explain --case` lists",
         )
     fields = json.loads((_FOLDER / f"{wanted}.json").read_text(encoding="utf-8"))
-    return Case(
+    return NamedCase(
         fields["name"],
         fields["title"],
         fields["url"],

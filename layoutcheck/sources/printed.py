@@ -61,16 +61,16 @@ def _traced(
     operation = f'"{op.name}"({names}) : ({types}) -> ()'
     frames = where_of(location) or [NOWHERE]
     copy, problem = _copy(operation, arch)
-    picture, missing = "types", problem
+    address_source, missing = "types", problem
     warps: tuple[int, ...] = ()
     if copy is not None:
         copy, missing, warps = with_threads(op, copy)
         copy = with_recasts(op, copy)
-        picture = "types" if missing else "threads"
+        address_source = "types" if missing else "threads"
         if isinstance(copy.atom, TmaCopy):
             copy = replace(copy, mapped=mapped_tensor(op.operands[0], launched))
     return TracedCopy(
-        copy, operation, frames[0], tuple(frames[1:]), kernel, arch, picture, missing,
+        copy, operation, frames[0], tuple(frames[1:]), kernel, arch, address_source, missing,
         in_dsl=made_in_library(frames[0]), warps=warps,
     )  # fmt: skip
 

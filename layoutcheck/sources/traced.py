@@ -32,7 +32,7 @@ class LoweredSide:
     """One operand's instructions by the compiler's own lowering, counted as in `analysis.cost.SideCost`.
 
     `lanes` are the byte addresses of warp instruction number `worst`, -1 where a lane is off. `kind` is what
-    the addresses rest on: "static", "arguments" or "uniform" (dsl/lowered/pictures.py).
+    the addresses rest on: "static", "arguments" or "uniform" (dsl/lowered/lowered_op.py).
     """
 
     side: str
@@ -86,9 +86,9 @@ class TracedCopy:
     `copy`       what the checker takes; None where the printed types cannot be read (`missing` says why)
     `operation`  the operation as the compiler prints it, with the types of its operands
     `where`      the innermost frame of the user's code, `stack` its callers, innermost first
-    `picture`    "threads" where the addresses of all threads follow from the layouts (`copy.tiling`),
+    `address_source`  "threads" where the addresses of all threads follow from the layouts (`copy.tiling`),
                  "lowered" where they are those of the compiler's lowering (`addresses`), else "types"
-    `missing`    what kept it from the full picture, in words; "" where nothing did
+    `missing`    what kept the addresses of all threads from being known, in words; "" where nothing did
     `refused`    the verifier's own message, where it refuses this operation
     `in_dsl`     whether DSL library code made the copy on behalf of the user's line
     `warps`      the thread of the tiled copy as which each warp's first lane works (-1: none); () where no
@@ -101,7 +101,7 @@ class TracedCopy:
     stack: tuple[Frame, ...]
     kernel: str
     arch: str
-    picture: str = "types"
+    address_source: str = "types"
     missing: str = ""
     refused: str | None = None
     in_dsl: bool = False
@@ -174,7 +174,7 @@ def distinct(trace: Trace) -> list[Distinct]:
     return sorted(found, key=lambda d: (d.first.where.file, d.first.where.line, d.first.where.column))
 
 
-def pictures(seen: Iterable[str]) -> dict[str, int]:
-    """How many copies, given their `picture`, are known in which way."""
+def address_sources(seen: Iterable[str]) -> dict[str, int]:
+    """How many copies, given their `address_source`, are known in which way."""
     found = Counter(seen)
     return {"layouts": found["threads"], "lowered": found["lowered"], "types": found["types"]}

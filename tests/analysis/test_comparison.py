@@ -27,7 +27,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
-from tests.holes import CP16, HOLES, g, s, universal
+from tests.miscompiles import CP16, MISCOMPILES, g, s, universal
 
 # What each broken copy does; its twin does nothing of the kind.
 SHOWS = {
@@ -108,19 +108,19 @@ def runs(copy: Copy) -> list[Comparison]:
 
 
 def test_every_hole_is_listed():
-    assert set(SHOWS) == set(HOLES)
+    assert set(SHOWS) == set(MISCOMPILES)
 
 
-@pytest.mark.parametrize("name", HOLES)
+@pytest.mark.parametrize("name", MISCOMPILES)
 def test_holes_show_and_their_twins_do_not(name):
-    broken, fixed, _ = HOLES[name]
+    broken, fixed, _ = MISCOMPILES[name]
     assert {kind for comparison in runs(broken) for kind in comparison.kinds} == SHOWS[name]
     assert all(comparison.clean for comparison in runs(fixed))
 
 
 def test_first_offender_of_a_scattered_vector():
     """h01-src: element 1 is asked from 128 bytes further on and comes from 2 bytes further on."""
-    copy, _, _ = HOLES["h01-src"]
+    copy, _, _ = MISCOMPILES["h01-src"]
     src_base, dst_base = bases(copy)[0]
     comparison = runs(copy)[0]
     assert comparison["wrong"] == 14 and comparison.asked == comparison.moved == 16
@@ -130,7 +130,7 @@ def test_first_offender_of_a_scattered_vector():
 
 
 def test_first_misaligned_access():
-    copy, _, _ = HOLES["h04"]
+    copy, _, _ = MISCOMPILES["h04"]
     src_base, _ = bases(copy)[0]
     comparison = runs(copy)[0]
     assert comparison["misaligned_src"] == 3
@@ -139,14 +139,14 @@ def test_first_misaligned_access():
 
 
 def test_a_race_names_both_sources():
-    comparison = runs(HOLES["h24"][0])[0]
+    comparison = runs(MISCOMPILES["h24"][0])[0]
     first = comparison.first["race"]
     assert (first.thread, first.instruction) == (0, 3) and first.asked != first.used
     assert comparison["race"] == 31 * 4 * 2
 
 
 def test_elements_outside_the_launch():
-    comparison = runs(HOLES["h26"][0])[0]
+    comparison = runs(MISCOMPILES["h26"][0])[0]
     assert comparison["missing"] == 16 * 64  # half the tile, two bytes an element
     assert comparison.first["missing"].value == 4  # row 4 belongs to thread 32
 
@@ -292,7 +292,7 @@ def swizzled_tiling(rng: random.Random) -> Copy:
 def test_a_copy_that_runs_the_same_everywhere_does(make):
     """The model then runs it at one pair of bases only: a run at any other must find the same."""
     rng = random.Random(4)
-    holes = [copy for hole in HOLES.values() for copy in hole[:2]]
+    holes = [copy for hole in MISCOMPILES.values() for copy in hole[:2]]
     alike = wrong = 0
     while alike < 60 or holes:
         copy = holes.pop() if holes else make(rng)

@@ -11,7 +11,7 @@ from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.offsets import offsets
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
-from tests.holes import CP16, g, memref, s, universal
+from tests.miscompiles import CP16, g, memref, s, universal
 
 DYNAMIC = [
     "(8,4):(1,?)",

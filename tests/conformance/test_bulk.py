@@ -24,7 +24,7 @@ from layoutcheck.machine.atoms import LdMatrix
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import differences
 from tests.conformance.generate_bulk import random_copy
-from tests.holes import memref
+from tests.miscompiles import memref
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 

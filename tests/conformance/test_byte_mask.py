@@ -14,7 +14,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
 from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.machine.dtypes import dtype
-from tests.holes import g, s
+from tests.miscompiles import g, s
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 from layoutcheck.dsl.lower import lower

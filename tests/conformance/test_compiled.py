@@ -15,7 +15,7 @@ from layoutcheck.copies.compiler import predict  # noqa: E402
 from layoutcheck.copies.copy import Copy  # noqa: E402
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, UniversalCopy  # noqa: E402
 from layoutcheck.machine.dtypes import dtype  # noqa: E402
-from tests.holes import memref  # noqa: E402
+from tests.miscompiles import memref  # noqa: E402
 
 BF16 = dtype("bf16")
 U128 = UniversalCopy(BF16, 128)

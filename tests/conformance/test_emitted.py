@@ -15,7 +15,7 @@ from layoutcheck.dsl.session import Session
 from layoutcheck.machine.atoms import LdMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import differences, random_copy
-from tests.holes import HOLES, memref
+from tests.miscompiles import MISCOMPILES, memref
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -71,7 +71,7 @@ def test_many_random_copies(dsl, seed):
 def test_holes(dsl):
     """The reproducers, broken and fixed: what we say the machine does is what the compiler emits."""
     copies = []
-    for broken, fixed, _ in HOLES.values():
+    for broken, fixed, _ in MISCOMPILES.values():
         copies += [copy for copy in (broken, fixed) if copy.tiling is None]
     seen = agree(copies, dsl)
     assert sum(seen.values()) >= 60

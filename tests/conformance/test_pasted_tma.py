@@ -12,9 +12,9 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.copies.tma.plan import gmem_side
 from layoutcheck.fixes.code import dtype_code, layout_code
-from tests.im2col_holes import IM2COL_HOLES
-from tests.rules.test_tma_rows import HOLES as ROW_HOLES
-from tests.tma_holes import TMA_HOLES
+from tests.im2col_miscompiles import IM2COL_MISCOMPILES
+from tests.rules.test_tma_rows import MISCOMPILES as ROW_MISCOMPILES
+from tests.tma_miscompiles import TMA_MISCOMPILES
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 
@@ -44,9 +44,9 @@ def kernels(requests: list[tuple[str, dict[str, Any]]]) -> list[list[str]]:
 @pytest.mark.parametrize(
     ("arch", "requests"),
     [
-        ("sm_90a", [(name, TMA_HOLES[name][0]) for name in TILES]),
-        ("sm_90a", [(name, IM2COL_HOLES[name][0]) for name in CONVOLUTIONS]),
-        ("sm_100a", [(name, ROW_HOLES[name][0]) for name in ROWS]),
+        ("sm_90a", [(name, TMA_MISCOMPILES[name][0]) for name in TILES]),
+        ("sm_90a", [(name, IM2COL_MISCOMPILES[name][0]) for name in CONVOLUTIONS]),
+        ("sm_100a", [(name, ROW_MISCOMPILES[name][0]) for name in ROWS]),
     ],
 )
 def test_the_code_compiles(arch: str, requests: list[tuple[str, dict[str, Any]]]) -> None:

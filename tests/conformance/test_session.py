@@ -22,7 +22,7 @@ from layoutcheck.dsl.verifier import item, verify  # noqa: E402
 from layoutcheck.errors import LayoutcheckError  # noqa: E402
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, UniversalCopy  # noqa: E402
 from layoutcheck.machine.dtypes import dtype  # noqa: E402
-from tests.holes import memref  # noqa: E402
+from tests.miscompiles import memref  # noqa: E402
 
 BF16 = dtype("bf16")
 U128 = UniversalCopy(BF16, 128)

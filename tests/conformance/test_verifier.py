@@ -28,7 +28,7 @@ from layoutcheck.dsl.session import Session  # noqa: E402
 from layoutcheck.dsl.verifier import verify  # noqa: E402
 from tests.conformance.generate import random_copy  # noqa: E402
 from tests.copies.test_compiler import ABORTS, ACCEPTED, REJECTED, THROUGH_PYTHON  # noqa: E402
-from tests.holes import HOLES  # noqa: E402
+from tests.miscompiles import MISCOMPILES  # noqa: E402
 
 # Every way a copy can fail in the verifier; all of them must occur among the 20,000.
 KINDS = {
@@ -162,10 +162,10 @@ def test_the_tables_of_the_unit_tests_are_what_the_dsl_says(dsl: Session) -> Non
     assert not disagreements(through, [predict(copy) for copy in through], verify(through, session=dsl))
 
 
-@pytest.mark.parametrize("name", HOLES)
+@pytest.mark.parametrize("name", MISCOMPILES)
 def test_every_hole_is_accepted_by_both(dsl: Session, name: str) -> None:
     """The compiler's silence is what makes them holes."""
-    broken, fixed, _ = HOLES[name]
+    broken, fixed, _ = MISCOMPILES[name]
     ours = [predict(broken), predict(fixed)]
     assert not disagreements([broken, fixed], ours, verify([broken, fixed], session=dsl))
     assert ours[0].accepted

@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the judge of these tests")
 
-from layoutcheck.dsl.lowered.settle import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering
 from tests.conformance.written.judge import judge
 from tests.conformance.written.kernels import FRAGMENTS, MIDDLE, Draft, Written, kernel, module
 from tests.conformance.written.sweep import Child, compiler, one

@@ -9,7 +9,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
-from tests.holes import memref
+from tests.miscompiles import memref
 
 BF16 = dtype("bf16")
 

@@ -10,7 +10,7 @@ from layoutcheck.api import check, check_copy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.offsets import CompilerFails
-from tests.holes import BF16, HOLES, bulk, g, memref, s
+from tests.miscompiles import BF16, MISCOMPILES, bulk, g, memref, s
 
 FLAGGED = {
     "h21": "LC220", "h21-gmem": "LC220", "h21-smem": "LC220", "h21-store": "LC220", "h21-cluster": "LC220",
@@ -80,7 +80,7 @@ def test_what_the_compiler_fails_on(layout: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", FLAGGED)
 def test_holes_are_flagged_with_field_value_demand_and_source_and_repaired(name: str) -> None:
-    broken, fixed, _ = HOLES[name]
+    broken, fixed, _ = MISCOMPILES[name]
     report = check_copy(broken)
     assert report.verdict == "wrong"
     first = report.findings[0]
@@ -91,7 +91,7 @@ def test_holes_are_flagged_with_field_value_demand_and_source_and_repaired(name:
 
 
 def test_the_linear_copy_ignores_the_swizzle_and_the_readers_do_not() -> None:
-    found = check_copy(HOLES["h22"][0]).findings[0]
+    found = check_copy(MISCOMPILES["h22"][0]).findings[0]
     assert found.evidence["value"] == "S<3,4,3>" and found.evidence["wrong"] == 896  # of 1024 bytes
 
 

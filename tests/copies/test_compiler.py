@@ -31,7 +31,7 @@ from layoutcheck.machine.atoms import (
 )
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.generate import random_copy
-from tests.holes import memref
+from tests.miscompiles import memref
 
 BF16 = dtype("bf16")
 TF32 = dtype("tf32")
@@ -43,7 +43,7 @@ LDSM = LdMatrix(BF16, 4)
 
 
 def copy(atom: Atom | None, src: str, dst: str, pred: str | None = None, op: str = "copy") -> Copy:
-    """Operands in the words of `tests.holes.memref`."""
+    """Operands in the words of `tests.miscompiles.memref`."""
     return Copy(atom, memref(src), memref(dst), None if pred is None else memref(pred), op=op)
 
 

@@ -14,7 +14,7 @@ from layoutcheck.copies.offsets import CompilerFails, TooLarge
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
 from tests.conformance.emitted import random_copy
-from tests.holes import BF16, CP16, HOLES, LDSM4, g, memref, r, s, universal
+from tests.miscompiles import BF16, CP16, LDSM4, MISCOMPILES, g, memref, r, s, universal
 
 SRC, DST = 1 << 20, 1 << 24
 
@@ -102,55 +102,55 @@ def test_unproved_strides_narrow_whatever_their_values_are():
 
 
 def test_a_dynamic_stride_of_v_is_taken_for_one():
-    copy, _, _ = HOLES["h10"]
+    copy, _, _ = MISCOMPILES["h10"]
     instance = replace(copy, src=g("(8):(6)"))
     assert (run(copy, instance).src[:, 0].reshape(-1) - SRC).tolist() == list(range(16))
 
 
 def test_pieces_follow_the_swizzled_address_of_the_vector():
-    copy = HOLES["h37"][0]
+    copy = MISCOMPILES["h37"][0]
     done = run(copy)
     second_row = done.dst[2:4, 0, 0] - DST  # two pieces of 8 bytes from +24
     assert second_row.tolist() == [24, 32]
 
 
 def test_negative_constant_offsets_under_a_swizzle_lose_their_sign():
-    broken, fixed, _ = HOLES["h38"]
+    broken, fixed, _ = MISCOMPILES["h38"]
     assert run(broken).dst[1, 0, 0] == run(fixed).dst[1, 0, 0] + (1 << 29)
     multiple = replace(broken, dst=s("((8,2)):((1,-1024))", 1024, "S<3,4,3>"))
     assert run(multiple).dst[1, 0, 0] == DST - 2048
 
 
 def test_threads_of_a_tiling():
-    copy = HOLES["h26"][1]
+    copy = MISCOMPILES["h26"][1]
     done = run(copy)
     assert done.dst.shape == (2, 64, 16)
     assert (done.src_accesses[0].addresses[0] - SRC).tolist() == [16 * t for t in range(64)]
-    half = run(HOLES["h26"][0])
+    half = run(MISCOMPILES["h26"][0])
     assert half.dst.shape == (2, 32, 16)
 
 
 def test_threads_past_the_tiling_leave_the_tile():
-    copy = HOLES["h25"][1]
+    copy = MISCOMPILES["h25"][1]
     many = replace(copy, tiling=replace(copy.tiling, block_threads=64))
     past = run(many).src_accesses[0].addresses[0, 32:] - SRC
     assert past.min() == 4 * 128  # row 4 is thread 0's second step already
 
 
 def test_predicates():
-    broken, fixed, _ = HOLES["h06"]
+    broken, fixed, _ = MISCOMPILES["h06"]
     assert run(fixed).pred.tolist() == [0, 1]
     assert run(broken).pred.tolist() == [0, 8]
     by_element = Copy(
         RegisterCopy("g2r", BF16, 64), g("(8):(1)"), r("(8):(1)"), pred=memref("i8 gmem (8):(1)")
     )
     assert run(by_element).pred.tolist() == [0, 1]  # chunk j asks entry j, not the entry of its elements
-    assert run(HOLES["h07"][0]).never
+    assert run(MISCOMPILES["h07"][0]).never
     assert run(fixed).zero_fills and not run(by_element).zero_fills
 
 
 def test_single_nibbles_clear_their_neighbour():
-    done = run(HOLES["h33-clobber"][0])
+    done = run(MISCOMPILES["h33-clobber"][0])
     assert done.unit_bits == 4
     assert (done.src[:, 0, 1] == NOTHING).all()
     assert done.dst[:, 0].tolist() == [[2 * DST, 2 * DST + 1], [2 * DST + 2, 2 * DST + 3]]

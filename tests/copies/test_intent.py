@@ -20,7 +20,7 @@ from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import LdMatrix, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
-from tests.holes import BF16, CP16, F4, HOLES, g, memref, r, s, universal
+from tests.miscompiles import BF16, CP16, F4, MISCOMPILES, g, memref, r, s, universal
 
 SRC, DST = 1 << 20, 1 << 24
 
@@ -51,7 +51,7 @@ def test_element_i_goes_to_element_i(parts, name, swizzle):
 
 
 def test_four_bit_elements_are_counted_in_nibbles():
-    found = intent(HOLES["h33"][0], SRC, DST)
+    found = intent(MISCOMPILES["h33"][0], SRC, DST)
     assert found.unit_bits == 4
     assert found.src[:, 0, 0].tolist() == [2 * SRC + 2 * i for i in range(8)]
 
@@ -69,7 +69,7 @@ def test_registers_of_threads_are_apart():
 
 
 def test_a_tile_in_memory_is_copied_as_a_whole():
-    copy = HOLES["h26"][0]
+    copy = MISCOMPILES["h26"][0]
     found = intent(copy, SRC, DST)
     assert found.whole and found.src.shape == (16 * 64, 1, 2)
     assert np.array_equal(found.src - SRC, found.dst - DST)
@@ -83,17 +83,17 @@ def test_nested_v_modes_of_different_size_pair_by_coordinate():
 
 
 def test_predicates_guard_v1_or_single_elements():
-    by_piece = HOLES["h06"][1]
+    by_piece = MISCOMPILES["h06"][1]
     assert intent(by_piece, SRC, DST).pred.tolist() == [0] * 8 + [1] * 8
-    by_element = HOLES["h06"][0]
+    by_element = MISCOMPILES["h06"][0]
     assert intent(by_element, SRC, DST).pred.tolist() == list(range(16))
 
 
 def test_recast_elements_lie_where_the_original_has_them():
-    found = intent(HOLES["h29"][0], SRC, DST)
+    found = intent(MISCOMPILES["h29"][0], SRC, DST)
     # element (1, 0) of the f32 view is elements (1, 0) and (1, 1) of the bf16 tensor of pitch 63
     assert found.src[1, 0].tolist() == [SRC + 126 + k for k in range(4)]
-    right = HOLES["h29"][1]
+    right = MISCOMPILES["h29"][1]
     plain = replace(right, src=replace(right.src, recast_from=None))
     assert np.array_equal(intent(right, SRC, DST).src, intent(plain, SRC, DST).src)
 
@@ -137,7 +137,7 @@ def test_stmatrix_is_ldmatrix_backwards(transpose):
 
 
 def test_fragment_elements_without_a_source_have_no_partner():
-    found = intent(HOLES["h19-half"][0], SRC, DST)
+    found = intent(MISCOMPILES["h19-half"][0], SRC, DST)
     assert found.unmatched == 4
     assert (found.src == NOTHING).sum() * 2 == found.src.size
 

@@ -21,7 +21,7 @@ from layoutcheck.machine.atoms.s2t import FORMS
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 from tests.conformance.generate_tmem import sound_tmem
-from tests.holes import TENSOR_MEMORY
+from tests.miscompiles import TENSOR_MEMORY
 
 F32 = dtype("f32")
 
@@ -151,12 +151,12 @@ def test_published_cases(case: str, code: str) -> None:
 def test_tensor_memory_is_never_run() -> None:
     """Neither a GPU nor the simulator can hold a view of tensor memory: no outcome, and no disagreement."""
     from layoutcheck.gpu.images import NotRunnable
-    from layoutcheck.gpu.plan import plan
+    from layoutcheck.gpu.make_job import make_job
 
     for broken, fixed, _, _ in TENSOR_MEMORY.values():
         for arguments in (broken, fixed):
             with pytest.raises(NotRunnable):
-                plan(lc.check(**arguments).copy)
+                make_job(lc.check(**arguments).copy)
 
 
 def test_a_fragment_of_the_source_partition_s_shape_is_the_fragment_s_fault() -> None:

@@ -20,8 +20,8 @@ from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.lowered.compare import disagreement
 from layoutcheck.dsl.trace import trace_callable, trace_script
 from layoutcheck.errors import InputError
+from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace, TracedCopy, distinct
-from layoutcheck.sources.traced_lines import from_lines, to_lines
 
 pytest.importorskip("cutlass", reason="scripts are traced through the installed DSL")
 
@@ -318,8 +318,8 @@ def test_the_addresses_of_all_threads_are_those_of_the_compilers_own_lowering(fo
     assert crossed.missing == "a thread's views are those of two threads of its tiled copy"
     assert len(copies) == 1 + 2 * 16 + 1
     for number, one in enumerate(copies):
-        assert one.picture == "threads" and one.copy is not None, one.missing
-        picture = lowered.picture(f"cute.copy#{number}")
+        assert one.address_source == "threads" and one.copy is not None, one.missing
+        picture = lowered.op(f"cute.copy#{number}")
         assert picture is not None and disagreement(one.copy, picture, one.warps) == ""
         tiling = one.copy.tiling
         expected = (128, (0, 32, 64, 96)) if number == 0 else (64, (0, 32, -1, -1))

@@ -12,7 +12,7 @@ import layoutcheck as lc
 from layoutcheck.check import check
 from layoutcheck.fixes import propose
 from layoutcheck.fixes.code import WIDTH, folded
-from tests.holes import HOLES
+from tests.miscompiles import MISCOMPILES
 
 REPORT = {
     "src": "(128,64):(1,128)",
@@ -66,9 +66,9 @@ def test_the_missing_promise_is_named_exactly() -> None:
     assert "mode 1 of the source" in promise.code
 
 
-@pytest.mark.parametrize("name", HOLES)
+@pytest.mark.parametrize("name", MISCOMPILES)
 def test_a_fix_is_right_has_code_and_a_cost(name: str) -> None:
-    report = check(HOLES[name][0])
+    report = check(MISCOMPILES[name][0])
     fixes, obstacle = propose(report)
     assert bool(fixes) != bool(obstacle)
     for fix in fixes:
@@ -79,7 +79,7 @@ def test_a_fix_is_right_has_code_and_a_cost(name: str) -> None:
 
 
 def test_a_legal_copy_needs_none() -> None:
-    report = check(HOLES["h01"][1])
+    report = check(MISCOMPILES["h01"][1])
     assert propose(report) == ((), None)
 
 

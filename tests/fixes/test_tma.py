@@ -7,16 +7,16 @@ import pytest
 from layoutcheck.check import check
 from layoutcheck.fixes import propose
 from layoutcheck.sources.request import build
-from tests.rules.test_tma_rows import HOLES as ROW_HOLES
-from tests.tma_holes import TMA_HOLES, g, load, s
+from tests.rules.test_tma_rows import MISCOMPILES as ROW_MISCOMPILES
+from tests.tma_miscompiles import TMA_MISCOMPILES, g, load, s
 
 # Rows and tiles of odd widths, a pitch that runs backwards: another copy.
 NO_REPAIR = {"box-row", "coordinate", "negative"}
 
 
-@pytest.mark.parametrize("name", TMA_HOLES)
+@pytest.mark.parametrize("name", TMA_MISCOMPILES)
 def test_every_hole_has_its_repair(name: str) -> None:
-    fixes, obstacle = propose(check(build(**TMA_HOLES[name][0])[0]))
+    fixes, obstacle = propose(check(build(**TMA_MISCOMPILES[name][0])[0]))
     assert bool(fixes) == (name not in NO_REPAIR), obstacle
     assert all(fix.verdict in ("legal", "slow") for fix in fixes)
     assert fixes or obstacle
@@ -41,7 +41,7 @@ def test_another_copy_of_the_tile_comes_last() -> None:
 
 def test_a_long_tile_in_parts() -> None:
     """Every part is the model's own copy, in its place, and together they are the tile."""
-    fixes, _ = propose(check(build(**{**TMA_HOLES["box-skips"][0], "coord": "(1,2,0)"})[0]))
+    fixes, _ = propose(check(build(**{**TMA_MISCOMPILES["box-skips"][0], "coord": "(1,2,0)"})[0]))
     parts = fixes[0].copies
     assert [(copy.tma.tiler, copy.tma.coord) for copy in parts if copy.tma] == [
         ((150, 16, 4), (2, 2, 0)),
@@ -52,7 +52,7 @@ def test_a_long_tile_in_parts() -> None:
 
 
 def test_every_second_element_comes_with_the_others() -> None:
-    fixes, _ = propose(check(build(**TMA_HOLES["t3"][0])[0]))
+    fixes, _ = propose(check(build(**TMA_MISCOMPILES["t3"][0])[0]))
     (copy,) = fixes[0].copies
     assert copy.tma is not None and copy.tma.tiler == (64, 128)
     assert str(copy.src.layout) == "(256,256):(256,1)"
@@ -63,9 +63,9 @@ def test_every_second_element_comes_with_the_others() -> None:
 NO_ROWS = {"smem-address", "box-row", "store-tail"}
 
 
-@pytest.mark.parametrize("name", ROW_HOLES)
+@pytest.mark.parametrize("name", ROW_MISCOMPILES)
 def test_rows_of_four_have_their_repair(name: str) -> None:
-    fixes, obstacle = propose(check(build(**ROW_HOLES[name][0])[0]))
+    fixes, obstacle = propose(check(build(**ROW_MISCOMPILES[name][0])[0]))
     assert bool(fixes) == (name not in NO_ROWS), obstacle
     for fix in fixes:
         assert [copy.index is not None for copy in fix.copies] == [True]

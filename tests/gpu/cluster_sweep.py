@@ -27,7 +27,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
 from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 from layoutcheck.sources.request import build
-from tests.cluster_holes import CLUSTER_HOLES
+from tests.cluster_miscompiles import CLUSTER_MISCOMPILES
 from tests.gpu.sweep import random_bulk, table
 from tests.gpu.sweeping import head, options, write_prepared
 
@@ -94,7 +94,7 @@ def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
             if side is not None and wanted[side]:
                 wanted[side] -= 1
                 named.append((f"random-{kind}-{seed}-{len(named)}", copy))
-    for name, (broken, fixed, *_) in CLUSTER_HOLES.items():
+    for name, (broken, fixed, *_) in CLUSTER_MISCOMPILES.items():
         named += [(f"{name}-broken", build(**broken)[0]), (f"{name}-fixed", build(**fixed)[0])]
     return named
 

@@ -27,7 +27,7 @@ from layoutcheck.sources.request import build
 from tests.gpu.sweep import table
 from tests.gpu.sweeping import head, options, write_prepared
 from tests.gpu.tensor_map_driver import device_address, im2col_words
-from tests.im2col_holes import IM2COL_HOLES
+from tests.im2col_miscompiles import IM2COL_MISCOMPILES
 
 
 def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
@@ -62,7 +62,7 @@ def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
         seen[codes] += 1
         wanted[kind] -= 1
         named.append((f"random-{seed}-{len(named)}", copy))
-    for name, (broken, fixed, *_) in IM2COL_HOLES.items():
+    for name, (broken, fixed, *_) in IM2COL_MISCOMPILES.items():
         named += [(f"{name}-broken", build(**broken)[0]), (f"{name}-fixed", build(**fixed)[0])]
     return named
 

@@ -7,7 +7,7 @@
 
 Half of the random copies are ones that layoutcheck calls wrong. Copies that the compiler accepts only: all
 families, static and dynamic, one thread and whole tiles, swizzles, predicates; and every reproducer of
-tests/holes.py.
+tests/miscompiles.py.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from layoutcheck.machine.atoms import BulkCopy, CpAsync, DsmemStore, UniversalCo
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
 from tests.gpu.sweeping import head, options, write_prepared
-from tests.holes import HOLES
+from tests.miscompiles import MISCOMPILES
 
 
 def random_tiled(rng: random.Random) -> Copy:
@@ -195,7 +195,7 @@ def sample(count: int, seed: int, make: Callable[[random.Random], Copy]) -> list
             continue
         wanted[kind] -= 1
         named.append((f"random-{seed}-{len(named)}", copy))
-    for name, (broken, fixed, _) in HOLES.items() if make is not random_tail else ():
+    for name, (broken, fixed, _) in MISCOMPILES.items() if make is not random_tail else ():
         if is_bulk(fixed) == (make is random_bulk):
             named += [(f"{name}-broken", broken), (f"{name}-fixed", fixed)]
     return named

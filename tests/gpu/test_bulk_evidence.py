@@ -7,7 +7,7 @@ from pathlib import Path
 
 from layoutcheck.gpu.completion import STALLED, UNSETTLED
 from tests.gpu.sweep import is_bulk
-from tests.holes import HOLES
+from tests.miscompiles import MISCOMPILES
 
 EVIDENCE = json.loads(
     (Path(__file__).parents[2] / "docs" / "evidence" / "bulk.json").read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ def test_bytes_land_where_execution_says() -> None:
 
 def test_every_reproducer_and_its_twin_ran() -> None:
     ran = {row["name"]: row for row in EVIDENCE["holes"] if row["ran"] == "gpu"}
-    names = [name for name, (broken, _, _) in HOLES.items() if is_bulk(broken)]
+    names = [name for name, (broken, _, _) in MISCOMPILES.items() if is_bulk(broken)]
     assert len(names) >= 17
     for name in names:
         broken, fixed = ran[f"{name}-broken"], ran[f"{name}-fixed"]

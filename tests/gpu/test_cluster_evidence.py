@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from layoutcheck.gpu.completion import STALLED
-from tests.cluster_holes import CLUSTER_HOLES
+from tests.cluster_miscompiles import CLUSTER_MISCOMPILES
 
 _FOLDER = Path(__file__).parents[2] / "docs" / "evidence"
 EVIDENCE = json.loads((_FOLDER / "cluster.json").read_text(encoding="utf-8"))
@@ -48,7 +48,7 @@ def test_the_ways_of_going_wrong_all_ran() -> None:
         assert len(rows) >= 3 and all(row[VERDICT] == "wrong" for row in rows)
 
 
-@pytest.mark.parametrize("name", CLUSTER_HOLES)
+@pytest.mark.parametrize("name", CLUSTER_MISCOMPILES)
 def test_every_reproducer_and_its_twin_ran(name: str) -> None:
     ran = {row["name"]: row for row in EVIDENCE["holes"] if row["ran"] == "gpu"}
     broken, fixed = ran[f"{name}-broken"], ran[f"{name}-fixed"]

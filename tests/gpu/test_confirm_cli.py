@@ -19,7 +19,7 @@ from layoutcheck.reports.confirmation import Confirmed, render, render_json
 from layoutcheck.reports.outcome import Failure
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.request import build
-from tests.holes import HOLES
+from tests.miscompiles import MISCOMPILES
 
 GPU = {"name": "NVIDIA H200", "arch": "sm_90", "driver": 12080}
 SIMULATED = {"name": "simulator", "why": "no GPU can be used: CUDA_ERROR_NO_DEVICE"}
@@ -84,9 +84,9 @@ def test_json_has_a_line_for_each_copy() -> None:
     assert second["agrees"] is False and second["reproducer"] == "x.py"
 
 
-@pytest.mark.parametrize("name", sorted(HOLES))
+@pytest.mark.parametrize("name", sorted(MISCOMPILES))
 def test_a_reproducer_makes_its_copy_again(name: str, tmp_path: Path) -> None:
-    for copy in HOLES[name][:2]:
+    for copy in MISCOMPILES[name][:2]:
         path = reproducer.write(tmp_path, f'{name} "of" /a/b', copy)
         assert path.parent == tmp_path
         assert runpy.run_path(str(path))["copy"] == copy

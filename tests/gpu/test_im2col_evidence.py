@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.im2col_holes import IM2COL_HOLES
+from tests.im2col_miscompiles import IM2COL_MISCOMPILES
 
 EVIDENCE = json.loads(
     (Path(__file__).parents[2] / "docs" / "evidence" / "tma_im2col.json").read_text(encoding="utf-8")
@@ -27,8 +27,8 @@ def test_every_copy_did_what_was_predicted() -> None:
 
 def test_every_hole_went_wrong_and_its_twin_right() -> None:
     found = {hole["name"]: hole for hole in EVIDENCE["holes"]}
-    assert set(found) == {f"{name}-{side}" for name in IM2COL_HOLES for side in ("broken", "fixed")}
-    for name, (_, _, code, _, _) in IM2COL_HOLES.items():
+    assert set(found) == {f"{name}-{side}" for name in IM2COL_MISCOMPILES for side in ("broken", "fixed")}
+    for name, (_, _, code, _, _) in IM2COL_MISCOMPILES.items():
         broken, fixed = found[f"{name}-broken"], found[f"{name}-fixed"]
         assert code in broken["codes"]
         assert broken["fault"] or not (broken["as_asked"] and broken["guard_untouched"])

@@ -9,11 +9,11 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, UNSETTLED
 from layoutcheck.gpu.images import ANY, POISON, ZERO
+from layoutcheck.gpu.make_job import SHARED_BASE, SHARED_MOST_BYTES, make_job
 from layoutcheck.gpu.parameters import Parameter
-from layoutcheck.gpu.plan import SHARED_BASE, SHARED_MOST_BYTES, plan
 from layoutcheck.machine.atoms import UniversalCopy
 from layoutcheck.sources.request import build
-from tests.holes import HOLES, memref
+from tests.miscompiles import MISCOMPILES, memref
 
 
 def copy(src: str, dst: str, atom: str = "cp.async", bits: int | None = 128, **more: object) -> Copy:
@@ -25,7 +25,7 @@ def bytes_from_base(job_image: np.ndarray, origin: int, count: int) -> list[int]
 
 
 def test_a_right_copy_is_predicted_as_asked() -> None:
-    job = plan(copy("(8):(1)", "(8):(1)"))
+    job = make_job(copy("(8):(1)", "(8):(1)"))
     assert (job.threads, job.fault) == (1, "")
     assert (job.predicted == job.asked).all()
     written = np.flatnonzero(job.predicted != POISON)
@@ -34,7 +34,7 @@ def test_a_right_copy_is_predicted_as_asked() -> None:
 
 
 def test_a_scattered_destination_is_predicted_adjacent_and_asked_apart() -> None:
-    job = plan(copy("(8):(1)", "(8):(64)"))
+    job = make_job(copy("(8):(1)", "(8):(64)"))
     base, source = job.dst.origin, job.src.origin
     assert bytes_from_base(job.predicted, base, 16) == [source + i for i in range(16)]
     for element in range(8):
@@ -44,13 +44,13 @@ def test_a_scattered_destination_is_predicted_adjacent_and_asked_apart() -> None
 
 
 def test_misaligned_vectors_are_predicted_to_fault() -> None:
-    assert plan(HOLES["h02"][0]).fault == "misaligned"
-    assert plan(HOLES["h02"][1]).fault == ""
+    assert make_job(MISCOMPILES["h02"][0]).fault == "misaligned"
+    assert make_job(MISCOMPILES["h02"][1]).fault == ""
 
 
 def test_a_tile_starts_each_thread_at_its_own_row() -> None:
     whole = copy("(4,8):(8,1)", "(4,8):(8,1)", thr="(4,1):(1,4)", val="(1,8)")
-    job = plan(whole)
+    job = make_job(whole)
     assert job.threads == 4
     assert [src.at - job.src.origin for src, _ in job.parameters] == [0, 16, 32, 48]
     assert [dst.width for _, dst in job.parameters] == [4] * 4  # shared pointers have 32 bits
@@ -59,12 +59,12 @@ def test_a_tile_starts_each_thread_at_its_own_row() -> None:
 
 def test_idle_threads_are_launched_too() -> None:
     whole = copy("(4,8):(8,1)", "(4,8):(8,1)", thr="(4,1):(1,4)", val="(1,8)", block=8)
-    assert plan(whole).threads == 8
+    assert make_job(whole).threads == 8
 
 
 def test_a_predicate_leaves_every_third_untouched_or_zero() -> None:
     more = {"atom": "universal", "bits": 16, "pred": '!cute.memref<i8, rmem, align<32>, "(1,4):(0,1)">'}
-    job = plan(copy("(1,4):(0,1)", "(1,4):(0,1)", **more))  # type: ignore[arg-type]
+    job = make_job(copy("(1,4):(0,1)", "(1,4):(0,1)", **more))  # type: ignore[arg-type]
     assert job.predicate[:4] == bytes([1, 0, 1, 1])
     skipped = job.predicted[job.dst.origin + 2 : job.dst.origin + 4]
     assert set(skipped.tolist()) <= {POISON, ZERO}
@@ -76,7 +76,7 @@ TAIL = {"thr": "(2,1):(1,2)", "val": "(1,8)", "pred": '!cute.memref<i8, rmem, al
 
 
 def test_threads_past_the_edge_are_switched_off_by_their_own_predicates() -> None:
-    job = plan(copy("(3,8):(8,1)", "(3,8):(8,1)", atom="universal", **TAIL))
+    job = make_job(copy("(3,8):(8,1)", "(3,8):(8,1)", atom="universal", **TAIL))
     tables = [parameters[2].at for parameters in job.parameters]
     assert [list(job.predicate[at : at + 2]) for at in tables] == [[1, 0], [0, 0]]
     rows = [job.predicted[job.dst.origin + 16 * row :][:16] for row in range(4)]
@@ -85,7 +85,7 @@ def test_threads_past_the_edge_are_switched_off_by_their_own_predicates() -> Non
 
 
 def test_a_cp_async_that_is_switched_off_past_the_edge_writes_zeros_there() -> None:
-    job = plan(copy("(3,8):(8,1)", "(3,8):(8,1)", **TAIL))
+    job = make_job(copy("(3,8):(8,1)", "(3,8):(8,1)", **TAIL))
     tables = [parameters[2].at for parameters in job.parameters]
     assert [list(job.predicate[at : at + 2]) for at in tables] == [[1, 1], [1, 0]]  # wrong: nothing hides it
     past = slice(job.dst.origin + 48, job.dst.origin + 64)
@@ -93,7 +93,7 @@ def test_a_cp_async_that_is_switched_off_past_the_edge_writes_zeros_there() -> N
 
 
 def test_run_time_leaves_follow_the_pointer_in_order() -> None:
-    job = plan(copy("(8,2,2):(1,?{div=8},?{i64 div=8})", "(8,2,2):(1,8,16)"))
+    job = make_job(copy("(8,2,2):(1,?{div=8},?{i64 div=8})", "(8,2,2):(1,8,16)"))
     src, dst = job.parameters[0]
     _, first, second = job.instance.src.layout.stride  # type: ignore[misc]
     assert src.tail == int(first).to_bytes(4, "little") + b"\0" * 4 + int(second).to_bytes(8, "little")
@@ -106,7 +106,7 @@ def test_a_parameter_is_its_pointer_and_its_tail() -> None:
 
 
 def test_racing_writers_leave_nothing_determined() -> None:
-    job = plan(HOLES["h26"][0])
+    job = make_job(MISCOMPILES["h26"][0])
     assert (job.predicted == ANY).any() or (job.asked == ANY).any() or (job.predicted != job.asked).any()
 
 
@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_refused_in_one_line() -> None:
         memref(f"bf16 smem align<16> (1,{many}):(0,1)"),
     )
     with pytest.raises(InputError) as refused:
-        plan(whole)
+        make_job(whole)
     assert "\n" not in refused.value.message
 
 
@@ -126,17 +126,17 @@ def test_two_shared_operands_lie_side_by_side() -> None:
     shared = build(
         "(8):(1)", "(8):(1)", "universal", bits=128, dtype="bf16", src_space="smem", dst_space="smem"
     )
-    job = plan(shared[0])
+    job = make_job(shared[0])
     assert job.both_shared and job.shared is job.dst
     assert job.src.size_bytes <= job.dst.origin
     assert (job.predicted == job.asked).all() and np.count_nonzero(job.asked != POISON) == 16
 
 
 def test_a_bulk_copy_has_a_barrier_that_expects_its_bytes() -> None:
-    job = plan(copy("(64,2):(1,72)", "(64,2):(1,64)", "bulk.g2s", bits=None))
+    job = make_job(copy("(64,2):(1,72)", "(64,2):(1,64)", "bulk.g2s", bits=None))
     assert (job.expect_bytes, job.fault) == (256, "")
     assert [parameter.side for parameter in job.parameters[0]] == ["src", "dst", "barrier"]
-    assert plan(copy("(64):(1)", "(64):(1)", "bulk.s2g", bits=None)).expect_bytes is None
+    assert make_job(copy("(64):(1)", "(64):(1)", "bulk.s2g", bits=None)).expect_bytes is None
 
 
 @pytest.mark.parametrize(
@@ -144,16 +144,16 @@ def test_a_bulk_copy_has_a_barrier_that_expects_its_bytes() -> None:
     [("h31", STALLED), ("h41", STALLED), ("h42", STALLED), ("h41-wide", UNSETTLED), ("h43", UNSETTLED)],
 )
 def test_a_barrier_that_is_told_wrong(name: str, fault: str) -> None:
-    assert plan(HOLES[name][0]).fault == fault
-    assert plan(HOLES[name][1]).fault == ""
+    assert make_job(MISCOMPILES[name][0]).fault == fault
+    assert make_job(MISCOMPILES[name][1]).fault == ""
 
 
-@pytest.mark.parametrize("name", sorted(HOLES))
+@pytest.mark.parametrize("name", sorted(MISCOMPILES))
 def test_every_hole_can_be_told_from_its_twin(name: str) -> None:
-    broken, fixed, _ = HOLES[name]
-    good = plan(fixed)
+    broken, fixed, _ = MISCOMPILES[name]
+    good = make_job(fixed)
     assert good.fault == ""
     determined = (good.predicted != ANY) & (good.asked != ANY)
     assert (good.predicted[determined] == good.asked[determined]).all()
-    shared = plan(broken).shared
+    shared = make_job(broken).shared
     assert shared is None or shared.base >= SHARED_BASE

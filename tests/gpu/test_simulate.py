@@ -13,16 +13,18 @@ from layoutcheck.gpu.confirm import _judged, run
 from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.gpu.images import POISON
 from layoutcheck.gpu.job import Job
-from layoutcheck.gpu.plan import plan
+from layoutcheck.gpu.make_job import make_job
 from layoutcheck.gpu.prepare import Prepared, prepare
 from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from tests.gpu.sweep import random_tail, sample
-from tests.holes import HOLES
+from tests.miscompiles import MISCOMPILES
 
 pytest.importorskip("cutlass", reason="the simulator runs what nvidia-cutlass-dsl emits")
 
 COPIES = {
-    f"{name}-{kind}": hole[i] for name, hole in HOLES.items() for i, kind in ((0, "broken"), (1, "fixed"))
+    f"{name}-{kind}": one[i]
+    for name, one in MISCOMPILES.items()
+    for i, kind in enumerate(("broken", "fixed"))
 }
 SIMULATED = sorted(name for name, copy in COPIES.items() if not isinstance(copy.atom, (LdMatrix, StMatrix)))
 
@@ -91,10 +93,10 @@ def test_an_altered_prediction_disagrees(
     name: str, alter: object, prepared: dict[str, Prepared], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def altered(copy: Copy) -> Job:
-        return alter(plan(copy))  # type: ignore[operator,no-any-return]
+        return alter(make_job(copy))  # type: ignore[operator,no-any-return]
 
     assert judged(prepared[name]).agrees
-    monkeypatch.setattr(simulator, "plan", altered)
+    monkeypatch.setattr(simulator, "make_job", altered)
     found = judged(prepared[name])
     assert found.agrees is False and found.disagrees
     if not found.fault and not found.expected_fault:

@@ -11,7 +11,7 @@ import pytest
 
 from layoutcheck.gpu.prepare import prepare
 from layoutcheck.gpu.wrapper import UnexpectedPtx, wrap
-from tests.holes import HOLES
+from tests.miscompiles import MISCOMPILES
 
 KERNEL = """.visible .entry k0(
 \t.param .align 8 .b8 k0_param_0[16],
@@ -64,7 +64,7 @@ def test_harnesses_assemble(tmp_path: Path) -> None:
     pytest.importorskip("cutlass", reason="the copies are compiled by nvidia-cutlass-dsl")
     for one in prepare(
         [
-            (name, HOLES[name][0])
+            (name, MISCOMPILES[name][0])
             for name in ("h01", "h18", "h23", "h10", "h21", "h21-store", "h21-cluster", "h45")
         ]
     ):

@@ -24,7 +24,7 @@ from layoutcheck.sources.request import build
 from tests.conformance.test_tma import random_copy
 from tests.gpu.sweep import table
 from tests.gpu.sweeping import head, options, write_prepared
-from tests.tma_holes import TMA_HOLES
+from tests.tma_miscompiles import TMA_MISCOMPILES
 
 
 def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
@@ -59,7 +59,7 @@ def sample(count: int, seed: int) -> list[tuple[str, Copy]]:
         seen[codes] += 1
         wanted[kind] -= 1
         named.append((f"random-{seed}-{len(named)}", copy))
-    for name, (broken, fixed, *_) in TMA_HOLES.items():
+    for name, (broken, fixed, *_) in TMA_MISCOMPILES.items():
         named += [(f"{name}-broken", build(**broken)[0]), (f"{name}-fixed", build(**fixed)[0])]
     return named
 

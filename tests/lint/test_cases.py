@@ -13,11 +13,11 @@ import layoutcheck
 from layoutcheck.cli import run
 from layoutcheck.lint import cases
 from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.judged import judge
 from layoutcheck.lint.run import Counts, Result
-from layoutcheck.lint.traced import judge
 from layoutcheck.reports import lint as reports
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure, pictures
+from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure, address_sources
 
 ROOT = Path(__file__).parents[2]
 HEAD = "import layoutcheck\n"
@@ -90,10 +90,10 @@ def test_an_unusable_case_says_why(text, problem):
     assert problem in case.problem and cases.unusable(case).code == "LC915"
 
 
-def made(expect, *picture):
+def made(expect, *address_source):
     where = Frame("k.py", 1)
-    copies = tuple(TracedCopy(None, "", where, (), "k", "sm_90a", each) for each in picture)
-    return cases.CaseRun(cases.Case("k.py", "f", 1, "f", "sm_90a", expect), Trace(copies))
+    copies = tuple(TracedCopy(None, "", where, (), "k", "sm_90a", each) for each in address_source)
+    return cases.CaseRun(cases.RegisteredCase("k.py", "f", 1, "f", "sm_90a", expect), Trace(copies))
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_costs_are_not_denied_by_types_alone():
     ],
 )
 def test_what_is_meant_is_not_reported(expect, code, severity, meant):
-    case = cases.Case("k.py", "f", 1, "f", "sm_90a", expect)
+    case = cases.RegisteredCase("k.py", "f", 1, "f", "sm_90a", expect)
     assert cases.meant(case, LintFinding(code, severity, "k.py", 1, 1, "")) == meant
 
 
 def test_a_failure_is_one_line():
     failure = TraceFailure("killed", "the process died of\nSIGABRT", Frame(str(Path.cwd() / "k.py"), 7))
     (finding,) = cases.failures(
-        cases.CaseRun(cases.Case("k.py", "f", 3, "f", "sm_90a"), Trace(failures=(failure,)))
+        cases.CaseRun(cases.RegisteredCase("k.py", "f", 3, "f", "sm_90a"), Trace(failures=(failure,)))
     )
     assert finding.title == "case 'f' died at k.py:7: the process died of SIGABRT"
 
@@ -166,8 +166,9 @@ def repo(tmp_path, monkeypatch):
 
 def test_the_summary_counts_what_is_known_for_all_threads():
     trace = trace_of(["threads", "lowered", "lowered", "types"])
-    judged = judge([cases.CaseRun(cases.Case("k.py", "f", 3, "f", "sm_90a"), trace)])
-    counts = Counts(cases=1, copies=judged.copies, pictures=pictures(judged.pictures.elements()))
+    judged = judge([cases.CaseRun(cases.RegisteredCase("k.py", "f", 3, "f", "sm_90a"), trace)])
+    known_by = address_sources(judged.address_sources.elements())
+    counts = Counts(cases=1, copies=judged.copies, address_sources=known_by)
     told = reports.text(Result((), counts), Style())
     assert "for all threads: 1 by their layouts, 2 by the compiler's lowering" in told
 
@@ -175,7 +176,7 @@ def test_the_summary_counts_what_is_known_for_all_threads():
 def trace_of(known: list[str]) -> Trace:
     """One copy that cannot be read for each way of being known."""
     frame = Frame("k.py", 7)
-    return Trace(tuple(TracedCopy(None, "cute.copy", frame, (), "k", "sm_90a", picture=one) for one in known))
+    return Trace(tuple(TracedCopy(None, "cute.copy", frame, (), "k", "sm_90a", one) for one in known))
 
 
 MISBEHAVING = """

@@ -88,7 +88,7 @@ def test_the_text_says_what_the_dsl_builds(tmp_path):
             assert operands(report.copy) == operands(one.copy), name
             assert str(report.copy.atom) == str(one.copy.atom), name
         assert (report.verdict == "rejected") == (one.refused is not None), name
-        assert theirs.verdict == report.verdict or one.picture == "types", name
+        assert theirs.verdict == report.verdict or one.address_source == "types", name
         compared += 1
     print(f"{compared} copies compared, DSL {found.versions}", os.cpu_count())
     assert compared == len(NAMES)

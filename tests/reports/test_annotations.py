@@ -18,7 +18,7 @@ from layoutcheck.reports.github import render_located
 from layoutcheck.reports.located import Located, of_lint
 from layoutcheck.reports.sarif import log
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.traced import located
+from layoutcheck.reports.trace import located
 from layoutcheck.rules import rules as copy_rules
 from layoutcheck.sources.request import build
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy

@@ -11,7 +11,7 @@ import layoutcheck as lc
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, fields, mapped
-from layoutcheck.gpu.plan import plan
+from layoutcheck.gpu.make_job import make_job
 from layoutcheck.gpu.wrapper import wrap
 from layoutcheck.reports.html import render as page
 from layoutcheck.reports.reproducer import arguments
@@ -19,13 +19,13 @@ from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
 from layoutcheck.sources.records import read_record
 from layoutcheck.sources.request import build
-from tests.cluster_holes import CLUSTER_HOLES, to
+from tests.cluster_miscompiles import CLUSTER_MISCOMPILES, to
 from tests.gpu.test_wrapper import KERNEL
 
 
-@pytest.mark.parametrize("name", CLUSTER_HOLES)
+@pytest.mark.parametrize("name", CLUSTER_MISCOMPILES)
 def test_holes_are_flagged_and_repaired_and_their_twins_legal(name: str) -> None:
-    broken, fixed, code, _ = CLUSTER_HOLES[name]
+    broken, fixed, code, _ = CLUSTER_MISCOMPILES[name]
     report = lc.check(**broken)
     assert report.verdict == "wrong" and code in [finding.code for finding in report.findings]
     first = next(finding for finding in report.findings if finding.code == code)
@@ -35,9 +35,9 @@ def test_holes_are_flagged_and_repaired_and_their_twins_legal(name: str) -> None
     assert twin.verdict == "legal" and not twin.findings
 
 
-@pytest.mark.parametrize("name", CLUSTER_HOLES)
+@pytest.mark.parametrize("name", CLUSTER_MISCOMPILES)
 def test_what_the_machine_does_of_them_is_predicted(name: str) -> None:
-    broken, fixed = (plan(build(**one)[0]) for one in CLUSTER_HOLES[name][:2])
+    broken, fixed = (make_job(build(**one)[0]) for one in CLUSTER_MISCOMPILES[name][:2])
     assert broken.fault in ("launch failure", STALLED, "misaligned") and not fixed.fault
     assert len(fixed.expect) == 4 * fixed.blocks
 
@@ -51,7 +51,7 @@ def test_blocks_of_masks_and_ranks() -> None:
 
 def test_what_is_told_and_mapped() -> None:
     copy, _ = build(**to("bulk.g2s.multicast", mcast_mask="0b1010", blocks=4, expect_bytes=128))
-    told = plan(copy).expect
+    told = make_job(copy).expect
     assert [int.from_bytes(told[i : i + 4], "little") for i in range(0, 16, 4)] == [0, 128, 0, 128]
     assert fields(copy) == [("barrier", 0), ("number", 0b1010)] and mapped(copy) == {}
     copy, _ = build(**to("st.async", "(8,2):(1,8)", blocks=4, cta_rank=3))

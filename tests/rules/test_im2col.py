@@ -10,13 +10,13 @@ from layoutcheck.api import check_copy
 from layoutcheck.check import check
 from layoutcheck.errors import InputError
 from layoutcheck.sources.request import build
-from tests.im2col_holes import FLAT, IM2COL_HOLES, PLAIN, load, store
-from tests.tma_holes import SW128, g, s
+from tests.im2col_miscompiles import FLAT, IM2COL_MISCOMPILES, PLAIN, load, store
+from tests.tma_miscompiles import SW128, g, s
 
 
-@pytest.mark.parametrize("name", IM2COL_HOLES)
+@pytest.mark.parametrize("name", IM2COL_MISCOMPILES)
 def test_a_hole_is_wrong_and_its_cause_named(name: str) -> None:
-    broken, _, code, field, _ = IM2COL_HOLES[name]
+    broken, _, code, field, _ = IM2COL_MISCOMPILES[name]
     report = check(build(**broken)[0])
     assert report.compiler.accepted
     assert report.verdict == "wrong"
@@ -31,9 +31,9 @@ def test_a_hole_is_wrong_and_its_cause_named(name: str) -> None:
         assert evidence["source"]
 
 
-@pytest.mark.parametrize("name", IM2COL_HOLES)
+@pytest.mark.parametrize("name", IM2COL_MISCOMPILES)
 def test_its_twin_is_legal(name: str) -> None:
-    report = check(build(**IM2COL_HOLES[name][1])[0])
+    report = check(build(**IM2COL_MISCOMPILES[name][1])[0])
     assert report.verdict == "legal", [finding.title for finding in report.findings]
 
 
@@ -146,7 +146,7 @@ def test_a_filter_turned_around_is_the_same_columns_backwards() -> None:
     ],
 )
 def test_what_can_be_repaired_is(name: str, says: str) -> None:
-    report = check_copy(build(**IM2COL_HOLES[name][0])[0])
+    report = check_copy(build(**IM2COL_MISCOMPILES[name][0])[0])
     assert report.fixes
     assert {fix.verdict for fix in report.fixes} <= {"legal", "slow"}
     assert says in "".join(report.fixes[0].code.split("\n")).replace("    ", "")

@@ -14,7 +14,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.findings import SEVERITIES
 from layoutcheck.rules import FAMILIES, family_of, rule, rules, rules_for
 from layoutcheck.sources.request import build
-from tests.holes import HOLES
+from tests.miscompiles import MISCOMPILES
 
 ROOT = Path(__file__).parents[2]
 CODES = list(rules())
@@ -37,9 +37,9 @@ REASONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOLES)
+@pytest.mark.parametrize("name", MISCOMPILES)
 def test_every_hole_is_wrong_for_the_right_reason(name: str) -> None:
-    broken, _, why = HOLES[name]
+    broken, _, why = MISCOMPILES[name]
     report = check(broken)
     assert report.verdict == "wrong", why
     assert REASONS[name] in [finding.code for finding in report.findings], [
@@ -47,9 +47,9 @@ def test_every_hole_is_wrong_for_the_right_reason(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", HOLES)
+@pytest.mark.parametrize("name", MISCOMPILES)
 def test_every_corrected_twin_is_not(name: str) -> None:
-    report = check(HOLES[name][1])
+    report = check(MISCOMPILES[name][1])
     assert report.verdict in ("legal", "slow"), [(f.code, f.title, f.message) for f in report.findings]
 
 
@@ -69,7 +69,8 @@ def test_a_rule_leaves_the_clean_twin_alone(code: str) -> None:
 def test_a_rule_of_one_family_has_nothing_to_say_of_another() -> None:
     """Which `check` takes for granted: it does not load them."""
     examples = (copy for one in rules().values() for copy in (one.example.flagged, one.example.clean))
-    copies = [build(**copy)[0] for copy in examples] + [copy for hole in HOLES.values() for copy in hole[:2]]
+    copies = [build(**copy)[0] for copy in examples]
+    copies += [copy for one in MISCOMPILES.values() for copy in one[:2]]
     assert {family for copy in copies if (family := family_of(copy))} == set(FAMILIES)
     for copy in copies:
         analysis, asked = Analysis(copy), rules_for(copy)

@@ -11,12 +11,12 @@ from layoutcheck.check import Report, check
 from layoutcheck.copies.execution import execution
 from layoutcheck.errors import InputError
 from layoutcheck.sources.request import build
-from tests.tma_holes import TMA_HOLES, g, load, s
+from tests.tma_miscompiles import TMA_MISCOMPILES, g, load, s
 
 
-@pytest.mark.parametrize("name", TMA_HOLES)
+@pytest.mark.parametrize("name", TMA_MISCOMPILES)
 def test_a_hole_is_wrong_and_its_cause_named(name: str) -> None:
-    broken, _, code, field, _ = TMA_HOLES[name]
+    broken, _, code, field, _ = TMA_MISCOMPILES[name]
     report = check(build(**broken)[0])
     assert report.compiler.accepted
     assert report.verdict == "wrong"
@@ -31,9 +31,9 @@ def test_a_hole_is_wrong_and_its_cause_named(name: str) -> None:
         assert evidence["source"]
 
 
-@pytest.mark.parametrize("name", TMA_HOLES)
+@pytest.mark.parametrize("name", TMA_MISCOMPILES)
 def test_its_twin_is_legal(name: str) -> None:
-    fixed = TMA_HOLES[name][1]
+    fixed = TMA_MISCOMPILES[name][1]
     report = check(build(**fixed)[0])
     assert report.verdict == "legal", [finding.title for finding in report.findings]
 

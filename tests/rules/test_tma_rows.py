@@ -19,7 +19,7 @@ from layoutcheck.copies.tma.rows import row_numbers
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.tma import prepare
 from layoutcheck.sources.request import build
-from tests.tma_holes import g, s
+from tests.tma_miscompiles import g, s
 
 SW128 = "S<3,4,3>"
 ATOMS = "(64,(64,2)):(64,(1,4096))"
@@ -47,7 +47,7 @@ def checked(request: dict[str, Any]) -> Report:
 
 GOOD = gather(g(), sw())
 # name: (broken, fixed, code, field)
-HOLES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
+MISCOMPILES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
     "base": (gather(g(align=8), sw()), GOOD, "LC230", "globalAddress"),
     "pitch": (gather(g("(256,250):(250,1)"), sw()), gather(g("(256,250):(256,1)"), sw()),
               "LC231", "globalStrides"),
@@ -86,9 +86,9 @@ HOLES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOLES)
+@pytest.mark.parametrize("name", MISCOMPILES)
 def test_a_hole_is_wrong_and_its_cause_named(name: str) -> None:
-    broken, _, code, field = HOLES[name]
+    broken, _, code, field = MISCOMPILES[name]
     report = checked(broken)
     assert report.compiler.accepted
     assert report.verdict == "wrong"
@@ -99,9 +99,9 @@ def test_a_hole_is_wrong_and_its_cause_named(name: str) -> None:
     assert all(found[0].evidence[key] not in (None, "") for key in ("value", "demand", "source"))
 
 
-@pytest.mark.parametrize("name", HOLES)
+@pytest.mark.parametrize("name", MISCOMPILES)
 def test_its_twin_is_legal_and_says_who_stands_behind_it(name: str) -> None:
-    report = checked(HOLES[name][1])
+    report = checked(MISCOMPILES[name][1])
     assert report.verdict == "legal", [finding.title for finding in report.findings]
     assert [finding.code for finding in report.findings] == ["LC258"]
 
@@ -163,7 +163,7 @@ def test_an_index_belongs_to_four_rows() -> None:
 
 
 def test_the_report_names_the_index_tensor_in_every_format() -> None:
-    report = checked(HOLES["wrong-mode"][0])
+    report = checked(MISCOMPILES["wrong-mode"][0])
     assert report.to_dict()["copy"]["index"]["layout"] == "(256,256):(0,1)"
     assert report.findings[0].where.operand == "index"
     schema = json.loads(Path(layoutcheck.reports.__file__).with_name("schema.json").read_text("utf-8"))

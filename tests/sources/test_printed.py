@@ -84,7 +84,7 @@ def test_a_slice_of_a_partition_is_the_partition_of_a_part() -> None:
         Frame("/me/help.py", 3, 5, "move"),
         (Frame("/me/k.py", 20, 9, "k"),),
     )
-    assert (found.picture, found.missing, found.kernel, found.arch) == ("threads", "", "k", "sm_90a")
+    assert (found.address_source, found.missing, found.kernel, found.arch) == ("threads", "", "k", "sm_90a")
     assert found.copy is not None and found.copy.tiling is not None
     tiling = found.copy.tiling
     assert str(tiling.src.layout) == "(64,64):(128,1)" and str(tiling.dst.layout) == "(64,64):(64,1)"
@@ -111,7 +111,7 @@ def test_threads_are_those_that_reach_the_copy(
     (found,) = read_module(module(**options), "k", "sm_90a")  # type: ignore[arg-type]
     assert found.missing == missing and found.copy is not None
     if missing:
-        assert found.copy.tiling is None and found.picture == "types"
+        assert found.copy.tiling is None and found.address_source == "types"
     else:
         assert found.copy.tiling is not None and found.copy.tiling.block_threads == threads
 

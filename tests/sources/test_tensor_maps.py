@@ -6,8 +6,8 @@ import pytest
 
 from layoutcheck.api import check_traced
 from layoutcheck.sources.printed import read_module
+from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace
-from layoutcheck.sources.traced_lines import from_lines, to_lines
 
 BASIS = 'tma_gbasis = <"(64,64):(1@1,1@0)">'
 MADE = (

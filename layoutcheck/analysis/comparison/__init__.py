@@ -37,11 +37,11 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
     if execution.pred is not None and copy.pred is not None:
         found.predicate_range(execution.pred, copy.pred)
     repeated = _harmless(intent, execution, grain)
-    settled = repeated is not None
+    resolved = repeated is not None
     if repeated is None:
         repeated = found.memory()
     # A thread's own intent names what its views name, past the edge of the tile as well.
-    if not settled or (copy.tiling is not None and not intent.whole):
+    if not resolved or (copy.tiling is not None and not intent.whole):
         for side, base in (("src", src_base), ("dst", dst_base)):
             found.outside(side, footprint(intent, copy, side, base, execution.unit_bits))
     return Comparison(

@@ -3,7 +3,7 @@
 Measured on DSL 4.8.1. With n elements an instruction,
 
     width given   n = width / bits of the atom's type; none at all is emitted where n does not divide the
-                  run that V keeps together on both sides (hole h31): the verifier looked at more than V
+                  run that V keeps together on both sides (miscompile h31): the verifier looked at more than V
     auto          n = that run, whatever it comes to: nobody asks again for 16 bytes
 
 and n times the bits of the *atom's* element type are moved, whatever the tensors hold. A V permuted alike on

@@ -126,8 +126,8 @@ def slip(memref: Memref, layout: Layout, indices: IntArray) -> IntArray | None:
 
     A constant offset o from a swizzled pointer is split into o mod 2P, added before the swizzle, and the
     rest, added after it (P is the swizzle's period, in bytes). The rest is computed in bits and divided as
-    an unsigned 32-bit number, so a negative one comes out 2^29 too high (measured in PTX: hole h38). Offsets
-    with a dynamic part, offsets of rest coordinates and multiples of 2P are not affected.
+    an unsigned 32-bit number, so a negative one comes out 2^29 too high (measured in PTX: miscompile h38).
+    Offsets with a dynamic part, offsets of rest coordinates and multiples of 2P are not affected.
     """
     if memref.swizzle is None or memref.swizzle.bits == 0 or memref.space != "smem":
         return None

@@ -11,11 +11,12 @@ contiguous elements. Strides are not looked at again: n contiguous elements are 
     the alignment proved for both slices: gcd of align<> and the bytes of every rest stride,
     2^m for a pointer swizzle S<b,m,s>,
     the run of V that is contiguous from its first element, on both sides,
-    every other static stride of either V (dynamic strides of V do not count: hole h13).
+    every other static stride of either V (dynamic strides of V do not count: miscompile h13).
 
 Wider accesses than that are split in pieces of that alignment, each as wide as the machine allows. The
-pieces of one vector follow the swizzled address of its first byte, swz(p) + k, not swz(p + k) (holes h36,
-h37). With an explicit width n is fixed; with width 0 (auto) n is as many elements as that alignment spans.
+pieces of one vector follow the swizzled address of its first byte, swz(p) + k, not swz(p + k) (miscompiles
+h36, h37). With an explicit width n is fixed; with width 0 (auto) n is as many elements as that alignment
+spans.
 Where an alignment is below the element's size, auto moves the whole contiguous run of V at once.
 """
 
@@ -97,9 +98,9 @@ def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
 def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
     """4-bit elements, whose run is counted in whole bytes: a run of one is 0 bytes.
 
-    gcd(0, n) being n, a strided side does not narrow the vector (hole h33). Where such vectors do not divide
-    V one element at a time is moved, and the store of its byte clears the neighbour. Raises InputError for
-    slices that begin inside a byte: the compiler dies on them.
+    gcd(0, n) being n, a strided side does not narrow the vector (miscompile h33). Where such vectors do not
+    divide V one element at a time is moved, and the store of its byte clears the neighbour. Raises InputError
+    for slices that begin inside a byte: the compiler dies on them.
     """
     for memref in (copy.src, copy.dst):
         if any(

@@ -2,7 +2,7 @@
 
     for module in lower([text]):
         for kernel in module.kernels:
-            kernel.pictures["cute.copy#0"].accesses
+            kernel.lowered_ops["cute.copy#0"].accesses
 
 The DSL's own passes (`passes`, in the DSL's process) turn a kernel into integer arithmetic on the thread
 index, in which every memory instruction still says which operation it comes from. `evaluate` then computes
@@ -21,13 +21,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutcheck.dsl.lowered.evaluate import evaluate
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
-from layoutcheck.dsl.lowered.pictures import Picture, pictures
 from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import split, without_locations
 
-__all__ = ["Kernel", "Launch", "Lowered", "Picture", "lower", "read"]
+__all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "lower", "read"]
 
 _FUNCTION = re.compile(r'^\s*"(?:cuda\.kernel|func\.func|gpu\.func)"\(', re.MULTILINE)
 _NAME = re.compile(r'sym_name = "([^"]*)"')
@@ -37,7 +37,7 @@ _TYPES = "function_type = ("
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel: its launch, the pictures by tag, and the tags whose instructions were met by nobody.
+    """One kernel: its launch, the operations by tag, and the tags whose instructions were met by nobody.
 
     `launch.known` says that the grid is what the host's code computes, for the numbers it was given. `notes`
     say where the evaluation was cut short.
@@ -45,7 +45,7 @@ class Kernel:
 
     name: str
     launch: Launch
-    pictures: dict[str, Picture]
+    lowered_ops: dict[str, LoweredOp]
     unmet: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     shared_bytes: int = 0
@@ -64,9 +64,9 @@ class Lowered:
     refused: tuple[str, ...] = ()
     seconds: tuple[float, float] = (0.0, 0.0)
 
-    def picture(self, tag: str) -> Picture | None:
-        """The picture of a tag, in whichever kernel has it."""
-        return next((k.pictures[tag] for k in self.kernels if tag in k.pictures), None)
+    def op(self, tag: str) -> LoweredOp | None:
+        """The operation of a tag, in whichever kernel has it."""
+        return next((k.lowered_ops[tag] for k in self.kernels if tag in k.lowered_ops), None)
 
 
 def lower(
@@ -123,7 +123,12 @@ def read(
         return Lowered(problem=reason, notes=notes, refused=refused)
     kernels = tuple(
         Kernel(
-            k.name, k.launch, pictures(k), tuple(sorted(k.present - set(k.accesses))), k.notes, k.shared_bytes
+            k.name,
+            k.launch,
+            lowered_ops(k),
+            tuple(sorted(k.present - set(k.accesses))),
+            k.notes,
+            k.shared_bytes,
         )
         for k in evaluated
     )

@@ -39,7 +39,7 @@ def _if(flow: Flow, op: Operation, fast: bool) -> Step:
 
     def run() -> None:
         taken = number(machine.values[condition])
-        bits = machine.trust[condition]
+        bits = machine.provenance[condition]
         if own and not fast and isinstance(taken, int) and not taken & 1:
             _take(flow, branches[0], nobody, bits)
         if isinstance(taken, int):
@@ -72,7 +72,7 @@ def _switch(flow: Flow, op: Operation, fast: bool) -> Step:
 
     def run() -> None:
         value = number(machine.values[selector])
-        bits = machine.trust[selector]
+        bits = machine.provenance[selector]
         chosen = value if isinstance(value, int) else int(value[0])
         index = cases.index(chosen) + 1 if chosen in cases else 0
         _take(flow, branches[index], machine.mask, bits)
@@ -112,13 +112,13 @@ def _try(flow: Flow, branch: Branch, bits: int) -> None:
 
 
 def _ends(flow: Flow, moves: list[tuple[int, int]]) -> list[tuple[Value, int]]:
-    return [(flow.machine.values[t], flow.machine.trust[t]) for _, t in moves]
+    return [(flow.machine.values[t], flow.machine.provenance[t]) for _, t in moves]
 
 
 def _merge(flow: Flow, mask: Any, moves: list[tuple[int, int]], ends: list[Any], bits: int) -> None:
     for (_, target), (yes, a), (no, b) in zip(moves, ends[0], ends[1], strict=True):
         flow.machine.values[target] = select(mask, yes, no)
-        flow.machine.trust[target] = a | b | bits
+        flow.machine.provenance[target] = a | b | bits
 
 
 def _split(taken: Any, mask: Any) -> tuple[Any, Any]:

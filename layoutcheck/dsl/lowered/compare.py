@@ -1,6 +1,6 @@
 """The standing question, whether our model of a copy does what the compiler's own lowering does.
 
-`disagreement(copy, picture)` takes a copy as its types (and, with a tiling, the definitions behind them) say
+`disagreement(copy, op)` takes a copy as its types (and, with a tiling, the definitions behind them) say
 it is, and the instructions that NVIDIA's passes made of it. Both sides of the copy that lie in memory are
 compared: number, kind and width of the instructions, and the address of every one for every thread.
 
@@ -9,8 +9,8 @@ has a tiling, of each where it has none), undone through the pointer's swizzle, 
 strides were given, by solving for them; everything else has to follow.
 
 The lowering stops where arithmetic begins, before LLVM. One thing happens after it: a constant negative
-offset from a swizzled pointer comes out 2^29 bytes too high (hole h38; `copies.execution.plan.slip`, measured
-in PTX). Under a swizzle addresses are therefore compared modulo 2^29.
+offset from a swizzled pointer comes out 2^29 bytes too high (miscompile h38; `copies.execution.plan.slip`,
+measured in PTX). Under a swizzle addresses are therefore compared modulo 2^29.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis.instantiation import static_layout
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import Access as Memory
 from layoutcheck.copies.execution import execution
 from layoutcheck.copies.lanes import LANE_APART_BYTES
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import Access
 from layoutcheck.copies.offsets import CompilerFails, IntArray
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import partition
-from layoutcheck.dsl.lowered.pictures import Picture, active, memory_accesses
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active, memory_accesses
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.sources.threads import WARP
@@ -52,7 +52,7 @@ class Silent:
     reason: str
 
 
-def disagreement(copy: Copy, picture: Picture, warps: Sequence[int] = ()) -> str | Silent:
+def disagreement(copy: Copy, op: LoweredOp, warps: Sequence[int] = ()) -> str | Silent:
     """What the model and the lowering disagree on, "" where they agree; `Silent` where one has no answer.
 
     `warps` says as which threads of the tiled copy each warp of the block works (`TracedCopy.warps`); without
@@ -60,19 +60,19 @@ def disagreement(copy: Copy, picture: Picture, warps: Sequence[int] = ()) -> str
     """
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return Silent("an operand is no tensor in memory")
-    if picture.kind == "blocked":
+    if op.kind == "blocked":
         return Silent("the lowering's addresses are not known")
     try:
-        return _compare(copy, picture, warps, parse_arch(copy.arch).widest_access_bits // 8)
+        return _compare(copy, op, warps, parse_arch(copy.arch).widest_access_bits // 8)
     except CompilerFails as error:
         return f"the model says that the compiler fails ({error.message}); it does not"
     except InputError as error:
         return Silent(error.message)
 
 
-def _compare(copy: Copy, picture: Picture, warps: Sequence[int], widest: int) -> str | Silent:
-    lowered = memory_accesses(picture.once, picture.threads, widest, masked=False)
-    threads = np.flatnonzero(active(picture.once, picture.threads))
+def _compare(copy: Copy, op: LoweredOp, warps: Sequence[int], widest: int) -> str | Silent:
+    lowered = memory_accesses(op.once, op.threads, widest, masked=False)
+    threads = np.flatnonzero(active(op.once, op.threads))
     spoken = False
     for side, found in zip(SIDES, lowered, strict=True):
         if copy.side(side).space not in _IN_MEMORY:
@@ -87,7 +87,7 @@ def _compare(copy: Copy, picture: Picture, warps: Sequence[int], widest: int) ->
 
 
 def _side(
-    copy: Copy, side: str, found: tuple[Memory, ...], threads: IntArray, warps: Sequence[int]
+    copy: Copy, side: str, found: tuple[Access, ...], threads: IntArray, warps: Sequence[int]
 ) -> str | Silent:
     unknown = _Unknown(copy, side)
     model = unknown.accesses(unknown.first, 0)
@@ -134,7 +134,7 @@ def _shares(threads: IntArray, warps: Sequence[int], first: int, made_for: int) 
     return np.where(index < 0, -1, index % made_for), again[threads // WARP] * made_for + index // made_for
 
 
-def _addresses(unknown: _Unknown, have: Memory, target: IntArray, columns: IntArray) -> str | Silent:
+def _addresses(unknown: _Unknown, have: Access, target: IntArray, columns: IntArray) -> str | Silent:
     """Compare the addresses of threads whose tensor begins at one place, or (without a tiling) of any."""
     copy, side = unknown.copy, unknown.side
     memref = copy.tiling.side(side) if copy.tiling else copy.side(side)
@@ -157,7 +157,7 @@ def _addresses(unknown: _Unknown, have: Memory, target: IntArray, columns: IntAr
 
 
 def _by_residue(
-    unknown: _Unknown, swizzle: Swizzle, have: Memory, target: IntArray, columns: IntArray
+    unknown: _Unknown, swizzle: Swizzle, have: Access, target: IntArray, columns: IntArray
 ) -> IntArray:
     """The model's addresses of threads whose views begin anywhere under a swizzle, one period at a time."""
     ours = np.empty_like(target)
@@ -172,7 +172,7 @@ def _by_residue(
     return ours
 
 
-def _op(access: Memory) -> str:
+def _op(access: Access) -> str:
     """A generic access is one to global memory where its pointer turns out to point there."""
     return access.op.replace(".generic", ".global")
 
@@ -186,7 +186,7 @@ class _Unknown:
         self.leaves = [leaf for leaf in flatten(memref.layout.stride) if isinstance(leaf, Dynamic)]
         self.first = [leaf.divisor for leaf in self.leaves]
 
-    def accesses(self, strides: list[int], base: int, *, swizzled: bool = True) -> tuple[Memory, ...]:
+    def accesses(self, strides: list[int], base: int, *, swizzled: bool = True) -> tuple[Access, ...]:
         """The model's accesses on this side, whose tensor lies at `base`."""
         instance = self._instance(strides, swizzled)
         at = (base, 0) if self.side == "src" else (0, base)

@@ -16,7 +16,7 @@ from layoutcheck.analysis.cost import SideCost, cost
 from layoutcheck.copies.execution import Execution
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Lowered
-from layoutcheck.dsl.lowered.pictures import Picture, memory_accesses
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, memory_accesses
 from layoutcheck.dsl.tasks.passes import TAGGED
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
@@ -32,7 +32,7 @@ _EMPTY: IntArray = np.empty((0, 0, 0), np.int64)
 class LineCost:
     """One side of what a line does: `side` has the counts of one execution by the whole block.
 
-    `count` operations of the line (of `kernels`) do the same. `kind` is that of their pictures, `reached`
+    `count` operations of the line (of `kernels`) do the same. `kind` is that of their addresses, `reached`
     False where block 0 never comes by.
     """
 
@@ -62,12 +62,12 @@ def line_costs(
     places = tag_places(text, copies)
     found: list[LineCost] = []
     for kernel in lowered.kernels:
-        for tag, picture in kernel.pictures.items():
+        for tag, op in kernel.lowered_ops.items():
             where = places.get(tag, NOWHERE)
             name = tag.partition("#")[0]
             found += [
-                LineCost(where, name, side, picture.kind, (kernel.name,), 1, picture.reached)
-                for side in side_costs(picture, arch)
+                LineCost(where, name, side, op.kind, (kernel.name,), 1, op.reached)
+                for side in side_costs(op, arch)
             ]
     return merged(found)
 
@@ -91,14 +91,14 @@ def merged(costs: Iterable[LineCost]) -> list[LineCost]:
     return sorted(groups.values(), key=lambda c: (c.where.file, c.where.line, -c.side.ways, c.side.op))
 
 
-def side_costs(picture: Picture, arch: str = "sm_90a") -> Iterator[SideCost]:
+def side_costs(op: LoweredOp, arch: str = "sm_90a") -> Iterator[SideCost]:
     """The sides of one execution of an operation that lie in shared or global memory, with their counts."""
     widest = parse_arch(arch).widest_access_bits // 8
-    bypass = any(access.op == "cp.async.cg" for access in picture.accesses)
-    src, dst = memory_accesses(picture.once, picture.threads, widest)
+    bypass = any(access.op == "cp.async.cg" for access in op.accesses)
+    src, dst = memory_accesses(op.once, op.threads, widest)
     if not src and not dst:
         return
-    if picture.threads % WARP and any("matrix" in access.op for access in (*src, *dst)):
+    if op.threads % WARP and any("matrix" in access.op for access in (*src, *dst)):
         return
     try:
         whole = cost(Execution(_EMPTY, _EMPTY, 8, src, dst), arch, bypass)

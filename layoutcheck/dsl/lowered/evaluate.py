@@ -25,7 +25,7 @@ from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
 from layoutcheck.dsl.lowered.memory import Memory
 from layoutcheck.dsl.lowered.needed import Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
-from layoutcheck.dsl.lowered.record import Access
+from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.spaces import object_at
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, Value, number
@@ -48,7 +48,7 @@ class Evaluated:
 
     name: str
     launch: Launch
-    accesses: dict[str, list[Access]] = field(default_factory=dict)
+    accesses: dict[str, list[Recorded]] = field(default_factory=dict)
     reasons: Reasons = field(default_factory=Reasons)
     present: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
@@ -93,13 +93,13 @@ def evaluate_kernel(
     for i, argument in enumerate(entry.arguments):
         slot = run.slots[argument]
         if given is not None:
-            machine.values[slot], machine.trust[slot] = given[i][0], bit
+            machine.values[slot], machine.provenance[slot] = given[i][0], bit
             if parse_type(argument.type).kind == "pointer" and isinstance(given[i][0], tuple):
                 machine.values[slot] = object_at(i + 1)  # passed by value: a descriptor
         else:
             cute = types[i] if i < len(types) else ""
             machine.values[slot] = instantiate(parse_type(argument.type), cute, i)
-            machine.trust[slot] = bit
+            machine.provenance[slot] = bit
     if len(kernel.regions[0].blocks) > 1:
         machine.notes.add("the kernel branches between blocks: only its first is evaluated")
     with np.errstate(all="ignore"):
@@ -123,7 +123,7 @@ def prepare(kernel: Operation, launch: Launch, roots: Any = None) -> tuple[Machi
                     slots[value] = len(slots)
     machine = Machine(launch, [0] * len(slots), [0] * len(slots))
     unknown = machine.reasons.bit("blocked", "arithmetic on data")
-    machine.trust[:] = [unknown] * len(slots)
+    machine.provenance[:] = [unknown] * len(slots)
     if roots is None:
         roots = [
             (op, *numbers_and_data(op))
@@ -163,7 +163,10 @@ def _launches(
         for i, argument in enumerate(host.regions[0].blocks[0].arguments):
             cute = given[i] if i < len(given) else ""
             slot = run.slots[argument]
-            machine.values[slot], machine.trust[slot] = instantiate(parse_type(argument.type), cute, i), 0
+            machine.values[slot], machine.provenance[slot] = (
+                instantiate(parse_type(argument.type), cute, i),
+                0,
+            )
         translate = run.translate
 
         def step(
@@ -217,7 +220,7 @@ def _launched(op: Operation, machine: Machine, run: Flow) -> tuple[Launch, list[
         cluster = tuple(max(1, n) for n in numbers(one.operands[1:4]))  # type: ignore[assignment]
     block, grid = ((max(1, n) for n in part) for part in (sizes[:3], sizes[4:7]))
     launch = Launch(tuple(block), tuple(grid), cluster, True)  # type: ignore[arg-type]
-    return launch, [(machine.values[run.slots[v]], machine.trust[run.slots[v]]) for v in op.operands[1:]]
+    return launch, [(machine.values[run.slots[v]], machine.provenance[run.slots[v]]) for v in op.operands[1:]]
 
 
 def _callee(op: Operation) -> str:

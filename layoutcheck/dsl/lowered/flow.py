@@ -78,10 +78,10 @@ class Flow:
 
     def move(self, moves: list[tuple[int, int]], extra: int = 0) -> None:
         """Copy slots, all at once; `extra` is what it rests on besides."""
-        values, trust = self.machine.values, self.machine.trust
-        found = [(values[s], trust[s]) for s, _ in moves]
+        values, provenance = self.machine.values, self.machine.provenance
+        found = [(values[s], provenance[s]) for s, _ in moves]
         for (_, target), (value, bits) in zip(moves, found, strict=True):
-            values[target], trust[target] = value, bits | extra
+            values[target], provenance[target] = value, bits | extra
 
     def tags_in(self, region: Any) -> frozenset[str]:
         """The tags of everything in a region."""

@@ -24,7 +24,7 @@ MOST_STEPS = 40_000  # operations of one outermost loop; once they are spent its
 
 
 def _for(flow: Flow, op: Operation, fast: bool) -> Step:
-    machine, values, trust = flow.machine, flow.machine.values, flow.machine.trust
+    machine, values, provenance = flow.machine, flow.machine.values, flow.machine.provenance
     low, high, step = flow.slots_of(op.operands[:3])
     block = op.regions[0].blocks[0]
     induction = flow.slots[block.arguments[0]]
@@ -38,7 +38,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
     most = UNROLLED if own or "full = true" in op.attributes.get("loop_annotation", "") else WHOLE
 
     def once(k: int, steps: list[Step], start: Any, stride: Any, bits: int) -> None:
-        values[induction], trust[induction] = start + k * stride, bits
+        values[induction], provenance[induction] = start + k * stride, bits
         outer = machine.iterations
         if not own:
             machine.iterations = (*outer, k)
@@ -49,7 +49,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
 
     def run() -> None:
         start, stop, stride = (number(values[slot]) for slot in (low, high, step))
-        bits = trust[low] | trust[high] | trust[step]
+        bits = provenance[low] | provenance[high] | provenance[step]
         flow.move(enter, bits)
         trips = _trips(start, stop, stride)
         outer, guard = machine.mask, machine.guard
@@ -85,7 +85,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
 
 
 def _while(flow: Flow, op: Operation, fast: bool) -> Step:
-    machine, values, trust = flow.machine, flow.machine.values, flow.machine.trust
+    machine, values, provenance = flow.machine, flow.machine.values, flow.machine.provenance
     before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
     last = terminator(before)
     condition = flow.slots[last.operands[0]]
@@ -108,7 +108,7 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
                 machine.iterations = (*where, k)
                 flow.run(head)
                 inside = number(values[condition])
-                bits = trust[condition]
+                bits = provenance[condition]
                 machine.guard |= bits
                 if isinstance(inside, int):
                     if not inside & 1:
@@ -128,11 +128,11 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
                     _advance(flow, again, machine.mask)
             if not k and tags and id(whole[1]) not in machine.tried and not machine.met(tags):
                 machine.tried.add(id(whole[1]))
-                saved = [(t, values[t], trust[t]) for _, t in enter]
+                saved = [(t, values[t], provenance[t]) for _, t in enter]
                 flow.move(onward)
-                flow.pretend(lambda: flow.run(whole[1]), trust[condition])
+                flow.pretend(lambda: flow.run(whole[1]), provenance[condition])
                 for slot, value, bits in saved:
-                    values[slot], trust[slot] = value, bits
+                    values[slot], provenance[slot] = value, bits
         finally:
             machine.mask, machine.guard, machine.iterations = outer, guard, where
             flow.depth -= 1
@@ -143,13 +143,13 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
 
 def _advance(flow: Flow, again: list[tuple[int, int]], mask: Any) -> None:
     """The next iteration's values, of the threads that are in the loop."""
-    values, trust = flow.machine.values, flow.machine.trust
+    values, provenance = flow.machine.values, flow.machine.provenance
     if mask.all():
         flow.move(again)
         return
-    found = [(select(mask, values[s], values[t]), trust[s] | trust[t]) for s, t in again]
+    found = [(select(mask, values[s], values[t]), provenance[s] | provenance[t]) for s, t in again]
     for (_, target), (value, bits) in zip(again, found, strict=True):
-        values[target], trust[target] = value, bits
+        values[target], provenance[target] = value, bits
 
 
 def _enter_loop(flow: Flow) -> None:

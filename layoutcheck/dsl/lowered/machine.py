@@ -1,4 +1,4 @@
-"""The state of an evaluation: values, trust, the mask of active threads, and what was recorded."""
+"""The state of an evaluation: values, provenance, the mask of active threads, and what was recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.dsl.lowered.record import Access, Mask, Number
+from layoutcheck.dsl.lowered.record import Mask, Number, Recorded
 from layoutcheck.dsl.lowered.registers import Registers
 from layoutcheck.dsl.lowered.values import Reasons, Value
 
@@ -35,14 +35,14 @@ class Launch:
 
 @dataclass(slots=True)
 class Machine:
-    """`values[slot]` and `trust[slot]` of every SSA value; see values.py for what they hold."""
+    """`values[slot]` and `provenance[slot]` of every SSA value; see values.py for what they hold."""
 
     launch: Launch
     values: list[Value]
-    trust: list[int]
+    provenance: list[int]
     reasons: Reasons = field(default_factory=Reasons)
     registers: Registers = field(default_factory=Registers)
-    accesses: dict[str, list[Access]] = field(default_factory=dict)
+    accesses: dict[str, list[Recorded]] = field(default_factory=dict)
     notes: set[str] = field(default_factory=set)
     mask: Mask | None = None
     guard: int = 0  # what the branches taken rest on
@@ -60,7 +60,7 @@ class Machine:
         self.tid = (thread % x, thread // x % y, thread // (x * y))
         self.lane = thread & 31
 
-    def record(self, access: Access) -> None:
+    def record(self, access: Recorded) -> None:
         """Keep an access under its tag; those of branches not taken only until the tag is met for real."""
         found = self.accesses.setdefault(access.tag, [])
         access.active, access.reached, access.guard = self.mask, self.reached, self.guard
@@ -86,11 +86,11 @@ class Machine:
                 return False
         return True
 
-    def shared_by_warp(self, trust: int) -> int:
-        """The trust of a value that one lane has and its whole warp gets: what it rests on is uniform now."""
+    def shared_by_warp(self, provenance: int) -> int:
+        """The provenance of a lane's value that its whole warp gets: what it rests on is uniform now."""
         for (kind, sentence), bit in list(self.reasons.known.items()):
-            if kind == "data" and trust & bit:
-                trust = trust & ~bit | self.reasons.bit(
+            if kind == "data" and provenance & bit:
+                provenance = provenance & ~bit | self.reasons.bit(
                     "uniform", f"one of the {sentence}, given to a whole warp"
                 )
-        return trust
+        return provenance

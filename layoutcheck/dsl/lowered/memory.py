@@ -1,7 +1,7 @@
 """Instructions that touch memory: what each reads and writes, recorded under its tag.
 
 Loads from registers in memory give back what was stored; what is loaded from elsewhere is not known. Where an
-address depends on it all the same, a number is put in its place and the trust says which kind it is:
+address depends on it all the same, a number is put in its place and the provenance says which kind it is:
 "uniform" (all threads of a warp load from one address, as of a tile scheduler or a sequence length; element i
 is taken for 1024 i) or "data" (each thread loads its own, as of gather indices or page tables; element i is
 taken for i).
@@ -19,7 +19,7 @@ from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORE
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import NUMBER
 from layoutcheck.dsl.lowered.operations import Operations
-from layoutcheck.dsl.lowered.record import Access, Data, Number
+from layoutcheck.dsl.lowered.record import Data, Number, Recorded
 from layoutcheck.dsl.lowered.types import Type, parse_type
 from layoutcheck.dsl.lowered.values import Value, number
 from layoutcheck.sources.mlir import Operation, integer, integers
@@ -62,7 +62,7 @@ class Memory:
 
     def _place(self, slot: int, space: int) -> tuple[Number, int, str]:
         address = number(self.machine.values[slot])
-        return address, self.machine.trust[slot], spaces.space_of(space, address)
+        return address, self.machine.provenance[slot], spaces.space_of(space, address)
 
     def _load(self, op: Operation) -> Step:
         machine = self.machine
@@ -74,8 +74,8 @@ class Memory:
         tag, numeric = self.tag(op), self.levels.get(op.results[0], 0) == NUMBER
 
         def run() -> None:
-            address, trust, name = self._place(pointer, space)
-            access = Access(tag, "ld", size, address, name, align, trust=trust, facts=nibbles)
+            address, provenance, name = self._place(pointer, space)
+            access = Recorded(tag, "ld", size, address, name, align, provenance=provenance, facts=nibbles)
             if tag:
                 machine.record(access)
             if name == "rmem" and numeric:
@@ -84,10 +84,10 @@ class Memory:
                     bits |= machine.reasons.bit(
                         "blocked", "registers at an index or with contents not followed"
                     )
-                machine.values[out], machine.trust[out] = value, bits | trust
+                machine.values[out], machine.provenance[out] = value, bits | provenance
                 return
             guess, bit = self._guess(address, name, size)
-            machine.values[out], machine.trust[out] = Data(access, 0, size, guess), trust | bit
+            machine.values[out], machine.provenance[out] = Data(access, 0, size, guess), provenance | bit
 
         return run
 
@@ -99,8 +99,8 @@ class Memory:
         each = kind.bits // 8 // kind.count
         parts = [load(address + i * each, each) for i in range(kind.count)]
         bits = 0
-        for _, trust, _ in parts:
-            bits |= trust
+        for _, provenance, _ in parts:
+            bits |= provenance
         return tuple(part for part, _, _ in parts), bits, all(known for _, _, known in parts)
 
     def _guess(self, address: Number, space: str, size: int) -> tuple[Number, int]:
@@ -135,13 +135,13 @@ class Memory:
         tag, nibbles = self.tag(op), _nibbles(kind)
 
         def run() -> None:
-            address, trust, name = self._place(pointer, space)
+            address, provenance, name = self._place(pointer, space)
             if tag:
-                access = Access(tag, "st", size, address, name, align, trust=trust, facts=nibbles)
+                access = Recorded(tag, "st", size, address, name, align, provenance=provenance, facts=nibbles)
                 access.data = _data(machine.values[value], size)
                 machine.record(access)
             if name == "rmem":
-                bits = machine.trust[value] | trust | machine.guard
+                bits = machine.provenance[value] | provenance | machine.guard
                 machine.registers.store(address, _stored(machine.values[value], kind), bits, machine.mask)
 
         return run
@@ -155,13 +155,15 @@ class Memory:
         tag = self.tag(op)
 
         def run() -> None:
-            address, trust, name = self._place(pointer, space)
-            access = Access(tag, f"ldmatrix.x{count}", 16, address, name, 16, trust=trust, facts=facts)
+            address, provenance, name = self._place(pointer, space)
+            access = Recorded(
+                tag, f"ldmatrix.x{count}", 16, address, name, 16, provenance=provenance, facts=facts
+            )
             if tag:
                 machine.record(access)
             parts = tuple(Data(access, 4 * i, 4) for i in range(count))
             bit = machine.reasons.bit("data", "values that each thread loads from shared memory")
-            machine.values[out], machine.trust[out] = parts if count > 1 else parts[0], trust | bit
+            machine.values[out], machine.provenance[out] = parts if count > 1 else parts[0], provenance | bit
 
         return run
 
@@ -171,8 +173,10 @@ class Memory:
         space, facts, tag = parse_type(op.operands[0].type).space, _words(op), self.tag(op)
 
         def run() -> None:
-            address, trust, name = self._place(pointer, space)
-            access = Access(tag, f"stmatrix.x{len(sources)}", 16, address, name, 16, trust=trust, facts=facts)
+            address, provenance, name = self._place(pointer, space)
+            access = Recorded(
+                tag, f"stmatrix.x{len(sources)}", 16, address, name, 16, provenance=provenance, facts=facts
+            )
             pieces: list[tuple[int, int, Data | None]] = []
             for i, slot in enumerate(sources):
                 pieces += [(4 * i + at, n, data) for at, n, data in _data(machine.values[slot], 4)]
@@ -193,13 +197,13 @@ class Memory:
         tag = self.tag(op)
 
         def run() -> None:
-            to, to_trust, to_space = self._place(target, spaces_[0])
-            at, at_trust, at_space = self._place(source, spaces_[1])
-            access = Access(tag, name, size, to, to_space, size, trust=to_trust)
-            access.second, access.second_space, access.second_trust = at, at_space, at_trust
+            to, to_provenance, to_space = self._place(target, spaces_[0])
+            at, at_provenance, at_space = self._place(source, spaces_[1])
+            access = Recorded(tag, name, size, to, to_space, size, provenance=to_provenance)
+            access.second, access.second_space, access.second_provenance = at, at_space, at_provenance
             if given is not None:
                 access.coordinates = (number(machine.values[given]),)
-                access.guard = machine.trust[given]
+                access.guard = machine.provenance[given]
             if tag:
                 machine.record(access)
 
@@ -216,15 +220,25 @@ class Memory:
         facts = _words(op)
 
         def run() -> None:
-            address, trust, name = self._place(slots[0], space)
-            access = Access(
-                tag, "tma.load" if load else "tma.store", 0, address, name, 16, trust=trust, facts=facts
+            address, provenance, name = self._place(slots[0], space)
+            access = Recorded(
+                tag,
+                "tma.load" if load else "tma.store",
+                0,
+                address,
+                name,
+                16,
+                provenance=provenance,
+                facts=facts,
             )
-            access.second, access.second_trust = number(machine.values[slots[1]]), machine.trust[slots[1]]
+            access.second, access.second_provenance = (
+                number(machine.values[slots[1]]),
+                machine.provenance[slots[1]],
+            )
             access.second_space = "descriptor"
             access.coordinates = tuple(number(machine.values[slot]) for slot in at)
             for slot in at:
-                access.second_trust |= machine.trust[slot]
+                access.second_provenance |= machine.provenance[slot]
             if tag:
                 machine.record(access)
 
@@ -237,12 +251,12 @@ class Memory:
         size = self.slots[op.operands[BULK[op.name]]] if len(op.operands) > BULK[op.name] else None
 
         def run() -> None:
-            to, to_trust, to_space = self._place(target, kinds[0])
-            at, at_trust, at_space = self._place(source, kinds[1])
+            to, to_provenance, to_space = self._place(target, kinds[0])
+            at, at_provenance, at_space = self._place(source, kinds[1])
             count = number(machine.values[size]) if size is not None else 0
             whole = count if isinstance(count, int) else int(np.max(count))
-            access = Access(tag, "bulk", whole, to, to_space, 16, trust=to_trust)
-            access.second, access.second_space, access.second_trust = at, at_space, at_trust
+            access = Recorded(tag, "bulk", whole, to, to_space, 16, provenance=to_provenance)
+            access.second, access.second_space, access.second_provenance = at, at_space, at_provenance
             if tag:
                 machine.record(access)
 
@@ -262,11 +276,14 @@ class Memory:
         opaque = self.operations.assume(op, "data", f"what {op.name} returns")
 
         def run() -> None:
-            address, trust, name = self._place(slot, space)
-            access = Access(tag, op.name.removeprefix("nvvm.").removeprefix("llvm."), size, address, name,
-                            trust=trust, facts=facts)  # fmt: skip
+            address, provenance, name = self._place(slot, space)
+            access = Recorded(tag, op.name.removeprefix("nvvm.").removeprefix("llvm."), size, address, name,
+                            provenance=provenance, facts=facts)  # fmt: skip
             if rest:
-                access.second, access.second_trust = number(machine.values[rest[0]]), machine.trust[rest[0]]
+                access.second, access.second_provenance = (
+                    number(machine.values[rest[0]]),
+                    machine.provenance[rest[0]],
+                )
             machine.record(access)
             opaque()
 

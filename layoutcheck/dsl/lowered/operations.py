@@ -1,6 +1,6 @@
 """One operation as a step on the machine's values; which kinds there are is in `steps`.
 
-What is not known here gives 0, and says so in the trust of its results.
+What is not known here gives 0, and says so in the provenance of its results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Access`: one memory instruction as the evaluation met it, for all threads; `Data`: its bytes."""
+"""`Recorded`: one memory instruction as the evaluation met it, for all threads; `Data`: its bytes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(eq=False, slots=True)
-class Access:
+class Recorded:
     """`op` moved `size` bytes a thread at `address` (and `second`, for instructions with two).
 
     `space` is "gmem", "smem", "dsmem", "rmem", "tmem" or "generic", of `address`. `active` are the threads
     that execute it (None: all); `reached` is False where it stands in a branch that this run did not take.
     `data` are the pieces that a store writes: (offset, bytes of an earlier access or None).
-    `trust` are the bits of what the address rests on, `guard` those of whether it executes.
+    `provenance` are the bits of what the address rests on, `guard` those of whether it executes.
     """
 
     tag: str
@@ -35,8 +35,8 @@ class Access:
     iterations: tuple[int, ...] = ()
     second: Number | None = None
     second_space: str = ""
-    trust: int = 0
-    second_trust: int = 0
+    provenance: int = 0
+    second_provenance: int = 0
     guard: int = 0
     data: tuple[tuple[int, int, Data | None], ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Data:
     Used as a number it counts as `number`: what is in memory is not known.
     """
 
-    access: Access
+    access: Recorded
     start: int
     size: int
     number: Number = 0

@@ -15,14 +15,14 @@ from layoutcheck.dsl.lowered.record import Data, Number
 from layoutcheck.dsl.lowered.spaces import LOCAL, LOCAL_STEP
 from layoutcheck.dsl.lowered.values import Value, number, select, unsigned, wrap
 
-_Piece = tuple[int, Value, int]  # size in bytes, value, trust
+_Piece = tuple[int, Value, int]  # size in bytes, value, provenance
 
 
 @dataclass(slots=True)
 class _Array:
     size: int
     pieces: dict[int, _Piece] = field(default_factory=dict)
-    spoilt: int = 0  # trust of a store whose place is not known
+    spoilt: int = 0  # provenance of a store whose place is not known
 
 
 class Registers:
@@ -53,7 +53,7 @@ class Registers:
         index, offset = divmod(address - LOCAL, LOCAL_STEP)
         return (self.arrays[index], offset) if 0 <= index < len(self.arrays) else None
 
-    def store(self, address: Number, pieces: list[tuple[int, Value]], trust: int, mask: Any) -> None:
+    def store(self, address: Number, pieces: list[tuple[int, Value]], provenance: int, mask: Any) -> None:
         """Write (size, value) one after the other; `mask` are the threads that do, None for all."""
         if mask is not None and not mask.any():
             return
@@ -62,7 +62,7 @@ class Registers:
             found = self.find(int(np.asarray(address).flat[0]))
             if found is not None:
                 self._touch(found[0])
-                found[0].spoilt |= trust
+                found[0].spoilt |= provenance
             return
         found = self.find(same)
         if found is None:
@@ -77,13 +77,13 @@ class Registers:
                 old = (size, *before[:2]) if before is not None and before[2] else None
             if mask is not None and old is not None:
                 value, kept = select(mask, value, old[1]), old[2]
-                array.pieces[offset] = (size, value, trust | kept)
+                array.pieces[offset] = (size, value, provenance | kept)
             else:
-                array.pieces[offset] = (size, value, trust)
+                array.pieces[offset] = (size, value, provenance)
             offset += size
 
     def load(self, address: Number, size: int) -> tuple[Value, int, bool]:
-        """(value, trust, whether it is known) of `size` bytes, as one number or what was stored there."""
+        """(value, provenance, whether known) of `size` bytes, as one number or what was stored there."""
         same = _same(address)
         found = self.find(same if same is not None else int(np.asarray(address).flat[0]))
         if found is None or same is None:
@@ -95,46 +95,46 @@ class Registers:
         parts: list[Value] = []
         starts: list[int] = []
         lengths: list[int] = []
-        trust, at, end = array.spoilt, offset, offset + size
+        provenance, at, end = array.spoilt, offset, offset + size
         while at < end:
             part = self._covering(array, at, end)
             if part is None:
-                return 0, trust, False
+                return 0, provenance, False
             length, value, bits = part
             parts.append(value)
             starts.append(at - offset)
             lengths.append(length)
-            trust |= bits
+            provenance |= bits
             at += length
         if len(parts) == 1:
-            return parts[0], trust, True
+            return parts[0], provenance, True
         if size > 8 or any(isinstance(part, (Data, tuple)) for part in parts):
-            return 0, trust, False
+            return 0, provenance, False
         joined: Value = 0
         for start, length, part in zip(starts, lengths, parts, strict=True):
             joined = joined + (unsigned(part, 8 * length) << (8 * start))
-        return wrap(joined, 8 * size), trust, True
+        return wrap(joined, 8 * size), provenance, True
 
     def _covering(self, array: _Array, at: int, end: int) -> _Piece | None:
         piece = array.pieces.get(at)
         if piece is not None and at + piece[0] <= end:
             return piece
-        for start, (size, value, trust) in array.pieces.items():
+        for start, (size, value, provenance) in array.pieces.items():
             if start <= at < start + size:
                 length = min(start + size, end) - at
                 part = _cut(value, size, at - start, length)
-                return None if part is None else (length, part, trust)
+                return None if part is None else (length, part, provenance)
         return None
 
     def _clear(self, array: _Array, offset: int, size: int) -> None:
         """Take away what the bytes held, keeping what a wider piece has on either side."""
-        for start, (length, value, trust) in list(array.pieces.items()):
+        for start, (length, value, provenance) in list(array.pieces.items()):
             if start < offset + size and offset < start + length:
                 del array.pieces[start]
                 for first, last in ((start, offset), (offset + size, start + length)):
                     part = _cut(value, length, first - start, last - first) if first < last else None
                     if part is not None:
-                        array.pieces[first] = (last - first, part, trust)
+                        array.pieces[first] = (last - first, part, provenance)
 
     def _touch(self, array: _Array) -> None:
         if self.journal is not None and id(array) not in self._saved:

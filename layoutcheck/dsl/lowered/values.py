@@ -4,7 +4,7 @@ A value is an `int` where it is the same for all threads, an int64 array with on
 not, a tuple where it has parts, and `Data` where it is bytes that came out of memory. Integers are kept in
 two's complement, signed; an `i1` is 0 or 1. Pointers are numbers: `spaces` says which object a number is in.
 
-Beside every value stands its *trust*: a bit for each thing that had to be assumed to give it a number.
+Beside every value stands its *provenance*: a bit for each thing that had to be assumed to give it a number.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Reasons:
         """The bit of an assumption of class `kind`."""
         return self.known.setdefault((kind, sentence), 1 << len(self.known))
 
-    def read(self, trust: int) -> list[tuple[str, str]]:
-        """The assumptions in `trust`."""
-        return [what for what, bit in self.known.items() if trust & bit]
+    def read(self, provenance: int) -> list[tuple[str, str]]:
+        """The assumptions in `provenance`."""
+        return [what for what, bit in self.known.items() if provenance & bit]
 
-    def worst(self, trust: int) -> str:
+    def worst(self, provenance: int) -> str:
         """The class of the worst of them; "static" where there are none."""
-        return max((kind for kind, _ in self.read(trust)), key=CLASSES.index, default="static")
+        return max((kind for kind, _ in self.read(provenance)), key=CLASSES.index, default="static")
 
 
 def number(value: Value) -> Number:

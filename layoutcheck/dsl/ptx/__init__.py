@@ -23,9 +23,17 @@ from collections.abc import Callable
 from layoutcheck.dsl.ptx.bits import Bit
 from layoutcheck.dsl.ptx.text import LINE, PARAMETER
 from layoutcheck.dsl.ptx.thread import Thread
-from layoutcheck.dsl.ptx.trace import Access, TensorMemoryAccess, Trace
+from layoutcheck.dsl.ptx.thread_run import TensorMemoryAccess, ThreadAccess, ThreadRun
 
-__all__ = ["Access", "TensorMemoryAccess", "Trace", "memory_instructions", "pack", "parameters", "run"]
+__all__ = [
+    "TensorMemoryAccess",
+    "ThreadAccess",
+    "ThreadRun",
+    "memory_instructions",
+    "pack",
+    "parameters",
+    "run",
+]
 
 
 def memory_instructions(ptx: str) -> list[str]:
@@ -56,7 +64,7 @@ def run(
     ptx: str,
     params: dict[str, bytes],
     read_bit: Callable[[str, int], Bit] = lambda space, address: (space, address),
-) -> Trace:
+) -> ThreadRun:
     """Execute the kernel in `ptx` for one thread.
 
     `params` holds the bytes of each parameter by name; `read_bit(space, bit address)` says what memory holds

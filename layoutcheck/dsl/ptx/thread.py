@@ -26,7 +26,7 @@ from layoutcheck.dsl.ptx.text import (
     registers_in,
     width_of,
 )
-from layoutcheck.dsl.ptx.trace import Access, TensorCopy, TensorMemoryAccess, Trace
+from layoutcheck.dsl.ptx.thread_run import TensorCopy, TensorMemoryAccess, ThreadAccess, ThreadRun
 from layoutcheck.errors import InputError
 
 _MAX_STEPS = 200_000
@@ -39,7 +39,7 @@ class Thread:
         self.params = params
         self.read_bit = read_bit
         self.registers: dict[str, Bits] = {}
-        self.trace = Trace()
+        self.trace = ThreadRun()
         self.code: list[tuple[str, str, str, list[str]]] = []
         self.labels: dict[str, int] = {}
         body = ptx[ptx.find("{", ptx.find(")", ptx.find(".entry"))) + 1 :]
@@ -52,7 +52,7 @@ class Thread:
             if match:
                 self.code.append((match[1] or "", match[2] or "", match[3], operands_of(match[4])))
 
-    def run(self) -> Trace:
+    def run(self) -> ThreadRun:
         """Run to the end. Raises InputError for an unknown instruction and for runaway loops."""
         at = steps = 0
         while at < len(self.code):
@@ -117,7 +117,7 @@ class Thread:
 
     def record(self, name: str, kind: str, space: str, width_bytes: int, address: int) -> None:
         """Note an access."""
-        self.trace.accesses.append(Access(name, kind, space, width_bytes, address))
+        self.trace.accesses.append(ThreadAccess(name, kind, space, width_bytes, address))
 
     def load_param(self, name: str, operands: list[str]) -> None:
         """`ld.param`."""
@@ -166,7 +166,9 @@ class Thread:
         to, source = ("global" if "global" in word else "shared" for word in name.split(".")[3:5])
         at, start, count = self.address(operands[0]), self.address(operands[1]), self.number(operands[2])
         for kind, space, address in (("read", source, start), ("write", to, at)):
-            self.trace.accesses.append(Access(name, kind, space, count, address, 16 if count >= 16 else 1))
+            self.trace.accesses.append(
+                ThreadAccess(name, kind, space, count, address, 16 if count >= 16 else 1)
+            )
         count -= count % 16  # what is left over is not moved (measured on an H200)
         for k in range(count):
             self.trace.memory[to, at + k] = tuple(

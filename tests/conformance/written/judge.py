@@ -23,7 +23,7 @@ from layoutcheck.check import Report
 from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.collect import Collector
-from layoutcheck.dsl.lowered.settle import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.traced import TracedCopy
@@ -48,7 +48,7 @@ class Judged:
 def judge(written: Written, answer: dict[str, Any], lowering: Lowering | None = None) -> Judged:
     collector = Collector(lowering=lowering)
     collector.take(answer["built"])
-    collector.settle()
+    collector.resolve()
     trace = collector.trace()
     out = Judged(outcome_of(answer))
     if "broken" in answer:
@@ -60,8 +60,8 @@ def judge(written: Written, answer: dict[str, Any], lowering: Lowering | None = 
     out.reports = [(one, reported(one, out)) for one in trace.copies]
     for one, report in out.reports:
         out.verdicts["unreadable" if report is None else report.verdict] += 1
-        out.notes[f"picture {one.picture}"] += 1
-        if one.picture == "types":
+        out.notes[f"addresses from {one.address_source}"] += 1
+        if one.address_source == "types":
             out.notes[f"why: {one.missing[:60]}"] += 1
     calls(answer, out)
     compiled(answer, out)
@@ -333,7 +333,7 @@ def cost(written: Written, answer: dict[str, Any], out: Judged) -> None:
     if "byte_alignment=8)" in lines or re.search(r"None, [01]\]", lines):  # where it begins decides
         return
     one, report = out.reports[0]
-    if report is None or one.picture != "threads" or report.verdict not in ("legal", "slow"):
+    if report is None or one.address_source != "threads" or report.verdict not in ("legal", "slow"):
         return
     assert one.copy is not None
     spaces = (one.copy.src.space, one.copy.dst.space)

@@ -116,7 +116,7 @@ def on_device(
 
 
 def work(first: int, step: int, seconds: float, gpu: bool, out: str) -> None:
-    from layoutcheck.dsl.lowered.settle import Lowering
+    from layoutcheck.dsl.lowered.resolve import Lowering
 
     end, seed = time.monotonic() + seconds, first
     compiling, device = compiler(), Child("tests.conformance.written.device") if gpu else None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.dsl.lowered import read
-from layoutcheck.dsl.lowered.pictures import Picture
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import without_locations
 
@@ -54,14 +54,14 @@ def binary(name: str, op: str, a: str, b: str) -> str:
     return f'{name} = "arith.{op}"({a}, {b}) : (i32, i32) -> i32'
 
 
-def picture(text: str, tag: str = "cute.copy#0") -> Picture:
+def op(text: str, tag: str = "cute.copy#0") -> LoweredOp:
     found = read(text)
     assert not found.problem, found.problem
     (one,) = found.kernels
-    return one.pictures[tag]
+    return one.lowered_ops[tag]
 
 
-def elements(one: Picture) -> list[list[int]]:
+def elements(one: LoweredOp) -> list[list[int]]:
     """The element that each thread loads, execution by execution."""
     return [(np.broadcast_to(a.address, (THREADS,)) // 4).tolist() for a in one.accesses]
 
@@ -70,9 +70,7 @@ tid = np.arange(THREADS)
 
 
 def test_addresses_are_arithmetic_on_the_thread() -> None:
-    one = picture(
-        kernel(binary("%a", "xori", "%tid", "%c7") + binary("\n%i", "muli", "%a", "%c4") + load("%i"))
-    )
+    one = op(kernel(binary("%a", "xori", "%tid", "%c7") + binary("\n%i", "muli", "%a", "%c4") + load("%i")))
     assert elements(one) == [((tid ^ 7) * 4).tolist()]
     assert (one.kind, one.reached, one.reasons) == ("static", True, ())
 
@@ -94,7 +92,7 @@ def test_a_loop_shows_its_first_second_and_last_iteration(stop: str, stage: str)
       {load("%z#1", "cute.copy#2", "%q")}"""
     count, wrap = int(stop[1:]), int(stage[1:])
     shown = range(count) if count <= 8 else (0, 1, count - 1)
-    one, two, after = (picture(kernel(body), f"cute.copy#{i}") for i in range(3))
+    one, two, after = (op(kernel(body), f"cute.copy#{i}") for i in range(3))
     assert elements(after) == [[sum(range(count))] * THREADS]
     if count == 0:
         assert not one.reached
@@ -119,10 +117,10 @@ def test_threads_part_and_meet_again() -> None:
       }}) : (i1) -> i32
       {load("%r", "cute.copy#2", "%z")}"""
     text = kernel(body)
-    first, second = picture(text).accesses[0], picture(text, "cute.copy#1").accesses[0]
+    first, second = op(text).accesses[0], op(text, "cute.copy#1").accesses[0]
     assert first.active is not None and first.active.tolist() == (tid < 12).tolist()
     assert second.active is not None and second.active.tolist() == (tid >= 12).tolist()
-    assert elements(picture(text, "cute.copy#2")) == [np.where(tid < 12, tid * 2, 100).tolist()]
+    assert elements(op(text, "cute.copy#2")) == [np.where(tid < 12, tid * 2, 100).tolist()]
 
 
 def test_loops_of_different_length() -> None:
@@ -138,11 +136,11 @@ def test_loops_of_different_length() -> None:
       }}) : (i32, i32, i32, i32) -> i32
       {load("%z", "cute.copy#1", "%y")}"""
     text = kernel(body)
-    one = picture(text)
+    one = op(text)
     assert [a.active is not None and a.active.tolist() for a in one.accesses] == [
         (tid % 4 >= k).tolist() for k in range(4)
     ]
-    assert elements(picture(text, "cute.copy#1")) == [((tid % 4 + 1) * 3).tolist()]
+    assert elements(op(text, "cute.copy#1")) == [((tid % 4 + 1) * 3).tolist()]
 
 
 def test_a_while_loop_runs_until_its_condition_fails() -> None:
@@ -159,8 +157,8 @@ def test_a_while_loop_runs_until_its_condition_fails() -> None:
       }}) : (i32) -> i32
       {load("%z", "cute.copy#1", "%y")}"""
     text = kernel(body)
-    assert elements(picture(text)) == [[3**k] * THREADS for k in range(5)]
-    assert elements(picture(text, "cute.copy#1")) == [[243] * THREADS]
+    assert elements(op(text)) == [[3**k] * THREADS for k in range(5)]
+    assert elements(op(text, "cute.copy#1")) == [[243] * THREADS]
 
 
 def test_a_branch_that_is_not_taken_is_tried_and_undone() -> None:
@@ -176,9 +174,9 @@ def test_a_branch_that_is_not_taken_is_tried_and_undone() -> None:
       %i = "llvm.load"(%regs) <{{alignment = 4 : i64}}> : (!llvm.ptr) -> i32
       {load("%i", "cute.copy#1", "%y")}"""
     text = kernel(body)
-    assert not picture(text).reached
-    assert elements(picture(text)) == [tid.tolist()]
-    assert elements(picture(text, "cute.copy#1")) == [[5] * THREADS]
+    assert not op(text).reached
+    assert elements(op(text)) == [tid.tolist()]
+    assert elements(op(text, "cute.copy#1")) == [[5] * THREADS]
 
 
 def test_offsets_kept_in_registers_are_followed() -> None:
@@ -194,8 +192,8 @@ def test_offsets_kept_in_registers_are_followed() -> None:
       {load("%i")}
       {load("%j", "cute.copy#1", "%y")}"""
     text = kernel(body)
-    assert elements(picture(text)) == [tid.tolist()]
-    assert elements(picture(text, "cute.copy#1")) == [(tid * 4).tolist()]
+    assert elements(op(text)) == [tid.tolist()]
+    assert elements(op(text, "cute.copy#1")) == [(tid * 4).tolist()]
 
 
 def test_lanes_talk() -> None:
@@ -212,10 +210,10 @@ def test_lanes_talk() -> None:
       }}) : (i1) -> ()
       {load("%b", "cute.copy#1", "%y")}"""
     text = kernel(body)
-    one = picture(text).accesses[0]
+    one = op(text).accesses[0]
     assert one.active is not None and np.flatnonzero(one.active).tolist() == [0, 32]
-    assert elements(picture(text)) == [(tid // 32 * 32 + 5).tolist()]
-    assert elements(picture(text, "cute.copy#1")) == [(tid ^ 3).tolist()]
+    assert elements(op(text)) == [(tid // 32 * 32 + 5).tolist()]
+    assert elements(op(text, "cute.copy#1")) == [(tid ^ 3).tolist()]
 
 
 def test_funnel_shifts() -> None:
@@ -228,8 +226,8 @@ def test_funnel_shifts() -> None:
       {load("%w", "cute.copy#1", "%y")}"""
     text = kernel(body)
     rotated = ((tid >> 4) | (tid << 28)) & 0xFFFFFFFF
-    assert elements(picture(text)) == [(rotated >> 12).tolist()]
-    assert elements(picture(text, "cute.copy#1")) == [[16] * THREADS]
+    assert elements(op(text)) == [(rotated >> 12).tolist()]
+    assert elements(op(text, "cute.copy#1")) == [[16] * THREADS]
 
 
 UPPER = (
@@ -250,8 +248,8 @@ def test_the_upper_half_of_a_product_written_in_ptx() -> None:
       {load("%v", "cute.copy#1", "%y")}"""
     text = kernel(body)
     shifted = -(np.arange(THREADS, dtype=np.int64) << 24)
-    assert elements(picture(text)) == [((shifted & 0xFFFFFFFF) * 31 >> 32).tolist()]
-    assert elements(picture(text, "cute.copy#1")) == [((shifted * 31 >> 32) + 31).tolist()]
+    assert elements(op(text)) == [((shifted & 0xFFFFFFFF) * 31 >> 32).tolist()]
+    assert elements(op(text, "cute.copy#1")) == [((shifted * 31 >> 32) + 31).tolist()]
 
 
 WARP = '%warp = "arith.shrui"(%tid, %c5) : (i32, i32) -> i32\n'
@@ -292,13 +290,13 @@ GLOBAL = (
     ],
 )
 def test_what_an_address_rests_on(prelude: str, index: str, kind: str) -> None:
-    one = picture(kernel(prelude + load(index)))
+    one = op(kernel(prelude + load(index)))
     assert one.kind == kind
     assert bool(one.reasons) == (kind != "static")
 
 
 def test_each_warp_loads_a_value_of_its_own() -> None:
-    one = picture(kernel(WARP + GLOBAL.format(index="%warp") + load("%w")))
+    one = op(kernel(WARP + GLOBAL.format(index="%warp") + load("%w")))
     assert elements(one) == [[1024 * (t // 32) for t in range(THREADS)]]
 
 

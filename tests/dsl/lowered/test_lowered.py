@@ -55,31 +55,31 @@ def test_a_traced_kernel_address_by_address(traced: Lowered) -> None:
     assert (kernel.launch.block, kernel.launch.grid, kernel.launch.known) == ((128, 1, 1), (1, 1, 1), True)
     assert (kernel.shared_bytes, kernel.unmet, kernel.notes) == (8192, (), ())
     linear = (TID // 8 * 64 + TID % 8 * 8) * 2
-    copy = kernel.pictures["cute.copy#0"]
+    copy = kernel.lowered_ops["cute.copy#0"]
     assert len(copy.accesses) == 4
     for step, access in enumerate(copy.accesses):
         assert (access.op, access.size) == ("cp.async.ca", 16)
         at = linear + step * 2048
         assert (access.address == (at ^ (at >> 3 & 0x70))).all()
         assert ((access.second - access.second[0]) == linear).all()  # type: ignore[index]
-    loads = kernel.pictures["cute.copy#1"].instructions
+    loads = kernel.lowered_ops["cute.copy#1"].instructions
     assert [a.op for a in loads] == ["ld"] * 4
     assert all((a.address == b.address).all() for a, b in zip(loads, copy.accesses, strict=True))
 
 
 def test_every_copy_of_the_traced_kernel_agrees_with_the_model(traced: Lowered) -> None:
     for number, one in enumerate(read_module(TRACED, "kernel", "sm_90a")):
-        picture = traced.picture(f"cute.copy#{number}")
-        assert picture is not None
+        op = traced.op(f"cute.copy#{number}")
+        assert op is not None
         assert one.copy is not None
-        assert disagreement(one.copy, picture) == ""
+        assert disagreement(one.copy, op) == ""
 
 
 def test_a_wrong_model_is_told(traced: Lowered) -> None:
     """The comparison can fail: another swizzle, another stride, another width."""
     first, second, _ = read_module(TRACED, "kernel", "sm_90a")
-    picture, other = traced.picture("cute.copy#0"), traced.picture("cute.copy#1")
-    assert picture is not None and other is not None
+    op, other = traced.op("cute.copy#0"), traced.op("cute.copy#1")
+    assert op is not None and other is not None
     assert first.copy is not None and second.copy is not None
     bare = replace(first.copy, tiling=None, tiled=None)
     for wrong in (
@@ -87,7 +87,7 @@ def test_a_wrong_model_is_told(traced: Lowered) -> None:
         bare.with_side("src", replace(bare.src, layout=Layout(((8, 1), (4, 1)), ((1, 0), (512, 0))))),
         replace(bare, atom=CpAsync(dtype("f16"), 64, "always")),
     ):
-        assert disagreement(wrong, picture) not in ("",)
+        assert disagreement(wrong, op) not in ("",)
     narrow = replace(second.copy, atom=UniversalCopy(dtype("f16"), 32))
     assert disagreement(narrow, other) != ""
 
@@ -127,11 +127,11 @@ def agree(copies: list[Copy], session: Session, threads: int, group: int = 8) ->
             alone = lower([module_of([copy], threads) for copy in some], session=session)
             found = [(copy, one, "cute.copy#0") for copy, one in zip(some, alone, strict=True)]
         for copy, module, tag in found:
-            picture = module.picture(tag)
-            if picture is None:
+            op = module.op(tag)
+            if op is None:
                 seen["problem" if module.problem else "refused"] += 1
                 continue
-            answer = disagreement(copy, picture)
+            answer = disagreement(copy, op)
             if isinstance(answer, Silent):
                 seen["silent"] += 1
             elif answer:
@@ -193,11 +193,11 @@ def test_a_refused_copy_does_not_keep_the_others_back(dsl) -> None:
     bad = replace(good[0], tiling=None, tiled=None, src=replace(good[0].src, align_bytes=1))
     found = lower([module_of([good[0], bad, good[1]])], session=dsl)[0]
     assert found.refused == ("cute.copy#1",)
-    assert found.picture("cute.copy#1") is None
+    assert found.op("cute.copy#1") is None
     for number, copy in ((0, good[0]), (2, good[1])):
-        picture = found.picture(f"cute.copy#{number}")
-        assert picture is not None
-        assert disagreement(copy, picture) == ""
+        op = found.op(f"cute.copy#{number}")
+        assert op is not None
+        assert disagreement(copy, op) == ""
 
 
 def test_a_pass_that_the_dsl_lacks_is_named() -> None:

@@ -24,7 +24,7 @@ class Steps:
         Results of a `pure` operation follow from its operands: where all threads share these, they share what
         is assumed.
         """
-        values, trust = self.machine.values, self.machine.trust
+        values, provenance = self.machine.values, self.machine.provenance
         targets = [self.slots[v] for v in op.results]
         sources = [self.slots[v] for v in op.operands]
         reasons = self.machine.reasons
@@ -35,33 +35,33 @@ class Steps:
             if pure and all(values[slot].__class__ is int for slot in sources):
                 bits = reasons.bit("uniform", f"{sentence} on what all threads share is taken for 0")
             for slot in sources:
-                bits |= trust[slot]
+                bits |= provenance[slot]
             for slot in targets:
-                values[slot], trust[slot] = 0, bits
+                values[slot], provenance[slot] = 0, bits
 
         return run
 
     def constant(self, op: Operation, value: Value) -> Step:
         """A step whose results are a known value."""
-        values, trust = self.machine.values, self.machine.trust
+        values, provenance = self.machine.values, self.machine.provenance
         targets = [self.slots[v] for v in op.results]
 
         def run() -> None:
             for slot in targets:
-                values[slot], trust[slot] = value, 0
+                values[slot], provenance[slot] = value, 0
 
         return run
 
     def binary(self, op: Operation, function: Callable[[Any, Any, int], Any]) -> Step:
         """A step of two operands and one result, element by element: `function(x, y, bits of an element)`."""
-        values, trust = self.machine.values, self.machine.trust
+        values, provenance = self.machine.values, self.machine.provenance
         a, b, out = self.slots[op.operands[0]], self.slots[op.operands[1]], self.slots[op.results[0]]
         kind = parse_type(op.results[0].type)
         bits = kind.parts[0].bits if kind.kind == "vector" else kind.bits
 
         def run() -> None:
             x, y = values[a], values[b]
-            trust[out] = trust[a] | trust[b]
+            provenance[out] = provenance[a] | provenance[b]
             if x.__class__ is int and y.__class__ is int:
                 values[out] = function(x, y, bits)
             elif isinstance(x, tuple) or isinstance(y, tuple):
@@ -73,11 +73,11 @@ class Steps:
 
     def unary(self, op: Operation, function: Callable[[Value], Value]) -> Step:
         """A step of one operand and one result that cannot be parts."""
-        values, trust = self.machine.values, self.machine.trust
+        values, provenance = self.machine.values, self.machine.provenance
         a, out = self.slots[op.operands[0]], self.slots[op.results[0]]
 
         def run() -> None:
-            values[out], trust[out] = function(values[a]), trust[a]
+            values[out], provenance[out] = function(values[a]), provenance[a]
 
         return run
 

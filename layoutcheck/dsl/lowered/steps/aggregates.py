@@ -68,7 +68,7 @@ def _extract(steps: Steps, op: Operation) -> Step:
 
 
 def _insert(steps: Steps, op: Operation) -> Step:
-    values, trust = steps.machine.values, steps.machine.trust
+    values, provenance = steps.machine.values, steps.machine.provenance
     whole, part = op.operands[:2] if op.name.startswith("llvm.") else op.operands[1::-1]
     a, b, out = steps.slots[whole], steps.slots[part], steps.slots[op.results[0]]
     path = integers(op.attributes.get("position", op.attributes.get("static_position", ""))) or ()
@@ -86,7 +86,7 @@ def _insert(steps: Steps, op: Operation) -> Step:
 
     def run() -> None:
         values[out] = put(values[a], kind, path, values[b])
-        trust[out] = trust[a] | trust[b]
+        provenance[out] = provenance[a] | provenance[b]
 
     return run
 
@@ -101,27 +101,27 @@ def _parts(value: Value, count: int, kind: Type) -> tuple[Value, ...]:
 
 
 def _to_elements(steps: Steps, op: Operation) -> Step:
-    values, trust = steps.machine.values, steps.machine.trust
+    values, provenance = steps.machine.values, steps.machine.provenance
     a, outs = steps.slots[op.operands[0]], [steps.slots[v] for v in op.results]
     kind = parse_type(op.operands[0].type)
 
     def run() -> None:
         for slot, value in zip(outs, _parts(values[a], len(outs), kind), strict=True):
-            values[slot], trust[slot] = value, trust[a]
+            values[slot], provenance[slot] = value, provenance[a]
 
     return run
 
 
 def _from_elements(steps: Steps, op: Operation) -> Step:
-    values, trust = steps.machine.values, steps.machine.trust
+    values, provenance = steps.machine.values, steps.machine.provenance
     sources, out = [steps.slots[v] for v in op.operands], steps.slots[op.results[0]]
 
     def run() -> None:
         parts = [values[slot] for slot in sources]
         bits = 0
         for slot in sources:
-            bits |= trust[slot]
-        values[out], trust[out] = parts[0] if len(parts) == 1 else tuple(parts), bits
+            bits |= provenance[slot]
+        values[out], provenance[out] = parts[0] if len(parts) == 1 else tuple(parts), bits
 
     return run
 

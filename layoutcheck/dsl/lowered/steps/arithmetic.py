@@ -49,7 +49,7 @@ def _compare(steps: Steps, op: Operation) -> Step:
 
 
 def _select(steps: Steps, op: Operation) -> Step:
-    values, trust = steps.machine.values, steps.machine.trust
+    values, provenance = steps.machine.values, steps.machine.provenance
     c, a, b = (steps.slots[v] for v in op.operands)
     out = steps.slots[op.results[0]]
 
@@ -57,10 +57,10 @@ def _select(steps: Steps, op: Operation) -> Step:
         chosen = number(values[c])
         if isinstance(chosen, int):
             picked = a if chosen & 1 else b
-            values[out], trust[out] = values[picked], trust[picked] | trust[c]
+            values[out], provenance[out] = values[picked], provenance[picked] | provenance[c]
         else:
             values[out] = select(chosen.astype(bool), values[a], values[b])
-            trust[out] = trust[a] | trust[b] | trust[c]
+            provenance[out] = provenance[a] | provenance[b] | provenance[c]
 
     return run
 
@@ -90,7 +90,7 @@ def _count_bits(steps: Steps, op: Operation) -> Step:
 
 def _extended(steps: Steps, op: Operation) -> Step:
     """The two halves of a product."""
-    values, trust = steps.machine.values, steps.machine.trust
+    values, provenance = steps.machine.values, steps.machine.provenance
     a, b = (steps.slots[v] for v in op.operands)
     low, high = (steps.slots[v] for v in op.results)
     bits = parse_type(op.results[0].type).bits
@@ -99,7 +99,7 @@ def _extended(steps: Steps, op: Operation) -> Step:
     def run() -> None:
         x, y = number(values[a]), number(values[b])
         values[low], values[high] = wrap(x * y, bits), upper(x, y, bits)
-        trust[low] = trust[high] = trust[a] | trust[b]
+        provenance[low] = provenance[high] = provenance[a] | provenance[b]
 
     return run
 
@@ -114,7 +114,7 @@ def _inline_asm(steps: Steps, op: Operation) -> Step:
 
 def _funnel(steps: Steps, op: Operation) -> Step:
     """`llvm.intr.fshl` and `fshr`: a window of two words put together, shifted."""
-    values, trust = steps.machine.values, steps.machine.trust
+    values, provenance = steps.machine.values, steps.machine.provenance
     a, b, c = (steps.slots[v] for v in op.operands)
     out = steps.slots[op.results[0]]
     bits = parse_type(op.results[0].type).bits
@@ -127,7 +127,7 @@ def _funnel(steps: Steps, op: Operation) -> Step:
 
     def run() -> None:
         given = [number(values[slot]) for slot in (a, b, c)]
-        trust[out] = trust[a] | trust[b] | trust[c]
+        provenance[out] = provenance[a] | provenance[b] | provenance[c]
         if all(isinstance(n, int) for n in given):
             values[out] = one(*given)  # type: ignore[arg-type]
             return

@@ -17,7 +17,7 @@ _KIND = re.compile(r"<(?:\w+\s+)?(\w+)>")
 
 def _shuffle(steps: Steps, op: Operation) -> Step:
     """`nvvm.shfl.sync`: PTX ISA, shfl.sync."""
-    values, trust = steps.machine.values, steps.machine.trust
+    values, provenance = steps.machine.values, steps.machine.provenance
     _, a, b, c = (steps.slots[v] for v in op.operands[:4])
     out = steps.slots[op.results[0]]
     match = _KIND.search(op.attributes.get("kind", ""))
@@ -27,7 +27,9 @@ def _shuffle(steps: Steps, op: Operation) -> Step:
     def run() -> None:
         value, by, clamp = values[a], number(values[b]), number(values[c])
         one_lane = kind == "idx" and steps.machine.same_by_warp(by)
-        trust[out] = (shared(trust[a]) if one_lane else trust[a]) | trust[b] | trust[c]
+        provenance[out] = (
+            (shared(provenance[a]) if one_lane else provenance[a]) | provenance[b] | provenance[c]
+        )
         if value.__class__ is int or not isinstance(value, np.ndarray):
             values[out] = value
             return
@@ -61,13 +63,13 @@ def _elect(steps: Steps, op: Operation) -> Step:
                 if lanes.size:
                     leader[warp + lanes[0]] = True
         for slot in outs:
-            machine.values[slot], machine.trust[slot] = leader.astype(np.int64), 0
+            machine.values[slot], machine.provenance[slot] = leader.astype(np.int64), 0
 
     return run
 
 
 def _vote(steps: Steps, op: Operation) -> Step:
-    values, trust, machine = steps.machine.values, steps.machine.trust, steps.machine
+    values, provenance, machine = steps.machine.values, steps.machine.provenance, steps.machine
     a, out = steps.slots[op.operands[-1]], steps.slots[op.results[0]]
     kind = op.attributes.get("kind", "")
 
@@ -85,7 +87,7 @@ def _vote(steps: Steps, op: Operation) -> Step:
                 found = int((part | ~on).all())
             result[warp : warp + 32] = found
         values[out] = int(result[0]) if bool((result == result[0]).all()) else result
-        trust[out] = machine.shared_by_warp(trust[a])
+        provenance[out] = machine.shared_by_warp(provenance[a])
 
     return run
 

@@ -18,7 +18,7 @@ _DYNAMIC = -(1 << 31)  # how rawConstantIndices marks an index that is an operan
 
 def _element_pointer(steps: Steps, op: Operation) -> Step:
     """`llvm.getelementptr`: the first index counts whole elements, the others step into them."""
-    values, trust = steps.machine.values, steps.machine.trust
+    values, provenance = steps.machine.values, steps.machine.provenance
     base, out = steps.slots[op.operands[0]], steps.slots[op.results[0]]
     indices = integers(op.attributes.get("rawConstantIndices", "")) or ()
     kind = parse_type(op.attributes.get("elem_type", "i8"))
@@ -45,15 +45,15 @@ def _element_pointer(steps: Steps, op: Operation) -> Step:
 
         def run() -> None:
             values[out] = number(values[base]) + number(values[slot]) * step + constant
-            trust[out] = trust[base] | trust[slot]
+            provenance[out] = provenance[base] | provenance[slot]
 
         return run
 
     def run_many() -> None:
-        at, bits = number(values[base]) + constant, trust[base]
+        at, bits = number(values[base]) + constant, provenance[base]
         for slot, step in dynamic:
-            at, bits = at + number(values[slot]) * step, bits | trust[slot]
-        values[out], trust[out] = at, bits
+            at, bits = at + number(values[slot]) * step, bits | provenance[slot]
+        values[out], provenance[out] = at, bits
 
     return run_many
 
@@ -65,7 +65,7 @@ def _space_cast(steps: Steps, op: Operation) -> Step:
 
 def _rank(steps: Steps, op: Operation) -> Step:
     """`nvvm.mapa`: the same place in the shared memory of another block of the cluster."""
-    values, trust = steps.machine.values, steps.machine.trust
+    values, provenance = steps.machine.values, steps.machine.provenance
     a, b = (steps.slots[v] for v in op.operands[:2])
     out = steps.slots[op.results[0]]
     target = parse_type(op.results[0].type)
@@ -77,7 +77,7 @@ def _rank(steps: Steps, op: Operation) -> Step:
         values[out] = at + (
             spaces.CLUSTER_SHARED if target.kind == "pointer" and target.space != SHARED else 0
         )
-        trust[out] = trust[a] | trust[b]
+        provenance[out] = provenance[a] | provenance[b]
 
     return run
 
@@ -100,7 +100,7 @@ def _allocate(steps: Steps, op: Operation) -> Step:
             else:
                 start = machine.registers.allocate(size)
             place.append(start)
-        machine.values[out], machine.trust[out] = place[0], 0
+        machine.values[out], machine.provenance[out] = place[0], 0
 
     return run
 
@@ -112,7 +112,7 @@ def _address_of(steps: Steps, op: Operation) -> Step:
     bit = 0 if not shared else machine.reasons.bit("uniform", "a global shared array begins at 0")
 
     def run() -> None:
-        machine.values[out], machine.trust[out] = 0 if shared else spaces.object_at(1 << 10), bit
+        machine.values[out], machine.provenance[out] = 0 if shared else spaces.object_at(1 << 10), bit
 
     return run
 

@@ -1,7 +1,7 @@
 """Copies between blocks that DSL 4.8.1 accepts and the machine gets wrong, each beside its corrected twin.
 
-`CLUSTER_HOLES[name]` is `(broken, fixed, code, why)`: the arguments of `layoutcheck.check` of both copies,
-and the rule that names the cause.
+`CLUSTER_MISCOMPILES[name]` is `(broken, fixed, code, why)`: the arguments of `layoutcheck.check` of both
+copies, and the rule that names the cause.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def to(atom: str, layout: str = "(64):(1)", blocks: int = 2, **more: Any) -> dic
 
 
 _FRAGMENT = "(8,2):(1,8)"
-CLUSTER_HOLES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
+CLUSTER_MISCOMPILES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
     "mask-outside": (
         to("bulk.g2s.multicast", mcast_mask="0b101"),
         to("bulk.g2s.multicast", mcast_mask="0b11"),

@@ -50,7 +50,7 @@ def _copy_line(one: TracedCopy) -> dict[str, Any]:
         "stack": [asdict(frame) for frame in one.stack],
         "kernel": one.kernel,
         "arch": one.arch,
-        "picture": one.picture,
+        "picture": one.address_source,
         "missing": one.missing,
         "refused": one.refused,
         "in_dsl": one.in_dsl,

@@ -1,4 +1,4 @@
-"""`python -m layoutcheck.dsl.tracing FILE FUNCTION`: the child that `trace_callable` starts.
+"""`python -m layoutcheck.dsl.case_child FILE FUNCTION`: the child that `trace_callable` starts.
 
 Imports the file as a module, calls the function, and compiles the (kernel, arguments) it returns, if any.
 """

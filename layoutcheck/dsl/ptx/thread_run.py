@@ -8,7 +8,7 @@ from layoutcheck.dsl.ptx.bits import Bits
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ThreadAccess:
     """One executed memory instruction. `kind` is "read" or "write"; a cp.async is one of each."""
 
     name: str
@@ -40,10 +40,10 @@ class TensorCopy:
 
 
 @dataclass(slots=True)
-class Trace:
+class ThreadRun:
     """What a thread did: its accesses in program order, the final memory, the registers given to stmatrix."""
 
-    accesses: list[Access] = field(default_factory=list)
+    accesses: list[ThreadAccess] = field(default_factory=list)
     memory: dict[tuple[str, int], Bits] = field(default_factory=dict)
     matrix_stores: list[tuple[int, tuple[Bits, ...]]] = field(default_factory=list)
     arrived_bytes: int = 0  # counted at mbarriers by bulk copies and st.async

@@ -1,6 +1,6 @@
 """Copies that DSL 4.8.1 accepts and the machine gets wrong, each beside its corrected twin.
 
-`HOLES[name]` is `(broken, fixed, why)`. The broken copy corrupts data, faults, leaves elements uncopied
+`MISCOMPILES[name]` is `(broken, fixed, why)`. The broken copy corrupts data, faults, leaves elements uncopied
 or moves bytes nobody asked for; the fixed one is the smallest change that does what was meant. Operands
 are written as the DSL prints them, the way a user writes the views (before `cute.copy` groups their rest
 modes). Copies of more than one thread carry the tiling that their views were partitioned from.
@@ -117,7 +117,7 @@ def _recast_f32(original: Memref, layout: str) -> Memref:
     return replace(original, dtype=dtype("f32"), layout=parse_layout(layout), recast_from=original)
 
 
-HOLES: dict[str, tuple[Copy, Copy, str]] = {
+MISCOMPILES: dict[str, tuple[Copy, Copy, str]] = {
     "h01": (
         Copy(CP16, g("(8):(1)"), s("(8):(64)")),
         Copy(CP16, g("(8):(1)"), s("(8):(1)")),

@@ -31,7 +31,7 @@ _KEEP = SHARED_BASE - 1
 UNMEETABLE = ("unmatched", "overlap", "outside_pred")  # kinds of difference (analysis/comparison)
 
 
-def plan(copy: Copy) -> Job:
+def make_job(copy: Copy) -> Job:
     """The job that shows the model's verdict: at the run-time values and addresses where it sees the worst.
 
     Raises NotRunnable (an InputError) for copies that do not fit on the device, InputError for forms not

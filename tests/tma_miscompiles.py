@@ -1,7 +1,7 @@
 """TMA copies that DSL 4.8.1 accepts and the machine gets wrong, each beside its corrected twin.
 
-`TMA_HOLES[name]` is `(broken, fixed, code, field, why)`: the arguments of `layoutcheck.check` of both copies,
-the rule that names the cause, and the field of the tensor map that it names.
+`TMA_MISCOMPILES[name]` is `(broken, fixed, code, field, why)`: the arguments of `layoutcheck.check` of both
+copies, the rule that names the cause, and the field of the tensor map that it names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def store(smem: str, gmem: str, **more: Any) -> dict[str, Any]:
 
 SW128, SW64 = "S<3,4,3>", "S<2,4,3>"
 
-TMA_HOLES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
+TMA_MISCOMPILES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
     "t1": (load(g(align=2), s()), load(g(), s()), "LC230", "globalAddress",
            "the base is divided by 16 when the map is written"),
     "t1-store": (store(s(), g(align=8)), store(s(), g()), "LC230", "globalAddress",

@@ -1,7 +1,7 @@
 """`Lowering`: copies whose layouts could not be followed get the addresses of the compiler's own lowering.
 
     with Lowering() as lowering:
-        copies = lowering.settle(text, copies, arch)
+        copies = lowering.resolve(text, copies, arch)
 
 A copy that `sources.printed` could only read the types of is judged by one thread. Its module, lowered and
 evaluated, has the addresses of all of them: they are counted here, and what cannot be right is noted. Faults
@@ -27,8 +27,8 @@ from layoutcheck.copies.offsets import IntArray, size
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.dsl.lowered import Kernel, Lowered, lower
 from layoutcheck.dsl.lowered.costs import side_costs
-from layoutcheck.dsl.lowered.pictures import Picture, access_moves, access_parts
-from layoutcheck.dsl.lowered.record import Access
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_moves, access_parts
+from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
@@ -67,7 +67,7 @@ class Lowering:
         if session is not None:
             session.close()
 
-    def settle(self, text: str, copies: Sequence[TracedCopy], arch: str) -> list[TracedCopy]:
+    def resolve(self, text: str, copies: Sequence[TracedCopy], arch: str) -> list[TracedCopy]:
         """The copies of a module in order; those known by types get addresses, or the reason why not."""
         if not any(wanting(one) for one in copies):
             return list(copies)
@@ -75,13 +75,13 @@ class Lowering:
         known = self._known.get(digest)
         if known is None:
             start = time.monotonic()
-            known = _settled_all(copies, self._lower(text), arch)
+            known = _resolved_all(copies, self._lower(text), arch)
             self._spent += time.monotonic() - start
             if self._seconds is not None and self._spent > self._seconds:
                 self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
             self._known[digest] = known
         return [
-            replace(one, picture=was.picture, missing=was.missing, addresses=was.addresses)
+            replace(one, address_source=was.address_source, missing=was.missing, addresses=was.addresses)
             if wanting(one)
             else one
             for one, was in zip(copies, known, strict=True)
@@ -101,49 +101,49 @@ class Lowering:
                 return Lowered(problem=self.problem)
 
 
-def _settled_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> list[TracedCopy]:
+def _resolved_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> list[TracedCopy]:
     """Each copy of a module with its addresses, or the reason why it has none."""
     seen: Counter[str] = Counter()
     found = []
     for one in copies:
         name = one.operation.split('"')[1]
-        found.append(settled(one, lowered, f"{name}#{seen[name]}", arch) if wanting(one) else one)
+        found.append(resolved(one, lowered, f"{name}#{seen[name]}", arch) if wanting(one) else one)
         seen[name] += 1
     return found
 
 
 def wanting(one: TracedCopy) -> bool:
     """Whether a copy is known by its types alone."""
-    return one.picture == "types" and one.copy is not None and one.refused is None
+    return one.address_source == "types" and one.copy is not None and one.refused is None
 
 
-def settled(one: TracedCopy, lowered: Lowered, tag: str, arch: str) -> TracedCopy:
+def resolved(one: TracedCopy, lowered: Lowered, tag: str, arch: str) -> TracedCopy:
     """The copy with its addresses, or with what kept them from being known."""
-    kernel = next((k for k in lowered.kernels if tag in k.pictures), None)
-    picture = kernel.pictures[tag] if kernel is not None else None
-    if kernel is None or picture is None:
+    kernel = next((k for k in lowered.kernels if tag in k.lowered_ops), None)
+    op = kernel.lowered_ops[tag] if kernel is not None else None
+    if kernel is None or op is None:
         unmet = any(tag in k.unmet for k in lowered.kernels)
         why = lowered.problem or ("its branch is not run by block 0" if unmet else "the compiler removes it")
         if tag in lowered.refused:
             why = "the verifier refuses it"
-    elif picture.kind not in _KNOWN:
-        why = picture.reasons[-1] if picture.reasons else "its addresses are not known"
+    elif op.kind not in _KNOWN:
+        why = op.reasons[-1] if op.reasons else "its addresses are not known"
     else:
         try:
-            return replace(one, picture="lowered", addresses=addresses(one.copy, kernel, picture, arch))
+            return replace(one, address_source="lowered", addresses=addresses(one.copy, kernel, op, arch))
         except InputError as error:
             why = error.message
     return replace(one, missing=f"{one.missing}; lowered: {why}")
 
 
-def addresses(copy: Copy | None, kernel: Kernel, picture: Picture, arch: str) -> Addresses:
-    """What a picture shows. Raises InputError for an unknown architecture."""
+def addresses(copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str) -> Addresses:
+    """What an operation does. Raises InputError for an unknown architecture."""
     sides = tuple(
         _side(side, kind)
-        for side in side_costs(picture, arch)
-        if (kind := _kind(side, picture)) in _KNOWN and (kind == "static" or picture.reached)
+        for side in side_costs(op, arch)
+        if (kind := _kind(side, op)) in _KNOWN and (kind == "static" or op.reached)
     )
-    return Addresses(picture.threads, sides, tuple(_faults(copy, kernel, picture, arch)))
+    return Addresses(op.threads, sides, tuple(_faults(copy, kernel, op, arch)))
 
 
 def _side(side: SideCost, kind: str) -> LoweredSide:
@@ -155,49 +155,49 @@ def _side(side: SideCost, kind: str) -> LoweredSide:
     )  # fmt: skip
 
 
-def _kind(side: SideCost, picture: Picture) -> str:
+def _kind(side: SideCost, op: LoweredOp) -> str:
     """What the addresses on one side rest on."""
-    trust = 0
-    for access in picture.once:
+    provenance = 0
+    for access in op.once:
         if access.space == side.space:
-            trust |= access.trust
+            provenance |= access.provenance
         if access.second_space == side.space:
-            trust |= access.second_trust
-    return picture.kind_of(trust)
+            provenance |= access.second_provenance
+    return op.kind_of(provenance)
 
 
-def _faults(copy: Copy | None, kernel: Kernel, picture: Picture, arch: str) -> Iterator[LoweredFault]:
+def _faults(copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str) -> Iterator[LoweredFault]:
     """The first of each kind and side."""
-    if not picture.reached:
+    if not op.reached:
         return
     found: dict[tuple[str, str], LoweredFault] = {}
     widest = parse_arch(arch).widest_access_bits // 8
-    for access in picture.once:
-        for side, op, space, width, address in access_parts(access, widest):
-            own = access.second_trust if space == access.second_space else access.trust
-            kind = picture.kind_of(own | access.guard)
-            row = np.broadcast_to(np.asarray(address, np.int64), (picture.threads,))
-            active = np.ones(picture.threads, bool) if access.active is None else access.active
+    for access in op.once:
+        for side, instruction, space, width, address in access_parts(access, widest):
+            own = access.second_provenance if space == access.second_space else access.provenance
+            kind = op.kind_of(own | access.guard)
+            row = np.broadcast_to(np.asarray(address, np.int64), (op.threads,))
+            active = np.ones(op.threads, bool) if access.active is None else access.active
             name = ("src", "dst")[side]
             wrong = active & (row % width != 0)
             if space in ("gmem", "smem") and kind in _SURE and wrong.any():
                 thread = int(wrong.argmax())
-                fault = LoweredFault("misaligned", name, op, space, thread, int(row[thread]), width)
+                fault = LoweredFault("misaligned", name, instruction, space, thread, int(row[thread]), width)
                 found.setdefault(("misaligned", name), fault)
             wrong = active & ((row < 0) | (row + width > kernel.shared_bytes))
             if space == "smem" and kind == "static" and kernel.shared_bytes and wrong.any():
                 thread = int(wrong.argmax())
                 fault = LoweredFault(
-                    "outside", name, op, space, thread, int(row[thread]), width, kernel.shared_bytes
+                    "outside", name, instruction, space, thread, int(row[thread]), width, kernel.shared_bytes
                 )
                 found.setdefault(("outside", name), fault)
-    race = _race(copy, picture)
+    race = _race(copy, op)
     if race is not None:
         found["race", "dst"] = race
     yield from found.values()
 
 
-def _race(copy: Copy | None, picture: Picture) -> LoweredFault | None:
+def _race(copy: Copy | None, op: LoweredOp) -> LoweredFault | None:
     """Two threads that write one byte of shared memory from different places, without a barrier between.
 
     Accesses of one operation may be of several turns of an unrolled loop, with barriers between them:
@@ -205,12 +205,12 @@ def _race(copy: Copy | None, picture: Picture) -> LoweredFault | None:
     """
     moves = [
         (access, *move)
-        for access in picture.once
-        if access.space == "smem" and picture.kind_of(access.trust | access.guard) == "static"
-        for move in access_moves(access, picture.once, picture.threads)
-        if picture.kind_of(move[3]) in _SURE
+        for access in op.once
+        if access.space == "smem" and op.kind_of(access.provenance | access.guard) == "static"
+        for move in access_moves(access, op.once, op.threads)
+        if op.kind_of(move[3]) in _SURE
     ]
-    groups: list[list[tuple[Access, IntArray, IntArray, int, int]]]
+    groups: list[list[tuple[Recorded, IntArray, IntArray, int, int]]]
     if _once_only(copy, [move[3] for move in moves]):
         groups = [moves] if moves else []
     else:
@@ -220,7 +220,7 @@ def _race(copy: Copy | None, picture: Picture) -> LoweredFault | None:
         if any(move[3] % unit for move in group):
             continue
         writes = [
-            np.stack([target + k, source + k, np.arange(picture.threads)])[
+            np.stack([target + k, source + k, np.arange(op.threads)])[
                 :, slice(None) if access.active is None else access.active
             ]
             for access, source, target, width, _ in group
@@ -232,9 +232,9 @@ def _race(copy: Copy | None, picture: Picture) -> LoweredFault | None:
         clash = (at[1:] == at[:-1]) & (source[1:] != source[:-1]) & (thread[1:] != thread[:-1])
         if clash.any():
             n = int(clash.argmax())
-            op = group[0][0].op
+            instruction = group[0][0].op
             return LoweredFault(
-                "race", "dst", op, "smem", int(thread[n]), int(at[n]), unit, int(thread[n + 1])
+                "race", "dst", instruction, "smem", int(thread[n]), int(at[n]), unit, int(thread[n + 1])
             )
     return None
 

@@ -28,7 +28,7 @@ class Judged:
     copies: int = 0
     checked: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
-    pictures: Counter[str] = field(default_factory=Counter)  # `TracedCopy.picture`, of all copies
+    address_sources: Counter[str] = field(default_factory=Counter)  # of all copies
     as_meant: int = 0
     undecided: list[str] = field(default_factory=list)  # cases whose expected costs the types do not show
 
@@ -39,7 +39,7 @@ def judge(runs: Iterable[CaseRun]) -> Judged:
     reports: dict[Any, Report | None] = {}
     for run in runs:
         verdict, codes = "legal", set[str]()
-        out.pictures.update(one.picture for one in run.trace.copies)
+        out.address_sources.update(one.address_source for one in run.trace.copies)
         for entry in distinct(run.trace):
             one = entry.first
             report = _report(one, reports)

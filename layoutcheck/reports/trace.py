@@ -15,7 +15,7 @@ from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.reports import text
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Distinct, Frame, Trace, pictures
+from layoutcheck.sources.traced import Distinct, Frame, Trace, address_sources
 
 SHOWN = ("rejected", "wrong", "slow")
 _MOST_CALLERS = 3
@@ -58,7 +58,7 @@ def render_json(judged: Judged, style: Style) -> str:
             "count": one.count,
             "kernels": list(one.kernels),
             "arch": first.arch,
-            "picture": first.picture,
+            "picture": first.address_source,
             "missing": first.missing,
             "refused": first.refused,
             "in_dsl": first.in_dsl,
@@ -93,8 +93,8 @@ def summary(judged: Judged) -> dict[str, Any]:
         "places": len({one.where for one in trace.copies}),
         "distinct": len(judged.reports),
         "verdicts": dict(sorted(judged.verdicts().items())),
-        "all_threads": sum(one.picture != "types" for one in trace.copies),
-        "pictures": pictures(one.picture for one in trace.copies),
+        "all_threads": sum(one.address_source != "types" for one in trace.copies),
+        "pictures": address_sources(one.address_source for one in trace.copies),
         "in_dsl": sum(one.in_dsl for one in trace.copies),
         "missing": dict(
             Counter(
@@ -108,7 +108,7 @@ def summary(judged: Judged) -> dict[str, Any]:
 
 
 def tiers(counts: dict[str, int]) -> str:
-    """How many copies are known in which way (`sources.traced.pictures`), as every summary says it."""
+    """How many copies are known in which way (`sources.traced.address_sources`), as every summary says it."""
     return (
         f"for all threads: {counts['layouts']} by their layouts, {counts['lowered']} by the "
         f"compiler's lowering; for one thread, by types only: {counts['types']}"

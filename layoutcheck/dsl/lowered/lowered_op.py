@@ -1,4 +1,4 @@
-"""`Picture`: what one operation of a kernel does in memory, instruction by instruction, for all threads.
+"""`LoweredOp`: what one operation of a kernel does in memory, instruction by instruction, for all threads.
 
 Made from the accesses that an evaluation recorded under the operation's tag; `memory_accesses` and
 `execution` put it in the terms of `copies.execution`, so that its cost is counted and a model's answer
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from layoutcheck.copies.execution import Access as Memory
 from layoutcheck.copies.execution import Execution
+from layoutcheck.copies.moves import Access
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Evaluated
-from layoutcheck.dsl.lowered.record import Access, Mask
+from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.values import CLASSES, Reasons
 from layoutcheck.machine.banks import OFF
 
@@ -32,7 +32,7 @@ _WINDOW = {
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class LoweredOp:
     """An operation's instructions in the order in which a thread executes them.
 
     `kind` says what their addresses rest on: "static" (threads, blocks and loop counters), "arguments" (also
@@ -44,41 +44,41 @@ class Picture:
 
     tag: str
     threads: int
-    accesses: tuple[Access, ...]
+    accesses: tuple[Recorded, ...]
     kind: str
     reasons: tuple[str, ...] = ()
     reached: bool = True
     assumed: Reasons = field(default_factory=Reasons, compare=False, repr=False)
 
-    def kind_of(self, trust: int) -> str:
-        """What an address rests on whose trust is given, as `kind` says it of all of them."""
-        return self.assumed.worst(trust)
+    def kind_of(self, provenance: int) -> str:
+        """What an address rests on whose provenance is given, as `kind` says it of all of them."""
+        return self.assumed.worst(provenance)
 
     @property
-    def instructions(self) -> tuple[Access, ...]:
+    def instructions(self) -> tuple[Recorded, ...]:
         """Those that reach memory other than registers, or all where there are none."""
         return tuple(a for a in self.accesses if a.space != "rmem" or a.second is not None) or self.accesses
 
     @property
-    def once(self) -> tuple[Access, ...]:
+    def once(self) -> tuple[Recorded, ...]:
         """The accesses of the first time that the operation runs, where it stands in a loop."""
         return tuple(a for a in self.accesses if a.iterations == self.accesses[0].iterations)
 
 
-def pictures(kernel: Evaluated) -> dict[str, Picture]:
-    """The picture of every tag that the evaluation met."""
+def lowered_ops(kernel: Evaluated) -> dict[str, LoweredOp]:
+    """The operation of every tag that the evaluation met."""
     found = {}
     for tag, accesses in kernel.accesses.items():
-        trust = 0
+        provenance = 0
         for access in accesses:
-            trust |= access.trust | access.second_trust
-        assumed = sorted(kernel.reasons.read(trust), key=lambda one: CLASSES.index(one[0]))
+            provenance |= access.provenance | access.second_provenance
+        assumed = sorted(kernel.reasons.read(provenance), key=lambda one: CLASSES.index(one[0]))
         reasons = tuple(sentence for _, sentence in assumed)
-        found[tag] = Picture(
+        found[tag] = LoweredOp(
             tag,
             kernel.launch.threads,
             tuple(accesses),
-            kernel.reasons.worst(trust),
+            kernel.reasons.worst(provenance),
             reasons,
             accesses[0].reached,
             kernel.reasons,
@@ -87,8 +87,8 @@ def pictures(kernel: Evaluated) -> dict[str, Picture]:
 
 
 def memory_accesses(
-    accesses: tuple[Access, ...], threads: int, widest_bytes: int = WIDEST_BYTES, masked: bool = True
-) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
+    accesses: tuple[Recorded, ...], threads: int, widest_bytes: int = WIDEST_BYTES, masked: bool = True
+) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
     """(source side, destination side) as `copies.execution.Access`, registers left out, in byte addresses.
 
     Instructions of one op, space and width stand together. With `masked` threads that do not execute one have
@@ -102,12 +102,12 @@ def memory_accesses(
                 row = np.where(access.active, row, OFF)
             sides[side].setdefault((op, space, width), []).append(row)
     return tuple(  # type: ignore[return-value]
-        tuple(Memory(op, space, width, np.array(rows)) for (op, space, width), rows in side.items())
+        tuple(Access(op, space, width, np.array(rows)) for (op, space, width), rows in side.items())
         for side in sides
     )
 
 
-def _movers(accesses: tuple[Access, ...]) -> list[Access]:
+def _movers(accesses: tuple[Recorded, ...]) -> list[Recorded]:
     """The accesses that move the operation's data: without loads of predicates and of offsets."""
     used = {data.access for a in accesses if a.op == "st" for _, _, data in a.data if data is not None}
     moves_alone = any(a.op not in ("ld", "st") and a.second is not None for a in accesses)
@@ -116,7 +116,7 @@ def _movers(accesses: tuple[Access, ...]) -> list[Access]:
     return [a for a in accesses if a.op != "ld" or a in used]
 
 
-def access_parts(access: Access, widest_bytes: int) -> list[tuple[int, str, str, int, IntArray | int]]:
+def access_parts(access: Recorded, widest_bytes: int) -> list[tuple[int, str, str, int, IntArray | int]]:
     """(side, op, space, bytes, address) of each instruction and side of an access that lies in memory."""
     found: list[tuple[int, str, str, int, IntArray | int]] = []
     if access.op.startswith("cp.async"):
@@ -144,7 +144,7 @@ def access_parts(access: Access, widest_bytes: int) -> list[tuple[int, str, str,
     return found
 
 
-def execution(accesses: tuple[Access, ...], threads: int) -> Execution | None:
+def execution(accesses: tuple[Recorded, ...], threads: int) -> Execution | None:
     """The same as `copies.execution.Execution`, moves included; None where it has no bytes to follow.
 
     Registers' addresses are those of the lowered module's arrays: only their differences mean something.
@@ -163,9 +163,9 @@ def execution(accesses: tuple[Access, ...], threads: int) -> Execution | None:
 
 
 def access_moves(
-    access: Access, accesses: tuple[Access, ...], threads: int
+    access: Recorded, accesses: tuple[Recorded, ...], threads: int
 ) -> list[tuple[IntArray, IntArray, int, int]]:
-    """(from, to, bytes, trust of from) of what one access puts in place.
+    """(from, to, bytes, provenance of from) of what one access puts in place.
 
     That is what a cp.async moves, or what a store was given by loads.
     """
@@ -175,7 +175,7 @@ def access_moves(
 
     if access.op.startswith("cp.async") and access.second is not None:
         source = row(access.second, access.second_space)
-        return [(source, row(access.address, access.space), access.size, access.second_trust)]
+        return [(source, row(access.address, access.space), access.size, access.second_provenance)]
     if access.op != "st":
         return []
     target = row(access.address, access.space)
@@ -185,21 +185,21 @@ def access_moves(
             continue
         load = data.access
         if load.op == "ld":
-            found.append((row(load.address, load.space) + data.start, target + offset, size, load.trust))
+            found.append((row(load.address, load.space) + data.start, target + offset, size, load.provenance))
         elif load.op.startswith("ldmatrix") and "row" in load.facts.get("layout", "") and size % 4 == 0:
             for at in range(0, size, 4):
                 matrix = (data.start + at) // 4
                 place = matrix_register(row(load.address, load.space), matrix)
-                found.append((place, target + offset + at, 4, load.trust))
+                found.append((place, target + offset + at, 4, load.provenance))
         elif load.op.startswith("ldmatrix") and size % 4 == 0 and _elements_bytes(load) == 2:
             for at in range(0, size, 2):
                 matrix, half = divmod(data.start + at, 4)
                 place = transposed_register(row(load.address, load.space), matrix, half // 2)
-                found.append((place, target + offset + at, 2, load.trust))
+                found.append((place, target + offset + at, 2, load.provenance))
     return found
 
 
-def _elements_bytes(load: Access) -> int:
+def _elements_bytes(load: Recorded) -> int:
     return (
         2
         if load.facts.get("srcFormat", "b16") in ("b16", "b8") and "m8n8" in load.facts.get("shape", "")
@@ -223,7 +223,7 @@ def transposed_register(rows: IntArray, matrix: int, half: int) -> IntArray:
     return at
 
 
-def active(accesses: tuple[Access, ...], threads: int) -> Mask:
+def active(accesses: tuple[Recorded, ...], threads: int) -> Mask:
     """Threads that execute any of the accesses."""
     found = np.zeros(threads, bool)
     for access in accesses:

@@ -11,13 +11,13 @@ import pytest
 
 from layoutcheck.api import check_traced
 from layoutcheck.check import Report
-from layoutcheck.dsl.lowered.settle import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.lint.settings import LOWERED, Settings, find, wants_lowered
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.traced import render, summary
+from layoutcheck.reports.trace import render, summary
+from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace
-from layoutcheck.sources.traced_lines import from_lines, to_lines
 from layoutcheck.tracing import judge
 from tests.dsl.lowered.modules import ADDRESSES
 from tests.environment import python_path
@@ -81,8 +81,8 @@ def test_the_numbers_are_those_of_the_kernel(trace: Trace) -> None:
 
 
 def test_data_is_not_known_and_said_so(trace: Trace) -> None:
-    pictures = [one.picture for one in trace.copies]
-    assert pictures == ["lowered"] * (len(NAMES) - 1) + ["types"]
+    known_by = [one.address_source for one in trace.copies]
+    assert known_by == ["lowered"] * (len(NAMES) - 1) + ["types"]
     assert "each thread loads" in trace.copies[-1].missing
     judged = judge(trace)
     counts = summary(judged)["pictures"]
@@ -124,9 +124,9 @@ def test_a_module_is_lowered_once_and_time_is_limited(trace: Trace) -> None:
     bare = type(one)(one.copy, one.operation, one.where, one.stack, one.kernel, one.arch, missing="m")
     with Lowering(seconds=0.0) as lowering:
         for _ in range(2):  # no module, which costs time all the same
-            (found,) = lowering.settle("none", [bare], "sm_90a")
+            (found,) = lowering.resolve("none", [bare], "sm_90a")
             assert found.missing.startswith("m; lowered: the module does not verify")
-        (late,) = lowering.settle("another", [bare], "sm_90a")
+        (late,) = lowering.resolve("another", [bare], "sm_90a")
         assert late.missing == "m; lowered: lowering all of them takes more than 0 s"
 
 
@@ -135,5 +135,5 @@ def test_without_a_dsl_to_ask_the_types_stand(trace: Trace) -> None:
         lowering.problem = "the CuTe DSL is not installed"
         one = trace.copies[0]
         bare = type(one)(one.copy, one.operation, one.where, one.stack, one.kernel, one.arch, missing="m")
-        (found,) = lowering.settle("", [bare], "sm_90a")
-    assert (found.picture, found.missing) == ("types", "m; lowered: the CuTe DSL is not installed")
+        (found,) = lowering.resolve("", [bare], "sm_90a")
+    assert (found.address_source, found.missing) == ("types", "m; lowered: the CuTe DSL is not installed")

@@ -1,13 +1,13 @@
 """im2col copies that DSL 4.8.1 accepts and the machine gets wrong, each beside its corrected twin.
 
-`IM2COL_HOLES[name]` is `(broken, fixed, code, field, why)` as in tests/tma_holes.py.
+`IM2COL_MISCOMPILES[name]` is `(broken, fixed, code, field, why)` as in tests/tma_miscompiles.py.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.tma_holes import SW128, g, s
+from tests.tma_miscompiles import SW128, g, s
 
 FLAT = g("((14,12,3),64):((64,896,10752),1)")  # W, H, N and C
 DEEP = g("((40,12,6,3),64):((64,2560,30720,184320),1)")  # W, H, D, N and C
@@ -26,7 +26,7 @@ def store(smem: str, gmem: str, **more: Any) -> dict[str, Any]:
 
 PLAIN = "filter=(3,3) padding=(1,1)"
 
-IM2COL_HOLES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
+IM2COL_MISCOMPILES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str, str]] = {
     "corner-5d": (
         load(DEEP, "filter=(3,3,1) dilation=(9,1,1)"),
         load(DEEP, "filter=(3,3,1) dilation=(8,1,1)"),
