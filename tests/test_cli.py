@@ -186,6 +186,12 @@ def test_strict_fails_on_unknown(capsys: Captured) -> None:
         (["juggle"], "juggle", ""),
         (["check", "--jsonl", "/no/such/file"], "cannot read", ""),
         (["check"], "--jsonl", ""),
+        (["check", "--jsonl", "/dev/zero"], "64 MiB without a JSON object, up to line 1", ""),
+        (["confirm", "/dev/zero"], "64 MiB without a JSON object, up to line 1", ""),
+        (["lint", ".", "--baseline", "/dev/zero"], "'/dev/zero' is no baseline", ""),
+        (["explain", "(８):(1)", "(8):(1)"], "expected a shape", "^"),
+        (["explain", "(8):(1)", "(8):(1)", "--bits", "１２８"], "'１２８' is not a number", ""),
+        (["explain", "(8):(1)", "(8):(1)", "--bits=١٢٨"], "is not a number", ""),
         (["rule", "LC000"], "no rule 'LC000'", ""),
         (["rule", "LC2011"], "did you mean", ""),
         (["explain", "--case", "issue-232"], "did you mean issue-2320?", ""),
@@ -223,6 +229,30 @@ def test_a_file_of_rubbish_is_refused_within_a_second(name: str, tmp_path: Path,
     assert time.process_time() - before < 1
     assert "expected the compiler's output" in error or "an error about cute.copy" in error
     assert len(error) < 800
+
+
+@pytest.mark.parametrize(
+    "source", ["/dev/urandom", "yes '\"src\"'", "yes ''", "yes '{\"a\": 1' | tr -d '\\n'"]
+)
+def test_an_endless_jsonl_ends_in_one_error(source: str) -> None:
+    """A device, a pipe that repeats what is no object, empty lines, and a line without an end."""
+    feed = f"cat {source}" if source.startswith("/") else source
+    done = subprocess.run(
+        ["bash", "-c", f"({feed}) 2>/dev/null | {sys.executable} -m layoutcheck check --jsonl -"],
+        capture_output=True, timeout=120, env=ENVIRONMENT, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: not JSON Lines: ") and done.stderr.count(b"\n") == 1
+    assert done.stdout.count(b"\n") <= 100
+
+
+def test_unusable_lines_among_good_ones_do_not_end_the_reading(tmp_path: Path, capsys: Captured) -> None:
+    good = json.dumps({"src": G, "dst": S, "atom": "cp.async", "bits": 128})
+    file = tmp_path / "copies.jsonl"
+    file.write_text("\n".join(["no object"] * 100 + [good] + ["no object"] * 100 + [good]))
+    assert run(["check", "--jsonl", str(file)]) == 2
+    reports = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [i for i, report in enumerate(reports) if "error" not in report] == [100, 201]
 
 
 def test_rubbish_on_stdin() -> None:

@@ -1,7 +1,8 @@
 """Divides: split a layout into tiles and the rest, by composing it with (tiler, complement of the tiler).
 
 A tiler is a layout (of indices into the divided layout), an integer n (n:1), or a tuple of tilers, one a
-mode; modes beyond it, and modes whose tiler is None, are not divided. An 8x8 layout and the tiler (2,4):
+mode; modes beyond it, and modes whose tiler is None, are not divided. Divides that zip take a mode whose
+tiler is None to be divided already: it must be a (tile, rest). An 8x8 layout and the tiler (2,4):
 
     logical   ((2,4),(4,2))     (tile, rest) in every mode
     zipped    ((2,4),(4,2))     (tiles, rests): all of the tile first
@@ -78,7 +79,9 @@ def unzipped(split: Callable[[Layout, Any], Layout], a: Layout, tiler: Any) -> t
         pairs = [unzipped(split, m, t) for m, t in zip(modes, tiler, strict=False)]
         rests = (*(p[1] for p in pairs), *modes[len(tiler) :])
         return make_layout(*(p[0] for p in pairs)), make_layout(*rests)
-    both = split(a, as_layout(tiler))
+    both = a if tiler is None else split(a, as_layout(tiler))
+    if len(both) != 2:
+        raise InputError(f"{a} is left undivided, so it cannot be zipped", expected="a mode of (tile, rest)")
     return both[0], both[1]
 
 

@@ -64,13 +64,23 @@ def select(a: Layout, modes: tuple[int, ...] | list[int]) -> Layout:
 
 
 def group_modes(a: Layout, begin: int, end: int | None = None) -> Layout:
-    """Modes [begin, end) grouped into one: (2,3,5) grouped 0..2 is ((2,3),5). Grouping none adds nothing."""
-    shape, stride = inttuple.wrap(a.shape), inttuple.wrap(a.stride)
-    end = len(shape) if end is None or end < 0 else end
-    if not 0 <= begin <= end <= len(shape):
-        raise InputError(f"cannot group modes {begin} to {end} of {a}, which has {len(shape)}")
+    """Modes [begin, end) grouped into one: (2,3,5) grouped 0..2 is ((2,3),5).
+
+    Negative numbers count from the end. Raises InputError where there is no mode to group.
+    """
+    rank = len(a)
+    first, last = begin, rank if end is None else end
+    first, last = first + rank * (first < 0), last + rank * (last < 0)
+    if not 0 <= first < last <= rank:
+        raise InputError(
+            f"cannot group modes {begin} to {rank if end is None else end} of {a}, which has {rank}"
+        )
+    if type(a.shape) is not tuple:
+        return make_layout(a)
+    shape, stride = a.shape, a.stride
     return Layout.trusted(
-        (*shape[:begin], shape[begin:end], *shape[end:]), (*stride[:begin], stride[begin:end], *stride[end:])
+        (*shape[:first], shape[first:last], *shape[last:]),
+        (*stride[:first], stride[first:last], *stride[last:]),
     )
 
 

@@ -23,8 +23,8 @@ MAX_LEAVES = 4096
 MAX_DIGITS = 19  # every 64-bit integer
 
 _SPACE = re.compile(r"\s*")
-_INTEGER = re.compile(r"-?\d+")
-_DYNAMIC_FACT = re.compile(r"\s*(i32|i64|div\s*=\s*(\d+))")
+_INTEGER = re.compile(r"-?[0-9]+")
+_DYNAMIC_FACT = re.compile(r"\s*(i32|i64|div\s*=\s*([0-9]+))")
 
 
 class Scanner:

@@ -10,6 +10,8 @@ by mode, so that a 2D block over a 2D tiler is 2D again; a (2,2) block over a (3
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from layoutcheck.algebra.complement import complement
@@ -17,7 +19,7 @@ from layoutcheck.algebra.composition import composition
 from layoutcheck.algebra.divide import as_layout, unzipped
 from layoutcheck.algebra.integers import Dynamic, ceil_div, mul
 from layoutcheck.algebra.inttuple import flatten, product, unflatten, wrap
-from layoutcheck.algebra.layout import Layout, text
+from layoutcheck.algebra.layout import Layout, compact_col_major, text
 from layoutcheck.algebra.measure import cosize, size, valid_shape
 from layoutcheck.algebra.modes import append, expect_layout, make_layout, map_modes, zip_modes
 from layoutcheck.algebra.simplify import coalesce
@@ -104,18 +106,36 @@ def _ranked(block: Layout, tiler: Layout, strict: bool) -> tuple[Layout, Layout]
 def make_ordered_layout(shape: Any, order: Any) -> Layout:
     """The compact layout of `shape` whose strides grow in the order of the numbers in `order`.
 
+    A number ranks a leaf of the shape, or a whole mode, which then is compact with its first leaf fastest.
+    Modes of the same number begin at the same stride, as in the DSL. Raises InputError where shape and order
+    do not fit.
+
     >>> print(make_ordered_layout((3, 5, 7), (2, 0, 1)))
     (3,5,7):(35,1,5)
+    >>> print(make_ordered_layout(((4, 2), 3), (1, 0)))
+    ((4,2),3):((3,12),1)
     """
-    extents, ranks = flatten(shape), flatten(order)
-    if len(extents) != len(ranks) or not all(type(r) is int for r in ranks):
-        raise InputError(f"order {text(order)} does not fit shape {text(shape)}")
-    strides: list[Any] = [0] * len(extents)
+    ranked: list[tuple[int, Any]] = []
+    shape = valid_shape(shape)
+    _rank(shape, order, ranked)
+    starts: dict[int, Any] = {}  # of each number: the size of all that come before it
     step: Any = 1
-    for i in sorted(range(len(extents)), key=lambda i: ranks[i]):
-        strides[i] = step if extents[i] != 1 else 0
-        step = mul(step, extents[i])
-    return Layout(shape, unflatten(iter(strides), shape))
+    for rank, alike in groupby(sorted(ranked, key=itemgetter(0)), key=itemgetter(0)):
+        starts[rank] = step
+        step = mul(step, product(tuple(part for _, part in alike)))
+    strides = [compact_col_major(part, starts[rank]) for rank, part in ranked]
+    return Layout(shape, unflatten(iter(strides), order))
+
+
+def _rank(shape: Any, order: Any, out: list[tuple[int, Any]]) -> None:
+    """Every number of `order` with the part of `shape` that it ranks; InputError where they do not fit."""
+    if type(order) is int:
+        out.append((order, shape))
+    elif type(order) is not tuple or type(shape) is not tuple or len(order) != len(shape):
+        raise InputError(f"order {text(order)} does not fit shape {text(shape)}", expected="a number a mode")
+    else:
+        for part, numbers in zip(shape, order, strict=True):
+            _rank(part, numbers, out)
 
 
 def tile_to_shape(block: Any, shape: Any, order: Any = None, *, strict: bool = True) -> Any:

@@ -12,11 +12,13 @@ from layoutcheck.errors import InputError
 def slice_(a: Any, coord: Any) -> Any:
     """The modes at which `coord` is None, in order, as one layout; a composed layout's offset moves.
 
-    Raises InputError where the coordinate does not fit, or fixes every mode (then nothing is left but the
-    offset: `crd2idx`).
+    Where the coordinate fixes every mode, the empty layout ():() of one element is left.
+    Raises InputError where the coordinate does not fit.
 
     >>> print(slice_(Layout((2, (3, 4)), (1, (2, 6))), (0, (None, 1))))
     (3):(2)
+    >>> print(slice_(Layout((2, (3, 4)), (1, (2, 6))), (0, 5)))
+    ():()
     """
     if isinstance(a, ComposedLayout):
         return ComposedLayout(a.inner, plus(a.offset, _offset(a.outer, coord)), slice_(a.outer, coord))
@@ -24,7 +26,9 @@ def slice_(a: Any, coord: Any) -> Any:
 
 
 def dice(a: Layout, coord: Any) -> Layout:
-    """The modes at which `coord` is an integer: what `slice_` leaves out. Raises as `slice_` does.
+    """The modes at which `coord` is an integer: what `slice_` leaves out.
+
+    Raises InputError where the coordinate does not fit, and where it has no integer.
 
     >>> print(dice(Layout((2, (3, 4)), (1, (2, 6))), (0, (None, 1))))
     (2,4):(1,6)
@@ -47,14 +51,12 @@ def _offset(a: Layout, coord: Any) -> Any:
 
 
 def _kept(a: Layout, coord: Any, free: bool) -> Layout:
-    if type(coord) is not tuple:
-        if (coord is None) == free:
-            return a
-        raise InputError(f"coordinate {coord} leaves nothing of {a}")
+    if type(coord) is not tuple and (coord is None) == free:
+        return a
     shapes: list[Any] = []
     strides: list[Any] = []
     _collect(coord, a.shape, a.stride, free, shapes, strides)
-    if not shapes:
+    if not shapes and not free:
         raise InputError(f"coordinate {_text(coord)} leaves nothing of {a}")
     return Layout.trusted(tuple(shapes), tuple(strides))
 

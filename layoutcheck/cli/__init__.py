@@ -64,6 +64,10 @@ def _dispatch(words: list[str]) -> int:
     given = arguments.read(command, words[1:]) if command else None
     if command and given is not None:
         return command(**given)
+    for word in words:
+        value = word.rpartition("=")[2].lstrip("+-")
+        if value.isdecimal() and not value.isascii():  # typer would read it as a number
+            raise InputError(f"'{word}' is not a number", expected="ASCII digits")
     import typer
 
     try:

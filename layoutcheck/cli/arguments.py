@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Command = Callable[..., int]
 
-_WHOLE = re.compile(r"-?\d{1,18}\Z")
+_WHOLE = re.compile(r"-?[0-9]{1,18}\Z")
 
 
 class Option(NamedTuple):

@@ -32,7 +32,7 @@ def other_operand(name: str, text: str) -> OtherOperand:
     )
 
 
-_RUN_TIME_SWIZZLE = re.compile(r'"(S<\d+,\d+,-?\d+>) o \?')
+_RUN_TIME_SWIZZLE = re.compile(r'"(S<[0-9]+,[0-9]+,-?[0-9]+>) o \?')
 
 
 def run_time_swizzle(view: Memref) -> str | None:

@@ -100,7 +100,7 @@ def make_tiled_copy_tv(atom: Atom, thr_layout: Layout, val_layout: Layout) -> Ti
         layout_mn = _overlapping_product(thr_layout, val_layout, overlap)
     count = (inttuple.product(thr_layout.shape), inttuple.product(val_layout.shape))
     layout_tv = composition(right_inverse(layout_mn), Layout(count), strict=False)
-    tiler = tuple(Layout.trusted(inttuple.product(m.shape), 1) for m in layout_mn.modes)
+    tiler = tuple(Layout(inttuple.product(m.shape)) for m in layout_mn.modes)  # 1:0 for an extent of 1
     return make_tiled_copy(atom, layout_tv, tiler)
 
 

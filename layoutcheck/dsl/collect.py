@@ -18,8 +18,8 @@ from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFa
 # Called with the text of each module that is new, its architecture, and the copies in it.
 Observe = Callable[[str, str, Sequence[TracedCopy]], None]
 
-_ARROW = re.compile(r"^\s*--> (\S+\.py):(\d+)", re.MULTILINE)
-_WANTED_ARCH = re.compile(r"expects arch to be one of \[[^\]]*?(sm_\d+[af]?)")
+_ARROW = re.compile(r"^\s*--> (\S+\.py):([0-9]+)", re.MULTILINE)
+_WANTED_ARCH = re.compile(r"expects arch to be one of \[[^\]]*?(sm_[0-9]+[af]?)")
 _MOST = 200  # characters of an operation's message
 
 

@@ -46,7 +46,7 @@ def install(arch: str | None) -> None:
 
 def capability_of(arch: str) -> tuple[int, int]:
     """(9, 0) of "sm_90a"."""
-    found = re.search(r"(\d+)(\d)", arch)
+    found = re.search(r"([0-9]+)([0-9])", arch)
     return (int(found[1]), int(found[2])) if found else (9, 0)
 
 

@@ -106,7 +106,7 @@ def version() -> str:
 def unsupported() -> str:
     """Why the installed DSL cannot be watched, "" where it can."""
     installed = version()
-    numbers = tuple(int(n) for n in re.findall(r"\d+", installed)[:2])
+    numbers = tuple(int(n) for n in re.findall(r"[0-9]+", installed)[:2])
     if OLDEST <= numbers <= NEWEST:
         return ""
     tried = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"

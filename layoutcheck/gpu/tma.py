@@ -35,7 +35,7 @@ MAP_BYTES = 128
 WAITS = 2_000_000  # test_wait this often: about half a second on an H200
 _ALIGN = 1 << 16
 _HEAD = re.compile(r"\.visible\s+\.entry\s+(\w+)\s*\(([^)]*)\)\s*\.reqntid[^{]*\{", re.DOTALL)
-_BYTES = re.compile(r"\.b8\s+\w+\[(\d+)\]")
+_BYTES = re.compile(r"\.b8\s+\w+\[([0-9]+)\]")
 
 
 def runs_here(copy: Copy) -> bool:
@@ -71,7 +71,7 @@ def wrap(
     sizes = [int(m[1]) if (m := _BYTES.search(p)) else 4 for p in parameters]
     if sizes[0] != MAP_BYTES or len(sizes) - bool(cluster) - place not in ((3,) if place else (3, 4)):
         raise UnexpectedPtx("the compiler's TMA kernel has other parameters than known")
-    taken = re.compile(rf"mov\.b64\s+(%rd\d+), {name}_param_0;")
+    taken = re.compile(rf"mov\.b64\s+(%rd[0-9]+), {name}_param_0;")
     body = taken.sub(rf"ld.param.b64 \1, [{name}_param_0];", kernel[head.end() :])
     body = body.replace("cvta.param.u64", "mov.b64")
     named = [f".param .b64 {name}_param_0"]

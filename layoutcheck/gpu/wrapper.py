@@ -28,8 +28,8 @@ VERSION = "8.7"
 
 _ENTRY = re.compile(r"\.visible\s+\.entry\s+(\w+)\s*\(")
 _PARAMETER = re.compile(
-    r"\.param\s+\.align\s+(\d+)\s+\.b8\s+(\w+)\[(\d+)\]"
-    r"|\.param\s+\.[bu](\d+)(?:\s+\.ptr(?:\s+\.[a-z]+)*\s+\.align\s+\d+)?\s+(\w+)"
+    r"\.param\s+\.align\s+([0-9]+)\s+\.b8\s+(\w+)\[([0-9]+)\]"
+    r"|\.param\s+\.[bu]([0-9]+)(?:\s+\.ptr(?:\s+\.[a-z]+)*\s+\.align\s+[0-9]+)?\s+(\w+)"
 )
 
 Mapped: TypeAlias = "dict[int, int]"

@@ -16,6 +16,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint.finding import LintFinding
 
 VERSION = 1
+_MAX_BYTES = 1 << 26
 Key = tuple[str, str, str]  # path, code, digest of the line
 Place = Callable[[LintFinding], tuple[str, str]]  # the path from the project's root, and the line's text
 
@@ -40,7 +41,11 @@ def write(file: Path, findings: Sequence[LintFinding], place: Place) -> None:
 def read(file: Path) -> Counter[Key]:
     """What a baseline holds. Raises InputError where it cannot be used."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as opened:
+            raw = opened.read(_MAX_BYTES + 1)
+        if len(raw) > _MAX_BYTES:
+            raise ValueError
+        data = json.loads(raw.decode("utf-8"))
         if data["layoutcheck_baseline"] != VERSION:
             raise InputError(f"the baseline '{file}' is of another version", expected=f"version {VERSION}")
         return Counter({(e["path"], e["code"], e["line"]): int(e["count"]) for e in data["findings"]})

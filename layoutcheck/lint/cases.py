@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from layoutcheck.digits import is_number
 from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.settings import Settings
@@ -89,7 +90,7 @@ def _cases(
         problem = "a case is a plain function without parameters"
     expect, archs, name = (_texts(given.get(key)) for key in ("expect", "arch", "name"))
     for text in expect:
-        if text not in VERDICTS and not (text.startswith("LC") and text[2:].isdigit()):
+        if text not in VERDICTS and not (text.startswith("LC") and is_number(text[2:])):
             problem = f"'{text[:40]}' is neither a verdict nor a code"
     for unit in archs or (arch,):
         title = (name or (node.name,))[0]

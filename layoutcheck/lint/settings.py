@@ -15,8 +15,8 @@ from layoutcheck.errors import InputError
 
 TABLE = "tool.layoutcheck"
 LOWERED = "LAYOUTCHECK_LOWERED"
-_CODE = re.compile(r"(LC\d{0,3}|ALL)\Z")
-_ARCH = re.compile(r"sm_\d{2,3}[af]?\Z")
+_CODE = re.compile(r"(LC[0-9]{0,3}|ALL)\Z")
+_ARCH = re.compile(r"sm_[0-9]{2,3}[af]?\Z")
 
 
 @dataclass(frozen=True, slots=True)

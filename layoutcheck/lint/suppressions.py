@@ -9,7 +9,7 @@ from layoutcheck.lint.finding import LintFinding
 
 _MARK = "layoutcheck:"
 _COMMENT = re.compile(r"#\s*layoutcheck:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)")
-_CODE = re.compile(r"LC\d{1,3}\Z")
+_CODE = re.compile(r"LC[0-9]{1,3}\Z")
 
 
 class Suppressions:

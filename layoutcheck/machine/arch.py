@@ -40,7 +40,7 @@ _SMEM_PER_SM_KIB = {
 # PTX targets that are later names of another [PTX 9.0: sm_101 was renamed sm_110].
 _RENAMED = {101: 110}
 
-_NAME = re.compile(r"(?:sm_?|compute_?)?(\d{1,2})\.?(\d)([af]?)\Z", re.IGNORECASE)
+_NAME = re.compile(r"(?:sm_?|compute_?)?([0-9]{1,2})\.?([0-9])([af]?)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, order=True)

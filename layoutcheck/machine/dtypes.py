@@ -38,7 +38,7 @@ _ALIASES = {
     "boolean": "i8", "bool": "i8",
 }  # fmt: skip
 
-_INTEGER = re.compile(r"(?:i|u?int|si|ui|u)(\d{1,4})\Z", re.IGNORECASE)
+_INTEGER = re.compile(r"(?:i|u?int|si|ui|u)([0-9]{1,4})\Z", re.IGNORECASE)
 
 KNOWN = "a type such as bf16, f16, f32, f8E4M3FN, i8, i32"
 

@@ -44,13 +44,13 @@ _SHORT = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"} | {
     name: name for name in FORMATS if not name.startswith("f8")
 }  # fmt: skip
 _TYPES = {"f64", "f32", "tf32", "bf16", "f16", "e4m3", "e5m2"}
-_N = r"\d{1,4}"
+_N = r"[0-9]{1,4}"
 _CUTE = re.compile(
     rf"cute_nvgpu\.sm({_N})\.mma<\s*({_N})x({_N})x({_N})\s*,.*?elem_type = \((\w+), (\w+), (\w+)\)", re.DOTALL
 )
 _CPP_NAMES = "TF32|BF16|F16|F32|E4M3|E5M2"
 _CPP = re.compile(rf"SM({_N})_({_N})x({_N})x({_N})_(F32|F16)((?:{_CPP_NAMES}){{2,3}})(?:_|\b)", re.ASCII)
-_SHAPE = re.compile(r"m(\d{1,4})n(\d{1,4})k(\d{1,4})\Z")
+_SHAPE = re.compile(r"m([0-9]{1,4})n([0-9]{1,4})k([0-9]{1,4})\Z")
 _OP_TYPE = r"<class '[\w.]*?(\w+)'>|(\w+)"
 _OP_FIELD = re.compile(
     r"(ab_dtype|a_dtype|b_dtype|acc_dtype|A/B data type|A data type|B data type|Accumulator data type)"

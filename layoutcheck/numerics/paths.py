@@ -67,7 +67,7 @@ PRESETS = {
     "flashinfer-tensor-core": f"round(f16) dot({_F32}) add(f32)",
     "flashinfer-cuda-core": "fma(f32) add(f32)",
 }
-_STEP = re.compile(r"(dot|fma|round|add)\(\s*([^(),\s]+)\s*(?:,\s*promote\s*=\s*(\d{1,9})\s*)?\)\s*")
+_STEP = re.compile(r"(dot|fma|round|add)\(\s*([^(),\s]+)\s*(?:,\s*promote\s*=\s*([0-9]{1,9})\s*)?\)\s*")
 
 
 def path(text: str) -> Path:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.cli import Form, Output, finish, option
 
@@ -79,7 +80,7 @@ def _only(kernel: str, given: dict[str, Any], own: dict[str, Any]) -> None:
 
 def _tile(text: str) -> tuple[int, int, int]:
     sizes = text.lower().split("x")
-    if len(sizes) != 3 or not all(size.isascii() and size.isdecimal() and len(size) < 10 for size in sizes):
+    if len(sizes) != 3 or not all(is_number(size) and len(size) < 10 for size in sizes):
         raise InputError("a tile is three sizes", text=text[:80], expected="MxNxK, such as 128x128x64")
     m, n, k = map(int, sizes)
     return m, n, k

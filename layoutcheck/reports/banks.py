@@ -25,6 +25,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout, parse_swizzle
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.copies.tiled import make_tiled_copy_tv
+from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import CpAsync
 from layoutcheck.machine.banks import IntArray
@@ -88,7 +89,7 @@ def _read(text: str, tile: Layout, element_bits: int) -> TileAccess:
     matrix = _MATRIX.match(words[0])
     if matrix and len(words) == 1:
         return matrix_access(tile, element_bits, int(matrix[2]), matrix[1] == "st", bool(matrix[3]))
-    if words[0] not in _OPS or len(words) != 4 or not words[1].isdecimal() or len(words[1]) > 4:
+    if words[0] not in _OPS or len(words) != 4 or not is_number(words[1]) or len(words[1]) > 4:
         raise InputError(f"cannot read the access '{text[:60]}'", expected=EXPECTED)
     thr, val = parse_layout(words[2]), parse_layout(words[3])
     index = _elements(tile, thr, val)

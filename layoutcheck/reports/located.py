@@ -13,7 +13,7 @@ from layoutcheck.reports.outcome import Failure, Outcome
 LEVELS = {"rejected": "error", "wrong": "error", "unknown": "warning", "slow": "warning", "note": "note"}
 """What a severity is called where there are three."""
 
-_PLACE = re.compile(r"(?P<path>[^\n:]+\.py)[:\"]+(?P<line>\d+)(?::(?P<column>\d+))?")
+_PLACE = re.compile(r"(?P<path>[^\n:]+\.py)[:\"]+(?P<line>[0-9]+)(?::(?P<column>[0-9]+))?")
 
 
 @dataclass(frozen=True, slots=True)

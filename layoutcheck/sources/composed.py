@@ -10,7 +10,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.sources.types import parse_memref
 
-_COMPOSED = re.compile(r'(!cute\.memref<[^"]*)"S<(\d+),(\d+),(\d+)> o 0 o ([^"]+)">\Z')
+_COMPOSED = re.compile(r'(!cute\.memref<[^"]*)"S<([0-9]+),([0-9]+),([0-9]+)> o 0 o ([^"]+)">\Z')
 
 
 def unswizzled(text: str) -> Memref | None:

@@ -35,16 +35,17 @@ _ATTRIBUTES = re.compile(r"\s*(?:<\s*\{|\{)")
 _COLON = re.compile(r"\s*:\s*(?=\()")
 _TENSORS = re.compile(r"\((?=\s*!cute\.memref<)")
 _ALIAS = re.compile(r"^\s*(![A-Za-z_]\w*)\s*=\s*(?=!cute)", re.MULTILINE)
-_LOCATION = re.compile(r'\(\s*"([^"\n]{1,500})"\s*:\s*(\d{1,9})\s*:\s*\d{1,9}\s*\)\s*:?\s*$')
-_ARROW = re.compile(r"-->\s+([^\s:]{1,500}):(\d{1,9})(?::\d+)?")
-_CALL_STACK = re.compile(r"DSL Call Stack:?\s*-->\s+(\S{1,500})\s*\n\s*(\d{1,9})\s*\|")
+_LOCATION = re.compile(r'\(\s*"([^"\n]{1,500})"\s*:\s*([0-9]{1,9})\s*:\s*[0-9]{1,9}\s*\)\s*:?\s*$')
+_ARROW = re.compile(r"-->\s+([^\s:]{1,500}):([0-9]{1,9})(?::[0-9]+)?")
+_CALL_STACK = re.compile(r"DSL Call Stack:?\s*-->\s+(\S{1,500})\s*\n\s*([0-9]{1,9})\s*\|")
 _END = re.compile(
-    r"\n\s*\n|\s*\b(?:note|suggestion):|see current operation|\n\s*-->|\n\s*[=_-]{5,}|\n\s*```|\n\s*\d*\s*\|"
+    r"\n\s*\n|\s*\b(?:note|suggestion):|see current operation|\n\s*-->|\n\s*[=_-]{5,}|\n\s*```"
+    r"|\n\s*[0-9]*\s*\|"
     r"|\n\s*(?:File\s|Traceback|During handling|error\b|FAILED\b|ERROR\b|[\w.]*(?:Error|Exception)\b)"
 )
 _QUOTED_ATOM = re.compile(r"'(!cute_nvgpu\.atom\.[^']{1,400})'")
-_NAMED_LAST = re.compile(r".*?meet requirement \(\d+ bits\) of atom '[^']{1,400}'")  # prose may follow
-_PACKAGE = re.compile(r"nvidia-cutlass-dsl\W{1,4}(4\.\d+(?:\.\d+)?)")
+_NAMED_LAST = re.compile(r".*?meet requirement \([0-9]+ bits\) of atom '[^']{1,400}'")  # prose may follow
+_PACKAGE = re.compile(r"nvidia-cutlass-dsl\W{1,4}(4\.[0-9]+(?:\.[0-9]+)?)")
 _OTHER_OP = re.compile(r"'(cute\w*\.[\w.]+)'\s+op\s")
 
 

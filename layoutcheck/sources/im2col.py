@@ -28,7 +28,7 @@ _ALSO = {
     "lower_corner_whd": "lower_corner", "upper_corner_whd": "upper_corner", "stride_whd": "stride",
     "lower_padding_whd": "lower_padding", "upper_padding_whd": "upper_padding", "stride_srt": "dilation",
 }  # fmt: skip
-_PART = re.compile(r"\s*,?\s*(\w+)\s*[=:]\s*(-?\d+|\([^()]*\))\s*")
+_PART = re.compile(r"\s*,?\s*(\w+)\s*[=:]\s*(-?[0-9]+|\([^()]*\))\s*")
 _MOST = 1 << 31
 
 

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from layoutcheck.digits import is_number
+
 SHOW_TYPES = (
     "Run it again with CUTE_DSL_SHOW_STACKTRACE=1 and paste everything: the types are then in it. Or run it "
     "under `layoutcheck trace --no-launch`, which needs no GPU"
@@ -68,7 +70,7 @@ _TMA_TILE = (
 
 _WORDINGS = (
     _wording(
-        r"(?P<operand>src|dst|S/D|S|D)ptralignment\((?P<have>\d+)bits\)doesnotmeetrequirement\((?P<need>\d+)bits\)",
+        r"(?P<operand>src|dst|S/D|S|D)ptralignment\((?P<have>[0-9]+)bits\)doesnotmeetrequirement\((?P<need>[0-9]+)bits\)",
         "LC101",
         "{operand} is proved aligned to {have} bits, and the atom needs {need}",
         _ALIGNMENT,
@@ -80,13 +82,13 @@ _WORDINGS = (
         _ALIGNMENT,
     ),
     _wording(
-        r"expects(?P<operand>src|dst)ptrbitalignmenttobedivisiblebycopy_bits\((?P<need>\d+)\),butgot(?P<have>\d+)",
+        r"expects(?P<operand>src|dst)ptrbitalignmenttobedivisiblebycopy_bits\((?P<need>[0-9]+)\),butgot(?P<have>[0-9]+)",
         "LC101",
         "{operand} is proved aligned to {have} bits, and the atom needs {need}",
         _ALIGNMENT,
     ),
     _wording(
-        r"cannotvectorized?copyto(?P<elements>\d+)elements",
+        r"cannotvectorized?copyto(?P<elements>[0-9]+)elements",
         "LC102",
         "{elements} elements of one vector are not adjacent on both sides",
         _VECTOR,
@@ -98,7 +100,7 @@ _WORDINGS = (
         _VECTOR,
     ),
     _wording(
-        r"'cp_size'onlysupports\((?P<supported>[\d,]+)\),butgot(?P<need>\d+)",
+        r"'cp_size'onlysupports\((?P<supported>[0-9,]+)\),butgot(?P<need>[0-9]+)",
         "LC103",
         "cp.async has no copy of {need} bits (it has {supported})",
         "cp.async moves 4, 8 or 16 bytes at a time, and only 16 when it bypasses L1 (cache = global).",
@@ -123,19 +125,19 @@ _WORDINGS = (
         "A copy atom moves data between fixed memory spaces.",
     ),
     _wording(
-        r"expectssamesizein(?:rank(?P<mode>\d+)|restAtomVRank)(?:butgotsrcShape:(?P<src>[\d(),?]+)anddstShape:(?P<dst>[\d(),?]+))?",
+        r"expectssamesizein(?:rank(?P<mode>[0-9]+)|restAtomVRank)(?:butgotsrcShape:(?P<src>[0-9(),?]+)anddstShape:(?P<dst>[0-9(),?]+))?",
         "LC105",
         "source and destination differ in size",
         _SHAPES,
     ),
     _wording(
-        r"tohavethesamerank,butgot(?P<src>\d+)and(?P<dst>\d+)",
+        r"tohavethesamerank,butgot(?P<src>[0-9]+)and(?P<dst>[0-9]+)",
         "LC105",
         "the source has {src} modes, the destination {dst}",
         _MODES,
     ),
     _wording(
-        r"tohavethesamesizeinmode-(?P<mode>\d+),butgot(?P<src>\d+)and(?P<dst>\d+)",
+        r"tohavethesamesizeinmode-(?P<mode>[0-9]+),butgot(?P<src>[0-9]+)and(?P<dst>[0-9]+)",
         "LC105",
         "after V the source has {src} atoms, the destination {dst}",
         _MODES,
@@ -145,7 +147,7 @@ _WORDINGS = (
     ),
     _wording(r"tobestaticallyshaped", "LC105", "a shape is known only at run time", _SHAPES),
     _wording(
-        r"smemandgmemhavethesamesizeinthefirstrank,butgotsmemShape:(?P<smem>[\d(),?]+)andgmemShape:(?P<gmem>[\d(),?]+)",
+        r"smemandgmemhavethesamesizeinthefirstrank,butgotsmemShape:(?P<smem>[0-9(),?]+)andgmemShape:(?P<gmem>[0-9(),?]+)",
         "LC113",
         "mode 0 of the shared tensor is {smem}, of the global one {gmem}",
         _TMA_TILE,
@@ -182,7 +184,7 @@ _WORDINGS = (
         "layout) is one without a swizzle.",
     ),
     _wording(
-        r"expectsarchtobeatleast(?P<first_arch>sm_\d+),butgot(?P<arch>sm_\d+[af]?)",
+        r"expectsarchtobeatleast(?P<first_arch>sm_[0-9]+),butgot(?P<arch>sm_[0-9]+[af]?)",
         "LC108",
         "{arch} does not have this instruction",
         "CUTE_DSL_ARCH, else the GPU of this machine, says what is compiled for. Compile for an architecture "
@@ -197,7 +199,7 @@ _WORDINGS = (
         _WIDTHS,
     ),
     _wording(
-        r"expectspred|expectscopy_bitstobe:\d+butgot",
+        r"expectspred|expectscopy_bitstobe:[0-9]+butgot",
         "LC107",
         "the predicate does not fit the copy",
         "With a nested first mode ((atom, rest), ...) the predicate has one entry for each rest coordinate; "
@@ -222,7 +224,7 @@ def explain(message: str) -> Explanation | None:
         title = wording.title.format(**{**facts, "operand": side})
         units = {"have": "have_bits", "need": "need_bits"}
         evidence = {
-            units.get(key, key): int(value) if value.isdigit() else value
+            units.get(key, key): int(value) if is_number(value) else value
             for key, value in facts.items()
             if key != "operand"
         }

@@ -7,6 +7,7 @@ from typing import Any
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.memref import SPACES, Memref
+from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import (
     Atom,
@@ -96,7 +97,7 @@ def operand(
 def _states_its_pointer(value: Any) -> bool:
     """Whether the operand says itself where it is and how it is aligned."""
     if isinstance(value, str):
-        return value.lstrip()[:1] not in ("(", "?") and not value.lstrip()[:1].isdigit()
+        return value.lstrip()[:1] not in ("(", "?") and not is_number(value.lstrip()[:1])
     return hasattr(value, "dtype") or isinstance(value, Memref)
 
 

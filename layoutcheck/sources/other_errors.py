@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_FRAME = re.compile(r'^\s*File "([^"\n]{1,500})", line (\d{1,9})', re.MULTILINE)
-_LOC = re.compile(r'"([^"\n]{1,500}\.py)":(\d{1,9}):\d')
-_ARROW = re.compile(r"[^\S\n]*\n\s*-->\s+([^\s:]{1,500}):(\d{1,9})")  # on the line after the message
+_FRAME = re.compile(r'^\s*File "([^"\n]{1,500})", line ([0-9]{1,9})', re.MULTILINE)
+_LOC = re.compile(r'"([^"\n]{1,500}\.py)":([0-9]{1,9}):[0-9]')
+_ARROW = re.compile(r"[^\S\n]*\n\s*-->\s+([^\s:]{1,500}):([0-9]{1,9})")  # on the line after the message
 _LIBRARY = ("nvidia_cutlass_dsl", "site-packages/cutlass", "dsl_packages/cutlass", "python_packages/cutlass")
 _TAIL = 1 << 16  # characters of a long log that are searched: what ended it stands last
 _REACH = 4000  # characters of traceback before a message that are searched for its line
 
 # What `cute.copy`, `autovec_copy`, `tma_partition` and `make_tiled_tma_atom` raise.
 _PYTHON = re.compile(
-    r"Expected source and destination tensors to have the same (?:rank, but got \d+ and \d+"
-    r"|size in mode-\d+, but got \S+ and \S+)"
+    r"Expected source and destination tensors to have the same (?:rank, but got [0-9]+ and [0-9]+"
+    r"|size in mode-[0-9]+, but got \S+ and \S+)"
     r"|V-mode \(mode-0\) with rank > 2 is not supported yet[^\n]{0,200}"
     r"|`?(?:copy|copy_atom_call|autovec_copy|basic_copy_if)`? (?:currently )?only supports equal source and "
     r"destination element type bit widths?[^\n]{0,100}"
@@ -34,7 +34,7 @@ _PYTHON = re.compile(
     r"|TMA Gather/Scatter only expects TMA G-basis with rank 2[^\n]{0,100}"
     r"|'cute_nvgpu\.atom\.make_non_exec_im2col_tma_(?:load|store)' op operand #1 must be CuTe composed "
     r"layout type[^\n]{0,200}"
-    r"|expects arch to be at least sm_\d+, but got \w+"  # "one of ..." is an MMA's as well
+    r"|expects arch to be at least sm_[0-9]+, but got \w+"  # "one of ..." is an MMA's as well
 )
 
 _RUN_TIME = (

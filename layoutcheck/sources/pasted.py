@@ -25,16 +25,18 @@ _INTEREST = ("cute.copy", "cute_nvgpu", "cute.memref", "erification failed")
 _PREFIXES = (
     re.compile(r"[│┃║▏]\s?"),  # tmux and rich borders
     re.compile(
-        r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?\s?"
+        r"\[?[0-9]{4}(?:-[0-9]{2}){2}[T ][0-9]{2}(?::[0-9]{2}){2}(?:[.,][0-9]+)?"
+        r"(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?\s?"
     ),  # CI time stamps
-    re.compile(r"\[(?:default|rank)?\d+\]:?\s?"),  # torchrun ranks
+    re.compile(r"\[(?:default|rank)?[0-9]+\]:?\s?"),  # torchrun ranks
     re.compile(r"E\s{2,}(?=\S)|E\s+$"),  # pytest
     re.compile(r"##\[error\]|::error::"),  # GitHub, Azure
     re.compile(r"[\w.-]{1,40}\s*\|\s(?!\s*\^)"),  # docker compose
 )
 _SUFFIX = re.compile(r"\s*[│┃║]\s*$")
 _FRESH = re.compile(
-    r"\s*(?:error\b|note:|suggestion:|Traceback|File \"|During handling|Caused exception|-->|=====|\d+ \||\|)"
+    r"\s*(?:error\b|note:|suggestion:|Traceback|File \"|During handling|Caused exception|-->|=====)"
+    r"|\s*(?:[0-9]+ )?\|"
     r"|\s*[\w.]+(?:Error|Exception)\b|\s*$"
 )
 

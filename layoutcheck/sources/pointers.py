@@ -17,8 +17,8 @@ from layoutcheck.machine.dtypes import KNOWN, DType
 _Facts: TypeAlias = "tuple[str | None, int | None, Swizzle | None]"  # space, alignment in bytes, swizzle
 
 OPERAND = "a layout '(128,64):(1,128)', a '!cute.memref<...>' or a 'tensor<ptr<...> o ...>'"
-_ALIGN = re.compile(r"align\s*<\s*(\d{1,12})\s*>")
-_LAYOUT_START = re.compile(r'["(?\dS]')
+_ALIGN = re.compile(r"align\s*<\s*([0-9]{1,12})\s*>")
+_LAYOUT_START = re.compile(r'["(?0-9S]')
 SPACE_NAME = re.compile(rf"(?:{'|'.join(SPACES)})\b")
 _COMPOSED = (
     "the layout alone and --swizzle with the pointer's swizzle, of bytes; or a tensor<ptr<...>> or memref, "

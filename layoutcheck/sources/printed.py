@@ -33,7 +33,7 @@ COPY = '"cute.copy'  # what no module without a copy has in it
 # One such copy (CUTLASS, blackwell_geforce) is lowered to other addresses than `partition` gives its threads.
 UNSETTLED = "the threads of stmatrix under a tiler that permutes its modes are not settled"
 ONE_THREAD = ("tma", "bulk")  # atoms that one thread issues for all: their types say all of it
-_PLACE = re.compile(r'(?:"((?:[^"\\]|\\.)*)"\()?"((?:[^"\\]|\\.)+)":(\d+):(\d+)')
+_PLACE = re.compile(r'(?:"((?:[^"\\]|\\.)*)"\()?"((?:[^"\\]|\\.)+)":([0-9]+):([0-9]+)')
 _FUNCTION = re.compile(r"[\w.<>]+\Z")
 _OWN = re.compile(r"[\\/]nvidia_cutlass_dsl[\\/]|[\\/]layoutcheck[\\/]dsl[\\/]|^<|^-$")
 _COPIES = re.compile(r"copy|\A(?:load|store|fill)\Z", re.IGNORECASE)

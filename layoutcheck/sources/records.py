@@ -19,6 +19,9 @@ from layoutcheck.errors import InputError
 from layoutcheck.sources.request import build
 
 MAX_LINE_BYTES = 1 << 20
+MAX_STRANGE = 100
+MAX_EMPTY = 10_000
+MAX_STRANGE_BYTES = 1 << 26
 
 _NUMBERS = ("bits", "src_align", "dst_align", "block", "expect_bytes", "cluster", "cta_rank", "waits_rank")
 _FLAGS = ("evict_priority",)
@@ -36,15 +39,39 @@ class Record:
 
 
 def read_lines(file: IO[bytes]) -> Iterator[tuple[int, str]]:
-    """The numbered lines that are not empty, decoded; one of more than `MAX_LINE_BYTES` is cut off there."""
-    number = 0
+    """The numbered lines that are not empty, decoded; one of more than `MAX_LINE_BYTES` is cut off there.
+
+    Raises InputError, so that an endless input ends: after `MAX_STRANGE` lines in a row that are no object,
+    `MAX_EMPTY` empty ones, and `MAX_STRANGE_BYTES` without an object.
+    """
+    number = strange = empty = skipped = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         number += 1
-        rest = line
-        while rest and not rest.endswith(b"\n"):
-            rest = file.readline(MAX_LINE_BYTES + 1)
-        if line.strip():
+        words, rest = line.strip(), line
+        if words[:1] == b"{" and words[-1:] == b"}" and len(line) <= MAX_LINE_BYTES:
+            strange = empty = skipped = 0
+        else:
+            strange, empty = strange + bool(words), empty + (not words)
+            while True:
+                skipped += len(rest)
+                _refuse_endless(number, strange, empty, skipped)
+                if not rest or rest.endswith(b"\n"):
+                    break
+                rest = file.readline(MAX_LINE_BYTES + 1)
+        if words:
             yield number, line.decode("utf-8", "replace")
+
+
+def _refuse_endless(number: int, strange: int, empty: int, skipped: int) -> None:
+    if skipped > MAX_STRANGE_BYTES:
+        problem = f"{MAX_STRANGE_BYTES >> 20} MiB without a JSON object"
+    elif strange > MAX_STRANGE:
+        problem = f"{MAX_STRANGE} lines in a row are no JSON objects"
+    elif empty > MAX_EMPTY:
+        problem = f"{MAX_EMPTY} empty lines in a row"
+    else:
+        return
+    raise InputError(f"not JSON Lines: {problem}, up to line {number}", expected="a JSON object a line")
 
 
 def read_record(line: str) -> Record:

@@ -44,7 +44,7 @@ _FUNCTIONS = {
 }
 DEFAULT_ARCH = "sm_90a"
 NARROW_ARCH = "sm_100a"  # 4- and 6-bit elements in a tensor map: PTX ISA, cp.async.bulk.tensor (LC242)
-_ARCH = re.compile(r"sm_(\d{2,3})([af]?)\Z")
+_ARCH = re.compile(r"sm_([0-9]{2,3})([af]?)\Z")
 
 
 def build(

@@ -24,8 +24,8 @@ from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.types import parse_memref
 
 _MOST = 1 << 40
-_COMPOSED = re.compile(r'"(S<\d+,\d+,\d+> o 0 o [^"]+)"')
-_PLAIN = re.compile(r"S<\d+,\d+,\d+> o 0 o ")
+_COMPOSED = re.compile(r'"(S<[0-9]+,[0-9]+,[0-9]+> o 0 o [^"]+)"')
+_PLAIN = re.compile(r"S<[0-9]+,[0-9]+,[0-9]+> o 0 o ")
 
 
 def tma_tile(

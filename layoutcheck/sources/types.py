@@ -24,6 +24,7 @@ from layoutcheck.copies.descriptor import descriptor_view
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, coord_tensor, other_operand
 from layoutcheck.copies.tiled import TiledCopy
+from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.sources.atoms import read_atom, read_dtype
@@ -43,9 +44,9 @@ _T = TypeVar("_T")
 
 _TYPE_NAME = re.compile(r"!?\w+(?:\.\w+)*")
 _COORD_TENSOR = re.compile(r'<\s*"(\([^"]*\))"\s*,\s*"([^"]*)"\s*>\Z')
-_FRACTION = re.compile(r"(\d+)/\d+@")
-_LEAF = re.compile(r"\?(?:\{[^}]*\})?|\d+(?:/(\d+))?")  # of a stride, its modes being what follows an @
-_MODES = re.compile(r"(?:@\d+)+")
+_FRACTION = re.compile(r"([0-9]+)/[0-9]+@")
+_LEAF = re.compile(r"\?(?:\{[^}]*\})?|[0-9]+(?:/([0-9]+))?")  # of a stride, its modes being what follows an @
+_MODES = re.compile(r"(?:@[0-9]+)+")
 
 
 def parse_memref(text: str, defaults: Defaults | None = None) -> Memref:
@@ -87,7 +88,7 @@ def read_operand(scan: Scanner, defaults: Defaults) -> Memref:
     if scan.peek("ptr<"):
         raise scan.error("a pointer without a layout", OPERAND)
     start = scan.pos
-    if not (scan.peek("(") or scan.peek("?") or scan.peek("S") or scan.text[start : start + 1].isdigit()):
+    if not (scan.peek("(") or scan.peek("?") or scan.peek("S") or is_number(scan.text[start : start + 1])):
         raise scan.error("not a tensor" if not scan.at_end() else "nothing to read", OPERAND)
     return with_defaults(plain_layout(scan), defaults)
 

@@ -100,7 +100,7 @@ def test_refusals() -> None:
         logical_divide(L("(8,8):(8,1)"), (2, 2, 2))
     with pytest.raises(InputError, match="more than the 1"):
         zipped_divide(L("8:1"), (2, 2))
-    with pytest.raises(InputError, match="a tiler is"):
+    with pytest.raises(InputError, match="left undivided"):
         zipped_divide(L("(8,8):(8,1)"), (None, 4))
     with pytest.raises(InputError, match="a tiler is"):
         logical_divide(L("8:1"), 0)

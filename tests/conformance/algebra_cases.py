@@ -264,3 +264,44 @@ def random_case(rng: Random, dynamic: float = 0.0) -> Case:
         return Case(question, (a, coord_text(coord)), lambda _: algebra.slice_(a, coord))
     question = Question("cute.crd2idx", (kind, layout_type(a)))
     return Case(question, (coord_text(coord), a), lambda _: algebra.crd2idx(coord, a))
+
+
+def random_order(rng: Random, shape: Any) -> Any:
+    """Numbers for the modes of `shape`, or for the modes within them; now and then too many or too few."""
+    if type(shape) is not tuple or rng.random() < 0.3:
+        return rng.randrange(-1, 4) if rng.random() < 0.97 else (0, 1)
+    order = tuple(random_order(rng, s) for s in shape)
+    return order if rng.random() < 0.97 else order[:-1] or 0
+
+
+def undivided_tiler(rng: Random, a: Layout) -> tuple[str, Any]:
+    """A tiler that leaves some modes alone, as the DSL writes it and as we take it."""
+    tiler: list[Any] = [
+        None if rng.random() < 0.5 else Layout(rng.choice(EXTENTS)) for _ in range(rng.randint(1, len(a)))
+    ]
+    return f'!cute.tile<"[{";".join("_" if t is None else str(t) for t in tiler)}]">', tuple(tiler)
+
+
+def regrouping_case(rng: Random) -> Case:
+    """A question about modes: groups, orders, modes left undivided, slices of every mode."""
+    a = random_layout(rng)
+    pick = rng.randrange(4)
+    if pick == 0:
+        begin, end = rng.randint(-3, 3), rng.randint(-3, 4)
+        bounds = (("begin", f"{begin} : i32"), ("end", f"{end} : i32"))
+        question = Question("cute.group_modes", (layout_type(a),), bounds)
+        return Case(question, (a,), lambda _: algebra.group_modes(a, begin, end))
+    if pick == 1:
+        shape = random_shape(rng)
+        order = random_order(rng, shape)
+        types = (shape_type(shape), f'!cute.int_tuple<"{text(order)}">')
+        question = Question("cute.make_ordered_layout", types)
+        return Case(question, (shape, order), lambda _: algebra.make_ordered_layout(shape, order))
+    if pick == 2:
+        op = rng.choice(list(DIVIDES))
+        kind, tiler = undivided_tiler(rng, a)
+        question = Question(op, (layout_type(a), kind))
+        return Case(question, (a, kind), lambda strict: DIVIDES[op](a, tiler, strict=strict))
+    coord = random_coord(rng, a.shape, 0.1)
+    question = Question("cute.slice", (layout_type(a), f'!cute.coord<"{coord_text(coord)}">'))
+    return Case(question, (a, coord_text(coord)), lambda _: algebra.slice_(a, coord))

@@ -27,7 +27,7 @@ from tests.algebra.reference import (
     offsets,
 )
 from tests.algebra.test_differences import ROWS, Row
-from tests.conformance.algebra_cases import Case, layout_type, random_case, shape_type
+from tests.conformance.algebra_cases import Case, layout_type, random_case, regrouping_case, shape_type
 from tests.conformance.dsl_algebra import Aborts, Question, Refuses, answers
 
 pytest.importorskip("cutlass", reason="the DSL is not installed: pip install nvidia-cutlass-dsl")
@@ -167,6 +167,21 @@ def sample(seed: int, number: int, dynamic: float) -> list[Case]:
 def test_random_questions(seed: int, dynamic: float) -> None:
     tally = compare(sample(seed, 300, dynamic))
     assert tally["equal"] > 170
+
+
+@pytest.mark.parametrize("seed", [5, pytest.param(6, marks=pytest.mark.sweep)])
+def test_modes_are_grouped_ordered_and_left_as_the_dsl_has_them(seed: int) -> None:
+    """Equal results and equal refusals; without strict only where a composition would be inadmissible."""
+    rng = Random(seed)
+    cases = [regrouping_case(rng) for _ in range(600 if seed == 5 else 20_000)]
+    tally: Counter[str] = Counter()
+    for case, answer in zip(cases, answers([case.question for case in cases]), strict=True):
+        mine, dsl = ours(case, strict=False), read(answer)
+        assert (mine if isinstance(mine, str) else None) == dsl, f"{case}: ours {mine}, the DSL's {answer}"
+        tally[f"{case.op} {'refused' if dsl is None else 'answered'}"] += 1
+    for op in ("group_modes", "make_ordered_layout", "zipped_divide", "slice"):
+        assert tally[f"{op} answered"] > 10, tally
+        assert op == "slice" or tally[f"{op} refused"] > 3, tally
 
 
 @pytest.mark.sweep

@@ -145,7 +145,7 @@ def dsl_tiled_copy(dsl, atom, thr, val):
     if layout_of(layout_tv) is None:
         return None, layout_tv
     modes = parse_layout(layout_of(product)).modes
-    tiler = tuple(Layout(inttuple.product(m.shape), 1) for m in modes)
+    tiler = tuple(Layout(inttuple.product(m.shape)) for m in modes)  # as the DSL prints a shape: 1:0 for 1
     return TiledCopy(atom, parse_layout(layout_of(layout_tv)), tiler), None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import parse_any_layout, parse_layout, parse_tiler
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import CoordTensor, OtherOperand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.atoms import (
     Atom,
     CpAsync,
@@ -292,3 +295,37 @@ def test_modes_of_tma(text: str, mode: str, kind: str) -> None:
     atom = parse_atom(f'!cute_nvgpu.atom.{text} tma_gbasis = <"(64,1):(1@1,1@0)">>')
     assert isinstance(atom, TmaCopy)
     assert (atom.mode, atom.kind, atom.copy_bits) == (mode, kind, 4096)
+
+
+PARSED: list[tuple[Callable[[str], object], str]] = [
+    (parse_layout, "(8,4):(1,8)"),
+    (parse_layout, "(8,?{div=4}):(1,?{i64 div=8})"),
+    (parse_layout, "(8,4):(1@0,1@1)"),
+    (parse_any_layout, "S<3,4,3> o 0 o (8,64):(64,1)"),
+    (parse_tiler, "[16:1;64:1]"),
+    (parse_memref, '!cute.memref<bf16, smem, align<128>, S<3,4,3>, "(8,64):(64,1)">'),
+    (parse_atom, "!cute_nvgpu.atom.simt_async_copy<bf16, cache = always, 128 b>"),
+    (
+        parse_atom,
+        '!cute_nvgpu.atom.ldsm<val_type = bf16, mode = <"(8,8)">, sz_pattern = u16, num_matrices = 4, n>',
+    ),
+    (lambda text: parse_atom(text, dtype("bf16")), "ldmatrix.x4"),
+    (lambda text: parse_atom(text, dtype("bf16")), "cp.async.128"),
+    (dtype, "f8E4M3FN"),
+    (parse_arch, "sm_90a"),
+]
+
+
+@pytest.mark.parametrize(("read", "text"), PARSED, ids=[text for _, text in PARSED])
+@pytest.mark.parametrize("zero", ["\uff10", "\u0660", "\u0966", "\U0001d7ce"])  # ０, ٠, ०, 𝟎
+def test_digits_of_other_scripts_are_no_digits(read: Callable[[str], object], text: str, zero: str) -> None:
+    """MLIR refuses them; Python's int() would read them."""
+    wanted = read(text)
+    for i, letter in enumerate(text):
+        if letter.isdigit():
+            other = text[:i] + chr(ord(zero) + int(letter)) + text[i + 1 :]
+            try:
+                found = read(other)
+            except InputError:
+                continue
+            assert found != wanted, other

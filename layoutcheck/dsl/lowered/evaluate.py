@@ -35,7 +35,7 @@ from layoutcheck.sources.mlir import Value as SsaValue
 LAUNCH = "layoutcheck.launch"  # what a launch is called in the clone that is lowered
 KERNELS = ("cuda.kernel", "gpu.func")
 
-_TAG = re.compile(r'"([\w.]+#\d+)"')
+_TAG = re.compile(r'"([\w.]+#[0-9]+)"')
 _SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
 
 

@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from layoutcheck.digits import is_number
 from layoutcheck.dsl.lowered.integers import BINARY
 from layoutcheck.dsl.lowered.machine import Machine, Step
 from layoutcheck.dsl.lowered.steps import Steps, aggregates, arithmetic, lanes, pointers
@@ -22,7 +23,7 @@ _FLOAT = re.compile(
 )
 # Intrinsics that are functions of their operands alone, as floating-point operations are.
 _PURE = re.compile(r'"llvm\.(?:nvvm\.)?(?:sqrt|rsqrt|rcp|ex2|lg2|sin|cos|fma|floor|ceil|round|trunc)\b')
-_DENSE = re.compile(r"dense<(-?\d+|true|false)>")
+_DENSE = re.compile(r"dense<(-?[0-9]+|true|false)>")
 # A barrier's wait succeeds: what waits goes on.
 _WAITS = frozenset(
     ("nvvm.mbarrier.try_wait.parity.timelimit", "nvvm.mbarrier.wait.parity", "nvvm.mbarrier.test.wait",
@@ -68,7 +69,7 @@ def _constant(text: str) -> Value:
     if found is not None:
         return wrap(found, 64) if not text.startswith("true") else 1
     if match := _DENSE.match(text):
-        return {"true": 1, "false": 0}.get(match[1]) if not match[1].lstrip("-").isdigit() else int(match[1])
+        return {"true": 1, "false": 0}.get(match[1]) if not is_number(match[1].lstrip("-")) else int(match[1])
     if text.startswith("dense<["):
         return integers(text) or 0
     return 0

@@ -10,15 +10,16 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from layoutcheck.digits import is_number
 from layoutcheck.sources.mlir import split
 
 GENERIC, GLOBAL, SHARED, CLUSTER, TENSOR = 0, 1, 3, 7, 6  # LLVM's numbers of NVPTX's address spaces
 
-_SCALAR = re.compile(r"(?:i|f|bf|f8\w*?|f6\w*?|f4\w*?|tf)(\d+)")
-_MATRIX = re.compile(r"vector<((?:\d+x)+)(.+)>\Z", re.DOTALL)
-_ARRAY = re.compile(r"array<(\d+)\s*x\s*(.+)>\Z", re.DOTALL)
+_SCALAR = re.compile(r"(?:i|f|bf|f8\w*?|f6\w*?|f4\w*?|tf)([0-9]+)")
+_MATRIX = re.compile(r"vector<((?:[0-9]+x)+)(.+)>\Z", re.DOTALL)
+_ARRAY = re.compile(r"array<([0-9]+)\s*x\s*(.+)>\Z", re.DOTALL)
 _STRUCT = re.compile(r"struct<(?:\"[^\"]*\",?\s*)?(packed\s*)?\((.*)\)>\Z", re.DOTALL)
-_POINTER = re.compile(r"ptr(?:<(\d+)>)?\Z")
+_POINTER = re.compile(r"ptr(?:<([0-9]+)>)?\Z")
 _SMALL = {"f8": 8, "f6": 6, "f4": 4}
 
 
@@ -89,7 +90,7 @@ def parse_type(text: str) -> Type:
         return Type("array", count=int(match[1]), parts=(parse_type(match[2]),))
     if match := _STRUCT.match(text):
         return Type("struct", parts=tuple(map(parse_type, split(match[2]))), packed=match[1] is not None)
-    if text[:2] in _SMALL and not text[2:].isdigit() and "E" in text.upper()[2:4]:
+    if text[:2] in _SMALL and not is_number(text[2:]) and "E" in text.upper()[2:4]:
         return Type("scalar", _SMALL[text[:2]])
     if match := _SCALAR.fullmatch(text):
         return Type("scalar", int(match[1]))

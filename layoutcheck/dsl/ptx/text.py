@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 LINE = re.compile(r"\s*(?:@(!?)(%\w+)\s+)?([a-z][\w.:]*)\s*(.*?);")
-PARAMETER = re.compile(r"\.param\s[^,)]*?(\w+)(?:\[\d+\])?\s*(?=[,)])")
+PARAMETER = re.compile(r"\.param\s[^,)]*?(\w+)(?:\[[0-9]+\])?\s*(?=[,)])")
 LABEL = re.compile(r"\s*(\$[\w$]+):")
 ADDRESS = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\w+))?\s*\]")
-_WIDTH = re.compile(r"(?:[bsuf]|pred)(\d+)\Z")
+_WIDTH = re.compile(r"(?:[bsuf]|pred)([0-9]+)\Z")
 
 
 def operands_of(text: str) -> list[str]:

@@ -96,15 +96,20 @@ def _lower(item: Item) -> Item:
 def _run(ir: Any, module: Any, host: bool, refused: list[str]) -> str:
     from cutlass._mlir import passmanager
 
-    passmanager.PassManager.parse("builtin.module(strip-debuginfo)").run(module.operation)
+    def run_passes(pipeline: str) -> None:
+        passes = passmanager.PassManager.parse(pipeline)
+        passes.enable_verifier(False)  # as the DSL has it: what it compiles need not verify between passes
+        passes.run(module.operation)
+
+    run_passes("builtin.module(strip-debuginfo)")
     names = _tag(ir, module, refused)
     if any(name.startswith("pyir.") for name in names):
-        passmanager.PassManager.parse(PRELOWER).run(module.operation)
+        run_passes(PRELOWER)
     if not host:
         for op in list(module.body.operations):
             if op.operation.name == "func.func":
                 op.operation.erase()
-    passmanager.PassManager.parse(WITH_HOST if host else KERNELS_ONLY).run(module.operation)
+    run_passes(WITH_HOST if host else KERNELS_ONLY)
     text: str = module.operation.get_asm(
         print_generic_op_form=True, enable_debug_info=True, use_local_scope=True
     )

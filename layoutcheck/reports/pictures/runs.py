@@ -16,7 +16,7 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 
-_TOKEN = re.compile(r"(-?\d+):(-?\d+)\+(\d+)(?:x(\d+)/(-?\d+)/(-?\d+))?\Z")
+_TOKEN = re.compile(r"(-?[0-9]+):(-?[0-9]+)\+([0-9]+)(?:x([0-9]+)/(-?[0-9]+)/(-?[0-9]+))?\Z")
 
 Run = tuple[int, int, int]  # instruction, offset, units
 

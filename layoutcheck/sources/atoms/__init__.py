@@ -12,6 +12,7 @@ text. All functions raise InputError with the place in the text.
 from __future__ import annotations
 
 from layoutcheck.algebra.notation import Scanner
+from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, meant
 from layoutcheck.machine.atoms import Atom, OtherAtom
 from layoutcheck.machine.dtypes import DType
@@ -106,7 +107,7 @@ def named_atom(text: str, element: DType | None = None, bits: int | None = None)
             f"atom '{text.strip()[:40]}' needs an element type", expected="--dtype, such as bf16"
         )
     options = tuple(name[len(family) + 1 :].split(".")) if len(name) > len(family) else ()
-    widths = [int(option) for option in options if option.isdigit() and len(option) < 9]
+    widths = [int(option) for option in options if is_number(option) and len(option) < 9]
     atom = _SHORT[family].build(Short(family, options, element, widths[0] if widths else bits))
     if atom is None:
         names = [known for known in NAMES.split(", ") if known.startswith(family)] or NAMES.split(", ")

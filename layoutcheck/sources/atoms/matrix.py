@@ -8,7 +8,7 @@ from layoutcheck.algebra.notation import Scanner
 from layoutcheck.machine.atoms import Atom, LdMatrix, StMatrix
 from layoutcheck.sources.atoms.reading import NAME, NUMBER, Family, Short, close, read_dtype, value
 
-_MODE = re.compile(r'<\s*"\s*\(\s*(\d{1,4})\s*,\s*(\d{1,4})\s*\)\s*"\s*>')
+_MODE = re.compile(r'<\s*"\s*\(\s*([0-9]{1,4})\s*,\s*([0-9]{1,4})\s*\)\s*"\s*>')
 
 
 def _mode(scan: Scanner) -> tuple[int, int]:

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from layoutcheck.algebra.notation import Scanner
+from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.atoms import Atom
 from layoutcheck.machine.dtypes import KNOWN, DType, dtype
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 WORD = re.compile(r"[A-Za-z_][\w.]*")
-WIDTH = re.compile(r"(\d{1,9})\s*b(?!\w)")
-NUMBER = re.compile(r"\d{1,9}")
+WIDTH = re.compile(r"([0-9]{1,9})\s*b(?!\w)")
+NUMBER = re.compile(r"[0-9]{1,9}")
 ATTRIBUTE = re.compile(r",?\s*[A-Za-z_]\w*\s*=")
 
 # Reads a printed atom: the scanner is past `name<`, and the reader moves past the closing `>`.
@@ -39,7 +40,7 @@ class Short(NamedTuple):
     @property
     def rest(self) -> tuple[str, ...]:
         """The options that are not numbers."""
-        return tuple(option for option in self.options if not option.isdigit())
+        return tuple(option for option in self.options if not is_number(option))
 
 
 class Family(NamedTuple):

@@ -11,6 +11,7 @@ import re
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import Scanner, read_layout
+from layoutcheck.digits import is_number
 from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.machine.atoms.tma import KINDS
 from layoutcheck.sources.atoms.reading import NAME, NUMBER, WORD, Family, Short, UnknownAttribute, read_dtype
@@ -53,9 +54,9 @@ def _read(scan: Scanner, name: str) -> Atom:
         if value is None:
             raise scan.error("no value", f"the value of {key[0]}")
         text = value[0]
-        if key[0] == "copy_bits" and text.isdigit():
+        if key[0] == "copy_bits" and is_number(text):
             bits = int(text)
-        elif key[0] == "num_cta" and text.isdigit():
+        elif key[0] == "num_cta" and is_number(text):
             ctas = int(text)
         elif key[0] == "mode":
             mode = text

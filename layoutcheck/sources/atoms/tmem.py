@@ -9,10 +9,10 @@ from layoutcheck.machine.atoms import Atom, S2TCopy, TmemLoad, TmemStore
 from layoutcheck.machine.atoms.s2t import BROADCASTS
 from layoutcheck.sources.atoms.reading import Family, Short, UnknownAttribute, close, read_dtype
 
-_LANES = re.compile(r"(\d{1,4})\s*DP\b")
-_BITS = re.compile(r"(\d{1,4})\s*bit\b")
-_REPEAT = re.compile(r"x(\d{1,4})\b")
-_CTAS = re.compile(r"(\d{1,2})\s*cta\b")
+_LANES = re.compile(r"([0-9]{1,4})\s*DP\b")
+_BITS = re.compile(r"([0-9]{1,4})\s*bit\b")
+_REPEAT = re.compile(r"x([0-9]{1,4})\b")
+_CTAS = re.compile(r"([0-9]{1,2})\s*cta\b")
 _PACKED = re.compile(r",\s*(pack16b|expand16b)\b")
 _BROADCAST = re.compile(r",\s*(x4|lw_0213|lw_0123|none)\b")
 _SHAPE = re.compile(r"(16|32)x(32|64|128|256)b(x2)?\Z")

@@ -19,7 +19,7 @@ MAX_DEPTH = 200  # frames of a call stack; the DSL keeps 24 or so
 
 _SPACE = re.compile(r"\s*")
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
-_POSITION = re.compile(r":(\d{1,10}):(\d{1,10})(?:\s+to\s+(\d{1,10})?:(\d{1,10}))?")
+_POSITION = re.compile(r":([0-9]{1,10}):([0-9]{1,10})(?:\s+to\s+([0-9]{1,10})?:([0-9]{1,10}))?")
 _ALIAS = re.compile(r"#[\w$.-]+")
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}

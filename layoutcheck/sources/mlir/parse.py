@@ -21,13 +21,13 @@ ISOLATED = frozenset(
     ("builtin.module", "gpu.module", "cuda.kernel", "gpu.func", "func.func", "llvm.func", "spirv.func")
 )
 
-_VALUE = r"%(?:\d+|[A-Za-z$._-][\w$.-]*)"
+_VALUE = r"%(?:[0-9]+|[A-Za-z$._-][\w$.-]*)"
 _HEAD = re.compile(
-    rf'(?:({_VALUE}(?::\d{{1,4}})?(?:\s*,\s*{_VALUE}(?::\d{{1,4}})?)*)\s*=\s*)?"([^"\\\n]*(?:\\.[^"\\\n]*)*)"\s*\(([^()]*)\)'
+    rf'(?:({_VALUE}(?::[0-9]{{1,4}})?(?:\s*,\s*{_VALUE}(?::[0-9]{{1,4}})?)*)\s*=\s*)?"([^"\\\n]*(?:\\.[^"\\\n]*)*)"\s*\(([^()]*)\)'
 )
 _NAME = re.compile(_VALUE)
-_USE = re.compile(rf"({_VALUE})(?:#(\d{{1,4}}))?\Z")
-_GROUP = re.compile(rf"({_VALUE})(?::(\d{{1,4}}))?\Z")
+_USE = re.compile(rf"({_VALUE})(?:#([0-9]{{1,4}}))?\Z")
+_GROUP = re.compile(rf"({_VALUE})(?::([0-9]{{1,4}}))?\Z")
 _LABEL = re.compile(r"\^[\w$.-]+")
 _ALIAS = re.compile(r"([#!][\w$.-]+)\s*=\s*")
 _RESOURCES = "{-#"

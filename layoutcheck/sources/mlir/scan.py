@@ -10,10 +10,10 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|->|[<>()\[\]{},"]', re.DOTALL)
 _OPEN = {"<": ">", "(": ")", "[": "]", "{": "}"}
 _CLOSE = frozenset(_OPEN.values())
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_LOCATION = re.compile(r"\((?:[(),:\d ]|unknown|callsite|at|to)*\Z")  # one location, but for its strings
+_LOCATION = re.compile(r"\((?:[(),:0-9 ]|unknown|callsite|at|to)*\Z")  # one location, but for its strings
 _PARENTHESES = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[()"]', re.DOTALL)
-_INTEGER = re.compile(r"\s*(-?\d{1,40}|-?0x[0-9a-fA-F]{1,32}|true|false)(?:\s*:\s*[\w<>!.]+)?\s*\Z")
-_NUMBER = re.compile(r"-?\d{1,40}|true|false")
+_INTEGER = re.compile(r"\s*(-?[0-9]{1,40}|-?0x[0-9a-fA-F]{1,32}|true|false)(?:\s*:\s*[\w<>!.]+)?\s*\Z")
+_NUMBER = re.compile(r"-?[0-9]{1,40}|true|false")
 
 
 def closing(text: str, at: int) -> int:

@@ -107,3 +107,22 @@ if __name__ == "__main__":
     for case in sys.argv[1:] or CASES:
         cute.compile(host, a, index, case)
 """
+
+
+# A bulk copy whose source the DSL types with less alignment than its own operation demands, and compiles.
+UNVERIFIABLE = """import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def k(a: cute.Tensor):
+    allocator = cutlass.utils.SmemAllocator()
+    barrier = allocator.allocate_array(cutlass.Int64, 1)
+    s = allocator.allocate_tensor(cutlass.Float32, cute.make_layout(64), 128)
+    atom = cute.make_copy_atom(cute.nvgpu.cpasync.CopyBulkG2SOp(), cutlass.Float32)
+    cute.copy(atom, cute.make_tensor(a.iterator + 1, cute.make_layout(64)), s, mbar_ptr=barrier)
+@cute.jit
+def host(a: cute.Tensor):
+    k(a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+if __name__ == "__main__":
+    cute.compile(host, make_fake_tensor(cutlass.Float32, (1024,), stride=(1,), assumed_align=16))
+"""

@@ -19,7 +19,7 @@ from layoutcheck.reports.trace import render, summary
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace
 from layoutcheck.tracing import judge
-from tests.dsl.lowered.modules import ADDRESSES
+from tests.dsl.lowered.modules import ADDRESSES, UNVERIFIABLE
 from tests.environment import python_path
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -137,3 +137,18 @@ def test_without_a_dsl_to_ask_the_types_stand(trace: Trace) -> None:
         bare = type(one)(one.copy, one.operation, one.where, one.stack, one.kernel, one.arch, missing="m")
         (found,) = lowering.resolve("", [bare], "sm_90a")
     assert (found.address_source, found.missing) == ("types", "m; lowered: the CuTe DSL is not installed")
+
+
+def test_what_the_dsl_compiles_is_lowered_though_it_does_not_verify(tmp_path: Path) -> None:
+    """The DSL runs its passes without the verifier, so that a bulk copy of a misaligned source compiles."""
+    script = tmp_path / "bulk.py"
+    script.write_text(UNVERIFIABLE)
+    with Lowering() as lowering:
+        (one,) = trace_script(
+            str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering
+        ).copies
+    assert one.address_source == "lowered"
+    report = check_traced(one, fixes=False)
+    assert report is not None
+    (found,) = (f for f in report.findings if f.code == "LC220")
+    assert found.severity == "wrong"
