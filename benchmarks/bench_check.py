@@ -10,8 +10,8 @@ import statistics
 import time
 from collections.abc import Callable
 
+from layoutcheck.atoms.compiler import predict
 from layoutcheck.check import check
-from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy
 from layoutcheck.sources.request import build
 

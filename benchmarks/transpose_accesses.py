@@ -17,7 +17,7 @@ from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis.cost import CopyCost, accesses_cost
-from layoutcheck.copies.execution import Access
+from layoutcheck.copies.moves import Access
 from layoutcheck.machine.cost import CLOCK_GHZ, NOTHING, SMS, Counts, busy_cycles
 
 L = 8192

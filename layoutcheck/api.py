@@ -15,7 +15,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.check import Report, verdict_of, with_addresses
 from layoutcheck.check import check as judge
 from layoutcheck.check import report as judge_analysis
-from layoutcheck.copies.compiler import Prediction
+from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.findings import SEVERITIES
 from layoutcheck.fixes import propose

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.as_dict import copy_to_dict
-from layoutcheck.copies.compiler import Prediction
+from layoutcheck.atoms.as_dict import copy_to_dict
+from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.display import Page
 from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, Finding, verdict

@@ -12,19 +12,16 @@ import re
 from dataclasses import replace
 
 from layoutcheck.algebra.notation import parse_layout, parse_swizzle, parse_tiler
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.copy import Copy, Issue, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
-from layoutcheck.machine.atoms import (
-    Atom,
-    BulkCopy,
-    CpAsync,
-    DsmemStore,
-    LdMatrix,
-    RegisterCopy,
-    StMatrix,
-    UniversalCopy,
-)
 from layoutcheck.machine.dtypes import dtype
 
 BF16 = dtype("bf16")

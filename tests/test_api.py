@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.environment import ROOT, python_path
 

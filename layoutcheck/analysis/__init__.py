@@ -8,16 +8,17 @@ from typing import NamedTuple
 from layoutcheck.analysis import vector
 from layoutcheck.analysis.comparison import Comparison, compare
 from layoutcheck.analysis.instantiation import bases, instantiations, same_everywhere
-from layoutcheck.copies.autovec import resolve
-from layoutcheck.copies.compiler import Prediction, predict
+from layoutcheck.atoms.autovec import resolve
+from layoutcheck.atoms.compiler import predict
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.intent import intent
+from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import Execution, execution
-from layoutcheck.copies.intent import intent
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import Intent
+from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.tails import guarded
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import OtherAtom
 
 
 class Run(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from layoutcheck.copies.execution import Access, Execution
+from layoutcheck.copies.moves import Access, Execution
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import SECTOR_BYTES, WARP, parse_arch

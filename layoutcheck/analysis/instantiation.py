@@ -20,13 +20,15 @@ from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Execution
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.copies.tiled import partition
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import S2TCopy, TmaCopy, TmemLoad, TmemStore
 
 SRC_REGION = 1 << 42
 DST_REGION = (1 << 43) + (1 << 31)  # apart from the source in the low 32 bits, too

@@ -7,16 +7,13 @@ from typing import Any, NamedTuple
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
-from layoutcheck.machine.atoms import (
-    BulkCopy,
-    CpAsync,
-    DsmemStore,
-    LdMatrix,
-    RegisterCopy,
-    StMatrix,
-    UniversalCopy,
-)
 
 SIDES = ("src", "dst")
 NAMES = {"src": "source", "dst": "destination", "pred": "predicate", "atom": "atom"}

@@ -22,7 +22,6 @@ from layoutcheck.copies.offsets import (
 )
 from layoutcheck.copies.tiled import partition
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import BulkCopy
 
 PRIVATE = 1 << 47  # between the registers of two threads
 
@@ -37,9 +36,14 @@ def unit_bits(copy: Copy) -> int:
         )
     if bits == 4 or bits % 8 == 0:
         return 4 if bits == 4 else 8
-    if bits == 6 and isinstance(copy.atom, BulkCopy):
+    if bits == 6 and copy.atom is not None and copy.atom.six_bits:
         return 2
     raise InputError(f"copies of {bits}-bit elements are not modelled")
+
+
+def address_bits(memref: Memref) -> int:
+    """Bits that one element counts in an address."""
+    return 8 if memref.dtype.bits in (1, 6) else memref.dtype.bits
 
 
 def matrix_unit(copy: Copy) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
-from layoutcheck.copies.tma.tile import TmaTile
-from layoutcheck.machine.atoms import Atom
+from layoutcheck.copies.tma_tile import TmaTile
+from layoutcheck.errors import InputError
 
 # How the copy was written. `copy_atom_call` is also what `cute.copy(..., unroll_factor=N)` becomes.
 OPS = ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call")
@@ -72,6 +73,19 @@ class Copy:
     index: Memref | None = None  # of gather4 and scatter4: the tensor of row numbers
 
     mapped: Memref | None = None  # of a TMA copy of coordinates: the tensor that its map was made of
+
+    @property
+    def needed_atom(self) -> Atom:
+        """The atom it is made with: a tiled copy is judged as its atom. Raises InputError for none."""
+        atom = self.tiled.atom if self.tiled is not None else self.atom
+        if atom is None:
+            raise InputError("a copy needs an atom")
+        return atom
+
+    @property
+    def block_threads(self) -> int | None:
+        """The threads launched, where the tiling says."""
+        return self.tiling.block_threads if self.tiling else None
 
     @property
     def cluster(self) -> Cluster | None:

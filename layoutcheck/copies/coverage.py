@@ -22,7 +22,6 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import IntArray, TooLarge
 from layoutcheck.copies.tiled import TiledCopy, tile_indices, tile_shape
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import LdMatrix, S2TCopy, TmemLoad
 
 MAX_PAIRS = 1 << 22  # (thread, value) pairs or tile elements enumerated at once
 
@@ -183,7 +182,7 @@ def tile_elements(tiled: TiledCopy, side: str) -> IntArray:
 
 def _named(tiled: TiledCopy) -> IntArray:
     """The index into the tile of every [thread, value] that is data."""
-    return tile_elements(tiled, "dst" if isinstance(tiled.atom, (LdMatrix, TmemLoad, S2TCopy)) else "src")
+    return tile_elements(tiled, tiled.atom.data_side)
 
 
 def _inside(mode: Layout, step: Layout, reach: int) -> npt.NDArray[np.bool_]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.addresses import thread_offsets
+from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.offsets import (
     IntArray,
@@ -22,7 +23,6 @@ from layoutcheck.copies.offsets import (
     v_mode,
 )
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms.traits import traits
 
 LANE_APART_BYTES = 1 << 24  # between the rows of two lanes, where only one lane's view is known
 

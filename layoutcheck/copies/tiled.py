@@ -26,11 +26,10 @@ from layoutcheck.algebra.notation import print_tiler
 from layoutcheck.algebra.product import raked_product
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies import alignment
+from layoutcheck.copies.atom import Atom, traits
 from layoutcheck.copies.memref import Memref
 from layoutcheck.display import Drawable
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import Atom
-from layoutcheck.machine.atoms.traits import traits
 
 SIDES = ("src", "dst")
 _RUN_TIME = Dynamic()  # threadIdx
@@ -197,7 +196,7 @@ def partition(tiled: TiledCopy, side: str, memref: Memref, tid: Int = _RUN_TIME)
 @lru_cache(maxsize=4096)
 def tile_indices(tiled: TiledCopy, side: str) -> tuple[Layout, tuple[Layout, Layout]]:
     """Thread -> index into the tile, and (one atom's values, atoms) -> index into the tile."""
-    atom = traits(tiled.atom).elements(tiled.atom.dtype.bits)  # type: ignore[union-attr]
+    atom = traits(tiled.atom).elements(tiled.atom.dtype.bits)
     target = atom.src if side == "src" else atom.dst
     to_ref = composition(right_inverse(atom.ref), target, strict=False)
     values = inttuple.product(atom.ref[1].shape)

@@ -8,13 +8,13 @@ from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.descriptor import Descriptor
+from layoutcheck.atoms.tma.plan import gmem_side, smem_side, tile_of
+from layoutcheck.atoms.tma.words import decode
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tma.plan import gmem_side, smem_side, tile_of
 from layoutcheck.dsl.session import Session
-from layoutcheck.machine.atoms import TmaCopy
-from layoutcheck.machine.tma import Descriptor
-from layoutcheck.machine.tma_words import decode
 
 
 @dataclass(frozen=True, slots=True)

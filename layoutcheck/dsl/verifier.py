@@ -9,7 +9,7 @@ from typing import Any
 
 from layoutcheck.algebra.inttuple import product, wrap
 from layoutcheck.analysis.instantiation import instantiations
-from layoutcheck.copies.compiler import Prediction
+from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma

@@ -11,6 +11,7 @@ from typing import Any
 
 from layoutcheck.algebra.inttuple import is_static
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.check import Fix, Report, check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -40,7 +41,6 @@ from layoutcheck.fixes import (
 )
 from layoutcheck.fixes.code import folded
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.machine.atoms import TmaCopy
 
 # Where two fixes cost the same, the one that changes less of the program comes first.
 STRATEGIES = (

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.machine.atoms import BulkCopy, DsmemStore
 from layoutcheck.rules.bulk import asked_bytes
 
 STRATEGY = "bulk-run"

@@ -9,16 +9,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.measure import cosize
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.machine.atoms import (
-    Atom,
-    BulkCopy,
-    CpAsync,
-    DsmemStore,
-    LdMatrix,
-    RegisterCopy,
-    StMatrix,
-    UniversalCopy,
-)
+from layoutcheck.copies.atom import Atom, VectorAtom
 from layoutcheck.machine.dtypes import DType
 
 WIDTH = 72  # columns of a line of code: `explain` sets it in 80, indented
@@ -30,10 +21,6 @@ _DSL_TYPES = {
     "f6E2M3FN": "Float6E2M3FN", "f6E3M2FN": "Float6E3M2FN", "f4E2M1FN": "Float4E2M1FN",
     "i1": "Boolean", "i4": "Int4", "i8": "Int8", "i16": "Int16", "i32": "Int32", "i64": "Int64",
     "i128": "Int128", "ui8": "Uint8", "ui16": "Uint16", "ui32": "Uint32", "ui64": "Uint64",
-}  # fmt: skip
-
-_CACHE = {
-    "always": "ALWAYS", "global": "GLOBAL", "streaming": "STREAMING", "last_use": "LAST_USE", "none": "NONE",
 }  # fmt: skip
 
 
@@ -116,33 +103,12 @@ def swizzle_code(swizzle: Swizzle) -> str:
 
 
 def atom_code(atom: Atom) -> str:
-    """`cute.make_copy_atom(op, dtype, num_bits_per_copy=128)`."""
-    if isinstance(atom, CpAsync):
-        cache = _CACHE[atom.cache]
-        mode = "" if cache == "ALWAYS" else f"cute.nvgpu.cpasync.LoadCacheMode.{cache}"
-        return _with_width(f"cute.nvgpu.cpasync.CopyG2SOp({mode})", atom.dtype, atom.width_bits)
-    if isinstance(atom, UniversalCopy):
-        return _with_width("cute.nvgpu.CopyUniversalOp()", atom.dtype, atom.width_bits)
-    if isinstance(atom, RegisterCopy):
-        return _with_width(f"cute.nvgpu.Copy{atom.kind.upper()}Op()", atom.dtype, atom.width_bits)
-    if isinstance(atom, BulkCopy):
-        variant = "Multicast" if atom.multicast else "ByteMask" if atom.byte_mask else ""
-        op = f"cute.nvgpu.cpasync.CopyBulk{atom.kind.upper()}{variant}Op()"
-        return _with_width(op, atom.dtype, atom.width_bits)
-    if isinstance(atom, DsmemStore):
-        return _with_width("cute.nvgpu.cpasync.CopyDsmemStoreOp()", atom.dtype, atom.width_bits)
-    if isinstance(atom, (LdMatrix, StMatrix)):
-        name = "LdMatrix" if isinstance(atom, LdMatrix) else "StMatrix"
-        rows, columns = atom.mode
-        bits = 16 if atom.mode == (8, 8) else 8
-        op = f"cute.nvgpu.warp.{name}{rows}x{columns}x{bits}bOp({atom.transpose}, {atom.num_matrices})"
-        return f"cute.make_copy_atom({op}, {dtype_code(atom.dtype)})"
-    return str(atom)
-
-
-def _with_width(op: str, dtype: DType, width_bits: int) -> str:
-    width = f", num_bits_per_copy={width_bits}" if width_bits else ""
-    return f"cute.make_copy_atom({op}, {dtype_code(dtype)}{width})"
+    """`cute.make_copy_atom(op, dtype, num_bits_per_copy=128)`; the printed atom where there is no such call."""
+    if not atom.constructor:
+        return str(atom)
+    bits = atom.width_bits if isinstance(atom, VectorAtom) else 0
+    width = f", num_bits_per_copy={bits}" if bits else ""
+    return f"cute.make_copy_atom({atom.constructor}, {dtype_code(atom.dtype)}{width})"
 
 
 def tiled_copy_code(atom: Atom, thr: Layout, val: Layout, name: str = "tiled_copy") -> str:

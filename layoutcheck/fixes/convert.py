@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, fragment
-from layoutcheck.machine.atoms import UniversalCopy
 from layoutcheck.machine.dtypes import DType
 
 STRATEGY = "convert-in-registers"

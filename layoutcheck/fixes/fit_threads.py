@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.copies.tiling import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, thread_value
-from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
 
 STRATEGY = "fit-threads"
 

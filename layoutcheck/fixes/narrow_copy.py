@@ -11,6 +11,9 @@ from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv
@@ -18,7 +21,6 @@ from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.copies.tiling import tile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, thread_value
-from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
 from layoutcheck.machine.dtypes import DType, dtype
 
 STRATEGY = "narrow-copy"

@@ -8,19 +8,15 @@ from dataclasses import replace
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.bulk import GRAIN_BYTES, BulkCopy
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.machine.atoms import (
-    BulkCopy,
-    CpAsync,
-    DsmemStore,
-    LdMatrix,
-    RegisterCopy,
-    StMatrix,
-    UniversalCopy,
-)
-from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 
 STRATEGY = "pad-pitch"
 

@@ -11,13 +11,12 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import dotted
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, leaves
+from layoutcheck.atoms.bulk import GRAIN_BYTES, BulkCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.machine.atoms import BulkCopy
-from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 
 STRATEGY = "promise-alignment"
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from layoutcheck.algebra.recast import recast_is_exact, recast_layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 
 STRATEGY = "recast"

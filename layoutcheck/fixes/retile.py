@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
 
 STRATEGY = "retile-fragment"
 

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, fragment, thread_value
-from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
 
 STRATEGY = "stage-through-registers"
 

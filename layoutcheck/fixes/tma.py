@@ -15,18 +15,18 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.descriptor import MOST_BOX, MOST_PIXELS, REPEAT_BYTES, SPAN_BYTES, SWIZZLES
+from layoutcheck.atoms.tma.plan import gmem_side, smem_side
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.copies.tma.plan import gmem_side, smem_side
-from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.fixes.tma_code import tile_code
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.machine.tma import MOST_BOX, MOST_PIXELS, REPEAT_BYTES, SPAN_BYTES, SWIZZLES
 
 STRATEGY = "tma"
 _PIECE_BYTES = 16

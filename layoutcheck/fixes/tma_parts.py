@@ -15,18 +15,17 @@ from dataclasses import replace
 from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma import ROWS, TmaCopy
+from layoutcheck.atoms.tma.descriptor import MOST_BOX, REPEAT_BYTES, dsl_kind
+from layoutcheck.atoms.tma.plan import gmem_side, smem_side
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tma.plan import gmem_side, smem_side
-from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.fixes.tma import STRATEGY, laid_out, takeable
 from layoutcheck.fixes.tma_code import allocate_code, issue_code, make_code, partition_code, transfer
-from layoutcheck.machine.atoms import TmaCopy
-from layoutcheck.machine.atoms.tma import ROWS
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.machine.tma import MOST_BOX, REPEAT_BYTES, dsl_kind
 
 _MOST_PARTS = 16
 _MOST_STEP = 4  # elements between wanted ones that are worth bringing along

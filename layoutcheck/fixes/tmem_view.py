@@ -9,11 +9,19 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tmem import (
+    COLUMN_BITS,
+    COLUMNS,
+    LANE_STEP,
+    TmemLoad,
+    TmemStore,
+    columns,
+    exists,
+    registers,
+)
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.machine.atoms import TmemLoad, TmemStore
-from layoutcheck.machine.atoms.tmem import COLUMN_BITS, COLUMNS, LANE_STEP, columns, exists, registers
 
 STRATEGY = "match-repetition"
 

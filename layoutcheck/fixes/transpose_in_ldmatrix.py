@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.matrix import LdMatrix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code, match_layout
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.machine.atoms import LdMatrix
 
 STRATEGY = "transpose-in-ldmatrix"
 

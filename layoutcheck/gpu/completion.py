@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import Execution
-from layoutcheck.copies.moves import Intent
+from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.gpu.predicate import Predicate
-from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 
 STALLED = "the barrier never completes"  # the one fault that leaves the device usable
 # More bytes than expected: the count passes zero only if single instructions happen to add up to it.
@@ -16,9 +16,7 @@ UNSETTLED = "the barrier completes early or never"
 
 def completion(copy: Copy) -> str:
     """How the end of the copy is waited for: one of `wrapper.COMPLETIONS`."""
-    if isinstance(copy.atom, BulkCopy):
-        return "barrier" if copy.atom.counts_bytes else "group"
-    return "barrier" if isinstance(copy.atom, DsmemStore) else ""
+    return "" if copy.atom is None or copy.atom.whole_copy else copy.atom.completion
 
 
 def expected_bytes(copy: Copy, done: Execution, asked: Intent, given: Predicate) -> int | None:
@@ -44,13 +42,13 @@ def fields(copy: Copy) -> list[tuple[str, int]]:
     """
     cluster = copy.cluster or Cluster(1, 1, 0)
     found = [("barrier", 0)] if completion(copy) == "barrier" else []
-    if isinstance(copy.atom, BulkCopy):
-        if copy.atom.multicast or copy.atom.byte_mask:
-            found.append(("number", cluster.mcast_mask or 0 if copy.atom.multicast else 0xFFFF))
-        if copy.atom.kind == "s2s":
-            found.append(("number", cluster.cta_rank or 0))
-    if isinstance(copy.atom, TmaCopy) and copy.atom.multicast:
+    if copy.atom is not None and copy.atom.multicast:
         found.append(("number", cluster.mcast_mask or 0))
+    elif isinstance(copy.atom, BulkCopy):
+        if copy.atom.byte_mask:
+            found.append(("number", 0xFFFF))
+        if copy.atom.to_rank:
+            found.append(("number", cluster.cta_rank or 0))
     return found
 
 

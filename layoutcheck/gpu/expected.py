@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.copies.execution import Execution
-from layoutcheck.copies.moves import NOTHING, Intent
+from layoutcheck.copies.moves import NOTHING, Execution, Intent
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.gpu.images import ANY, OUTSIDE, POISON, ZERO, Arena
 from layoutcheck.gpu.predicate import Predicate

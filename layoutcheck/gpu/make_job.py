@@ -10,10 +10,14 @@ import numpy as np
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.instantiation import bases, instantiations
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.intent import intent, thread_intent
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import Execution, execution
-from layoutcheck.copies.intent import intent, thread_intent
-from layoutcheck.copies.moves import Intent
+from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.gpu.completion import STALLED, UNSETTLED, arriving_bytes, expected_bytes
 from layoutcheck.gpu.expected import after_execution, after_intent, at_once, expected_fault, tma_fault
 from layoutcheck.gpu.images import GUARD_BYTES, SHARED, SHARED_START, Arena, NotRunnable, arena
@@ -21,7 +25,6 @@ from layoutcheck.gpu.job import Job
 from layoutcheck.gpu.parameters import parameters_of
 from layoutcheck.gpu.predicate import Predicate, predicate_of
 from layoutcheck.machine.arch import MAX_BLOCK_THREADS, parse_arch
-from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
 
 # Shared operands begin here: low bits are the model's, nothing of the block's lies below.
 SHARED_BASE = 1 << 14

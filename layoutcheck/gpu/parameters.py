@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.addresses import thread_offsets
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import lane_offsets
@@ -13,7 +14,6 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.gpu.completion import fields
 from layoutcheck.gpu.images import SHARED, Arena
 from layoutcheck.gpu.predicate import Predicate
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
 
 
 @dataclass(frozen=True, slots=True)

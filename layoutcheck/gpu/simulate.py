@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl import ptx
 from layoutcheck.errors import InputError
@@ -19,7 +20,6 @@ from layoutcheck.gpu.images import OUTSIDE, POISON, SHARED, SHARED_START, ZERO, 
 from layoutcheck.gpu.job import Job
 from layoutcheck.gpu.make_job import make_job
 from layoutcheck.gpu.outcome import Outcome, Task, judge
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
 
 THREADS_MOST = 64
 _IMAGE = {"src": 1 << 40, "dst": 1 << 41, "pred": 1 << 42}

@@ -15,10 +15,11 @@ import numpy as np
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.plan import gmem_side, tile_of
+from layoutcheck.atoms.tma.plan import plan as tma_plan
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.tma.plan import gmem_side, tile_of
-from layoutcheck.copies.tma.plan import plan as tma_plan
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import make_tma
 from layoutcheck.errors import InputError
@@ -29,7 +30,6 @@ from layoutcheck.gpu.job import Job
 from layoutcheck.gpu.make_job import make_job
 from layoutcheck.gpu.outcome import Outcome, Task, judge
 from layoutcheck.gpu.wrapper import BLOCK, DUMP, FILL, MEET, VERSION, UnexpectedPtx, launched
-from layoutcheck.machine.atoms import TmaCopy
 
 MAP_BYTES = 128
 WAITS = 2_000_000  # test_wait this often: about half a second on an H200

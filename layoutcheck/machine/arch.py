@@ -8,21 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import (
-    Atom,
-    BulkCopy,
-    CpAsync,
-    DsmemStore,
-    LdMatrix,
-    S2TCopy,
-    StMatrix,
-    TmaCopy,
-    TmemLoad,
-    TmemStore,
-)
 
 BANKS = 32  # of shared memory, successive 32-bit words in successive banks [CPG]
 SECTOR_BYTES = 32  # global memory moves in sectors [CUDA C++ Best Practices Guide, 10.2.1]
@@ -114,51 +102,22 @@ TARGETS = (
 )
 
 
-def needs(atom: Atom) -> Needs:
-    """Where the instruction of `atom` exists.
+class Instruction(Protocol):
+    """What knows where it exists, as atoms do."""
 
-    cp.async: sm_80. ldmatrix: sm_75; its .m16n16 and .m8n16 (8-, 6- and 4-bit) shapes: sm_100a. stmatrix:
-    sm_90; its .m16n8.b8 shape: sm_100a. cp.async.bulk, .tensor too, and st.async: sm_90, .cp_mask sm_100.
-    tcgen05: sm_100a, sm_103a, sm_110a and their `f` targets, not sm_120. Plain loads and stores: everywhere.
-    [PTX]; ptxas 13.0 agrees on every target (docs/evidence/arch.json).
-    """
-    if isinstance(atom, CpAsync):
-        return Needs(Arch(80))
-    if isinstance(atom, BulkCopy):
-        return Needs(Arch(100) if atom.byte_mask else Arch(90))
-    if isinstance(atom, DsmemStore):
-        return Needs(Arch(90))
-    if isinstance(atom, LdMatrix):
-        return Needs(Arch(75)) if atom.mode == (8, 8) else BLACKWELL_FORMS
-    if isinstance(atom, TmaCopy):
-        return _tma(atom)
-    if isinstance(atom, StMatrix):
-        return Needs(Arch(90)) if atom.mode == (8, 8) else BLACKWELL_FORMS
-    if isinstance(atom, (TmemLoad, TmemStore, S2TCopy)):
-        return TENSOR_MEMORY
-    return EVERYWHERE
+    @property
+    def needs(self) -> Needs:
+        """Where."""
 
 
-def _tma(atom: TmaCopy) -> Needs:
-    """Tiles and im2col: sm_90. gather4 to the CTA's own memory: sm_100. The rest where tcgen05 is.
-
-    DSL 4.8.1 emits the form to the CTA's own memory where the copy is no multicast and of one CTA.
-    """
-    if atom.mode == "scatter4" or (atom.kind == "load" and atom.num_cta > 1):
-        return TENSOR_MEMORY
-    if atom.mode == "gather4" and atom.multicast:
-        return TENSOR_MEMORY
-    return Needs(Arch(100) if atom.mode == "gather4" else Arch(90))
-
-
-def first_arch(atom: Atom) -> Arch:
+def first_arch(atom: Instruction) -> Arch:
     """The first architecture that has the instruction of `atom`."""
-    return needs(atom).first
+    return atom.needs.first
 
 
-def has_atom(arch: Arch, atom: Atom) -> bool:
+def has_atom(arch: Arch, atom: Instruction) -> bool:
     """Whether `arch` has the instruction of `atom`."""
-    return has(arch, needs(atom))
+    return has(arch, atom.needs)
 
 
 def has(arch: Arch, need: Needs) -> bool:

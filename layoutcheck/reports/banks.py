@@ -24,10 +24,10 @@ from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout, parse_swizzle
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.dtypes import dtype as read_dtype

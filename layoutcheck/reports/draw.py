@@ -8,11 +8,11 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import Report
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.reports.blocks import copy_blocks, layout_blocks, render, tile_blocks
 from layoutcheck.reports.outcome import Outcome

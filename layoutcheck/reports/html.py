@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma.summary import lines as of_tma
 from layoutcheck.check import Fix, Report
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.copies.tma.summary import lines as of_tma
 from layoutcheck.findings import Finding, Where
-from layoutcheck.reports.names import atom_name
 from layoutcheck.reports.outcome import Failure, Message, Outcome
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.svg import Picture, element, escape, stylesheet
@@ -140,7 +139,7 @@ def _plain(value: Any) -> str:
 def _copy(report: Report, main: Finding | None) -> str:
     """The copy as it was understood, the mode that the finding is about marked."""
     copy = report.copy
-    name = atom_name(copy.atom) if copy.atom is not None else f"cute.{copy.op}"
+    name = copy.atom.phrase if copy.atom is not None else f"cute.{copy.op}"
     rows = [_row("instruction", escape(name)), _row("for", escape(copy.arch))]
     where = main.where if main else Where()
     if copy.tiling is not None:

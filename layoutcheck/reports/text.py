@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutcheck.check import Fix, Report
-from layoutcheck.copies.compiler import Prediction
+from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.findings import Finding, Where
 from layoutcheck.reports.drawing import differs, draw
-from layoutcheck.reports.names import atom_name
 from layoutcheck.reports.outcome import Failure, Message, Outcome
 from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
@@ -97,7 +96,7 @@ def _headline(verdict: str, main: Finding | None, reason: str, style: Style) -> 
 
 def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
     """The copy as it was understood; under the layout a finding is about, its mode."""
-    name = atom_name(copy.atom) if copy.atom is not None else f"cute.{copy.op}"
+    name = copy.atom.phrase if copy.atom is not None else f"cute.{copy.op}"
     if copy.atom is not None and copy.op != "copy":
         name += f" by cute.{copy.op}"
     tiling = copy.tiling
@@ -118,7 +117,7 @@ def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
     if copy.index is not None:
         lines += _operand("index", copy.index, where, style)
     if copy.tma is not None:
-        from layoutcheck.copies.tma.summary import lines as of_tma  # other copies start without it
+        from layoutcheck.atoms.tma.summary import lines as of_tma  # other copies start without it
 
         for word, text in of_tma(copy):
             lines += style.wrap(text, "         ", f"    {word:4} ")

@@ -11,9 +11,12 @@ import pkgutil
 from collections.abc import Iterable
 from functools import cache
 
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import BulkCopy, S2TCopy, TmaCopy, TmemLoad, TmemStore
 from layoutcheck.rules.rule import Rule
 
 FAMILIES = {"bulk": (BulkCopy,), "tma": (TmaCopy,), "tmem": (TmemLoad, TmemStore, S2TCopy)}

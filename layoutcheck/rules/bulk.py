@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.compiler.bulk import common_elements
-from layoutcheck.copies.execution.bulk import emitted_bytes
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.bulk.compiler import common_elements
+from layoutcheck.atoms.bulk.execution import emitted_bytes
+from layoutcheck.atoms.tma.descriptor import gapped
+from layoutcheck.atoms.tma.internal import tensor_format
 from layoutcheck.copies.offsets import v_mode
-from layoutcheck.copies.tma.internal import tensor_format
-from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
-from layoutcheck.machine.tma import gapped
 
 SOURCE = "PTX ISA, cp.async.bulk: both addresses and the size are multiples of 16"
 MEASURED = "measured on an H200 (docs/evidence/cluster_probes.json)"
@@ -52,8 +52,7 @@ def asked_bytes(analysis: Analysis) -> int:
 def counts_bytes(analysis: Analysis) -> bool:
     """Whether a barrier counts this copy's bytes, and none is switched off by a predicate."""
     atom = analysis.copy.atom
-    counted = isinstance(atom, DsmemStore) or (isinstance(atom, BulkCopy) and atom.counts_bytes)
-    counted = counted or (isinstance(atom, TmaCopy) and atom.kind == "load")
+    counted = atom is not None and atom.completion == "barrier"
     return counted and bool(analysis.runs) and analysis.copy.pred is None and not _gaps(analysis)
 
 

@@ -14,11 +14,12 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.cost import CopyCost, SideCost, cost
 from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION, is_static
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.execution import execution
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import execution
 from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import BulkCopy, CpAsync
 from layoutcheck.machine.banks import CP_ASYNC_CG, OFF, wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.tiles import TileAccess

@@ -26,9 +26,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import WIDTHS_BITS, WIDTHS_BITS_GLOBAL, CpAsync
 from layoutcheck.findings import Finding
-from layoutcheck.machine.atoms import CpAsync
-from layoutcheck.machine.atoms.cp_async import WIDTHS_BITS, WIDTHS_BITS_GLOBAL
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
 

@@ -26,9 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, has_atom, needs, parse_arch
-from layoutcheck.machine.atoms import OtherAtom
+from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, has_atom, parse_arch
 from layoutcheck.rules.rule import Example, make_rule
 
 
@@ -40,7 +40,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     arch = parse_arch(analysis.copy.arch)
     if has_atom(arch, atom):
         return
-    need = needs(atom)
+    need = atom.needs
     where = [name for name in TARGETS if has(parse_arch(name), need)]
     yield Finding(
         RULE.code,

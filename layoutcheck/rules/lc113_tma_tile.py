@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.compiler import Prediction
+from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.findings import Finding, Where, plain
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule

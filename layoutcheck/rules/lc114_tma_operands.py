@@ -25,8 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.copies.atom import Atom
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.rules.refusals import refusal
 from layoutcheck.rules.rule import Example, make_rule
 

@@ -37,8 +37,8 @@ from layoutcheck.analysis.vector import (
     vector_sides,
     width_bits,
 )
+from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.findings import Finding
-from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
 

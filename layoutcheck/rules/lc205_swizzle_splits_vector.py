@@ -32,11 +32,12 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.comparison import compare
 from layoutcheck.analysis.vector import NAMES, leaves
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.intent import intent
+from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import execution
-from layoutcheck.copies.intent import intent
 from layoutcheck.findings import Finding
-from layoutcheck.machine.atoms import BulkCopy, TmaCopy
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
 

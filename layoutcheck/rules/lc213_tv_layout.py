@@ -29,8 +29,8 @@ import numpy as np
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.findings import Finding
-from layoutcheck.machine.atoms import TmemLoad, TmemStore
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
 

@@ -24,8 +24,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.findings import Finding
-from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmemLoad, TmemStore
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
 

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, atom_v, find_break
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.findings import Finding
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
 

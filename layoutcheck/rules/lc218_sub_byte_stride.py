@@ -25,8 +25,8 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, find_break
+from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.findings import Finding
-from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.rules.effects import MISPLACED, evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
 

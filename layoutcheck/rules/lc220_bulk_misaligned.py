@@ -27,8 +27,8 @@ from collections.abc import Iterator
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, leaves
+from layoutcheck.atoms.bulk import GRAIN_BYTES
 from layoutcheck.findings import Finding
-from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule

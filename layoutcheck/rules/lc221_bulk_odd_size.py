@@ -26,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.bulk import GRAIN_BYTES
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms.bulk import GRAIN_BYTES
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes, instructions, run_of_v
 from layoutcheck.rules.effects import evidence
 from layoutcheck.rules.rule import Example, make_rule

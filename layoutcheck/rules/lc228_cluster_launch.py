@@ -30,16 +30,15 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Accepted copies between blocks."""
     atom = analysis.copy.atom
-    multicast = isinstance(atom, (BulkCopy, TmaCopy)) and atom.multicast
-    between = isinstance(atom, DsmemStore) or (isinstance(atom, BulkCopy) and atom.kind == "s2s")
-    if not (between or multicast) or not analysis.accepted or analysis.copy.cluster is not None:
+    if atom is None or not (atom.multicast or atom.to_rank):
+        return
+    if not analysis.accepted or analysis.copy.cluster is not None:
         return
     yield Finding(
         RULE.code,

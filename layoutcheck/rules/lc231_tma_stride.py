@@ -27,9 +27,9 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.atoms.tma.descriptor import DRIVER
+from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import DRIVER
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, mapped_strides, mapped_tensor, whole_tma
 

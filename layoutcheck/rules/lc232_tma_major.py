@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.atoms.tma.descriptor import DRIVER
+from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import DRIVER
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 

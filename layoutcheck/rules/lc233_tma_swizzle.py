@@ -27,10 +27,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.atoms.tma.descriptor import PTX, dsl_kind, machine_swizzle
+from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.machine.tma import PTX, dsl_kind, machine_swizzle
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, same_pattern, tma_atom
 

@@ -26,11 +26,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma.descriptor import PTX, SPAN_BYTES
+from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import v_mode
-from layoutcheck.copies.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import PTX, SPAN_BYTES
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, box_of, evidence, same_pattern, tma_atom
 

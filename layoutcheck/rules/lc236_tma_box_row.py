@@ -26,9 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.tma.plan import smem_side
+from layoutcheck.atoms.tma.descriptor import SPAN_BYTES
+from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import SPAN_BYTES
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, FAULT, box_of, evidence, row_field
 

@@ -28,13 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma import ROWS, TmaCopy
+from layoutcheck.atoms.tma.descriptor import PTX, SPAN_BYTES
+from layoutcheck.atoms.tma.plan import gmem_side, smem_side, tile_of
+from layoutcheck.atoms.tma.rows import indexed_mode
 from layoutcheck.copies.offsets import v_mode
-from layoutcheck.copies.tma.plan import gmem_side, smem_side, tile_of
-from layoutcheck.copies.tma.rows import indexed_mode
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms import TmaCopy
-from layoutcheck.machine.atoms.tma import ROWS
-from layoutcheck.machine.tma import PTX, SPAN_BYTES
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, box_of, evidence, same_pattern, whole_tma
 from layoutcheck.rules.tma_rows import Strayed, first_strayed, names_rows

@@ -27,10 +27,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.atoms.tma.descriptor import DRIVER, gapped
+from layoutcheck.atoms.tma.limits import Violation, format_violations
+from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import DRIVER, gapped
-from layoutcheck.machine.tma_limits import Violation, format_violations
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom, whole_tma
 

@@ -31,10 +31,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.tma.im2col import pixel_range
-from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.atoms.tma.im2col import pixel_range
+from layoutcheck.atoms.tma.limits import Violation, violations
+from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma_limits import Violation, violations
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, whole_tma
 

@@ -29,10 +29,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.tma.im2col import reached
-from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.atoms.tma.descriptor import CORNER_BITS
+from layoutcheck.atoms.tma.im2col import reached
+from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import CORNER_BITS
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, whole_tma
 

@@ -28,9 +28,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tmem import LANES, WARP_LANES
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms import S2TCopy
-from layoutcheck.machine.atoms.tmem import LANES, WARP_LANES
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import name_of, places, side_of, tmem_atom, warp_of
 

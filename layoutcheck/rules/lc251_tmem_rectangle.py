@@ -27,8 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.findings import Finding
-from layoutcheck.machine.atoms import S2TCopy
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import (

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tmem import COLUMNS, LANES
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms.tmem import COLUMNS, LANES
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import name_of, places, side_of, steps, tmem_atom
 

@@ -27,9 +27,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.arch import needs
-from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import name_of, tmem_atom
 
@@ -37,7 +36,7 @@ from layoutcheck.rules.tensor_memory import name_of, tmem_atom
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Every copy that reaches the machine with an instruction that begins with Blackwell."""
     atom = analysis.copy.atom
-    if atom is None or not analysis.accepted or needs(atom).first.number < BLACKWELL:
+    if atom is None or not analysis.accepted or atom.needs.first.number < BLACKWELL:
         return
     memory = tmem_atom(analysis)
     name = "this instruction" if memory is None else name_of(memory)

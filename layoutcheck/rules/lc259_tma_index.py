@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma.descriptor import PTX
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.tma import PTX
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, tma_atom, whole_tma
 from layoutcheck.rules.tma_rows import names_rows, reach

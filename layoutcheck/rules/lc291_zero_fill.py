@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms import CpAsync
 from layoutcheck.rules.rule import Example, make_rule
 
 

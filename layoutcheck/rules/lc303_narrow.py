@@ -27,11 +27,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import WIDEST_BITS, max_vector
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms import CpAsync, RegisterCopy, UniversalCopy
 from layoutcheck.rules.rule import Example, make_rule
 
 

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms import UniversalCopy
 from layoutcheck.rules.rule import Example, make_rule
 
 WIDEST_BITS = 128  # of one access; wider atoms are several of them by nature

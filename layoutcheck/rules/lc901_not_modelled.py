@@ -23,10 +23,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.copies.offsets import CompilerFails, TooLarge
 from layoutcheck.copies.opaque import run_time_swizzle
 from layoutcheck.findings import Finding, Where
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, StMatrix
 from layoutcheck.rules.rule import Example, make_rule
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.compiler import Prediction
+from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.findings import Finding, Where, plain
 from layoutcheck.rules.rule import Rule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.copies.execution import Execution
+from layoutcheck.copies.moves import Execution
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import max_vector
 from layoutcheck.errors import InputError

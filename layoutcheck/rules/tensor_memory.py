@@ -6,13 +6,22 @@ from typing import NamedTuple
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import find_break
-from layoutcheck.copies.execution.tmem import emitted_repeat
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tmem import (
+    COLUMN_BITS,
+    WARP_LANES,
+    TmemCopy,
+    TmemLoad,
+    TmemStore,
+    columns,
+    registers,
+    shape_name,
+)
+from layoutcheck.atoms.tmem.addresses import LANE_BYTES
+from layoutcheck.atoms.tmem.execution import emitted_repeat
 from layoutcheck.copies.lanes import atom_part, matrix_iterations
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, IntArray, size
-from layoutcheck.copies.tmem import LANE_BYTES
-from layoutcheck.machine.atoms import S2TCopy, TmemLoad, TmemStore
-from layoutcheck.machine.atoms.tmem import COLUMN_BITS, WARP_LANES, TmemCopy, columns, registers, shape_name
 
 # Every way a copy can differ from its layouts; the causes here explain all of them.
 EVERYTHING = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")

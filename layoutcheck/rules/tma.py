@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma import ROWS, TmaCopy
+from layoutcheck.atoms.tma.descriptor import DRIVER, DRIVER_IM2COL, Descriptor, dsl_kind, machine_swizzle
+from layoutcheck.atoms.tma.internal import as_moved
+from layoutcheck.atoms.tma.plan import TmaPlan, gmem_side, plan, smem_side
+from layoutcheck.atoms.tma.words import decode, encode
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tma.internal import as_moved
-from layoutcheck.copies.tma.plan import TmaPlan, gmem_side, plan, smem_side
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.machine.atoms import TmaCopy
-from layoutcheck.machine.atoms.tma import ROWS
-from layoutcheck.machine.tma import DRIVER, DRIVER_IM2COL, Descriptor, dsl_kind, machine_swizzle
-from layoutcheck.machine.tma_words import decode, encode
 
 # What goes wrong in memory where a tensor map does not say what the layouts do.
 EFFECTS = frozenset(("wrong", "missing", "outside_src", "outside_dst", "race", "overlap", "fault"))

@@ -8,11 +8,11 @@ import numpy as np
 
 from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma import ROWS
+from layoutcheck.atoms.tma.plan import scales, smem_side, tile_leaves, tile_of
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import offsets
-from layoutcheck.copies.tma.plan import scales, smem_side, tile_leaves, tile_of
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms.tma import ROWS
 from layoutcheck.rules.tma import WholeTma
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.cluster import MOST_BLOCKS, Cluster
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import Atom, BulkCopy, DsmemStore, TmaCopy
 
 _WHOLE = re.compile(r"0[bB][01]{1,64}|0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,8}")
 
@@ -19,8 +19,7 @@ def read_cluster(
     said = {"mcast_mask": mcast_mask, "cta_rank": cta_rank, "waits_rank": waits_rank}
     if blocks is None and not any(value is not None for value in said.values()):
         return None
-    multicast = isinstance(atom, (BulkCopy, TmaCopy)) and atom.multicast
-    single = isinstance(atom, DsmemStore) or (isinstance(atom, BulkCopy) and atom.kind == "s2s")
+    multicast, single = (False, False) if atom is None else (atom.multicast, atom.to_rank)
     if not multicast and not single:
         raise InputError(
             "a cluster is that of a copy between its blocks",

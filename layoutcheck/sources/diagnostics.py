@@ -15,11 +15,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.balanced import span_end, split_commas
 from layoutcheck.sources.messages import explain

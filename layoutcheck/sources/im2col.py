@@ -14,10 +14,10 @@ from typing import Any
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_tree
-from layoutcheck.copies.tma.im2col import channel_mode
-from layoutcheck.copies.tma.tile import Im2col
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.im2col import channel_mode
+from layoutcheck.copies.tma_tile import Im2col
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import TmaCopy
 
 _EXPECTED = "'filter=(3,3) padding=(1,1) stride=(2,2) dilation=(1,1)', or corners by the DSL's names"
 _NAMES = (

@@ -11,43 +11,15 @@ from typing import Any
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import (
-    Atom,
-    BulkCopy,
-    CpAsync,
-    DsmemStore,
-    LdMatrix,
-    OtherAtom,
-    RegisterCopy,
-    S2TCopy,
-    StMatrix,
-    TmaCopy,
-    TmemLoad,
-    TmemStore,
-    UniversalCopy,
-)
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
-ATOMS = (
-    UniversalCopy,
-    CpAsync,
-    RegisterCopy,
-    LdMatrix,
-    StMatrix,
-    BulkCopy,
-    DsmemStore,
-    TmaCopy,
-    TmemLoad,
-    TmemStore,
-    S2TCopy,
-    OtherAtom,
-)
 _MOST_ALIGN_BYTES = 16  # of an array's address: what the widest instruction needs, and what users promise
 
 
@@ -76,7 +48,7 @@ def to_memref(value: Any, defaults: Defaults) -> Memref:
 
 def to_atom(value: Any, element: DType | None, bits: int | None) -> Atom | TiledCopy:
     """The atom or tiled copy that `value` is or describes. Raises InputError."""
-    if isinstance(value, (TiledCopy, *ATOMS)):
+    if isinstance(value, (TiledCopy, Atom)):
         return value
     text = value if isinstance(value, str) else _mlir_type(value)
     if text is None:

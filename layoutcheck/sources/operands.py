@@ -6,22 +6,10 @@ from typing import Any
 
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import (
-    Atom,
-    BulkCopy,
-    CpAsync,
-    DsmemStore,
-    LdMatrix,
-    RegisterCopy,
-    StMatrix,
-    TmaCopy,
-    TmemLoad,
-    TmemStore,
-)
-from layoutcheck.machine.atoms.bulk import SPACES as BULK_SPACES
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.live import to_memref
 from layoutcheck.sources.pointers import Defaults
@@ -29,7 +17,6 @@ from layoutcheck.sources.pointers import Defaults
 # What tensors are taken to be aligned to when only a layout is given: torch and the DSL's runtime promise 16
 # bytes of global tensors, SmemAllocator's default for swizzled tiles is 128 or more, fragments have 32.
 ALIGN_BYTES = {"gmem": 16, "smem": 128, "dsmem": 128, "rmem": 32}
-_REGISTER_SPACES = {"g": "gmem", "s": "smem", "r": "rmem"}
 
 
 def spaces_of(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str, str]:
@@ -42,22 +29,8 @@ def spaces_of(atom: Atom | None, src: str | None, dst: str | None) -> tuple[str,
                 end=len(space),
                 expected=" or ".join(SPACES),
             )
-    default = ("gmem", "smem")
-    if isinstance(atom, RegisterCopy):
-        default = (_REGISTER_SPACES[atom.kind[0]], _REGISTER_SPACES[atom.kind[2]])
-    elif isinstance(atom, BulkCopy):
-        default = BULK_SPACES[atom.kind]
-    elif isinstance(atom, DsmemStore):
-        default = ("rmem", "dsmem")
-    elif isinstance(atom, LdMatrix):
-        default = ("smem", "rmem")
-    elif isinstance(atom, TmaCopy):
-        default = ("gmem", "smem") if atom.kind == "load" else ("smem", "gmem")
-    elif isinstance(atom, StMatrix):
-        default = ("rmem", "smem")
-    elif isinstance(atom, (TmemLoad, TmemStore)):
-        default = ("tmem", "rmem") if isinstance(atom, TmemLoad) else ("rmem", "tmem")
-    elif atom is None or not isinstance(atom, CpAsync):
+    default = atom.spaces if atom is not None else None
+    if default is None:
         default = (src or ("gmem" if dst != "gmem" else "smem"), dst or ("smem" if src != "smem" else "rmem"))
     return src or default[0], dst or default[1]
 

@@ -9,14 +9,15 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from layoutcheck.copies.compiler import predict
+from layoutcheck.atoms.compiler import predict
+from layoutcheck.atoms.matrix import StMatrix
+from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.coverage import coverage, ragged
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, threads
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import StMatrix, TmaCopy
 from layoutcheck.sources.chains import NoOrigin, origin, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse

@@ -6,10 +6,10 @@ import re
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import Scanner, read_tree
+from layoutcheck.atoms.reading import read_dtype
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import other_operand
 from layoutcheck.errors import InputError
-from layoutcheck.sources.atoms import read_dtype
 from layoutcheck.sources.balanced import span_end
 from layoutcheck.sources.pointers import (
     SPACE_NAME,

@@ -12,6 +12,13 @@ import re
 from typing import Any
 
 from layoutcheck.algebra.inttuple import product
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import OPS, Copy, Issue, Tiling
 from layoutcheck.copies.memref import Memref
@@ -19,15 +26,6 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
-from layoutcheck.machine.atoms import (
-    Atom,
-    BulkCopy,
-    CpAsync,
-    DsmemStore,
-    RegisterCopy,
-    TmaCopy,
-    UniversalCopy,
-)
 from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.sources.cluster import read_cluster
 from layoutcheck.sources.live import to_atom, to_layout, to_memref

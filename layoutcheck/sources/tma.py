@@ -10,12 +10,13 @@ from layoutcheck.algebra.inttuple import flatten, product, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_tree
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.views import SMEM_ALIGN_BYTES
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, is_composed
-from layoutcheck.copies.tma.tile import TmaTile
-from layoutcheck.copies.tma.views import SMEM_ALIGN_BYTES
+from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import Atom, TmaCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.composed import unswizzled
 from layoutcheck.sources.im2col import read_im2col

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from layoutcheck.copies.as_dict import copy_to_dict
+from layoutcheck.atoms.as_dict import copy_to_dict
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError

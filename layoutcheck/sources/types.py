@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from layoutcheck.algebra.notation import Scanner, read_any_layout, read_layout, read_tiler
 from layoutcheck.algebra.swizzle import ComposedLayout
+from layoutcheck.atoms.reading import read_dtype
 from layoutcheck.copies.alignment import recast as recast_tensor
 from layoutcheck.copies.descriptor import descriptor_view
 from layoutcheck.copies.memref import Memref
@@ -27,7 +28,7 @@ from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
-from layoutcheck.sources.atoms import read_atom, read_dtype
+from layoutcheck.sources.atoms import read_atom
 from layoutcheck.sources.balanced import MAX_TYPE, span_end
 from layoutcheck.sources.pointers import (
     OPERAND,

@@ -16,15 +16,19 @@ from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis.comparison import KINDS, Comparison, compare
 from layoutcheck.analysis.instantiation import bases, instantiations, same_everywhere
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.intent import intent
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy, Tiling
-from layoutcheck.copies.execution import execution
-from layoutcheck.copies.intent import intent
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
 from layoutcheck.copies.tails import guarded
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
 from tests.miscompiles import CP16, MISCOMPILES, g, s, universal

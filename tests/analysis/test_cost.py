@@ -5,8 +5,9 @@ import pytest
 
 from layoutcheck.analysis.cost import CopyCost, accesses_cost, by_warp, cost
 from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION
+from layoutcheck.atoms.execution import execution
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import Access, execution
+from layoutcheck.copies.moves import Access
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import NOTHING, Counts, busy_cycles, predicted_time
 from layoutcheck.sources.diagnostics import copies_from_error

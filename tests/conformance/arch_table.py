@@ -15,20 +15,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from layoutcheck.machine.atoms import (
-    Atom,
-    BulkCopy,
-    CpAsync,
-    DsmemStore,
-    LdMatrix,
-    RegisterCopy,
-    S2TCopy,
-    StMatrix,
-    TmaCopy,
-    TmemLoad,
-    TmemStore,
-    UniversalCopy,
-)
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tmem import TmemLoad, TmemStore
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import Atom
 from layoutcheck.machine.dtypes import dtype
 
 # The targets, then `name: instruction` a line each, in registers that `_KERNEL` declares.

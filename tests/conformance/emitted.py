@@ -26,12 +26,15 @@ from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis.instantiation import bases, instantiations
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import execution
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.dsl import ptx
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 
 PRED_BASE = 1 << 44

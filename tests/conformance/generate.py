@@ -17,13 +17,15 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product, unflatten, wrap
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.atoms.cp_async import CACHE_MODES, CpAsync
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.matrix.traits import LDMATRIX_FORMS, STMATRIX_FORMS
+from layoutcheck.atoms.register import KINDS, RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.tiled import TiledCopy
-from layoutcheck.machine.atoms import Atom, CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
-from layoutcheck.machine.atoms.cp_async import CACHE_MODES
-from layoutcheck.machine.atoms.register import KINDS
-from layoutcheck.machine.atoms.traits import LDMATRIX_FORMS, STMATRIX_FORMS
 from layoutcheck.machine.dtypes import DType, dtype
 
 COMMON = [dtype(t) for t in ("bf16", "f16", "f32", "i8", "f8E4M3FN", "i32", "f64", "i64", "i16", "tf32")]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from random import Random
 
+from layoutcheck.atoms.bulk import KINDS, SPACES, BulkCopy
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.machine.atoms import Atom, BulkCopy, DsmemStore
-from layoutcheck.machine.atoms.bulk import KINDS, SPACES
 from layoutcheck.machine.dtypes import DType, dtype
 from tests.conformance.generate import (
     COMMON,

@@ -10,11 +10,12 @@ import math
 from random import Random
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.atoms import s2t, tmem
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tmem import TmemCopy, TmemLoad, TmemStore
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.descriptor import DescriptorView, descriptor_view
 from layoutcheck.copies.memref import Memref
-from layoutcheck.machine.atoms import S2TCopy, TmemLoad, TmemStore, s2t, tmem
-from layoutcheck.machine.atoms.tmem import TmemCopy
 from layoutcheck.machine.dtypes import DType, dtype
 from tests.conformance.generate import COMMON, RARE, Draft, spoil
 

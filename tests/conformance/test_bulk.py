@@ -12,15 +12,15 @@ import pytest
 
 from layoutcheck.algebra.inttuple import product
 from layoutcheck.analysis.instantiation import bases, instantiations
-from layoutcheck.copies.compiler import predict, predict_verifier
+from layoutcheck.atoms.compiler import predict, predict_verifier
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.matrix import LdMatrix
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import execution
 from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.verifier import verify
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import LdMatrix
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import differences
 from tests.conformance.generate_bulk import random_copy

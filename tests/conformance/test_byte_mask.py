@@ -10,9 +10,9 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.execution import execution
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import execution
-from layoutcheck.machine.atoms import BulkCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.miscompiles import g, s
 

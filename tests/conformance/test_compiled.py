@@ -11,9 +11,12 @@ import pytest
 
 cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the judge of these tests")
 
-from layoutcheck.copies.compiler import predict  # noqa: E402
+from layoutcheck.atoms.compiler import predict  # noqa: E402
+from layoutcheck.atoms.cp_async import CpAsync  # noqa: E402
+from layoutcheck.atoms.matrix import LdMatrix  # noqa: E402
+from layoutcheck.atoms.register import RegisterCopy  # noqa: E402
+from layoutcheck.atoms.universal import UniversalCopy  # noqa: E402
 from layoutcheck.copies.copy import Copy  # noqa: E402
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, UniversalCopy  # noqa: E402
 from layoutcheck.machine.dtypes import dtype  # noqa: E402
 from tests.miscompiles import memref  # noqa: E402
 

@@ -9,10 +9,11 @@ from dataclasses import replace
 import pytest
 
 from layoutcheck.algebra.inttuple import product
+from layoutcheck.atoms.matrix import LdMatrix
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
-from layoutcheck.machine.atoms import LdMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import differences, random_copy
 from tests.miscompiles import MISCOMPILES, memref

@@ -11,20 +11,20 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis.instantiation import instantiations
-from layoutcheck.copies.compiler import predict
+from layoutcheck.atoms.compiler import predict
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.im2col import NoDivision, NoMatrix, matrix, taken
+from layoutcheck.atoms.tma.plan import gmem_side, plan, tile_of
+from layoutcheck.atoms.tma.words import decode, encode
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import execution
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails
-from layoutcheck.copies.tma.im2col import NoDivision, NoMatrix, matrix, taken
-from layoutcheck.copies.tma.plan import gmem_side, plan, tile_of
-from layoutcheck.copies.tma.tile import Im2col, TmaTile
+from layoutcheck.copies.tma_tile import Im2col, TmaTile
 from layoutcheck.dsl.ptx import pack, parameters, run
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma
-from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.machine.tma_words import decode, encode
 from layoutcheck.sources.im2col import read_im2col
 from layoutcheck.sources.request import build
 from tests.conformance.made_tma import BASE, differences

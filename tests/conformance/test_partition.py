@@ -10,7 +10,13 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout, parse_tiler
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.matrix.traits import LDMATRIX_FORMS, STMATRIX_FORMS
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies import alignment
+from layoutcheck.copies.atom import traits
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import (
     TiledCopy,
@@ -19,8 +25,6 @@ from layoutcheck.copies.tiled import (
     partition,
 )
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, RegisterCopy, StMatrix, UniversalCopy
-from layoutcheck.machine.atoms.traits import LDMATRIX_FORMS, STMATRIX_FORMS, traits
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.dsl_types import LAYOUT, Aborts, Compiler
 

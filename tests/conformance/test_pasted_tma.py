@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import layoutcheck as lc
-from layoutcheck.copies.tma.plan import gmem_side
+from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.fixes.code import dtype_code, layout_code
 from tests.im2col_miscompiles import IM2COL_MISCOMPILES
 from tests.rules.test_tma_rows import MISCOMPILES as ROW_MISCOMPILES

@@ -15,12 +15,15 @@ import pytest
 
 cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, which these tests ask")
 
+from layoutcheck.atoms.cp_async import CpAsync  # noqa: E402
+from layoutcheck.atoms.matrix import LdMatrix  # noqa: E402
+from layoutcheck.atoms.other import OtherAtom  # noqa: E402
+from layoutcheck.atoms.universal import UniversalCopy  # noqa: E402
 from layoutcheck.copies.copy import Copy  # noqa: E402
 from layoutcheck.dsl.lower import lower  # noqa: E402
 from layoutcheck.dsl.session import DslUnavailable, Session  # noqa: E402
 from layoutcheck.dsl.verifier import item, verify  # noqa: E402
 from layoutcheck.errors import LayoutcheckError  # noqa: E402
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, UniversalCopy  # noqa: E402
 from layoutcheck.machine.dtypes import dtype  # noqa: E402
 from tests.miscompiles import memref  # noqa: E402
 

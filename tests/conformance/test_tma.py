@@ -14,19 +14,19 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis.instantiation import instantiations
-from layoutcheck.copies.compiler import predict
+from layoutcheck.atoms.compiler import predict
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.basis import NoCommonRun
+from layoutcheck.atoms.tma.plan import SplitsByte, gmem_side, plan, tile_of
+from layoutcheck.atoms.tma.words import encode
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tma.basis import NoCommonRun
-from layoutcheck.copies.tma.plan import SplitsByte, gmem_side, plan, tile_of
-from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, item, make_tma
 from layoutcheck.dsl.verifier import verify
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.machine.tma_words import encode
 from layoutcheck.sources.request import build
 from tests.conformance.made_tma import BASE, differences
 

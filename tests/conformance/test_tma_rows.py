@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.atoms.compiler import predict
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.basis import NoCommonRun
+from layoutcheck.atoms.tma.plan import plan
+from layoutcheck.atoms.tma.words import encode
 from layoutcheck.check import check
-from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.tma.basis import NoCommonRun
-from layoutcheck.copies.tma.plan import plan
-from layoutcheck.copies.tma.tile import TmaTile
+from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma
 from layoutcheck.dsl.verifier import verify
-from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.machine.tma_words import encode
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.types import parse_memref
 from tests.conformance.made_tma import BASE, differences

@@ -16,17 +16,18 @@ cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the j
 from layoutcheck.algebra.integers import Dynamic  # noqa: E402
 from layoutcheck.algebra.inttuple import flatten, product  # noqa: E402
 from layoutcheck.analysis.instantiation import bases, instantiations  # noqa: E402
-from layoutcheck.copies.compiler import predict, predict_verifier  # noqa: E402
+from layoutcheck.atoms.compiler import predict, predict_verifier  # noqa: E402
+from layoutcheck.atoms.execution import execution  # noqa: E402
+from layoutcheck.atoms.s2t import S2TCopy  # noqa: E402
+from layoutcheck.atoms.tmem import TmemLoad  # noqa: E402
 from layoutcheck.copies.copy import Copy  # noqa: E402
 from layoutcheck.copies.descriptor import DescriptorView  # noqa: E402
-from layoutcheck.copies.execution import execution  # noqa: E402
 from layoutcheck.copies.offsets import CompilerFails  # noqa: E402
 from layoutcheck.dsl import ptx  # noqa: E402
 from layoutcheck.dsl.lower import lower  # noqa: E402
 from layoutcheck.dsl.session import Session  # noqa: E402
 from layoutcheck.dsl.verifier import verify  # noqa: E402
 from layoutcheck.errors import InputError  # noqa: E402
-from layoutcheck.machine.atoms import S2TCopy, TmemLoad  # noqa: E402
 from layoutcheck.sources.request import build  # noqa: E402
 from tests.conformance.generate_tmem import random_tmem_copy  # noqa: E402
 from tests.conformance.test_verifier import WITHOUT_CLASS, disagreements  # noqa: E402

@@ -20,8 +20,9 @@ cutlass = pytest.importorskip("cutlass", reason="needs nvidia-cutlass-dsl, the j
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from layoutcheck.copies.autovec import resolve  # noqa: E402
-from layoutcheck.copies.compiler import Prediction, predict, predict_verifier  # noqa: E402
+from layoutcheck.atoms.autovec import resolve  # noqa: E402
+from layoutcheck.atoms.compiler import predict, predict_verifier  # noqa: E402
+from layoutcheck.copies.compiler.prediction import Prediction  # noqa: E402
 from layoutcheck.copies.copy import Copy  # noqa: E402
 from layoutcheck.copies.memref import Memref  # noqa: E402
 from layoutcheck.dsl.session import Session  # noqa: E402

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.copies.autovec import resolve
+from layoutcheck.atoms.autovec import resolve
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import RegisterCopy, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.miscompiles import memref
 

@@ -7,8 +7,8 @@ import pytest
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION
 from layoutcheck.api import check, check_copy
+from layoutcheck.atoms.execution import execution
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import execution
 from layoutcheck.copies.offsets import CompilerFails
 from tests.miscompiles import BF16, MISCOMPILES, bulk, g, memref, s
 

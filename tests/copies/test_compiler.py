@@ -14,21 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutcheck.algebra.notation import parse_layout
-from layoutcheck.copies.compiler import OUTCOMES, predict, predict_verifier
+from layoutcheck.atoms.compiler import predict, predict_verifier
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import Atom
+from layoutcheck.copies.compiler.prediction import OUTCOMES
 from layoutcheck.copies.compiler.vectors import Inadmissible, contiguous_run, text, vector_strides
 from layoutcheck.copies.copy import OPS, Copy
 from layoutcheck.copies.opaque import other_operand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import (
-    Atom,
-    CpAsync,
-    LdMatrix,
-    OtherAtom,
-    RegisterCopy,
-    StMatrix,
-    UniversalCopy,
-)
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.generate import random_copy
 from tests.miscompiles import memref

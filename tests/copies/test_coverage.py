@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout, idx2crd
 from layoutcheck.algebra.notation import parse_layout, parse_tiler
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.coverage import coverage, outside, ragged
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, tile_indices
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 
 BF16 = dtype("bf16")

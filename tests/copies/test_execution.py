@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 from layoutcheck.analysis.instantiation import bases, instantiations
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import execution
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.offsets import CompilerFails, TooLarge
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
 from tests.conformance.emitted import random_copy
 from tests.miscompiles import BF16, CP16, LDSM4, MISCOMPILES, g, memref, r, s, universal
 

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.atoms.intent import intent
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy, Tiling
-from layoutcheck.copies.intent import intent
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import LdMatrix, StMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.miscompiles import BF16, CP16, F4, MISCOMPILES, g, memref, r, s, universal
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
-from layoutcheck.machine.atoms import UniversalCopy
 from layoutcheck.sources.request import build
 
 VECTOR = 4  # f32 values of 128 bits

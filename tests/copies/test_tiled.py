@@ -10,6 +10,10 @@ from layoutcheck.algebra.image import image
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout, compact_row_major, crd2idx, idx2crd
 from layoutcheck.algebra.notation import parse_layout, parse_tiler
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.matrix import LdMatrix
+from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import (
     PartitionRefused,
@@ -23,7 +27,6 @@ from layoutcheck.copies.tiled import (
 )
 from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 
 BF16 = dtype("bf16")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import layoutcheck as lc
-from layoutcheck.copies.tma.plan import plan
-from layoutcheck.copies.tma.summary import lines, tensor_map
-from layoutcheck.machine.tma import Corners
+from layoutcheck.atoms.tma.descriptor import Corners
+from layoutcheck.atoms.tma.plan import plan
+from layoutcheck.atoms.tma.summary import lines, tensor_map
 
 SMEM = '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(128,64):(64,1)">'
 

@@ -10,14 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import layoutcheck as lc
+from layoutcheck.atoms import tmem
+from layoutcheck.atoms.s2t import FORMS, S2TCopy
+from layoutcheck.atoms.s2t.rows import rows_of
+from layoutcheck.atoms.tmem import TmemLoad
+from layoutcheck.atoms.tmem.addresses import LANE_BYTES
+from layoutcheck.atoms.tmem.execution import rectangle, tmem_address
 from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy, Tiling
-from layoutcheck.copies.execution.tmem import rectangle, tmem_address
 from layoutcheck.copies.tiled import partition
-from layoutcheck.copies.tmem import LANE_BYTES, rows_of
 from layoutcheck.fixes import propose
-from layoutcheck.machine.atoms import S2TCopy, TmemLoad, tmem
-from layoutcheck.machine.atoms.s2t import FORMS
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 from tests.conformance.generate_tmem import sound_tmem

@@ -18,14 +18,16 @@ from dataclasses import replace
 from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.compiler import predict
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.plan import plan
 from layoutcheck.check import check
 from layoutcheck.copies.cluster import Cluster
-from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy, Issue
-from layoutcheck.copies.tma.plan import plan
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
-from layoutcheck.machine.atoms import BulkCopy, DsmemStore, TmaCopy
 from layoutcheck.sources.request import build
 from tests.cluster_miscompiles import CLUSTER_MISCOMPILES
 from tests.gpu.sweep import random_bulk, table

@@ -15,14 +15,14 @@ from dataclasses import replace
 from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.atoms.tma.limits import violations
+from layoutcheck.atoms.tma.plan import gmem_side, plan
+from layoutcheck.atoms.tma.words import encode
 from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.tma.plan import gmem_side, plan
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
 from layoutcheck.gpu.prepare import Prepared
-from layoutcheck.machine.tma_limits import violations
-from layoutcheck.machine.tma_words import encode
 from layoutcheck.sources.request import build
 from tests.gpu.sweep import table
 from tests.gpu.sweeping import head, options, write_prepared

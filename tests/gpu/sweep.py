@@ -28,8 +28,12 @@ import tests.conformance.generate_bulk
 from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.compiler import predict
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import check
-from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy, Issue
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import size
@@ -40,7 +44,6 @@ from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
 from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.gpu.prepare import Prepared
-from layoutcheck.machine.atoms import BulkCopy, CpAsync, DsmemStore, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
 from tests.gpu.sweeping import head, options, write_prepared

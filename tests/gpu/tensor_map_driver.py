@@ -1,12 +1,12 @@
-"""Tensor maps as NVIDIA's own driver writes them: `cuTensorMapEncodeIm2col`, beside `machine.tma_words`."""
+"""Tensor maps as NVIDIA's own driver writes them: `cuTensorMapEncodeIm2col`, beside `atoms.tma.words`."""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Any
 
-from layoutcheck.machine.tma import Descriptor
-from layoutcheck.machine.tma_words import WORDS
+from layoutcheck.atoms.tma.descriptor import Descriptor
+from layoutcheck.atoms.tma.words import WORDS
 
 # CUtensorMapDataType and CUtensorMapSwizzle (CUDA Driver API), as far as im2col copies here use them.
 _TYPES = {"U8": 0, "U16": 1, "U32": 2, "U64": 4, "F16_RN": 6, "F32_RN": 7, "F64_RN": 8, "BF16_RN": 9}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.completion import STALLED, UNSETTLED
 from layoutcheck.gpu.images import ANY, POISON, ZERO
 from layoutcheck.gpu.make_job import SHARED_BASE, SHARED_MOST_BYTES, make_job
 from layoutcheck.gpu.parameters import Parameter
-from layoutcheck.machine.atoms import UniversalCopy
 from layoutcheck.sources.request import build
 from tests.miscompiles import MISCOMPILES, memref
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.gpu import simulate as simulator
 from layoutcheck.gpu.confirm import _judged, run
@@ -15,7 +16,6 @@ from layoutcheck.gpu.images import POISON
 from layoutcheck.gpu.job import Job
 from layoutcheck.gpu.make_job import make_job
 from layoutcheck.gpu.prepare import Prepared, prepare
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
 from tests.gpu.sweep import random_tail, sample
 from tests.miscompiles import MISCOMPILES
 

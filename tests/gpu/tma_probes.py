@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.atoms.tma.descriptor import Descriptor, machine_swizzle, row_pitch_bytes
+from layoutcheck.atoms.tma.words import encode
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.driver import Device, DeviceFault
 from layoutcheck.gpu.images import SHARED_START
-from layoutcheck.machine.tma import Descriptor, machine_swizzle, row_pitch_bytes
-from layoutcheck.machine.tma_words import encode
 
 SHARED, GLOBAL, POISON = 16384, 1 << 17, 0xA5
 PLAIN = Descriptor("BF16_RN", (256, 64), (512,), (64, 8))

@@ -14,9 +14,9 @@ import time
 from typing import Any
 
 from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.atoms.tma.plan import gmem_side, plan
 from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.tma.plan import gmem_side, plan
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import run
 from layoutcheck.gpu.prepare import Prepared

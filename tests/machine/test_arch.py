@@ -1,17 +1,13 @@
 import pytest
 
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tmem import TmemLoad, TmemStore
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import Arch, first_arch, has_atom, parse_arch
-from layoutcheck.machine.atoms import (
-    CpAsync,
-    LdMatrix,
-    RegisterCopy,
-    S2TCopy,
-    StMatrix,
-    TmemLoad,
-    TmemStore,
-    UniversalCopy,
-)
 from layoutcheck.machine.dtypes import dtype
 
 BF16, I8 = dtype("bf16"), dtype("i8")

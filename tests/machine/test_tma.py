@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutcheck.atoms.tma.descriptor import FORMATS, SWIZZLES, Corners, Descriptor
+from layoutcheck.atoms.tma.limits import violations
+from layoutcheck.atoms.tma.words import decode, encode
 from layoutcheck.errors import InputError
-from layoutcheck.machine.tma import FORMATS, SWIZZLES, Corners, Descriptor
-from layoutcheck.machine.tma_limits import violations
-from layoutcheck.machine.tma_words import decode, encode
 
 
 @st.composite

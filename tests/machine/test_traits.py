@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from layoutcheck.algebra.image import image
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.matrix.traits import LDMATRIX_FORMS, STMATRIX_FORMS
+from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import traits
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
-from layoutcheck.machine.atoms.traits import LDMATRIX_FORMS, STMATRIX_FORMS, traits
 from layoutcheck.machine.dtypes import dtype
 
 BF16 = dtype("bf16")

@@ -13,7 +13,7 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.analysis import Analysis
 from layoutcheck.api import check_copy
-from layoutcheck.copies.execution import execution
+from layoutcheck.atoms.execution import execution
 from layoutcheck.reports.html import render
 from layoutcheck.reports.pictures.scene import Scene, scene
 from layoutcheck.reports.style import Style

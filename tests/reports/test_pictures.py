@@ -15,17 +15,19 @@ from hypothesis import strategies as st
 import layoutcheck as lc
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.intent import intent, thread_intent
+from layoutcheck.atoms.matrix import LdMatrix
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.coverage import coverage
-from layoutcheck.copies.execution import execution
-from layoutcheck.copies.intent import intent, thread_intent
 from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.errors import InputError
 from layoutcheck.machine import banks
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.reports import blocks
 from layoutcheck.reports.draw import drawn

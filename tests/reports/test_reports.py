@@ -12,7 +12,7 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.algebra.notation import parse_layout
-from layoutcheck.copies.compiler import Prediction
+from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.errors import InputError
 from layoutcheck.reports import FORMATS, renderer
 from layoutcheck.reports.drawing import differs, draw

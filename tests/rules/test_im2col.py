@@ -130,7 +130,7 @@ def test_a_filter_turned_around_is_the_same_columns_backwards() -> None:
     forth = check(build(**load(FLAT, PLAIN, coord="(0,2)"))[0])
     back = check(build(**load(FLAT, "filter=(3,3) padding=(1,1) dilation=(-1,1)", coord="(0,0)"))[0])
     assert forth.verdict == back.verdict == "legal"
-    from layoutcheck.copies.intent import intent
+    from layoutcheck.atoms.intent import intent
 
     one, two = (intent(report.copy, 0, 0) for report in (forth, back))
     assert (one.src == two.src).all()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.atoms.execution import execution
 from layoutcheck.check import Report, check
-from layoutcheck.copies.execution import execution
 from layoutcheck.errors import InputError
 from layoutcheck.sources.request import build
 from tests.tma_miscompiles import TMA_MISCOMPILES, g, load, s

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import layoutcheck.reports
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.intent import intent
+from layoutcheck.atoms.tma.rows import row_numbers
 from layoutcheck.check import Report, check
-from layoutcheck.copies.execution import execution
-from layoutcheck.copies.intent import intent
 from layoutcheck.copies.moves import NOTHING
-from layoutcheck.copies.tma.rows import row_numbers
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.tma import prepare
 from layoutcheck.sources.request import build

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutcheck.atoms.bulk import KINDS, BulkCopy
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
-from layoutcheck.machine.atoms import BulkCopy, DsmemStore, OtherAtom
-from layoutcheck.machine.atoms.bulk import KINDS
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.atoms import named_atom, parse_atom
 

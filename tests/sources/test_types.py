@@ -13,21 +13,18 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_layout, parse_tiler
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import CoordTensor, OtherOperand
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.machine.atoms import (
-    Atom,
-    CpAsync,
-    LdMatrix,
-    OtherAtom,
-    RegisterCopy,
-    StMatrix,
-    TmaCopy,
-    UniversalCopy,
-)
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.pointers import Defaults

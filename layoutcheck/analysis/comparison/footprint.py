@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.copies.addresses import addresses, recast_offsets, swizzled, thread_offsets
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.descriptor import DescriptorView
 from layoutcheck.copies.lanes import lane_offsets
 from layoutcheck.copies.moves import Intent
 from layoutcheck.copies.offsets import IntArray, offsets
-from layoutcheck.machine.atoms import LdMatrix, S2TCopy, StMatrix, TmaCopy, TmemLoad, TmemStore
 
 
 def footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:

@@ -1,15 +1,4 @@
-"""What DSL 4.8.1 says of a copy, predicted without the DSL: accepted, rejected (with its message) or aborts.
+"""What DSL 4.8.1 says of every copy, whatever its atom: operands, pointers, `cute.copy` itself.
 
-`predict` follows a copy through the Python function it was written with (`python_layer`), the types of its
-atom and pointers (`types`), the shapes of its operands (`operands`) and the checks of its atom's family
-(`universal`, `cp_async`, `register`, `matrix`). All of it was measured; tests/conformance/test_verifier.py
-holds it against the installed DSL.
+What it says of an atom's own copies stands in the atom's folder; `atoms.compiler.predict` has both.
 """
-
-from __future__ import annotations
-
-from layoutcheck.copies.compiler.predict import predict
-from layoutcheck.copies.compiler.prediction import OUTCOMES, Prediction
-from layoutcheck.copies.compiler.verifier import predict_verifier
-
-__all__ = ["OUTCOMES", "Prediction", "predict", "predict_verifier"]

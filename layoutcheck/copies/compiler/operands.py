@@ -5,13 +5,15 @@ In its order, measured, DSL 4.8.1: static shapes, equal ranks, equal sizes mode 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from layoutcheck.algebra.inttuple import is_static, product, rank, wrap
 from layoutcheck.algebra.layout import text
-from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
+from layoutcheck.copies.atom import Atom
+from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.copy import Copy
-from layoutcheck.machine.atoms import Atom, UniversalCopy
+from layoutcheck.copies.descriptor import DescriptorView
 
 PRED_SPACES = ("rmem", "smem", "gmem", "generic")
 
@@ -61,11 +63,10 @@ def is_pair(shape: Any) -> bool:
     return type(shape) is tuple and len(shape) == 2
 
 
-def check_predicate(atom: Atom, copy: Copy) -> Prediction | None:
+def check_predicate(copy: Copy, flat: Callable[[], Prediction | None]) -> Prediction | None:
     """The predicate against the source: one entry an atom where both V modes are (atom, rest).
 
-    Where one is flat, one entry an element, and a bare universal atom must then copy single elements of
-    its own type (with another atom, or inside a tiled copy, that is not checked). Nobody looks at the
+    Where one is flat, one entry an element; `flat` is what the atom then asks. Nobody looks at the
     predicate's element type.
     """
     pred = copy.pred
@@ -87,18 +88,10 @@ def check_predicate(atom: Atom, copy: Copy) -> Prediction | None:
     want = src
     if is_pair(wrap(src)[0]) and is_pair(wrap(copy.dst.layout.shape)[0]):
         want = (wrap(src)[0][1], *wrap(src)[1:])
-    elif isinstance(atom, UniversalCopy) and copy.tiled is None:
-        if atom.dtype.kind == "index" and atom.width_bits:
-            return aborts("index_pred", "asking for the width of index", "atom", signal="SIGSEGV")
-        bits = 19 if atom.dtype.name == "tf32" else atom.dtype.bits  # tf32's significant bits
-        if atom.width_bits not in (0, bits):
-            return rejected(
-                "pred_width",
-                f"expects copy_bits to be : {bits} but got : {atom.width_bits}",
-                "atom",
-                width_bits=atom.width_bits,
-                element_bits=bits,
-            )
+    else:
+        stopped = flat()
+        if stopped:
+            return stopped
     if list(map(product, wrap(want))) != list(map(product, wrap(shape))):
         return rejected(
             "pred_shape",
@@ -108,4 +101,12 @@ def check_predicate(atom: Atom, copy: Copy) -> Prediction | None:
             want=text(want),
             got=text(shape),
         )
+    return None
+
+
+def check_memrefs(atom: Atom, copy: Copy) -> Prediction | None:
+    """Every atom but tcgen05.cp takes tensors in memory only."""
+    for operand, view in (("src", copy.src), ("dst", copy.dst)):
+        if isinstance(view, DescriptorView):
+            return rejected("operand_kind", f"'{atom}' src and dst need be CuteMemRefType", operand)
     return None

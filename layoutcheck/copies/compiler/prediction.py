@@ -34,6 +34,9 @@ class Prediction:
         return self.outcome == "accepted"
 
 
+ACCEPTED = Prediction("accepted")
+
+
 def rejected(kind: str, message: str, operand: str | None = None, **evidence: Any) -> Prediction:
     """A rejection."""
     return Prediction("rejected", message, kind, operand, evidence)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
 from layoutcheck.copies.compiler.vectors import Inadmissible, Vectors, text, vectors
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.machine.atoms import Atom
 from layoutcheck.machine.dtypes import DType
 
 
@@ -35,6 +35,11 @@ def same_width(atom: Atom, copy: Copy) -> Prediction | None:
             dst_bits=copy.dst.dtype.bits,
         )
     return None
+
+
+def is_power_of_two_bytes(width_bits: int) -> bool:
+    """1, 2, 4, ... bytes."""
+    return width_bits >= 8 and width_bits & (width_bits - 1) == 0
 
 
 def is_npow2_sub_byte(bits: int) -> bool:

@@ -9,7 +9,7 @@ has a tiling, of each where it has none), undone through the pointer's swizzle, 
 strides were given, by solving for them; everything else has to follow.
 
 The lowering stops where arithmetic begins, before LLVM. One thing happens after it: a constant negative
-offset from a swizzled pointer comes out 2^29 bytes too high (miscompile h38; `copies.execution.plan.slip`,
+offset from a swizzled pointer comes out 2^29 bytes too high (miscompile h38; `copies.plan.slip`,
 measured in PTX). Under a swizzle addresses are therefore compared modulo 2^29.
 """
 
@@ -25,8 +25,8 @@ from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis.instantiation import static_layout
+from layoutcheck.atoms.execution import execution
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import execution
 from layoutcheck.copies.lanes import LANE_APART_BYTES
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Access

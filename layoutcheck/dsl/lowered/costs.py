@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from layoutcheck.analysis.cost import SideCost, cost
-from layoutcheck.copies.execution import Execution
+from layoutcheck.copies.moves import Execution
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Lowered
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, memory_accesses

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from layoutcheck.copies.execution import Execution
-from layoutcheck.copies.moves import Access
+from layoutcheck.copies.moves import Access, Execution
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Evaluated

@@ -32,7 +32,7 @@ from layoutcheck.lint.finding import Edit
 from layoutcheck.lint.rule import Example, Hit, make_rule
 from layoutcheck.lint.source import Module
 
-# As machine.atoms.cp_async has them; the lint of one file does not load numpy for two tuples.
+# As atoms.cp_async has them; the lint of one file does not load numpy for two tuples.
 _WIDTHS, _WIDTHS_GLOBAL = (32, 64, 128), (128,)
 
 

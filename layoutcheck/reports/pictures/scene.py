@@ -13,16 +13,20 @@ import numpy as np
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.comparison import Comparison, compare
 from layoutcheck.analysis.instantiation import bases, instantiations
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.intent import intent, thread_intent
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.execution import Execution, execution
-from layoutcheck.copies.intent import intent, thread_intent
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import Intent
+from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, LdMatrix, OtherAtom, RegisterCopy, StMatrix, UniversalCopy
 
 SIDES = ("src", "dst")
 _NOBODY = np.empty((0, 1), np.int64)

@@ -15,7 +15,6 @@ from layoutcheck.algebra.notation import print_tiler
 from layoutcheck.copies.coverage import coverage, tile_elements
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.copies.tiled import TiledCopy, tile_shape
-from layoutcheck.reports.names import atom_name
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.memory import Map, joined
 from layoutcheck.reports.pictures.panel import (
@@ -52,7 +51,7 @@ def tile_picture(tiled: TiledCopy) -> Picture:
     words = _cover(tiled)
     return Picture(
         "tile",
-        f"Thread-value layout of {atom_name(tiled.atom)}",
+        f"Thread-value layout of {tiled.atom.phrase}",
         f"TV {tiled.layout_tv} over {print_tiler(tiled.tiler)}: {shown['src'].shape[0]} threads, "
         f"{shown['src'].shape[1]} values each, a tile of {' x '.join(map(str, shape))}. A colour is a "
         f"thread; in a cell: thread and value. {words}",

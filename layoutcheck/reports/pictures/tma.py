@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.copies.offsets import IntArray
-from layoutcheck.machine.atoms import TmaCopy
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.memory import pitch_units
 from layoutcheck.reports.pictures.runs import encode
@@ -93,7 +93,7 @@ def _places(scene: Scene, shared: str, global_at: IntArray, box: IntArray) -> tu
 
 def _row_pieces(scene: Scene, shared: str) -> int:
     """Pieces of one row of a box by the tensor map, where every element of the box is moved."""
-    from layoutcheck.copies.tma.plan import plan
+    from layoutcheck.atoms.tma.plan import plan
 
     made = plan(scene.copy, scene.copy, scene.src_base if shared == "dst" else scene.dst_base)
     whole = made.boxes * made.implied.box_elements == scene.moves(shared).shape[0]

@@ -6,7 +6,7 @@ part around the instruction that the report is about is drawn again with every t
 
 from __future__ import annotations
 
-from layoutcheck.machine.atoms import LdMatrix, StMatrix
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.memory import Map, axes, memory_map
 from layoutcheck.reports.pictures.panel import (

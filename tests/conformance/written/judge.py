@@ -19,8 +19,8 @@ import numpy as np
 import layoutcheck as lc
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.api import check_traced
+from layoutcheck.atoms.compiler import predict
 from layoutcheck.check import Report
-from layoutcheck.copies.compiler import predict
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.lowered.resolve import Lowering

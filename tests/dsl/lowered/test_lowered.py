@@ -17,6 +17,8 @@ import pytest
 from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv
@@ -26,7 +28,6 @@ from layoutcheck.dsl.lowered.compare import Silent, disagreement
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tasks.passes import _NO_SUCH_PASS
 from layoutcheck.errors import InputError
-from layoutcheck.machine.atoms import CpAsync, UniversalCopy
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.printed import read_module
 from tests.conformance.emitted import random_copy

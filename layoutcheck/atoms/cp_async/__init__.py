@@ -1,0 +1,54 @@
+"""`cpasync.CopyG2SOp`: non-bulk `cp.async`, global to shared memory (PTX ISA, cp.async; sm_80 and later)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from layoutcheck.copies.atom import VectorAtom
+from layoutcheck.machine.arch import Arch, Needs
+from layoutcheck.machine.dtypes import DType
+
+# PTX ISA: cp-size of `.ca` is 4, 8 or 16 bytes, of `.cg` 16 only.
+WIDTHS_BITS = (32, 64, 128)
+WIDTHS_BITS_GLOBAL = (128,)
+
+CACHE_MODES = ("always", "global", "streaming", "last_use", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class CpAsync(VectorAtom):
+    """One `cp.async` of `width_bits` a rest coordinate; `cache` is one of `CACHE_MODES`."""
+
+    family: ClassVar[str] = "cp_async"
+    folds_float_pred: ClassVar[bool] = True  # measured, DSL 4.8.1
+
+    dtype: DType
+    width_bits: int
+    cache: str = "always"
+
+    def __str__(self) -> str:
+        return f"!cute_nvgpu.atom.simt_async_copy<{self.dtype}, cache = {self.cache}, {self.width_bits} b>"
+
+    @property
+    def needs(self) -> Needs:
+        """PTX ISA, cp.async, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
+        return Needs(Arch(80))
+
+    @property
+    def spaces(self) -> tuple[str, str]:
+        """The instruction names both."""
+        return "gmem", "smem"
+
+    @property
+    def phrase(self) -> str:
+        """`cp.async 128 bits (8 x bf16), cache = global`."""
+        cache = "" if self.cache == "always" else f", cache = {self.cache}"
+        return f"cp.async {self.width_phrase}{cache}"
+
+    @property
+    def constructor(self) -> str:
+        """The DSL's operation; its default cache mode is left out."""
+        name = self.cache.upper()
+        mode = "" if name == "ALWAYS" else f"cute.nvgpu.cpasync.LoadCacheMode.{name}"
+        return f"cute.nvgpu.cpasync.CopyG2SOp({mode})"

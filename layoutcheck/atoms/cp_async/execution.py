@@ -1,0 +1,46 @@
+"""`cp.async`: one instruction of the atom's width at each place where V begins.
+
+Measured on DSL 4.8.1: where V is ((n, m), ...) there is one instruction for each of the m, whatever n is;
+otherwise one for all of V. Neither V's size nor its strides nor the alignment of the places is looked at.
+PTX ISA, cp.async: both addresses must be multiples of cp-size. A false predicate becomes src-size 0, which
+fills the destination with zeros; only the lowest bit of the predicate's value is read.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutcheck.algebra.layout import text
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.offsets import CompilerFails, has_inner_rest, limit, size, v_mode
+from layoutcheck.copies.plan import Plan, vectors
+
+WIDTHS = (32, 64, 128)
+LEAST_BITS = 32  # of what is written: less is read (src-size) and the rest is zeros (measured, DSL 4.8.1)
+
+
+def plan(copy: Copy, witness: Copy, atom: CpAsync) -> Plan:
+    """One chunk of the atom's width for each V[1] coordinate and rest coordinate."""
+    src, dst = v_mode(copy.src.layout), v_mode(copy.dst.layout)
+    if type(src.shape) is tuple and (
+        len(src.shape) > 2 or (len(src.shape) == 2 and not has_inner_rest(copy.dst.layout))
+    ):
+        raise CompilerFails(
+            f"the compiler dies lowering a cp.async whose source's V is {text(src.shape)} "
+            f"and whose destination's is {text(dst.shape)}"
+        )
+    inner = np.zeros(1, dtype=np.int64)
+    step = (1, 1)
+    if has_inner_rest(copy.src.layout) and has_inner_rest(copy.dst.layout):
+        limit(size(src[1]))
+        inner = np.arange(size(src[1]), dtype=np.int64)
+        step = (size(src[0]), size(dst[0]))
+    if atom.width_bits > LEAST_BITS and atom.width_bits not in WIDTHS:
+        raise CompilerFails(f"ptxas refuses a cp.async of {atom.width_bits // 8} bytes")
+    for memref in (copy.src, copy.dst):
+        if memref.dtype.bits < 8 and memref.align_bytes is None:
+            raise CompilerFails(f"a pointer to {memref.dtype} without an alignment has no address")
+    bits = max(LEAST_BITS, atom.width_bits)
+    made = vectors(copy, witness, inner * step[0], bits, bits // 8, dst_starts=inner * step[1])
+    return made._replace(src_op="cp.async", dst_op="cp.async", data_bits=atom.width_bits)

@@ -1,0 +1,33 @@
+"""`!cute_nvgpu.atom.dsmem_store<bf16, 128 b>`; short `st.async`."""
+
+from __future__ import annotations
+
+from layoutcheck.algebra.notation import Scanner
+from layoutcheck.atoms.dsmem import DsmemStore
+from layoutcheck.atoms.reading import ATTRIBUTE, Reading, Short, close, read_dtype, width
+from layoutcheck.copies.atom import Atom
+
+
+def _read(scan: Scanner, _name: str) -> Atom:
+    element = read_dtype(scan)
+    bits = 0
+    if scan.peek(",") and not ATTRIBUTE.match(scan.text, scan.pos):
+        scan.accept(",")
+        bits = width(scan)
+    close(scan)
+    return DsmemStore(element, bits)
+
+
+def _build(short: Short) -> Atom | None:
+    width_bits = 128 if short.width_bits is None else short.width_bits
+    return DsmemStore(short.element, width_bits) if not short.rest else None
+
+
+READING = Reading(
+    since=90,
+    readers={"dsmem_store": _read},
+    names=("st.async",),
+    build=_build,
+    shown=("st.async",),
+    classes={"copydsmemstoreop": "st.async"},
+)

@@ -1,0 +1,112 @@
+"""Execution: what the machine does when a copy runs, as byte addresses.
+
+Instruction k of thread t moves contiguous bytes from one address to another (or, for ldmatrix and stmatrix,
+what those are defined to do). What is emitted is decided by the copy's *types*, dynamic strides and all:
+the alignment that divisibility proves, the strides that are taken for 1 because they are unknown. Where it
+goes is decided by the *values*, which a witness gives (analysis/instantiation.py). `execution` takes both.
+
+Threads: with a tiling thread t works at the partition's offset of t; `block_threads` of them run, those
+past the tiled copy's size continuing its thread layout out of the tile, as `get_slice(tid)` does. Without a
+tiling there is one thread (a warp for ldmatrix and stmatrix, whose lanes' rows then lie far apart, since
+only one lane's view is known).
+
+Predicates (measured on DSL 4.8.1): each chunk asks the entry of its V[1] coordinate where V is ((n, m)); else
+chunk j asks entry j, even where chunks are wider than one element. A floating-point predicate is folded to
+false.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutcheck.atoms.family import family_of
+from layoutcheck.copies.addresses import address_bits, swizzled, thread_offsets, unit_bits
+from layoutcheck.copies.cluster import OUTSIDE
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.moves import NOTHING, Access, Execution
+from layoutcheck.copies.offsets import CompilerFails, limit, size
+from layoutcheck.copies.plan import Plan
+from layoutcheck.errors import InputError
+
+
+def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = None) -> Execution:
+    """What the machine does for `copy` with its dynamic values as in `witness` (the copy itself if static).
+
+    The bases are the byte addresses of the operands (of the whole tiles, with a tiling) before any swizzle.
+    Raises TooLarge for copies of too many bytes, InputError where the atom or form is not modelled or the
+    compiler fails after accepting.
+    """
+    done = _executed(copy, copy if witness is None else witness, src_base, dst_base)
+    if copy.cluster is not None and copy.cluster.outside and done.dst.size:
+        return done._replace(fault=OUTSIDE)
+    return done
+
+
+def _executed(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> Execution:
+    """`execution`, whatever the blocks that it writes to."""
+    own, atom = family_of(copy), copy.atom
+    if atom is None or not atom.whole_copy:
+        _refuse_unlowered(copy)
+    atom = None if atom is None else own.compiler.default(atom)
+    if own.execute is not None:
+        return own.execute(copy, witness, atom, src_base, dst_base)
+    if own.plan is None:
+        raise InputError(f"the execution of {atom} is not modelled")
+    unit = unit_bits(copy)
+    return _placed(copy, witness, own.plan(copy, witness, atom), src_base, dst_base, unit)
+
+
+def _refuse_unlowered(copy: Copy) -> None:
+    """Raises where nothing is emitted: of run-time extents, and of floating-point predicates."""
+    for memref in (copy.src, copy.dst):
+        size(memref.layout)
+    floating = copy.pred is not None and copy.pred.dtype.kind == "float"
+    folds = copy.atom is not None and copy.atom.folds_float_pred
+    if floating and not folds and copy.op in ("copy", "copy_atom_call"):  # measured, DSL 4.8.1
+        raise CompilerFails("code generation fails on a floating-point predicate")
+
+
+def _placed(copy: Copy, witness: Copy, plan: Plan, src_base: int, dst_base: int, unit: int) -> Execution:
+    """The plan at its addresses, for every thread, cut in accesses."""
+    threads = copy.block_threads or plan.threads
+    units = plan.bits // unit
+    step = max(1, min(plan.src_bytes, plan.dst_bytes))
+    pieces = max(1, plan.bits // 8 // step)
+    moves = []
+    accesses: list[tuple[Access, ...]] = []
+    for side, memref, base, at, op, width_bytes, slip in (
+        ("src", witness.src, src_base, plan.src_at, plan.src_op, plan.src_bytes, plan.src_slip),
+        ("dst", witness.dst, dst_base, plan.dst_at, plan.dst_op, plan.dst_bytes, plan.dst_slip),
+    ):
+        thread = thread_offsets(witness, side, threads)
+        limit(at.size * thread.size * units)
+        if plan.linear:
+            first = (at[:, None] + thread * address_bits(memref)) // unit + base * (8 // unit)
+        else:
+            first = (at[:, None] + thread) * (memref.dtype.bits // unit) + base * (8 // unit)
+            first = swizzled(memref, first, unit)  # chunk, thread
+        if slip is not None:
+            first += slip[:, None] * (8 // unit)
+        if pieces > 1:
+            cuts = np.arange(0, units, units // pieces, dtype=np.int64)
+            first = (first[:, None, :] + cuts[:, None]).reshape(-1, thread.size)
+        moves.append(first[:, :, None] + np.arange(units // pieces, dtype=np.int64))
+        starts = first[:: max(1, width_bytes // step)]
+        if unit != 8:
+            starts = starts // (8 // unit)
+        access = Access(op, memref.space, width_bytes, starts, plan.align_bytes)
+        accesses.append(() if memref.space == "rmem" else (access,))
+    if plan.data_bits < plan.bits:
+        moves[0][:, :, plan.data_bits // unit :] = NOTHING
+    pred = None if plan.pred is None else np.repeat(plan.pred, pieces)
+    never = copy.pred is not None and copy.pred.dtype.kind == "float"
+    return Execution(
+        moves[0],
+        moves[1],
+        unit,
+        accesses[0],
+        accesses[1],
+        pred,
+        zero_fills=plan.dst_op == "cp.async",
+        never=never,
+    )

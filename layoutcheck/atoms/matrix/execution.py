@@ -1,0 +1,112 @@
+"""`ldmatrix` and `stmatrix`: a warp moves matrices between rows in shared memory and registers.
+
+PTX ISA: lane t brings the address of one 16-byte row, which must be a multiple of 16. The rows and the
+registers of each lane are the two sides of the atom's thread-value layouts (layoutcheck/copies/traits.py).
+
+Measured on DSL 4.8.1: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
+coordinate. The address is that of V's first element in shared memory: its strides are not looked at. The
+registers are 32-bit units of V's layout in registers, upcast: strides between units are honoured, a stride
+between the elements of one unit is not (miscompile h18). ldmatrix moves as many matrices as the atom says,
+stmatrix as many as there are units in its source (miscompile h20).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.copies.addresses import matrix_unit, swizzled
+from layoutcheck.copies.atom import traits
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
+from layoutcheck.copies.moves import Access, Execution
+from layoutcheck.copies.offsets import (
+    CompilerFails,
+    IntArray,
+    has_inner_rest,
+    limit,
+    offsets_at,
+    size,
+    v_mode,
+)
+from layoutcheck.copies.plan import slip
+from layoutcheck.errors import InputError
+
+_ROW_BYTES = 16
+
+
+def execute(copy: Copy, witness: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) -> Execution:
+    """The moves of one or more warps. Raises InputError for counts and patterns that have no instruction."""
+    load, threads = atom.loads, copy.block_threads
+    if isinstance(atom, LdMatrix) and atom.pattern not in ("u16", "u8"):
+        raise InputError(f"ldmatrix with the unpacking pattern {atom.pattern} is not modelled")
+    registers, memory = (witness.dst, witness.src) if load else (witness.src, witness.dst)
+    register_base, memory_base = (dst_base, src_base) if load else (src_base, dst_base)
+    units = _upcast(atom_part(registers.layout), max(1, 32 // registers.dtype.bits))
+    if isinstance(atom, StMatrix):
+        if size(units) not in (1, 2, 4):
+            raise CompilerFails(f"stmatrix of {size(units)} registers does not exist: the compiler fails")
+        atom = replace(atom, num_matrices=size(units))
+    form = traits(atom)
+    rows, fragment = (form.src, form.dst) if load else (form.dst, form.src)
+    unit = matrix_unit(copy)
+    bits = np.arange(0, size(fragment[1]), unit, dtype=np.int64)  # one per unit of a lane's registers
+    row_lane, row_bit = where_bits(rows)
+    at = offsets_of_lanes(fragment, bits)
+    iterations = matrix_iterations(witness)
+    limit(32 * bits.size * iterations[0].size)
+    of_registers, of_memory = (iterations[1], iterations[0]) if load else iterations
+    side = ("dst", "src") if load else ("src", "dst")
+
+    per_byte = 8 // unit
+    width = registers.dtype.bits // unit
+    local = offsets_at(units, bits // 32) * (32 // unit) + bits % 32 // unit + register_base * per_byte
+    lanes = lane_offsets(witness, side[0], threads) * width
+    in_registers = (of_registers * width)[:, None, None, None] + lanes[:, :, None] + local
+
+    width = memory.dtype.bits // unit
+    starts = lane_offsets(witness, side[1], threads) * width + memory_base * per_byte
+    row_at = swizzled(memory, (of_memory * width)[:, None, None] + starts, unit)  # iteration, warp, lane
+    typed = copy.src if load else copy.dst
+    if has_inner_rest(typed.layout):
+        missed = slip(
+            typed, v_mode(typed.layout)[1], np.arange(size(v_mode(typed.layout)[1]), dtype=np.int64)
+        )
+        if missed is not None:
+            row_at += np.tile(missed * per_byte, row_at.shape[0] // missed.size)[:, None, None]
+    in_memory = row_at[:, :, row_lane[at]] + row_bit[at] // unit
+
+    register_moves, memory_moves = _per_thread(in_registers), _per_thread(in_memory)
+    used = int(row_lane.max()) + 1
+    # by matrices of 8 rows, as the lowering counts: .m16n16.x2 has 32 row addresses
+    name = f"{'ldmatrix' if load else 'stmatrix'}.x{used // 8}"
+    rows_at = row_at[:, :, :used].reshape(row_at.shape[0], -1)
+    row_access = Access(name, memory.space, _ROW_BYTES, rows_at // per_byte if per_byte > 1 else rows_at)
+    sides = (memory_moves, register_moves) if load else (register_moves, memory_moves)
+    return Execution(
+        *sides,
+        unit_bits=unit,
+        src_accesses=(row_access,) if load else (),
+        dst_accesses=() if load else (row_access,),
+    )
+
+
+def _per_thread(moves: IntArray) -> IntArray:
+    """[iteration, warp, lane, unit] -> [iteration, thread, unit]."""
+    return moves.reshape(moves.shape[0], -1, moves.shape[3])
+
+
+def _upcast(layout: Layout, n: int) -> Layout:
+    """The layout in units of n elements: CuTe's `upcast`, leaf by leaf."""
+    shape, stride = [], []
+    for extent, step in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
+        if type(step) is not int:
+            raise InputError(f"registers have no dynamic strides: {layout}")
+        fused = -(-n // abs(step)) if step else 1
+        shape.append(-(-extent // fused))
+        stride.append(-(-step // n))
+    return Layout(tuple(shape), tuple(stride))

@@ -1,0 +1,137 @@
+"""`g2r`, `r2g`, `s2r`, `r2s`: loads and stores of a fixed width. Measured, DSL 4.8.1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from layoutcheck.atoms.family import Compiler
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.copies.compiler.prediction import Prediction, rejected
+from layoutcheck.copies.compiler.shared import (
+    alignment,
+    is_npow2_sub_byte,
+    is_power_of_two_bytes,
+    unit_strides,
+)
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.opaque import is_composed
+
+
+def space(atom: RegisterCopy, copy: Copy) -> Prediction | None:
+    """The spaces the name says; a generic pointer may stand for any of them."""
+    for operand, view, need in zip(("src", "dst"), (copy.src, copy.dst), atom.spaces, strict=True):
+        if view.space not in (need, "generic"):
+            return rejected(
+                "space",
+                f"expects {operand} to be {need}-based or generic memref, but got {view.space}",
+                operand,
+            )
+    return None
+
+
+def element(_atom: RegisterCopy, copy: Copy) -> Prediction | None:
+    """Nothing is converted, so widths agree; elements of 3, 5, 6 or 7 bits have no byte address."""
+    bits = copy.src.dtype.bits
+    for operand, view in (("src", copy.src), ("dst", copy.dst)):
+        if is_npow2_sub_byte(view.dtype.bits):
+            return rejected(
+                "npow2_sub_byte",
+                "expects src and dst element not to be non-pow2 sub-byte type, but got "
+                f"{copy.src.dtype} and {copy.dst.dtype}",
+                operand,
+                element_bits=view.dtype.bits,
+            )
+    if copy.dst.dtype.bits != bits:
+        return rejected(
+            "element_width",
+            f"expects src and dst element to have size equal to {bits}, but got {copy.src.dtype} "
+            f"and {copy.dst.dtype}",
+            src_bits=bits,
+            dst_bits=copy.dst.dtype.bits,
+        )
+    return None
+
+
+def width(atom: RegisterCopy, copy: Copy) -> Prediction | None:
+    """Whole elements (of the tensors; the type itself checked the atom's)."""
+    bits = copy.src.dtype.bits
+    if atom.width_bits % bits:
+        return rejected(
+            "width",
+            f"expects copy_bits to be a multiple of bits_per_elt({bits}), but got {atom.width_bits}",
+            "atom",
+            width_bits=atom.width_bits,
+            element_bits=bits,
+        )
+    return None
+
+
+def vector(atom: RegisterCopy, copy: Copy) -> Prediction | None:
+    """n elements must be one run of static strides (their product is tested) on both sides."""
+    return unit_strides(copy, atom.width_bits, "expects atom strides of src and dst to be")
+
+
+def pointers(atom: RegisterCopy, copy: Copy) -> Prediction | None:
+    """Every side that is not in registers."""
+    for operand, view in (("src", copy.src), ("dst", copy.dst)):
+        if view.space == "rmem":
+            continue
+        found = alignment(
+            operand,
+            view,
+            atom.width_bits,
+            lambda have, side=operand: (  # type: ignore[misc]
+                f"expects {side} ptr bit alignment to be divisible by copy_bits({atom.width_bits}), "
+                f"but got {have}"
+            ),
+        )
+        if found:
+            return found
+    return None
+
+
+def check_type(atom: RegisterCopy) -> Prediction | None:
+    """Widths and options that the type itself takes; a width of 0 stands for one element."""
+    element = atom.dtype.bits
+    width = atom.width_bits or element
+    if not is_power_of_two_bytes(width):
+        return rejected(
+            "atom_width",
+            f"expects copy_bits to be a power of 2 (>= 8), but got {width}",
+            "atom",
+            width_bits=width,
+        )
+    if width % element:
+        return rejected(
+            "atom_width",
+            f"expects copy_bits to be a multiple of bits_per_elt({element}), but got {width}",
+            "atom",
+            width_bits=width,
+            element_bits=element,
+        )
+    options = dict(atom.options)
+    order, cache = options.get("mem_order", "weak"), options.get("load_cache_mode", "always")
+    if order != "weak" and cache != "always":
+        return rejected(
+            "atom_options",
+            "expects load_cache_mode to be 'always' when mem_order is not 'weak', "
+            f"but got '{cache}' and '{order}'",
+            "atom",
+        )
+    return None
+
+
+def default(atom: RegisterCopy) -> RegisterCopy:
+    """A width of 0 is one element."""
+    return atom if atom.width_bits else replace(atom, width_bits=atom.dtype.bits)
+
+
+def wants_strides(copy: Copy) -> bool:
+    """Whether the side in memory is the one that is composed."""
+    assert isinstance(copy.atom, RegisterCopy)
+    return is_composed(copy.dst if copy.atom.kind == "r2s" else copy.src)
+
+
+COMPILER = Compiler(
+    (element, space, width, vector, pointers), check_type, default, wants_strides=wants_strides
+)

@@ -1,0 +1,20 @@
+"""The g2r family: loads and stores of a fixed width (measured on DSL 4.8.1, in its PTX).
+
+For every rest coordinate and every n = width / element elements of V there is one access of the width,
+aligned to it, no matter what is proved. Strides are not looked at again: n contiguous elements are moved
+whatever the layout.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.atoms.register import RegisterCopy
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.plan import NIBBLES_MOST_BYTES, Plan, chunk_starts, vectors
+
+
+def plan(copy: Copy, witness: Copy, atom: RegisterCopy) -> Plan:
+    """Accesses of the atom's width wherever they fall."""
+    width = atom.width_bits
+    starts = chunk_starts(copy, max(1, width // copy.src.dtype.bits))
+    most = NIBBLES_MOST_BYTES if copy.src.dtype.bits == 4 else width
+    return vectors(copy, witness, starts, width, min(max(1, width // 8), most))

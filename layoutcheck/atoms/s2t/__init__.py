@@ -1,0 +1,112 @@
+"""`tcgen05.cp`: one thread starts a copy from shared to tensor memory, the source named by a descriptor.
+
+- `128x256b`: 128 rows of 32 bytes, to all lanes, 8 columns
+- `128x128b`: 128 rows of 16 bytes, to all lanes, 4 columns
+- `64x128b`: 64 rows of 16 bytes, to two pairs of warps' lanes, `.warpx2::02_13` or `::01_23`, 4 columns
+- `32x128b`: 32 rows of 16 bytes, to the lanes of all four warps, `.warpx4`, 4 columns
+- `4x256b`: 4 rows of 32 bytes, to one lane of each warp, 8 columns
+
+PTX ISA, tcgen05.cp, which does not say which lanes the four rows of `4x256b` go to. CUTLASS does
+(include/cute/atom/copy_traits_sm100.hpp, SM100_UTCCP_4dp256bit: lanes 32 apart, of a rectangle of 128 that is
+"refreshed"), and so do TVM's documents (tirx/tile_ops/tcgen05_cp: lanes 0, 32, 64 and 96 from the address);
+the thread-value layout of DSL 4.8.1's atom is CUTLASS's.
+
+Blackwell only (sm_100f and sm_110f families): stands on the compiler and these documents, not on a run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from layoutcheck.copies.atom import Atom
+from layoutcheck.copies.traits import AtomTraits
+from layoutcheck.machine.arch import TENSOR_MEMORY, Needs
+from layoutcheck.machine.dtypes import DType
+
+BROADCASTS = ("", "lw_0213", "lw_0123", "x4")
+# (lanes, bits, broadcast) that the DSL's type takes (measured, 4.8.1); PTX ISA, tcgen05.cp, has the same six.
+FORMS = (
+    (128, 256, ""),
+    (128, 128, ""),
+    (4, 256, ""),
+    (64, 128, "lw_0213"),
+    (64, 128, "lw_0123"),
+    (32, 128, "x4"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class S2TCopy(Atom):
+    """`lanes` x `width_bits` is the PTX shape, `ctas` the `cta_group`, `broadcast` one of `BROADCASTS`."""
+
+    family: ClassVar[str] = "s2t"
+    rules: ClassVar[str] = "tmem"
+
+    dtype: DType
+    lanes: int
+    width_bits: int
+    ctas: int = 1
+    broadcast: str = ""
+
+    def __str__(self) -> str:
+        broadcast = f", {self.broadcast}" if self.broadcast else ""
+        return (
+            f"!cute_nvgpu.atom.s2t_copy<{self.dtype}, {self.lanes} DP, {self.width_bits} bit, "
+            f"{self.ctas} cta{broadcast}>"
+        )
+
+    @property
+    def needs(self) -> Needs:
+        """PTX ISA, tcgen05, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
+        return TENSOR_MEMORY
+
+    @property
+    def instruction(self) -> str:
+        """The PTX instruction without its operands, as DSL 4.8.1 emits it."""
+        multicast = {"": "", "x4": ".warpx4", "lw_0213": ".warpx2::02_13", "lw_0123": ".warpx2::01_23"}
+        group = f"tcgen05.cp.cta_group::{self.ctas}"
+        return f"{group}.{self.lanes}x{self.width_bits}b{multicast[self.broadcast]}"
+
+    @property
+    def data_side(self) -> str:
+        """Tensor memory."""
+        return "dst"
+
+    @property
+    def phrase(self) -> str:
+        """`tcgen05.cp.cta_group::1.32x128b.warpx4 (i8)`."""
+        return f"{self.instruction} ({self.dtype})"
+
+    def traits(self) -> AtomTraits:
+        """Rows of shared memory on one side, the rectangle of tensor memory on the other."""
+        from layoutcheck.atoms.s2t.traits import s2t_traits
+
+        return s2t_traits(self)
+
+
+def lane_groups(atom: S2TCopy) -> tuple[tuple[int, ...], ...]:
+    """For each of the copies that are written: the first lanes that its runs of 32 rows go to.
+
+    `.warpx4` writes its 32 rows to lanes 0, 32, 64 and 96 on; `.warpx2::02_13` rows 0-31 to lanes 0 and 64,
+    rows 32-63 to 32 and 96; `::01_23` rows 0-31 to 0 and 32, rows 32-63 to 64 and 96 (PTX ISA, tcgen05.cp).
+    """
+    if atom.broadcast == "x4":
+        return (0,), (32,), (64,), (96,)
+    if atom.broadcast == "lw_0213":
+        return (0, 32), (64, 96)
+    if atom.broadcast == "lw_0123":
+        return (0, 64), (32, 96)
+    return (tuple(range(0, atom.lanes, 32)),)
+
+
+def rows_by_lane(atom: S2TCopy) -> dict[int, int]:
+    """The row that is written to each lane, counted from the address's; the others are left as they are."""
+    if atom.lanes == 4:
+        return {32 * row: row for row in range(4)}
+    return {
+        first + k: 32 * i + k
+        for group in lane_groups(atom)
+        for i, first in enumerate(group)
+        for k in range(32)
+    }

@@ -1,0 +1,40 @@
+"""tcgen05.cp: what the emitted instructions do (PTX ISA; none of it was run on a Blackwell GPU).
+
+Measured on DSL 4.8.1, in PTX: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
+coordinate, at the address of V's first element in tensor memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.s2t.rows import label, rows_of
+from layoutcheck.atoms.tmem.addresses import LANE_BYTES
+from layoutcheck.atoms.tmem.execution import refuse_mixed, steps_of
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.lanes import matrix_iterations
+from layoutcheck.copies.moves import Access, Execution
+from layoutcheck.copies.offsets import limit
+from layoutcheck.errors import InputError
+
+
+def execute(_typed: Copy, copy: Copy, atom: S2TCopy, _src_base: int, dst_base: int) -> Execution:
+    """One thread's tcgen05.cp: each writes its rows to the lanes of the shape, whatever V names."""
+    bits, unit = copy.dst.dtype.bits, 4 if copy.dst.dtype.bits == 4 else 8
+    if bits % unit:
+        raise InputError(f"tcgen05.cp of {bits}-bit elements is not modelled")
+    rows, per = rows_of(atom), 8 // unit
+    lane = np.flatnonzero(rows >= 0)
+    within = np.arange(atom.width_bits // unit, dtype=np.int64)
+    relative = (lane[:, None] * (LANE_BYTES * per) + within).reshape(-1)
+    refuse_mixed(copy)
+    steps = steps_of(copy.dst, matrix_iterations(copy)[1].size)
+    limit(steps.size * relative.size)
+    source_row = np.repeat(rows[lane], within.size)
+    index = np.arange(steps.size, dtype=np.int64)[:, None]
+    src = label(index, source_row[None, :], np.tile(within, lane.size)[None, :], within.size)
+    dst = (steps[:, None] + dst_base) * per + relative
+    access = Access(atom.instruction, "tmem", relative.size // per, (steps + dst_base)[:, None])
+    shape = (steps.size, 1, relative.size)
+    return Execution(src.reshape(shape), dst.reshape(shape), unit, dst_accesses=(access,))

@@ -1,0 +1,157 @@
+"""What `make_tiled_tma_atom`, `tma_partition` and `cute.copy` refuse of a TMA copy. DSL 4.8.1.
+
+They look at shapes and little else: no address, stride, swizzle or byte count is checked anywhere, and the
+tensor map is written without the driver's help (measured).
+"""
+
+from __future__ import annotations
+
+from layoutcheck.algebra.inttuple import is_static, product, wrap
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import make_identity_layout
+from layoutcheck.atoms.family import Compiler
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.basis import NoCommonRun, box_basis
+from layoutcheck.atoms.tma.compiler_im2col import predict_im2col
+from layoutcheck.atoms.tma.compiler_rows import (
+    predict_basis,
+    predict_index,
+    predict_partition,
+    predict_views,
+)
+from layoutcheck.atoms.tma.internal import as_moved
+from layoutcheck.atoms.tma.plan import SplitsByte, gmem_side, plan, smem_side, tile_of
+from layoutcheck.copies.compiler.operands import check_shapes
+from layoutcheck.copies.compiler.prediction import ACCEPTED, Prediction, aborts, rejected
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import CoordTensor, is_composed
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
+
+
+def predict_tma(copy: Copy) -> Prediction:
+    """The DSL's first error, or that it accepts the copy."""
+    atom = copy.atom
+    assert isinstance(atom, TmaCopy)
+    if parse_arch(copy.arch).number < 90:
+        text = f"expects arch to be at least sm_90, but got {copy.arch}"
+        return rejected("tma_arch", text, "atom", arch=copy.arch)
+    there, here = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
+    if is_composed(here):
+        message = "a shared tensor whose layout is composed with a swizzle is not modelled beside coordinates"
+        return Prediction("unknown", message, "tma_smem", smem_side(copy))
+    if here.space != "smem":
+        text = "src and dst need be CoordTensorType and CuteMemRefType"
+        return rejected("tma_operands", text, smem_side(copy))
+    if isinstance(there, CoordTensor):
+        if atom.indexed:
+            return predict_views(copy, there, here) or ACCEPTED
+        if atom.mode not in ("tiled", "im2col"):
+            missing = f"TMA copies in mode {atom.mode} are not modelled"
+            return Prediction("unknown", missing, "tma_mode", "atom")
+        if not here.layout.is_static:
+            return Prediction("unknown", "a shared tensor of run-time layout is not modelled", "tma_smem")
+        return check_shapes(copy) or ACCEPTED
+    if copy.tma is None or there.space != "gmem":
+        return rejected(
+            "tma_operands", "src and dst need be CoordTensorType and CuteMemRefType", gmem_side(copy)
+        )
+    if atom.indexed:
+        found = predict_index(copy, there)
+        if found is not None:
+            return found
+    return _whole(copy)
+
+
+def _whole(copy: Copy) -> Prediction:
+    tile = tile_of(copy)
+    gmem, smem = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
+    described = tile.described or smem
+    ranks = len(wrap(described.layout.shape)), len(tile.tiler)
+    if ranks[0] not in (ranks[1], ranks[1] + 1):
+        return rejected(
+            "tma_rank",
+            "smem_layout must be non-staged (rank(smem_layout) == rank(cta_tiler)) "
+            "or staged (rank(smem_layout) == rank(cta_tiler) + 1)",
+            smem_side(copy),
+            smem_rank=ranks[0],
+            tiler_rank=ranks[1],
+        )
+    modes = wrap(gmem.layout.shape)
+    if ranks[1] > len(modes):
+        printed = ";".join(f"{n}:{int(n > 1)}" for n in tile.tiler)
+        return rejected(
+            "tma_modes",
+            "unable to compute the following composition: "
+            f"'!cute.layout<\"{_identity(modes)}\">' o '!cute.tile<\"[{printed}]\">'",
+            gmem_side(copy),
+            tiler_rank=ranks[1],
+            gmem_rank=len(modes),
+        )
+    if ranks[1] != len(modes):
+        return Prediction("unknown", "tilers of another rank than the tensor are not modelled", "tma_tiler")
+    sizes = [product(mode) for mode in wrap(described.layout.shape)]
+    if tile.im2col is not None:
+        error = _other_shape(copy, described) if sizes != list(tile.tiler) else None
+        return predict_im2col(copy, error) or ACCEPTED
+    if sizes != list(tile.tiler):
+        return _other_shape(copy, described)
+    if not is_static(described.layout.shape):
+        return Prediction("unknown", "a shared layout of run-time shape is not modelled", "tma_smem")
+    try:
+        moved = as_moved(copy)
+        there, here = moved.side(gmem_side(copy)), moved.side(smem_side(copy))
+        cut = tile_of(moved)
+        here = cut.described or here
+        sides = box_basis(there.layout, here.layout, cut.tiler, here.swizzle, there.dtype.bits)
+        refused = predict_basis(sides) if copy.index is not None else None
+        if refused is not None:
+            return refused
+        fits = product(smem.layout.shape) == product(tile.tiler)  # if not, that is refused below
+        if smem.dtype.bits < 8 and gmem.layout.is_static and smem.layout.is_static and fits:
+            plan(copy)
+    except SplitsByte:
+        text = "cannot convert to ptr, element may exist within a byte"
+        return rejected("tma_size", text, smem_side(copy), smem=str(smem.layout))
+    except NoCommonRun as error:
+        return aborts("tma_no_run", f"making the tensor map: {error.message}", smem_side(copy))
+    except InputError as error:
+        if tile.internal is not None and tile.internal.bits == 6 != gmem.dtype.bits:
+            return rejected("tma_size", "unable to partition input tensors for TMA", "atom")
+        return Prediction("unknown", error.message, "tma_layouts")
+    if product(smem.layout.shape) != product(tile.tiler):
+        return rejected(
+            "tma_size",
+            "expects smem and gmem have the same size in the first rank",
+            smem_side(copy),
+            smem_size=product(smem.layout.shape),
+            tile_size=product(tile.tiler),
+        )
+    if copy.index is not None:
+        return predict_partition(smem.layout, tile.tiler, sides) or ACCEPTED
+    return ACCEPTED
+
+
+def _other_shape(copy: Copy, described: Memref) -> Prediction:
+    tile = tile_of(copy)
+    swizzled = described.swizzle is not None and described.swizzle.bits
+    printed = f"{described.swizzle} o 0 o {described.layout}" if swizzled else str(described.layout)
+    composed = described.swizzle is not None or (tile.im2col is not None and tile.described is None)
+    shape = tile.tiler if len(tile.tiler) > 1 else tile.tiler[0]
+    wanted = f"'!cute.layout<\"{_identity(shape)}\">'"
+    return rejected(
+        "tma_tiler",
+        "expected top-level shape equivalence between the SMEM layout and the CTA V-map, "
+        f"but got '!cute.{'composed_layout' if composed else 'layout'}<\"{printed}\">' and {wanted}",
+        smem_side(copy),
+        smem_sizes=[product(mode) for mode in wrap(described.layout.shape)],
+        tiler=list(tile.tiler),
+    )
+
+
+def _identity(shape: object) -> Layout:
+    return make_identity_layout(shape if isinstance(shape, tuple) else (shape,))
+
+
+COMPILER = Compiler(whole=predict_tma)

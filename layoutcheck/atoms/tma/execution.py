@@ -1,0 +1,152 @@
+"""What a TMA copy is asked to move, and what its instructions move, as addresses.
+
+Of whole tensors everything is known: intent follows the two layouts, execution the tensor map as it is stored
+(its cut-off address and strides included). Of operands as `cute.copy` sees them see `views`.
+
+Measured on an H200 (docs/evidence/tma_probes.json): elements outside the tensor arrive as zeros; a store
+writes whole 16-byte pieces, past the edge of dimension 0 where that is inside one; rows of a box under a
+swizzle lie a span apart, also where the box is narrower. Addresses in shared memory are multiples of 128, a
+box's first extent and its coordinate are whole 16 bytes, the box is no wider than the span, and no store
+begins before the tensor, or the instruction faults.
+
+Elements narrower than a byte are counted in units of 4 or 2 bits. The formats with gaps keep 16 elements
+together at the beginning of 16 bytes of shared memory, 4 or 8 bytes of which stay unused (CUDA Driver API,
+cuTensorMapEncodeTiled; no GPU that has them was at hand).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from layoutcheck.atoms.tma import ROWS, TmaCopy
+from layoutcheck.atoms.tma.descriptor import (
+    GROUP,
+    SPAN_BYTES,
+    Descriptor,
+    gapped,
+    machine_swizzle,
+    row_pitch_bytes,
+)
+from layoutcheck.atoms.tma.im2col import begins_outside, pixel_box, static_place, traversed
+from layoutcheck.atoms.tma.plan import BoolArray, TmaPlan, gmem_side, plan, smem_side, tile_of
+from layoutcheck.atoms.tma.rows import refuse_unlowered, row_numbers
+from layoutcheck.atoms.tma.views import OPS, SMEM_ALIGN_BYTES, STATIC_PLACE, view_execution
+from layoutcheck.atoms.tma.words import decode, encode
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import NOTHING, Access, Execution
+from layoutcheck.copies.offsets import CompilerFails, IntArray, limit
+from layoutcheck.copies.tma_tile import Im2col
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
+
+PIECE_BYTES = 16  # what TMA moves at least
+
+
+def execute(copy: Copy, witness: Copy, _atom: TmaCopy, src_base: int, dst_base: int) -> Execution:
+    """What the instructions of `copy` do, with its run-time values as in `witness`."""
+    if copy.tma is None:
+        return view_execution(copy, src_base, dst_base)
+    assert isinstance(copy.atom, TmaCopy)
+    unit, _ = units_of(copy.side(gmem_side(copy)))
+    load = gmem_side(copy) == "src"
+    gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)
+    im2col = tile_of(copy).im2col
+    if im2col is not None:
+        _refuse_static_place(copy, im2col)
+    if copy.index is not None:
+        refuse_unlowered(copy.index)
+    made = plan(copy, witness, gmem_base)
+    map_ = decode(encode(made.written))
+    of_byte, per = 8 // unit, max(1, map_.data_bits // unit)
+    landing = map_ if made.rows is None else replace(map_, box=(map_.box[0], ROWS))
+    limit(made.boxes * landing.box_elements * max(per, map_.rank))
+    coords = _coordinates(witness, made, landing)
+    dims = np.array(map_.dims, dtype=np.int64)
+    steps = np.array([per, *(stride * of_byte for stride in map_.strides_bytes)], dtype=np.int64)
+    inside: BoolArray = np.all((coords >= 0) & (coords < dims), axis=2)
+    there = map_.base * of_byte + (coords * steps).sum(axis=2)
+    starts = smem_base + made.smem_at
+    here = _in_smem(copy, starts, landing, unit, per)
+    units = np.arange(per, dtype=np.int64)
+    access = (Access(OPS[copy.atom.kind], "smem", landing.box_bytes, starts[:, None], SMEM_ALIGN_BYTES),)
+    fault = _fault(copy, map_, made.coords)
+    if load:
+        src = np.where(inside[..., None], there[..., None] + units, NOTHING).reshape(-1, 1, per)
+        return Execution(src, here.reshape(-1, 1, per), unit, (), access, fault=fault)
+    piece = coords[..., 0] * per // (PIECE_BYTES * of_byte) * (PIECE_BYTES * of_byte)
+    others = np.all((coords[..., 1:] >= 0) & (coords[..., 1:] < dims[1:]), axis=2)
+    written = others & (piece >= 0) & (piece < dims[0] * per)
+    dst = (there[..., None] + units)[written].reshape(-1, 1, per)
+    return Execution(here[written].reshape(-1, 1, per), dst, unit, access, (), fault=fault)
+
+
+def units_of(gmem: Memref) -> tuple[int, int]:
+    """Bits of an address unit, and units of an element of the tensor."""
+    unit = {4: 4, 6: 2}.get(gmem.dtype.bits, 8)
+    if gmem.dtype.bits % unit:
+        raise InputError(f"TMA copies of {gmem.dtype.bits}-bit elements are not modelled")
+    return unit, gmem.dtype.bits // unit
+
+
+def with_gaps(elements: IntArray, unit: int, per: int) -> IntArray:
+    """Where elements begin, in units, that lie one a byte but for 16 of them being packed together."""
+    return elements // GROUP * (GROUP * 8 // unit) + elements % GROUP * per
+
+
+def _refuse_static_place(copy: Copy, im2col: Im2col) -> None:
+    """Raises CompilerFails for a tensor of one tile: whatever its index, its place is known."""
+    tile, smem = tile_of(copy), copy.side(smem_side(copy))
+    channel, _, _ = pixel_box((tile.described or smem).layout, tile.tiler)
+    if static_place(copy.side(gmem_side(copy)).layout, im2col, tile.tiler, channel):
+        raise CompilerFails(STATIC_PLACE)
+
+
+def _coordinates(copy: Copy, made: TmaPlan, map_: Descriptor) -> IntArray:
+    """The coordinates that every box takes, as it lies in shared memory: [box, element, dimension]."""
+    if map_.corners is not None:
+        away = made.filter_offsets
+        away = np.zeros((made.boxes, map_.rank - 2), dtype=np.int64) if away is None else away
+        return traversed(map_, made.coords, away)
+    grid = _grid(map_.box)
+    coords: IntArray = made.coords[:, None, :] + grid
+    if made.rows is not None:
+        coords[..., 1] = row_numbers(copy, made.rows)[:, grid[:, 1]]
+    return coords
+
+
+def _grid(box: tuple[int, ...]) -> IntArray:
+    """Coordinates of a box's elements in the order they lie in shared memory: [element, dimension]."""
+    index = np.arange(math.prod(box), dtype=np.int64)
+    out = np.empty((index.size, len(box)), dtype=np.int64)
+    for i, extent in enumerate(box):
+        out[:, i], index = index % extent, index // extent
+    return out
+
+
+def _in_smem(copy: Copy, starts: IntArray, map_: Descriptor, unit: int, per: int) -> IntArray:
+    """The addresses of every box's elements: [box, element, unit]."""
+    index = np.arange(map_.box_elements, dtype=np.int64)
+    row, along = index // map_.box[0], index % map_.box[0]
+    pitch = row_pitch_bytes(map_.inner_bytes, map_.swizzle) * 8 // unit
+    local = row * pitch + (with_gaps(along, unit, per) if gapped(map_.format) else along * per)
+    at: IntArray = starts[:, None, None] * (8 // unit) + local[:, None] + np.arange(per, dtype=np.int64)
+    swizzle = machine_swizzle(map_.swizzle, parse_arch(copy.arch).number)
+    of_byte = 8 // unit
+    return at if swizzle is None else swizzle(at // of_byte) * of_byte + at % of_byte
+
+
+def _fault(copy: Copy, map_: Descriptor, coords: IntArray) -> str:
+    """The fault that the instruction raises for what it is asked (measured on an H200), or ""."""
+    span = SPAN_BYTES[map_.swizzle]
+    refused = map_.inner_bytes % PIECE_BYTES or (span and map_.inner_bytes > span)
+    if map_.data_bits < 8 and parse_arch(copy.arch).number < 100:
+        return "illegal instruction"
+    if refused or (coords[:, 0] * map_.element_bits // 8 % PIECE_BYTES).any():
+        return "illegal instruction"
+    if map_.corners is not None and begins_outside(map_, coords):
+        return "illegal instruction"
+    return ""

@@ -1,0 +1,210 @@
+"""The same of operands as `cute.copy` sees them: coordinates and a shared tensor.
+
+Only the box is known. What is asked and what is moved are compared in the space of coordinates, and what the
+tensor map says of global memory stays open.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from layoutcheck.algebra.basis import Basis
+from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.atoms.tma.descriptor import SPAN_BYTES, dsl_kind, machine_swizzle, row_pitch_bytes
+from layoutcheck.atoms.tma.plan import gmem_side, smem_side
+from layoutcheck.atoms.tma.row_views import row_execution, row_intent
+from layoutcheck.copies.addresses import addresses, swizzled
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import Access, Execution, Intent
+from layoutcheck.copies.offsets import (
+    CompilerFails,
+    IntArray,
+    limit,
+    offsets,
+    offsets_at,
+    rest_modes,
+    size,
+    v_mode,
+)
+from layoutcheck.copies.opaque import CoordTensor
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
+
+SMEM_ALIGN_BYTES = 128  # PTX ISA, cp.async.bulk.tensor; an H200 faults at less
+# DSL 4.8.1 lowers no im2col copy whose place is known when it compiles, as that of a lone tile is.
+STATIC_PLACE = (
+    "the tile's place is known when it is compiled, and the lowering dies of it: "
+    '"Failed to infer result type(s)" of cute.crd2idx (SIGABRT)'
+)
+OPS = {
+    "load": "cp.async.bulk.tensor g2s",
+    "store": "cp.async.bulk.tensor s2g",
+    "reduce": "cp.reduce.async.bulk.tensor",
+}
+
+
+def _view(copy: Copy) -> tuple[CoordTensor, Memref, int]:
+    """The two operands of a copy of coordinates, and the elements of a box."""
+    atom = copy.atom
+    there, here = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
+    assert isinstance(atom, TmaCopy)
+    if not isinstance(there, CoordTensor) or atom.gbasis is None:
+        raise InputError(
+            "a TMA copy is between coordinates and shared memory, or of whole tensors with a tiler"
+        )
+    if atom.copy_bits % here.dtype.bits:
+        raise InputError(f"boxes of {atom.copy_bits} bits hold no whole number of {here.dtype}")
+    return there, here, atom.copy_bits // here.dtype.bits
+
+
+def _boxes(copy: Copy) -> tuple[int, ...]:
+    """The extents of a box in elements of the shared tensor; all in one where those are not the map's."""
+    _, _, count = _view(copy)
+    assert isinstance(copy.atom, TmaCopy)
+    assert copy.atom.gbasis is not None
+    box = tuple(math.prod(flatten((mode,))) for mode in wrap(copy.atom.gbasis.shape))
+    return box if math.prod(box) == count else (count,)
+
+
+def _elements(copy: Copy) -> tuple[int, int]:
+    """How many elements of the shared tensor the coordinates' V mode stands for, and how often there is one.
+
+    Beside fractions of coordinates (`internal_type` wider than the tensor's elements) an element of the
+    coordinates' tensor is none of the shared tensor's: 512 steps of `1/2@0` are 256 coordinates, and with
+    `internal_type=Uint64` 2048 elements of one byte (measured: boxes and `copy_bits` of DSL 4.8.1). A box's
+    bits over its coordinates are the bits of one. Raises InputError where a coordinate is shared in part.
+    """
+    there, here, _ = _view(copy)
+    v, rest = size(v_mode(there.layout)), size(rest_modes(there.layout))
+    if there.exact or there.composed:
+        return v, rest
+    assert isinstance(copy.atom, TmaCopy)
+    assert copy.atom.gbasis is not None
+    leaves = list(zip(flatten(there.layout.shape), there.denominators, strict=True))
+    first = len(flatten(v_mode(there.layout).shape))
+    shared = math.prod(of for _, of in leaves[:first])
+    bits, odd = divmod(copy.atom.copy_bits, math.prod(flatten(copy.atom.gbasis.shape)))
+    if odd or any(n % of for n, of in leaves[:first]) or any(of > 1 for _, of in leaves[first:]):
+        raise InputError(f"coordinates {there.text} are not modelled")
+    elements, odd = divmod(v // shared * bits, here.dtype.bits)
+    if odd:
+        raise InputError(f"coordinates of {bits} bits hold no whole number of {here.dtype}")
+    return elements, rest
+
+
+def _positions(copy: Copy) -> tuple[IntArray, tuple[int, ...]]:
+    """A number for the coordinate of every element of the view, and what a step along each dimension adds.
+
+    Where the coordinates are not plain (fractions, run-time steps) the elements are numbered as they come,
+    which is to say that their order is taken to be the box's.
+    """
+    there, _, count = _view(copy)
+    box = _boxes(copy)
+    strides = flatten(there.layout.stride)
+    v, rest = _elements(copy)
+    plain = (
+        there.exact
+        and math.prod(box) == count
+        and all(
+            not isinstance(d, Basis) or (type(d.value) is int and len(d.path) == 1 and d.path[0] < len(box))
+            for d in strides
+        )
+    )
+    if not plain or not all(isinstance(d, Basis) or d == 0 for d in strides):
+        steps, step = [], 1
+        for extent in box:
+            steps.append(step)
+            step *= extent
+        return np.arange(v * rest, dtype=np.int64), tuple(steps)
+    shape = flatten(there.layout.shape)
+    at = np.zeros(v * rest, dtype=np.int64)
+    steps, step = [], 1
+    for dimension, extent in enumerate(box):
+        along = there.layout.trusted(
+            shape, tuple(d.value if isinstance(d, Basis) and d.path == (dimension,) else 0 for d in strides)
+        )
+        coordinate = offsets(along)
+        at += coordinate * step
+        steps.append(step)
+        step *= int(coordinate.max()) + extent
+    return at, tuple(steps)
+
+
+def _view_units(here: Memref) -> tuple[int, int]:
+    """Bits of an address unit, and units of an element."""
+    unit = 4 if here.dtype.bits == 4 else 8
+    if here.dtype.bits % unit:
+        raise InputError(f"copies of {here.dtype.bits}-bit elements are not modelled")
+    return unit, here.dtype.bits // unit
+
+
+def view_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
+    """The intent, global addresses being numbers of coordinates."""
+    there, here, _ = _view(copy)
+    if copy.index is not None:
+        return row_intent(copy, there, here, dst_base if gmem_side(copy) == "src" else src_base)
+    unit, per = _view_units(here)
+    load = gmem_side(copy) == "src"
+    gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)
+    limit(size(here.layout) * per)
+    at, _ = _positions(copy)
+    n = min(at.size, size(here.layout))
+    coordinates = (gmem_base * (8 // unit) + at[:n] * per)[:, None, None] + np.arange(per, dtype=np.int64)
+    shared = addresses(here, smem_base, offsets(here.layout)[:n], unit)[:, None, :]
+    src, dst = (coordinates, shared) if load else (shared, coordinates)
+    return Intent(src, dst, unit, unmatched=abs(at.size - size(here.layout)), whole=True)
+
+
+def view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:
+    """The execution, global addresses being numbers of coordinates."""
+    there, here, count = _view(copy)
+    assert isinstance(copy.atom, TmaCopy)
+    if there.place_is_static:
+        raise CompilerFails(STATIC_PLACE)
+    if copy.index is not None:
+        smem_base = dst_base if gmem_side(copy) == "src" else src_base
+        return row_execution(copy, there, here, smem_base, OPS[copy.atom.kind], SMEM_ALIGN_BYTES)
+    unit, per = _view_units(here)
+    load = gmem_side(copy) == "src"
+    gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)
+    at, steps = _positions(copy)
+    box = _boxes(copy)
+    v, rest = _elements(copy)
+    first = (np.arange(0, v, count, dtype=np.int64) + np.arange(rest, dtype=np.int64)[:, None] * v).reshape(
+        -1
+    )
+    limit(first.size * count * per)
+    # cute.copy walks the views by one linear index: V, then the rest.
+    smem_v, smem_rest = v_mode(here.layout), rest_modes(here.layout)
+    shared_at = offsets_at(smem_v, first % v) + offsets_at(smem_rest, first // v)
+    index = np.arange(count, dtype=np.int64)
+    moved = np.zeros(count, dtype=np.int64)
+    for extent, step in zip(box, steps, strict=True):
+        moved += index % extent * step
+        index = index // extent
+    units = np.arange(per, dtype=np.int64)
+    coordinates = gmem_base * (8 // unit) + ((at[first][:, None] + moved) * per)[..., None] + units
+    kind = dsl_kind(here.swizzle)
+    inner = box[0] * here.dtype.bits // 8
+    starts = smem_base + shared_at * here.dtype.bits // 8
+    flat = np.arange(count, dtype=np.int64)
+    pitch = inner if len(box) == 1 else row_pitch_bytes(inner, kind)
+    local = flat // box[0] * (pitch * 8 // unit) + flat % box[0] * per
+    shared = (starts * (8 // unit))[:, None, None] + local[:, None] + units
+    swizzle = machine_swizzle(kind, parse_arch(copy.arch).number)
+    if swizzle is not None:
+        shared = swizzled(Memref(here.dtype, "smem", here.layout, None, swizzle), shared, unit)
+    access = (
+        Access(OPS[copy.atom.kind], "smem", copy.atom.copy_bits // 8, starts[:, None], SMEM_ALIGN_BYTES),
+    )
+    span = SPAN_BYTES[kind]
+    refused = len(box) > 1 and (inner % 16 or (span and inner > span))
+    too_new = copy.atom.dtype.bits in (4, 6) and parse_arch(copy.arch).number < 100
+    fault = "illegal instruction" if refused or too_new else ""
+    sides = (coordinates, shared) if load else (shared, coordinates)
+    src, dst = (side.reshape(-1, 1, per) for side in sides)
+    return Execution(src, dst, unit, () if load else access, access if load else (), fault=fault)

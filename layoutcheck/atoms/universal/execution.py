@@ -1,0 +1,169 @@
+"""Plain loads and stores of universal copies.
+
+Measured on DSL 4.8.1 (its own lowering, `cute-expand-ops`, and the PTX that follows). For every rest
+coordinate and every n elements of V the compiler emits one vector load and one vector store of n
+contiguous elements. Strides are not looked at again: n contiguous elements are moved whatever the layout.
+
+The pair of accesses is emitted with one alignment, the largest power of two that divides
+
+    the alignment proved for both slices: gcd of align<> and the bytes of every rest stride,
+    2^m for a pointer swizzle S<b,m,s>,
+    the run of V that is contiguous from its first element, on both sides,
+    every other static stride of either V (dynamic strides of V do not count: miscompile h13).
+
+Wider accesses than that are split in pieces of that alignment, each as wide as the machine allows. The
+pieces of one vector follow the swizzled address of its first byte, swz(p) + k, not swz(p + k) (miscompiles
+h36, h37). With an explicit width n is fixed; with width 0 (auto) n is as many elements as that alignment
+spans.
+Where an alignment is below the element's size, auto moves the whole contiguous run of V at once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import CompilerFails, rest_modes, size, v_mode
+from layoutcheck.copies.plan import NIBBLES_MOST_BYTES, Plan, chunk_starts, iterated, refuse_chunks, vectors
+from layoutcheck.errors import InputError
+
+
+def plan(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
+    """Vectors of the atom's width (or of the width found), split to the alignment that was proved."""
+    if copy.src.dtype.bits < 8:
+        return _plan_nibbles(copy, witness, atom)
+    n, aligned_bytes = vector_and_alignment(copy, atom)
+    return vectors(copy, witness, chunk_starts(copy, n), n * copy.src.dtype.bits, aligned_bytes)
+
+
+def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
+    """Elements of one vector of a universal copy, and the bytes its address is proved to be a multiple of."""
+    bits = copy.src.dtype.bits
+    run = math.gcd(*_runs(copy))
+    align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
+    span_bits = math.gcd(run * bits, 8 * align)
+    if atom.width_bits:
+        n = max(1, atom.width_bits // bits)
+    elif copy.pred is not None:
+        n = 1
+    else:
+        for view in (copy.src, copy.dst):
+            _refuse_permuted(v_mode(view.layout))
+        n = span_bits // bits or run
+        if span_bits & (span_bits - 1):
+            raise InputError(
+                f"vectors of {span_bits // 8} bytes at a pointer aligned to {align} are not modelled: "
+                f"the compiler takes the next lower power of two for their alignment"
+            )
+    return n, max(1, math.gcd(span_bits, n * bits) // 8)
+
+
+def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
+    """4-bit elements, whose run is counted in whole bytes: a run of one is 0 bytes.
+
+    gcd(0, n) being n, a strided side does not narrow the vector (miscompile h33). Where such vectors do not
+    divide V one element at a time is moved, and the store of its byte clears the neighbour. Raises InputError
+    for slices that begin inside a byte: the compiler dies on them.
+    """
+    for memref in (copy.src, copy.dst):
+        if any(
+            (s.divisor if isinstance(s, Dynamic) else s) % 2
+            for s in flatten(rest_modes(memref.layout).stride)
+        ):
+            raise CompilerFails(
+                f"{memref.layout} has 4-bit slices that begin inside a byte: the compiler dies"
+            )
+    align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
+    run_bytes = math.gcd(*(run // 2 for run in _runs(copy)))
+    if atom.width_bits:
+        n = atom.width_bits // 4
+        refuse_chunks(copy, n)
+        width_bytes = math.gcd(run_bytes, align, n // 2, NIBBLES_MOST_BYTES)
+        return vectors(copy, witness, chunk_starts(copy, n), 4 * n, width_bytes)
+    span = math.gcd(run_bytes, align)
+    if not span or size(v_mode(copy.src.layout)) % (2 * span):
+        for memref in (copy.src, copy.dst):
+            v = v_mode(memref.layout)
+            leaves = list(zip(flatten(v.shape), flatten(v.stride), strict=True))
+            leaves = leaves[1:] if leaves[0][1] == 1 else leaves  # adjacent elements are counted in bytes
+            if any(extent != 1 and getattr(d, "divisor", d) % 2 for extent, d in leaves):
+                raise CompilerFails(f"{memref.layout} has 4-bit elements that begin inside a byte")
+        return vectors(copy, witness, chunk_starts(copy, 1), 8, 1, data_bits=4)
+    refuse_chunks(copy, 2 * span)
+    return vectors(copy, witness, chunk_starts(copy, 2 * span), 8 * span, math.gcd(span, NIBBLES_MOST_BYTES))
+
+
+def slice_align_bytes(memref: Memref) -> int:
+    """What the compiler proves of a slice at any rest coordinate, and of the vectors under a swizzle.
+
+    0, which divides into everything, for registers: whatever their `align<>`, they do not constrain it.
+    """
+    if memref.space == "rmem":
+        return 0
+    align = memref.proved_align_bytes
+    rest = rest_modes(memref.layout)
+    for stride in iterated(rest.shape, rest.stride):
+        step = stride.divisor if isinstance(stride, Dynamic) else abs(stride)
+        align = math.gcd(align, max(1, step * memref.dtype.bits // 8) if step else 0)
+    if memref.swizzle is not None and memref.swizzle.bits:
+        align = math.gcd(align, memref.swizzle.granule)
+    return align
+
+
+def _runs(copy: Copy) -> tuple[int, int]:
+    """Elements from the start of V that each side keeps together, wherever in V one begins counting."""
+    return _run(v_mode(copy.src.layout)), _run(v_mode(copy.dst.layout))
+
+
+def _run(v: Layout) -> int:
+    """gcd of the leading contiguous extent and of every other static stride of a V mode."""
+    return _leading_run(list(zip(flatten(v.shape), flatten(v.stride), strict=True)))
+
+
+def _refuse_permuted(v: Layout) -> None:
+    """Raises InputError for a nested V that is contiguous in another order than that of its modes.
+
+    There the compiler counts the run in the order of the strides, and yet takes elements in the order of the
+    modes (measured on DSL 4.8.1: of (((2,4),1)):(((16,1),0)) elements 0 to 3 and 2 to 5). Which of several
+    nested modes it sorts is not known.
+    """
+    if type(v.shape) is not tuple or not any(type(extent) is tuple for extent in v.shape):
+        return
+    leaves = list(zip(flatten(v.shape), flatten(v.stride), strict=True))
+    ordered = [leaf for leaf in leaves if isinstance(leaf[1], int) and leaf[1] > 0]
+    if _leading_run(leaves) != _leading_run(sorted(ordered, key=lambda leaf: leaf[1])):
+        raise InputError(
+            f"which elements the compiler takes at a time of the nested V {v} is not known: give the atom "
+            f"num_bits_per_copy"
+        )
+
+
+def _leading_run(leaves: list[tuple[Any, Any]]) -> int:
+    """The same of extents and strides in the order in which they are counted."""
+    merged: list[list[int | Dynamic]] = []
+    for extent, stride in leaves:
+        if extent == 1:
+            continue
+        if merged and _continues(merged[-1], stride):
+            merged[-1][0] *= extent
+        else:
+            merged.append([extent, stride])
+    if not merged or merged[0][1] != 1:
+        return 1
+    run = merged[0][0]
+    assert type(run) is int
+    for _, stride in merged[1:]:
+        if not isinstance(stride, Dynamic):
+            run = math.gcd(run, stride)
+    return run
+
+
+def _continues(last: list[int | Dynamic], stride: int | Dynamic) -> bool:
+    extent, step = last
+    return type(step) is int and type(extent) is int and stride == step * extent

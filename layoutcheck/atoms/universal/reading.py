@@ -1,0 +1,34 @@
+"""`!cute_nvgpu.atom.universal_copy<bf16, 128 b>`; short `universal`, `universal.128`, `auto`."""
+
+from __future__ import annotations
+
+from layoutcheck.algebra.notation import Scanner
+from layoutcheck.atoms.reading import ATTRIBUTE, Reading, Short, close, read_dtype, width
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import Atom
+
+
+def _read(scan: Scanner, _name: str) -> Atom:
+    element = read_dtype(scan)
+    bits = 0
+    if scan.peek(",") and not ATTRIBUTE.match(scan.text, scan.pos):
+        scan.accept(",")
+        bits = width(scan)
+    close(scan)
+    return UniversalCopy(element, bits)
+
+
+def _build(short: Short) -> Atom | None:
+    if short.rest:
+        return None
+    return UniversalCopy(short.element, 0 if short.family == "auto" else short.width_bits or 0)
+
+
+READING = Reading(
+    since=70,
+    readers={"universal_copy": _read},
+    names=("universal", "auto"),
+    build=_build,
+    shown=("universal", "auto"),
+    classes={"copyuniversalop": "universal"},
+)

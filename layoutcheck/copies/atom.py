@@ -1,0 +1,149 @@
+"""`Atom`: what one `cute.copy` instruction is asked to be, as far as every copy needs to know it.
+
+The atoms themselves are families of `layoutcheck.atoms`, a folder each. An atom says of itself what is cheap
+to say; what the compiler and the machine make of it its folder knows (`layoutcheck.atoms.family`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import ClassVar
+
+from layoutcheck.copies.traits import AtomTraits, line
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import EVERYWHERE, Needs
+from layoutcheck.machine.dtypes import DType
+
+
+class Atom(ABC):
+    """The base of every atom: a frozen dataclass that prints as the DSL prints it (`str`).
+
+    Class variables, with their defaults:
+
+    - `family`: its folder under `layoutcheck/atoms`
+    - `rules`: rules whose name begins so speak of this atom and its like alone; "" for no such rules
+    - `modelled`: False where nothing but the name is known
+    - `whole_copy`: its copies are predicted and run whole, extents known at run time and all, as those of a
+      tensor map; whatever function a copy was written with
+    - `six_bits`: it moves 6-bit elements outside of a tensor map
+    - `folds_float_pred`: code generation takes a floating-point predicate, as false
+    """
+
+    __slots__ = ()
+    family: ClassVar[str]
+    rules: ClassVar[str] = ""
+    modelled: ClassVar[bool] = True
+    whole_copy: ClassVar[bool] = False
+    six_bits: ClassVar[bool] = False
+    folds_float_pred: ClassVar[bool] = False
+    dtype: DType
+
+    @property
+    def needs(self) -> Needs:
+        """Where the instruction exists; by default everywhere."""
+        return EVERYWHERE
+
+    @property
+    def instruction_bits(self) -> int:
+        """Adjacent bits of memory that one thread's instruction moves; 0: the compiler's choice, or none."""
+        return 0
+
+    @property
+    def spaces(self) -> tuple[str, str] | None:
+        """The memory spaces of source and destination; None where the atom leaves them open."""
+        return None
+
+    @property
+    def completion(self) -> str:
+        """What says that the data arrived: a "barrier" that counts bytes, a "group", or "" (the thread)."""
+        return ""
+
+    @property
+    def multicast(self) -> bool:
+        """Whether one instruction writes into the shared memory of several CTAs."""
+        return False
+
+    @property
+    def to_rank(self) -> bool:
+        """Whether it writes into the shared memory of one CTA of the cluster, which a rank names."""
+        return False
+
+    @property
+    def data_side(self) -> str:
+        """The operand whose thread-value layout counts every element once: not rows of addresses."""
+        return "src"
+
+    @property
+    @abstractmethod
+    def phrase(self) -> str:
+        """One readable phrase: `cp.async 128 bits (8 x bf16), cache = global`."""
+
+    @property
+    def constructor(self) -> str:
+        """The DSL's operation as code, `cute.nvgpu.CopyUniversalOp()`; "" where there is none to show."""
+        return ""
+
+    def traits(self) -> AtomTraits:
+        """The thread-value layouts of both sides. Raises InputError for forms that do not exist."""
+        raise InputError(f"the thread-value layouts of '{str(self)[:60]}' are not modelled")
+
+
+class VectorAtom(Atom):
+    """An atom of one thread whose instruction moves `width_bits` adjacent bits.
+
+    `per_thread` is True where every thread of a tiled copy moves vectors of its own.
+    """
+
+    __slots__ = ()
+    per_thread: ClassVar[bool] = True
+    width_bits: int
+
+    @property
+    def instruction_bits(self) -> int:
+        """The width; 0 is auto."""
+        return self.width_bits
+
+    @property
+    def width_phrase(self) -> str:
+        """`128 bits (8 x bf16)`."""
+        bits, element = self.width_bits, self.dtype
+        if not bits:
+            return f"of {element.name}, width chosen by the compiler"
+        count = f"{bits // element.bits} x " if bits % element.bits == 0 else ""
+        return f"{bits} bits ({count}{element.name})"
+
+    def traits(self) -> AtomTraits:
+        """Value v is bit v on both sides; a copy of width 0 (auto) has one value, 1:0."""
+        return line(self.width_bits)
+
+
+class WarpAtom(Atom):
+    """An atom that the 32 lanes of a warp execute together, between registers and memory.
+
+    `loads` says which way: from memory to registers, or back.
+    """
+
+    __slots__ = ()
+    loads: ClassVar[bool]
+
+    @property
+    def memory_side(self) -> str:
+        """The operand in memory, "src" or "dst"."""
+        return "src" if self.loads else "dst"
+
+    @property
+    def register_side(self) -> str:
+        """The operand in registers."""
+        return "dst" if self.loads else "src"
+
+    @property
+    def data_side(self) -> str:
+        """Registers."""
+        return self.register_side
+
+
+@lru_cache(maxsize=1024)
+def traits(atom: Atom) -> AtomTraits:
+    """`atom.traits()`, worked out once for equal atoms."""
+    return atom.traits()

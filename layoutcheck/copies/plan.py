@@ -1,0 +1,199 @@
+"""`Plan`: the instructions of one thread before they have addresses; one family of atoms a file makes them.
+
+A chunk is what the compiler moves at once: `bits` contiguous bits from `src_at[k]` to `dst_at[k]`, which are
+offsets in elements from the thread's base. The pointer's swizzle is applied to the chunk's first byte only;
+the rest of the chunk follows contiguously. `src_slip` and `dst_slip` are bytes by which the compiler then
+misses the address (see `slip`). A chunk is loaded by accesses of `src_bytes` each and stored by accesses of
+`dst_bytes` each. Of its bits the first `data_bits` come from the source, the others are zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, product
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import (
+    CompilerFails,
+    IntArray,
+    has_inner_rest,
+    limit,
+    offsets,
+    offsets_at,
+    rest_modes,
+    size,
+    v_mode,
+)
+from layoutcheck.copies.pairs import pred_offsets, rest_pairs
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
+
+# LLVM's vectors of 4-bit elements: 8 bytes at most, of the last of several slices even 2 (measured in PTX).
+NIBBLES_MOST_BYTES = 8
+
+
+class Plan(NamedTuple):
+    """`pred` is the predicate's offset that guards each chunk; see the module's text for the rest."""
+
+    src_at: IntArray
+    dst_at: IntArray
+    bits: int
+    src_bytes: int
+    dst_bytes: int
+    src_op: str
+    dst_op: str
+    pred: IntArray | None = None
+    data_bits: int = 0
+    src_slip: IntArray | None = None
+    dst_slip: IntArray | None = None
+    align_bytes: int = 0  # what an access must be aligned to; 0: to its own width
+    linear: bool = False  # places are in bits, and no swizzle acts on them
+    threads: int | None = None  # that issue it without a tiling, where there may be several
+
+
+# How PTX names the window of each space in an instruction.
+WINDOW = {"gmem": "global", "smem": "shared", "dsmem": "shared", "generic": "generic", "rmem": "local"}
+
+
+def window(space: str) -> str:
+    """The space's name in an instruction. Raises InputError for one that no load reaches."""
+    if space not in WINDOW:
+        raise InputError(f"no load or store reaches {space}")
+    return WINDOW[space]
+
+
+def vectors(
+    copy: Copy,
+    witness: Copy,
+    starts: IntArray,
+    bits: int,
+    aligned_bytes: int,
+    dst_starts: IntArray | None = None,
+    data_bits: int | None = None,
+) -> Plan:
+    """Chunks of `bits` at V indices `starts`, at every rest coordinate, cut as `aligned_bytes` allow."""
+    if bits % 8 or bits == 0:
+        raise InputError(f"no instruction moves {bits} bits: an access takes whole bytes")
+    rest = rest_pairs(witness)
+    limit(starts.size * rest * max(1, bits // 8))
+    src_at, dst_at = (
+        (offsets(rest_modes(layout))[:rest, None] + offsets_at(v_mode(layout), at)).reshape(-1)
+        for layout, at in (
+            (witness.src.layout, starts),
+            (witness.dst.layout, starts if dst_starts is None else dst_starts),
+        )
+    )
+    return Plan(
+        src_at,
+        dst_at,
+        bits,
+        *access_bytes(copy, aligned_bytes),
+        f"ld.{window(copy.src.space)}",
+        f"st.{window(copy.dst.space)}",
+        pred_offsets(witness.pred.layout, _entries(copy, starts), rest) if witness.pred else None,
+        data_bits=bits if data_bits is None else data_bits,
+        src_slip=_per_chunk(copy.src, v_mode(copy.src.layout), starts, rest),
+        dst_slip=_per_chunk(
+            copy.dst, v_mode(copy.dst.layout), starts if dst_starts is None else dst_starts, rest
+        ),
+    )
+
+
+def access_bytes(copy: Copy, aligned_bytes: int) -> tuple[int, int]:
+    """How wide the accesses of source and destination are, for vectors whose address is a multiple of that.
+
+    16 bytes at most, 32 in global memory from sm_100 on (PTX ISA, ld: .v8.b32). Registers are cut as the
+    other side is.
+    """
+    widest = parse_arch(copy.arch).widest_access_bits // 8
+    lowest = aligned_bytes & -aligned_bytes
+    widths = [min(lowest, widest if m.space == "gmem" else 16) for m in (copy.src, copy.dst)]
+    if copy.src.space == "rmem":
+        widths[0] = widths[1]
+    elif copy.dst.space == "rmem":
+        widths[1] = widths[0]
+    return widths[0], widths[1]
+
+
+def _per_chunk(memref: Memref, layout: Layout, starts: IntArray, rest: int) -> IntArray | None:
+    found = slip(memref, layout, starts)
+    return None if found is None else np.tile(found, rest)
+
+
+def slip(memref: Memref, layout: Layout, indices: IntArray) -> IntArray | None:
+    """Bytes by which DSL 4.8.1 misses shared memory under a swizzle, for constant `indices` into `layout`.
+
+    A constant offset o from a swizzled pointer is split into o mod 2P, added before the swizzle, and the
+    rest, added after it (P is the swizzle's period, in bytes). The rest is computed in bits and divided as
+    an unsigned 32-bit number, so a negative one comes out 2^29 too high (measured in PTX: miscompile h38).
+    Offsets with a dynamic part, offsets of rest coordinates and multiples of 2P are not affected.
+    """
+    if memref.swizzle is None or memref.swizzle.bits == 0 or memref.space != "smem":
+        return None
+    stride = flatten(layout.stride)
+    if not any(isinstance(d, int) and d < 0 for d in stride):
+        return None
+    constant = offsets_at(_with_strides(layout, [d if isinstance(d, int) else 0 for d in stride]), indices)
+    dynamic = offsets_at(_with_strides(layout, [0 if isinstance(d, int) else 1 for d in stride]), indices)
+    offset = constant * memref.dtype.bits // 8
+    bad = (offset < 0) & (offset % (2 * memref.swizzle.period) != 0) & (dynamic == 0)
+    return bad.astype(np.int64) << 29 if bad.any() else None
+
+
+def _with_strides(layout: Layout, strides: list[int]) -> Layout:
+    return Layout.trusted(flatten(layout.shape), tuple(strides))
+
+
+def _entries(copy: Copy, starts: IntArray) -> IntArray:
+    """The entry of the predicate's mode 0 that guards each chunk: V[1]'s, or else chunk j reads entry j."""
+    if has_inner_rest(copy.src.layout):
+        return starts // size(v_mode(copy.src.layout)[0])
+    return np.arange(starts.size, dtype=np.int64)
+
+
+def chunk_starts(copy: Copy, elements: int) -> IntArray:
+    """0, n, 2n, ...: ceil(size(V) / n) chunks of n elements cover V, the last one perhaps more than V."""
+    limit(size(v_mode(copy.src.layout)))
+    return np.arange(0, size(v_mode(copy.src.layout)), elements, dtype=np.int64)
+
+
+def iterated(shape: Any, stride: Any) -> list[int | Dynamic]:
+    """The strides that a run-time index into `shape` may meet.
+
+    An index into a mode of extent 1 is 0 where it comes from `index % 1`: for all modes but the last, which
+    takes what is left and so keeps its stride in the proof, whatever its extent.
+    """
+    if type(shape) is not tuple:
+        return [stride]
+    found: list[int | Dynamic] = []
+    for i, (s, d) in enumerate(zip(shape, stride, strict=True)):
+        if i == len(shape) - 1 or product(s) != 1:
+            found += iterated(s, d)
+    return found
+
+
+def refuse_inside_bytes(memref: Memref, starts: IntArray) -> None:
+    """Raises CompilerFails for sub-byte slices, or chunks at `starts` of one, that begin inside a byte."""
+    bits = memref.dtype.bits
+    if bits % 8 == 0 or bits == 1:
+        return
+    rest = rest_modes(memref.layout)
+    steps = [d.divisor if isinstance(d, Dynamic) else d for d in iterated(rest.shape, rest.stride)]
+    if memref.align_bytes is None or any(step * bits % 8 for step in steps) or (starts * bits % 8).any():
+        raise CompilerFails(
+            f"{memref.layout} has {bits}-bit slices that begin inside a byte: the compiler fails"
+        )
+
+
+def refuse_chunks(copy: Copy, n: int) -> None:
+    """Raises CompilerFails where a chunk of n elements of V is not proved to begin with a byte."""
+    starts = chunk_starts(copy, n)
+    for memref in (copy.src, copy.dst):
+        v = v_mode(memref.layout)
+        known = tuple(d.divisor if isinstance(d, Dynamic) else d for d in flatten(v.stride))
+        refuse_inside_bytes(memref, offsets_at(Layout.trusted(flatten(v.shape), known), starts))

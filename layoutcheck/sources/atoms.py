@@ -1,0 +1,106 @@
+"""Copy atoms from text: as the compiler prints them, and by the short names of the command line.
+
+    !cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>      printed by the DSL
+    cp.async   cp.async.cg   universal   auto   g2r   ldmatrix.x4.trans   stmatrix.x2
+    bulk.g2s   bulk.s2g.mask   st.async
+
+The folder of a family says how its atoms are read (`atoms.FAMILY.reading`). An atom of no such family, or
+with an attribute that is not modelled, becomes an `OtherAtom` that keeps its text.
+All functions raise InputError with the place in the text.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.algebra.notation import Scanner
+from layoutcheck.atoms.family import families
+from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.atoms.reading import NAME, Short, UnknownAttribute
+from layoutcheck.copies.atom import Atom
+from layoutcheck.digits import is_number
+from layoutcheck.errors import InputError, meant
+from layoutcheck.machine.dtypes import DType
+from layoutcheck.sources.balanced import span_end
+
+PREFIX = "!cute_nvgpu.atom."
+READINGS = sorted(
+    (one.reading for one in families() if one.reading is not None), key=lambda reading: reading.since
+)
+NAMES = ", ".join(name for reading in READINGS for name in reading.shown)
+
+_READERS = {name: reader for reading in READINGS for name, reader in reading.readers.items()}
+_CLASSES = {name: short for reading in READINGS for name, short in reading.classes.items()}
+_SHORT = {name: reading for reading in READINGS for name in reading.names}
+
+
+def parse_atom(text: str, element: DType | None = None, bits: int | None = None) -> Atom:
+    """A printed atom, or a short name given its element type and width in bits.
+
+    `element` and `bits` are used by short names only; `bits` None means the DSL's default (auto) for
+    universal copies and the widest instruction for the others.
+    """
+    scan = Scanner(text)
+    if not scan.peek("!"):
+        return named_atom(text, element, bits)
+    atom = read_atom(scan)
+    scan.finish("the atom")
+    return atom
+
+
+def read_atom(scan: Scanner) -> Atom:
+    """The printed atom at the scanner's place."""
+    scan.skip()
+    start = scan.pos
+    scan.expect(PREFIX, f"a copy atom, '{PREFIX}...'")
+    name = scan.match(NAME)
+    if name is None:
+        raise scan.error("an atom without a name", "universal_copy, simt_async_copy, ldsm, ...")
+    if not scan.peek("<"):
+        raise scan.error("unexpected text after the atom's name", "'<'")
+    end = span_end(scan.text, scan.pos)
+    inner = Scanner(scan.text, scan.pos + 1)
+    scan.pos = end
+    reader = _READERS.get(name[0])
+    whole = scan.text[start:end]
+    if reader is None:
+        return OtherAtom(name[0], " ".join(whole.split()))
+    try:
+        atom = reader(inner, name[0])
+    except UnknownAttribute:
+        return OtherAtom(name[0], " ".join(whole.split()))
+    if inner.pos != end:
+        raise inner.error("unexpected text in the atom", "'>'")
+    return atom
+
+
+def named_atom(text: str, element: DType | None = None, bits: int | None = None) -> Atom:
+    """The atom of a short name: a family, then options after dots (`cp.async.cg`, `ldmatrix.x4.trans`)."""
+    name = text.strip().lower()
+    name = _CLASSES.get(name, name)
+    # The longest name that fits, since one name may begin another.
+    fitting = [short for short in _SHORT if name == short or name.startswith(short + ".")]
+    if not fitting:
+        raise InputError(
+            f"unknown atom '{text.strip()[:40]}'{meant(name, NAMES.split(', '))}",
+            text=text,
+            start=0,
+            end=len(text),
+            expected=f"one of {NAMES}, or a printed '{PREFIX}...<...>'",
+        )
+    family = max(fitting, key=len)
+    if element is None:
+        raise InputError(
+            f"atom '{text.strip()[:40]}' needs an element type", expected="--dtype, such as bf16"
+        )
+    options = tuple(name[len(family) + 1 :].split(".")) if len(name) > len(family) else ()
+    widths = [int(option) for option in options if is_number(option) and len(option) < 9]
+    atom = _SHORT[family].build(Short(family, options, element, widths[0] if widths else bits))
+    if atom is None:
+        names = [known for known in NAMES.split(", ") if known.startswith(family)] or NAMES.split(", ")
+        raise InputError(
+            f"unknown option in atom '{text.strip()[:40]}'{meant(name, names)}",
+            text=text,
+            start=len(text) - len(text.lstrip()) + len(family),
+            end=len(text),
+            expected=f"a name such as {', '.join(names)}",
+        )
+    return atom
