@@ -1,0 +1,146 @@
+"""Which test runs which line of which function, and how long each test takes: one run under coverage.py.
+
+`record` runs the tests, `TestMap` reads what it left. The plugin in between names the running test to
+coverage.py; each process of pytest-xdist writes files of its own. Lines are counted from the beginning of
+their function, so that a change elsewhere in the file leaves the map usable.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import coverage
+import pytest
+
+from tests.mutation.mutants import Mutant, functions
+
+FOLDER = "LAYOUTCHECK_MUTATION_MAP"
+Lines = dict[str, dict[int, list[int]]]  # of a file: function -> line within it -> tests, by number
+
+
+def record(root: Path, folder: Path, tests: list[str]) -> None:
+    """Run `tests` and write the map into `folder`. Tests that fail are no part of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        __name__,
+        *tests,
+    ]
+    env = os.environ | {FOLDER: str(folder), "CI": "1", "OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=root, env=env, check=False)
+    seconds: dict[str, float] = {}
+    for times in folder.glob("seconds-*.json"):
+        seconds |= json.loads(times.read_text("utf-8"))
+    number = {test: n for n, test in enumerate(seconds)}
+    found: dict[str, Lines] = {}
+    for data in folder.glob("lines-*"):
+        seen = coverage.CoverageData(str(data))
+        seen.read()
+        for name in sorted(seen.measured_files()):
+            lines, places = found.setdefault(Path(name).relative_to(root).as_posix(), {}), _places(Path(name))
+            for line, tests in seen.contexts_by_lineno(name).items():
+                function, first = places[line]
+                of = lines.setdefault(function, {}).setdefault(line - first, [])
+                of.extend(number[test] for test in tests if test in number)
+    (folder / "map.json").write_text(json.dumps({"seconds": seconds, "files": found}), "utf-8")
+
+
+def _places(file: Path) -> dict[int, tuple[str, int]]:
+    """Of each line the innermost function around it and where that begins."""
+    tree = ast.parse(file.read_text("utf-8"))
+    end = max((node.end_lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)), default=0) or 0
+    out = dict.fromkeys(range(1, end + 1), ("", 1))
+    for name, node in functions(tree):
+        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno
+        out |= dict.fromkeys(range(node.lineno, node.end_lineno + 1), (name, node.lineno))
+    return out
+
+
+class TestMap:
+    """What a recorded run says."""
+
+    __test__ = False
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        text = json.loads((folder / "map.json").read_text("utf-8"))
+        self.root = root
+        self.seconds: dict[str, float] = text["seconds"]
+        self.names = list(self.seconds)
+        self.files: dict[str, Lines] = {
+            file: {name: {int(n): tests for n, tests in of.items()} for name, of in lines.items()}
+            for file, lines in text["files"].items()
+        }
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """Tests that can see a mutant: first those of its line and of its room, then by their time.
+
+        Behind them those of its function, and those of its module: what a cached function returns is seen by
+        others than the test that ran it.
+        """
+        lines = self.files.get(mutant.path, {})
+        here = lines.get(mutant.function, {}) if mutant.function else {}
+        first = _places(self.root / mutant.path).get(mutant.line, ("", 1))[1]
+        at = {t for n in range(mutant.line - first, mutant.end_line - first + 1) for t in here.get(n, ())}
+        inside = {test for tests in here.values() for test in tests}
+        module = {test for of in lines.values() for tests in of.values() for test in tests}
+        room = f"tests/{mutant.path.split('/')[1]}/"
+
+        def rank(test: int) -> tuple[int, bool, float, str]:
+            near, name = 0 if test in at else 1 if test in inside else 2, self.names[test]
+            return near, not name.startswith(room), self.seconds[name], name
+
+        return [self.names[test] for test in sorted(module, key=rank)]
+
+
+class Seeing:
+    """The plugin: names the running test to coverage.py, and notes the seconds of those that pass."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        who = os.environ.get("PYTEST_XDIST_WORKER", "main")
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.failed: set[str] = set()
+        self.times = folder / f"seconds-{who}.json"
+        self.coverage = coverage.Coverage(
+            data_file=str(folder / f"lines-{who}"), source=[str(root / "layoutcheck")], config_file=False
+        )
+        self.coverage.start()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.coverage.switch_context(item.nodeid)
+        yield
+        self.coverage.switch_context("")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] += report.duration
+        if report.outcome != "passed":
+            self.failed.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self.coverage.stop()
+        self.coverage.save()
+        passed = {name: round(s, 3) for name, s in self.seconds.items() if name not in self.failed}
+        self.times.write_text(json.dumps(passed), encoding="utf-8")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers see; the process that started them does not."""
+    if os.environ.get("PYTEST_XDIST_WORKER") or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(Seeing(Path(os.environ[FOLDER]), config.rootpath), "seeing")
