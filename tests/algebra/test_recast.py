@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -41,6 +42,30 @@ def test_an_exact_upcast_covers_the_same_elements(a: Layout, n: int) -> None:
 def test_an_exact_downcast_covers_the_same_parts(a: Layout, n: int) -> None:
     if recast_is_exact(1, n, a):
         assert parts(downcast(a, n), 1) == parts(a, n)
+
+
+def test_every_small_upcast_is_exact_where_its_parts_are_the_same() -> None:
+    """All layouts of two small modes: exact is what covers the same parts, element by element.
+
+    Four cover the same parts only as a whole: each wider element is made of parts of several.
+    """
+    as_a_whole = {"(2,3):(1,2) by 3", "(3,2):(2,1) by 3", "(3,4):(4,1) by 6", "(4,3):(1,4) by 6"}
+    exact = 0
+    for shape in product((1, 2, 3, 4, 6), (2, 3, 4, 8)):
+        for stride in product((0, 1, 2, 3, 4, 6, 8), (1, 2, 3, 4, 6, 8, 12)):
+            a = Layout(shape, stride)
+            for n in (2, 3, 4, 6):
+                same = parts(upcast(a, n), n) == parts(a, 1) and f"{a} by {n}" not in as_a_whole
+                assert recast_is_exact(n, 1, a) is same, f"{a} by {n}"
+                exact += same
+    assert exact == 257
+
+
+def test_a_run_that_ends_inside_of_an_element_is_not_exact() -> None:
+    """Elements 0 to 11 side by side, but a wider element of 4 does not end where the runs of 3 do."""
+    a = L("(3,4):(1,3)")
+    assert recast_is_exact(4, 1, a) is False
+    assert str(upcast(a, 4)) == "(1,2):(1,1)"
 
 
 @given(compact_layouts())

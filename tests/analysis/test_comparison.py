@@ -413,3 +413,41 @@ def test_odd_widths_are_misaligned_by_their_remainder():
     )
     assert comparison["misaligned_src"] == 2
     assert comparison.first["misaligned_src"].thread == 1
+
+
+@pytest.mark.parametrize(
+    ("op", "threads", "sources", "race", "repeated"),
+    [
+        ("st.shared", (0, 1), (0, 8), 8, 0),  # two threads, two contents: nobody knows which stays
+        ("st.shared", (0, 1), (0, 0), 0, 8),  # the same contents: harmless
+        ("st.shared", (0, 0), (0, 8), 0, 0),  # one thread's stores are in order
+        ("st.shared", (1, 1), (0, 8), 0, 0),
+        ("cp.async", (0, 0), (0, 8), 8, 0),  # its copies are not
+        ("cp.async", (0, 0), (0, 0), 0, 8),
+    ],
+)
+def test_two_writes_of_one_place(
+    op: str, threads: tuple[int, int], sources: tuple[int, int], race: int, repeated: int
+) -> None:
+    """Two instructions of two threads; those that do not write to byte 64 are switched off."""
+    src, dst = np.full((2, 2, 8), NOTHING), np.full((2, 2, 8), NOTHING)
+    units = np.arange(8)
+    for k, (thread, source) in enumerate(zip(threads, sources, strict=True)):
+        src[k, thread], dst[k, thread] = source + units, 64 + units
+    addresses = dst[:, :, 0].clip(0)
+    done = Execution(
+        src,
+        dst,
+        8,
+        (Access("ld.global", "gmem", 8, src[:, :, 0].clip(0)),),
+        (Access(op, "smem", 8, addresses),),
+    )
+    wanted = Intent(sources[1] + units[:, None, None], 64 + units[:, None, None], 8)
+    copy = Copy(universal(64), g("(32):(1)"), s("(64):(1)"))
+    found = compare(wanted, done, copy, 0, 0)
+    assert (found["race"], found.repeated) == (race, repeated)
+    assert found["wrong"] == 0 and found["missing"] == 0
+    if race:
+        first = found.first["race"]
+        assert (first.thread, first.instruction, first.at) == (threads[1], 1, 64)
+        assert (first.asked, first.used) == sources

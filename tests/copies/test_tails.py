@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,10 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy, Tiling
+from layoutcheck.copies.execution import execution
+from layoutcheck.copies.intent import intent
+from layoutcheck.copies.moves import NOTHING
+from layoutcheck.copies.tails import guarded
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.sources.request import build
 
@@ -70,6 +75,38 @@ def test_a_predicate_guards_whole_vectors(
     assert (bare.verdict == "wrong") == bool(overhang)
 
 
+@given(
+    st.integers(1, 9),
+    st.integers(1, 40),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([1, 2, 4]),
+    st.booleans(),
+)
+def test_what_is_off_is_what_lies_outside_vector_by_vector(
+    rows: int, columns: int, thread_rows: int, thread_columns: int, padded: bool
+) -> None:
+    """A vector's entry switches off the whole vector or nothing: it is off where no element is inside."""
+    pitch = -(-columns // VECTOR) * VECTOR + (VECTOR if padded else 0)
+    copy = predicated(rows, columns, pitch, thread_rows, thread_columns)
+    asked, done = intent(copy, 0, 0), execution(copy, 0, 0)
+    seen, ran = guarded(asked, done, copy)
+    down = -(-rows // thread_rows)
+    for k in range(done.src.shape[0]):
+        for t in range(done.src.shape[1]):
+            row = k % down * thread_rows + t // thread_columns
+            first = (k // down * thread_columns + t % thread_columns) * VECTOR
+            inside = row < rows and first < columns
+            assert np.array_equal(ran.src[k, t], done.src[k, t] if inside else np.full(16, NOTHING))
+            assert np.array_equal(ran.dst[k, t], done.dst[k, t] if inside else np.full(16, NOTHING))
+            expected = done.src_accesses[0].addresses[k, t] if inside else 0
+            assert ran.src_accesses[0].addresses[k, t] == expected
+            for i in range(VECTOR):
+                wanted = row < rows and first + i < columns
+                element = asked.src[k * VECTOR + i, t]
+                assert np.array_equal(seen.src[k * VECTOR + i, t], element if wanted else np.full(4, NOTHING))
+    assert np.array_equal(seen.dst, asked.dst)
+
+
 def test_zeros_are_written_past_the_edge_all_the_same() -> None:
     copy, _ = build(
         "(18,64):(64,1)",
@@ -84,3 +121,9 @@ def test_zeros_are_written_past_the_edge_all_the_same() -> None:
     report = check(copy)
     assert report.verdict == "wrong"
     assert "LC211" in {finding.code for finding in report.findings}
+    done = execution(copy, 0, 0)
+    _, ran = guarded(intent(copy, 0, 0), done, copy)
+    # Rows 16 to 19 are the fifth instruction's: threads 0 to 15 have rows 16 and 17.
+    assert (ran.src[4, 16:] == NOTHING).all() and np.array_equal(ran.src[:4], done.src[:4])
+    assert np.array_equal(ran.src[4, :16], done.src[4, :16])
+    assert np.array_equal(ran.dst, done.dst) and ran.dst_accesses == done.dst_accesses

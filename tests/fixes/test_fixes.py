@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import layoutcheck as lc
+from layoutcheck.algebra.measure import size
 from layoutcheck.check import check
 from layoutcheck.fixes import propose
 from layoutcheck.fixes.code import WIDTH, folded
@@ -51,6 +52,27 @@ def test_the_report_gets_its_three_strategies_and_the_one_that_beats_them() -> N
     load, store = by_name["stage-through-registers"].copies
     assert (load.atom.width_bits, store.atom.width_bits) == (128, 16)
     assert by_name["transpose-in-ldmatrix"].copies[1].atom.transpose
+
+
+@pytest.mark.parametrize("cache", ["always", "global"])
+@pytest.mark.parametrize(("pitch", "width"), [(66, 32), (68, 64)])
+def test_a_narrower_cp_async_goes_through_l1(cache: str, pitch: int, width: int) -> None:
+    """`.cg` exists for 16 bytes only (PTX ISA, cp.async); rows at 4 or 8 bytes bear 32 or 64 bits."""
+    report = lc.check(
+        f'!cute.memref<bf16, gmem, align<16>, "(128,64):({pitch},1)">',
+        "(128,64):(64,1)",
+        f"!cute_nvgpu.atom.simt_async_copy<bf16, cache = {cache}, 128 b>",
+        thr="(16,8):(8,1)",
+        val="(1,8)",
+    )
+    assert report.verdict == "rejected"
+    [fix] = [fix for fix in report.fixes if fix.strategy == "narrow-copy"]
+    [copy] = fix.copies
+    assert str(copy.atom) == f"!cute_nvgpu.atom.simt_async_copy<bf16, cache = always, {width} b>"
+    assert copy.tiling is not None and size(copy.tiling.tiled.layout_tv[1]) == width // 16
+    assert f"num_bits_per_copy={width}" in fix.code and "GLOBAL" not in fix.code
+    # 128 threads move 128 x 64 elements.
+    assert fix.predicted["instructions_per_thread"] == 128 * 64 // (width // 16) // 128
 
 
 def test_the_missing_promise_is_named_exactly() -> None:

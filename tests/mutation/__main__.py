@@ -40,7 +40,7 @@ ROOMS = ["algebra", "machine", "copies", "analysis", "atoms", "rules", "fixes", 
 TESTS = ["algebra", "copies", "machine", "rules", "fixes", "sources", "lint", "atoms", "analysis"]
 TESTS += ["test_api.py", "test_cases.py", "test_corpus.py", "test_fuzz.py", "test_fuzz_async.py"]
 NOT_BY_TESTS = "tests/rules/test_rules.py::test_the_pages_are_up_to_date"  # any changed word fails it
-FIRST_S, ALL_S = 8.0, 60.0  # seconds of tests: the likeliest, then all that can see the mutant
+FIRST_S, ALL_S = 6.0, 20.0  # seconds of tests: the likeliest, then all that can see the mutant
 
 
 def main() -> int:
@@ -67,6 +67,8 @@ def main() -> int:
         chosen = [found[id_] for id_, row in done.items() if id_ in found and row["status"] == "survived"]
     again = options.again or bool(options.only)
     todo = [m for m in chosen if m.id not in equivalent and (again or m.id not in done)]
+    for id_ in sorted(set(equivalent) - set(found)) if not options.paths else ():
+        print(f"equivalent.json: {id_} of {equivalent[id_]['path']} is gone", file=sys.stderr)
     _run_all(todo, options.jobs, done)
     rows = [_row(m, equivalent, done) for m in chosen]
     print(_table(rows))

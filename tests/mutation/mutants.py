@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -94,7 +95,8 @@ class _Walk:
         yield from self._node(self.tree, "", "")
 
     def _at(self, line: int, column: int) -> int:
-        return self.lines[line - 1] + len(self.raw[line - 1][:column].decode())
+        raw = self.raw[line - 1]
+        return self.lines[line - 1] + (column if raw.isascii() else len(raw[:column].decode()))
 
     def _span(self, node: ast.AST) -> tuple[int, int]:
         return (
@@ -134,7 +136,7 @@ class _Walk:
         key = (self.path, function, operator, statement, before, after)
         self.seen[key] += 1
         digest = hashlib.sha256("|".join([*key, str(self.seen[key])]).encode()).hexdigest()[:10]
-        line = self.text.count("\n", 0, span[0]) + 1
+        line = bisect_right(self.lines, span[0])
         end_line = line + before.count("\n")
         return Mutant(digest, self.path, function, line, end_line, operator, before, after, *span)
 
