@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.atoms.execution import execution
+from layoutcheck.atoms.intent import intent
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy, Tiling
-from layoutcheck.copies.execution import execution
-from layoutcheck.copies.intent import intent
 from layoutcheck.copies.moves import NOTHING
 from layoutcheck.copies.tails import guarded
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from layoutcheck.copies.tma.moves import _fault
+from layoutcheck.atoms.tma.execution import _fault
 from layoutcheck.sources.request import build
 from tests.gpu.tma_probes import PLAIN, probes
 from tests.tma_miscompiles import g, load, s

@@ -41,7 +41,8 @@ class Tree:
     """A copy of the repository that holds one mutant at a time."""
 
     def __init__(self, root: Path, place: Path) -> None:
-        self.root, self.place, self.writes = root, place, 0
+        self.place, self.writes = place, 0
+        self.originals: dict[str, str] = {}
         shutil.copytree(root, place, ignore=shutil.ignore_patterns(*LEFT_OUT), dirs_exist_ok=True)
 
     def write(self, path: str, text: str) -> None:
@@ -54,8 +55,10 @@ class Tree:
     def run(self, mutant: Mutant | None, tests: Sequence[str], limit_s: float, stop: bool = True) -> Outcome:
         """Run `tests`, in that order, against `mutant`, for `limit_s` seconds at most."""
         started = time.monotonic()
-        original = (self.root / mutant.path).read_text("utf-8") if mutant else ""
         if mutant:
+            if mutant.path not in self.originals:  # the copy's own: whoever edits the tree meanwhile may
+                self.originals[mutant.path] = (self.place / mutant.path).read_text("utf-8")
+            original = self.originals[mutant.path]
             self.write(mutant.path, mutant.apply(original))
         try:
             status, by = _forked(self.place, list(tests), limit_s, stop)
