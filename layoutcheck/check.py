@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.as_dict import copy_to_dict
+from layoutcheck.copies.changes import Change
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.display import Page
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 class Fix:
     """One repaired version: paste-ready `code`, the re-checked `copies` it makes, and what confirmed it.
 
-    `verdict` is "legal" or "slow"; `predicted` holds counts such as `instructions_per_thread`; `confirmed_by`
-    a subset of ("model", "compiler", "gpu").
+    `verdict` is "legal" or "slow"; `changes` lists every argument of the copy that it changes; `predicted`
+    holds counts such as `instructions_per_thread`; `confirmed_by` a subset of ("model", "compiler", "gpu").
     """
 
     strategy: str
@@ -33,6 +34,7 @@ class Fix:
     verdict: str
     code: str
     copies: tuple[Copy, ...]
+    changes: tuple[Change, ...] = ()
     predicted: dict[str, Any] = field(default_factory=dict)
     confirmed_by: tuple[str, ...] = ("model",)
     note: str = ""  # what the fix costs or asks elsewhere, one line
@@ -45,6 +47,7 @@ class Fix:
             "verdict": self.verdict,
             "code": self.code,
             "copies": [copy_to_dict(copy) for copy in self.copies],
+            "changes": [change._asdict() for change in self.changes],
             "predicted": self.predicted,
             "confirmed_by": list(self.confirmed_by),
             "note": self.note,

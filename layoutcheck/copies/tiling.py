@@ -46,11 +46,11 @@ def of_tiles(copy: Copy, src: Memref, dst: Memref) -> Copy:
     made = replace(copy, tiling=replace(copy.tiling, src=src, dst=dst))
     for side, new in (("src", src), ("dst", dst)):
         if new != copy.tiling.side(side):
-            made = made.with_side(side, _like(copy.side(side), partition(copy.tiling.tiled, side, new)))
+            made = made.with_side(side, like(copy.side(side), partition(copy.tiling.tiled, side, new)))
     return made
 
 
-def _like(old: Memref, new: Partition) -> Memref:
+def like(old: Memref, new: Partition) -> Memref:
     """The view with its rest modes in one, as `cute.copy` groups them, where the old one has them so."""
     layout = new.view.layout
     if len(old.layout) == 2 and len(layout) > 2:

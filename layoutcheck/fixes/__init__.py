@@ -7,12 +7,14 @@ become fixes.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from layoutcheck.algebra.inttuple import is_static
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.check import Fix, Report, check
+from layoutcheck.copies.changes import changes
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
@@ -54,12 +56,12 @@ STRATEGIES = (
     retile,
     static_stride,
     fit_threads,
+    pad_pitch,
     match_layout,
     transpose_in_ldmatrix,
     swizzle,
     stage_through_registers,
     narrow_copy,
-    pad_pitch,
     convert,
     widen_copy,
     tma,
@@ -70,6 +72,9 @@ STRATEGIES = (
 FASTER = (fit_threads, match_layout, recast, swizzle, widen_copy, tma, tma_parts)
 
 MOST = 6  # shown: more would not be read
+
+# The three ways out that the report behind the case `issue-2320` names; the first of them in its two forms.
+REPORTED = ("match-layout", "transpose-in-ldmatrix", "narrow-copy", "stage-through-registers")
 
 
 def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
@@ -82,7 +87,7 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
     if not _has_static_shapes(report.copy):
         return (), "a shape is known only at run time: copy tiles of static shape, predicated at the edges"
     analysis = Analysis(report.copy)
-    found: list[tuple[tuple[float, ...], Fix]] = []
+    found: list[tuple[int, Fix]] = []
     tried = 0
     slow = report.verdict == "slow"
     present = _cost(_predicted([report])) if slow else ()
@@ -90,20 +95,70 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
         for draft in _drafts(strategy, analysis):
             tried += 1
             fix = _checked(draft, report.copy)
-            if fix is None:
-                continue
-            cost = _cost(fix.predicted)
-            if not slow or cost < present:
-                # Another way to move the tile, with host code and a barrier, comes after repairs of this one.
-                rewrite = strategy is tma and not isinstance(report.copy.atom, TmaCopy)
-                found.append(((rewrite, *cost, rank), fix))
+            if fix is not None and (not slow or _cost(fix.predicted) < present):
+                found.append((rank, fix))
                 break  # a strategy yields what it prefers first
-    fixes = tuple(fix for _, fix in sorted(found, key=lambda pair: pair[0]))
-    if len(fixes) > MOST and fixes[-1].strategy == tma.STRATEGY:
-        fixes = (*fixes[: MOST - 1], fixes[-1])
+    fixes = _ranked(found)
     if slow:
-        return fixes[:MOST], None
-    return fixes[:MOST], None if fixes else _obstacle(report, tried)
+        return fixes, None
+    return fixes, None if fixes else _obstacle(report, tried)
+
+
+def _ranked(found: list[tuple[int, Fix]]) -> tuple[Fix, ...]:
+    """Best first: what wastes nothing, what takes no half more time or instructions than the best, least change.
+
+    Of more fixes than are shown, the strategies of the original report stay.
+    """
+    if not found:
+        return ()
+    known = [_spent(fix) for _, fix in found if not _is_tma(fix)]
+    least = tuple(map(min, zip(*known, strict=True)))
+
+    def key(one: tuple[int, Fix]) -> tuple[float, ...]:
+        rank, fix = one
+        # What TMA spends is not predicted; it is no slower than threads are.
+        more = (0, 0) if _is_tma(fix) else tuple(map(_times, _spent(fix), least))
+        return (fix.verdict == "slow", *more, effort(fix), *_cost(fix.predicted), rank)
+
+    ranked = [fix for _, fix in sorted(found, key=key)]
+    shown = ranked[:MOST]
+    for fix in ranked[MOST:]:
+        if fix.strategy in REPORTED:
+            last = max(i for i, one in enumerate(shown) if one.strategy not in REPORTED)
+            shown = [*shown[:last], *shown[last + 1 :], fix]
+    return tuple(shown)
+
+
+def effort(fix: Fix) -> int:
+    """What the fix asks of the program: its arguments, twice for one that others use too, ten times for another way.
+
+    A change of threads or of an atom's width stays with the copy; a layout, a type or an alignment is everybody's
+    who uses the tensor, and a note says what else must change.
+    """
+    arguments = {change.argument for change in fix.changes}
+    if {"TMA tile", "barrier"} & arguments or len(fix.copies) > 1:
+        return 10 + len(arguments)
+    return (
+        len(arguments)
+        + len([name for name in arguments if name.startswith(("src ", "dst "))])
+        + bool(fix.note)
+    )
+
+
+def _is_tma(fix: Fix) -> bool:
+    return isinstance(fix.copies[0].atom, TmaCopy)
+
+
+def _spent(fix: Fix) -> tuple[float, float]:
+    """Predicted cycles of a block (where they are not known, one a warp instruction), and its instructions."""
+    predicted = fix.predicted
+    instructions = predicted["instructions_per_thread"] * -(-predicted["threads"] // 32)
+    return float(predicted.get("cycles", instructions)), float(instructions)
+
+
+def _times(spent: float, least: float) -> int:
+    """How often by half more than the least."""
+    return int(math.log(max(spent, 1) / max(least, 1), 1.5) + 1e-9)
 
 
 def _has_static_shapes(copy: Copy) -> bool:
@@ -132,6 +187,10 @@ _REGISTERS = "the registers must be filled and read under the same layouts: an M
 
 
 def _checked(draft: Draft, broken: Copy) -> Fix | None:
+    """The draft as a fix; None where it changes nothing, or its copies do not work."""
+    differing = changes(broken, draft.copies[: len(draft.copies) - draft.readers])
+    if not differing:
+        return None
     reports = [check(copy) for copy in draft.copies]
     verdicts = {report.verdict for report in reports}
     if not verdicts <= {"legal", "slow"}:
@@ -142,7 +201,8 @@ def _checked(draft: Draft, broken: Copy) -> Fix | None:
         "slow" if "slow" in verdicts else "legal",
         folded(draft.code),
         draft.copies,
-        _predicted(reports),
+        differing,
+        _predicted(reports[: len(reports) - draft.readers]),
         ("model",),
         "; ".join(filter(None, (draft.note, _REGISTERS if _hands_out_anew(draft, broken) else ""))),
     )

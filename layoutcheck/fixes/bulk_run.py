@@ -17,6 +17,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.edit import edited
 from layoutcheck.rules.bulk import asked_bytes
 
 STRATEGY = "bulk-run"
@@ -30,11 +31,14 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     if copy.tiling is not None or not isinstance(atom, (BulkCopy, DsmemStore)):
         return
     issued = _issued(analysis, copy)
-    if issued != copy:
-        yield _issue_draft(issued, copy)
+    lines = _issue_lines(issued, copy)
+    if issued.issue is not None and lines:
+        told = lines[0].startswith("cute.arch.mbarrier")
+        title = f"expect {issued.issue.expect_bytes} B" if told else "issue it from one thread"
+        yield Draft(STRATEGY, title, "\n".join(lines), (issued,))
     if isinstance(atom, BulkCopy):
-        yield from _told(issued, atom)
-        yield from _viewed(issued, atom)
+        for draft in (*_told(issued, atom), *_viewed(issued, atom)):
+            yield draft._replace(code="\n".join((draft.code, *lines)))
         yield from _ordinary(issued)
 
 
@@ -46,16 +50,16 @@ def _issued(analysis: Analysis, copy: Copy) -> Copy:
     return replace(copy, issue=replace(copy.issue, threads=1, expect_bytes=expect))
 
 
-def _issue_draft(issued: Copy, copy: Copy) -> Draft:
-    assert issued.issue is not None
-    assert copy.issue is not None
-    lines, title = [], "issue it from one thread"
+def _issue_lines(issued: Copy, copy: Copy) -> list[str]:
+    """The statements that issue it so."""
+    if issued.issue is None or copy.issue is None:
+        return []
+    lines = []
     if issued.issue.expect_bytes != copy.issue.expect_bytes:
-        title = f"expect {issued.issue.expect_bytes} B"
         lines.append(f"cute.arch.mbarrier_arrive_and_expect_tx(mbar_ptr, {issued.issue.expect_bytes})")
-    if copy.issue.threads > 1:
+    if issued.issue.threads != copy.issue.threads:
         lines.append("with cute.arch.elect_one():  # in one warp\n    cute.copy(atom, src, dst, ...)")
-    return Draft(STRATEGY, title, "\n".join(lines), (issued,))
+    return lines
 
 
 def _told(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
@@ -80,20 +84,15 @@ def _viewed(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
     title = "all modes in mode 0"
     if copy.src.layout.shape != grouped[0].layout.shape:
         text = (
-            f"atom = {code.atom_code(atom)}\n"
             "src = cute.group_modes(src, 0, cute.rank(src))\ndst = cute.group_modes(dst, 0, cute.rank(dst))"
         )
+        if atom != copy.atom:
+            text = f"atom = {code.atom_code(atom)}\n{text}"
         yield Draft(STRATEGY, title, text, (replace(copy, atom=atom, src=grouped[0], dst=grouped[1]),))
     if linear != [copy.src, copy.dst]:
-        side = linear[0] if linear[0] != copy.src else linear[1]
-        yield Draft(
-            STRATEGY,
-            "keep the tile without a swizzle",
-            f"tile = allocator.allocate_tensor({code.dtype_code(side.dtype)}, {code.layout_code(side.layout)}, "
-            f"byte_alignment={max(16, side.proved_align_bytes)})",
-            (replace(copy, atom=atom, src=linear[0], dst=linear[1]),),
-            "every other access to the tile must be without the swizzle, too",
-        )
+        made = replace(copy, atom=atom, src=linear[0], dst=linear[1])
+        note = "every other access to the tile must be without the swizzle, too"
+        yield edited(STRATEGY, "keep the tile without a swizzle", copy, made, note)
 
 
 def _one_mode(view: Memref) -> Memref:

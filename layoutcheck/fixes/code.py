@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout, compact_col_major
-from layoutcheck.algebra.measure import cosize
 from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.copies.atom import Atom, VectorAtom
+from layoutcheck.copies.memref import Memref
+from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
 
 WIDTH = 72  # columns of a line of code: `explain` sets it in 80, indented
@@ -61,40 +64,78 @@ def _last_call(body: str) -> tuple[int, list[str]]:
 
 
 def dtype_code(dtype: DType) -> str:
-    """`cutlass.BFloat16`."""
-    return f"cutlass.{_DSL_TYPES.get(dtype.name, dtype.name)}"
+    """`cutlass.BFloat16`. Raises InputError for a type that the DSL has no name for."""
+    if dtype.name not in _DSL_TYPES:
+        raise InputError(f"the DSL has no name for the element type {dtype.name}")
+    return f"cutlass.{_DSL_TYPES[dtype.name]}"
 
 
-def tree_code(tree: Any) -> str:
-    """A shape or stride as a Python literal; a run-time value as the name `ld`."""
+def tree_code(tree: Any, values: Iterable[str] = ()) -> str:
+    """A shape or stride as a Python literal; its run-time leaves, left to right, are `values`.
+
+    Raises InputError where it has more of them than there are values.
+    """
+    return _tree(tree, iter(values))
+
+
+def _tree(tree: Any, values: Iterator[str]) -> str:
     if type(tree) is tuple:
-        inner = ", ".join(map(tree_code, tree))
+        inner = ", ".join(_tree(part, values) for part in tree)
         return f"({inner},)" if len(tree) == 1 else f"({inner})"
     if isinstance(tree, Dynamic):
-        return "ld" if tree.divisor == 1 else f"cute.assume(ld, divby={tree.divisor})"
+        value = next(values, None)
+        if value is None:
+            raise InputError(f"nothing names the run-time value {tree}")
+        return value if tree.divisor == 1 else f"cute.assume({value}, divby={tree.divisor})"
     return str(tree)
 
 
-def layout_code(layout: Layout) -> str:
-    """`cute.make_layout((128, 64), stride=(1, 128))`; the stride of a vector is left out where it is 1."""
+def layout_code(layout: Layout, values: Iterable[str] = ()) -> str:
+    """`cute.make_layout((128, 64), stride=(1, 128))`; the stride of a vector is left out where it is 1.
+
+    `values` are its run-time strides, as `run_time` finds them. Raises InputError where there are not enough.
+    """
     if len(layout) == 1 and layout.stride == compact_col_major(layout.shape):
         return f"cute.make_layout({tree_code(layout.shape)})"
-    return f"cute.make_layout({tree_code(layout.shape)}, stride={tree_code(layout.stride)})"
+    return f"cute.make_layout({tree_code(layout.shape)}, stride={tree_code(layout.stride, values)})"
 
 
-def allocated_code(layout: Layout) -> str:
-    """The layout to allocate: as above, or "layout" where the tile is a part of a larger one."""
-    whole = layout.is_static and cosize(layout) == inttuple.product(layout.shape)
-    return layout_code(layout) if whole else "layout"
+def run_time(new: Layout, old: Layout, name: str) -> list[str]:
+    """What the run-time strides of `new` are in `old`, the layout of the tensor `name`: `src.stride[1]`.
+
+    Each in its place where the two have as many strides, else in their order; none where that is no answer.
+    """
+    news, olds = inttuple.flatten((new.stride,)), list(_leaves(old.stride, f"{name}.stride"))
+    if len(news) == len(olds):
+        return [at for stride, (_, at) in zip(news, olds, strict=True) if isinstance(stride, Dynamic)]
+    found = [at for stride, at in olds if isinstance(stride, Dynamic)]
+    return found if sum(isinstance(stride, Dynamic) for stride in news) == len(found) else []
 
 
-def fragment_code(view: str, dtype: DType) -> str:
+def _leaves(tree: Any, at: str) -> Iterator[tuple[Any, str]]:
+    if type(tree) is not tuple:
+        yield tree, at
+        return
+    for i, part in enumerate(tree):
+        yield from _leaves(part, f"{at}[{i}]")
+
+
+def allocation_code(memref: Memref, layout: str) -> str:
+    """`allocator.allocate_tensor(...)` of a tensor in shared memory; `layout` is a plain layout's code."""
+    swizzle = "" if memref.swizzle is None else f", swizzle={swizzle_code(memref.swizzle)}"
+    return (
+        f"allocator.allocate_tensor({dtype_code(memref.dtype)}, {layout}, "
+        f"byte_alignment={memref.proved_align_bytes}{swizzle})"
+    )
+
+
+def fragment_code(view: str, dtype: DType, name: str = "fragment") -> str:
     """The register tensor of a thread's view, compact from its first mode on, so that V is contiguous.
 
     `make_rmem_tensor_like` orders by the view's strides instead, a run-time one last (DSL 4.8.1): of
     (8,4):(?,64) it makes (8,4):(4,1), which no wide copy takes.
     """
-    return f"fragment = cute.make_rmem_tensor({view}.shape, {dtype_code(dtype)})"
+    return f"{name} = cute.make_rmem_tensor({view}.shape, {dtype_code(dtype)})"
 
 
 def swizzle_code(swizzle: Swizzle) -> str:
@@ -108,12 +149,19 @@ def atom_code(atom: Atom) -> str:
         return str(atom)
     bits = atom.width_bits if isinstance(atom, VectorAtom) else 0
     width = f", num_bits_per_copy={bits}" if bits else ""
-    return f"cute.make_copy_atom({atom.constructor}, {dtype_code(atom.dtype)}{width})"
+    options = atom.options if isinstance(atom, RegisterCopy) else ()
+    said = "".join(f", {_option(name)}.{value.upper()}" for name, value in options)
+    return f"cute.make_copy_atom({atom.constructor}, {dtype_code(atom.dtype)}{width}{said})"
 
 
-def tiled_copy_code(atom: Atom, thr: Layout, val: Layout, name: str = "tiled_copy") -> str:
-    """The atom and `make_tiled_copy_tv`, one statement a line."""
-    return (
-        f"atom = {atom_code(atom)}\n"
-        f"{name} = cute.make_tiled_copy_tv(atom, {layout_code(thr)}, {layout_code(val)})"
-    )
+def _option(name: str) -> str:
+    if name not in _OPTIONS:
+        raise InputError(f"no code for an atom's attribute {name}")
+    return _OPTIONS[name]
+
+
+_OPTIONS = {
+    "mem_order": "memory_order=cute.nvgpu.MemoryOrder",
+    "mem_scope": "memory_scope=cute.nvgpu.MemoryScope",
+    "load_cache_mode": "load_cache_mode=cute.nvgpu.LoadCacheMode",
+}

@@ -13,13 +13,17 @@ from layoutcheck.copies.memref import Memref
 
 
 class Draft(NamedTuple):
-    """`copies` is everything the repaired program does in place of the copy; `note` what it asks elsewhere."""
+    """`copies` is everything the repaired program does in place of the copy; `note` what it asks elsewhere.
+
+    The last `readers` of the copies are other copies of the program, which read what this one wrote.
+    """
 
     strategy: str
     title: str
     code: str
     copies: tuple[Copy, ...]
     note: str = ""
+    readers: int = 0
 
 
 def flat_pairs(layout: Layout) -> list[tuple[int, object]]:

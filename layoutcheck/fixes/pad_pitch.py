@@ -1,4 +1,4 @@
-"""`pad-pitch`: round the strides that break the vector's alignment up to whole vectors."""
+"""`pad-pitch`: the next pitches that keep every vector aligned."""
 
 from __future__ import annotations
 
@@ -9,63 +9,86 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.bulk import GRAIN_BYTES, BulkCopy
-from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.register import RegisterCopy
-from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.fixes import code
+from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.edit import SIZED, edited, with_tensors
 
 STRATEGY = "pad-pitch"
+_ROW_BITS = 128  # PTX ISA, ldmatrix and stmatrix: a row is 16 bytes, aligned to 16 bytes
 
 
 def propose(analysis: Analysis) -> Iterator[Draft]:
-    """Static strides above 1 that are no multiple of the vector, each to the next one."""
+    """Static strides above 1 that are no multiple of the vector, each to the next one, of tiles or of views."""
     copy = analysis.copy
-    if copy.tiling is not None or not isinstance(copy.src.layout.shape, tuple):
-        return
-    if isinstance(copy.atom, BulkCopy):
-        vector = GRAIN_BYTES * 8 // copy.src.dtype.bits
-    elif isinstance(copy.atom, (CpAsync, DsmemStore, UniversalCopy, RegisterCopy)):
-        vector = copy.atom.width_bits // copy.src.dtype.bits
-    elif isinstance(copy.atom, (LdMatrix, StMatrix)):
-        vector = 128 // copy.src.dtype.bits
-    else:
-        return
+    vector = _vector(copy)
     if vector < 2:
         return
-    src, dst = _padded(copy.src, vector), _padded(copy.dst, vector)
-    if (src, dst) == (copy.src, copy.dst):
+    old = analysis.whole("src"), analysis.whole("dst")
+    new = tuple(_padded(memref, vector) for memref in old)
+    if new == old:
         return
-    text = "\n".join(
-        f"{name}_layout = {code.layout_code(new.layout)}"
-        for name, new, old in (("src", src, copy.src), ("dst", dst, copy.dst))
-        if new != old
-    )
-    yield Draft(
+    pitches = ", ".join(f"{a} to {b}" for o, n in zip(old, new, strict=True) for a, b in _raised(o, n))
+    yield edited(
         STRATEGY,
-        f"pad the pitch to a multiple of {vector} elements",
-        text,
-        (replace(copy, src=src, dst=dst),),
+        f"pad the pitch to a multiple of {vector} elements: {pitches}",
+        copy,
+        with_tensors(copy, *new),
         "the tensor's allocation changes with it",
     )
 
 
-def _padded(view: Memref, vector: int) -> Memref:
-    """The view with its rest strides rounded up; registers have no pitch."""
-    if view.space == "rmem":
-        return view
-    modes = view.layout.modes
-    strides = tuple(_round(mode.stride, vector) for mode in modes[1:])
-    layout = Layout(tuple(m.shape for m in modes), (modes[0].stride, *strides))
-    return view if layout == view.layout else view.with_layout(layout)
+def _vector(copy: Copy) -> int:
+    """Elements that have to stay together and aligned; 0 for atoms that ask for none."""
+    if isinstance(copy.atom, BulkCopy):
+        return GRAIN_BYTES * 8 // copy.src.dtype.bits
+    if isinstance(copy.atom, (*SIZED, DsmemStore)):
+        return copy.atom.width_bits // copy.src.dtype.bits
+    return _ROW_BITS // copy.src.dtype.bits if isinstance(copy.atom, (LdMatrix, StMatrix)) else 0
 
 
-def _round(stride: object, vector: int) -> object:
-    leaves = (
-        -(-leaf // vector) * vector if isinstance(leaf, int) and leaf > 1 else leaf
-        for leaf in inttuple.flatten(stride)
-    )
-    return inttuple.unflatten(iter(leaves), stride)
+def _padded(memref: Memref, vector: int) -> Memref:
+    """The tensor with its pitches rounded up, each as far apart as what is below it now takes; registers have none."""
+    layout = memref.layout
+    if memref.space == "rmem" or isinstance(memref, OtherOperand) or not layout.is_static:
+        return _rest_padded(memref, vector)
+    extents, strides = inttuple.flatten((layout.shape,)), list(inttuple.flatten((layout.stride,)))
+    if min(strides, default=0) < 0 or strides.count(1) != 1:
+        return _rest_padded(memref, vector)
+    reach = was = 1
+    for i in sorted(range(len(strides)), key=strides.__getitem__):
+        old = strides[i]
+        if old > 1:
+            strides[i] = _round(max(old, reach) if old >= was else old, vector) if extents[i] > 1 else old
+        if extents[i] > 1 and old > 0:
+            was, reach = max(was, old * extents[i]), max(reach, strides[i] * extents[i])
+    return replace(memref, layout=Layout(layout.shape, _like(strides, layout)))
+
+
+def _rest_padded(memref: Memref, vector: int) -> Memref:
+    """The same of a view with run-time strides: those of its rest modes, each by itself."""
+    if memref.space == "rmem" or isinstance(memref, OtherOperand) or type(memref.layout.shape) is not tuple:
+        return memref
+    first, *rest = memref.layout.modes
+    strides = list(inttuple.flatten((first.stride,)))
+    for mode in rest:
+        leaves = inttuple.flatten((mode.stride,))
+        strides += [_round(d, vector) if isinstance(d, int) and d > 1 else d for d in leaves]
+    return replace(memref, layout=Layout(memref.layout.shape, _like(strides, memref.layout)))
+
+
+def _like(strides: list[int], layout: Layout) -> object:
+    stride: object = inttuple.unflatten(iter(strides), layout.shape)
+    return stride
+
+
+def _round(stride: int, vector: int) -> int:
+    return -(-stride // vector) * vector
+
+
+def _raised(old: Memref, new: Memref) -> list[tuple[int, int]]:
+    pairs = zip(inttuple.flatten((old.layout.stride,)), inttuple.flatten((new.layout.stride,)), strict=True)
+    return [(a, b) for a, b in pairs if a != b]

@@ -9,8 +9,8 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.edit import edited
 from layoutcheck.machine.dtypes import dtype
 
 STRATEGY = "predicate-per-vector"
@@ -24,11 +24,12 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     pred = Memref(dtype("i8"), "rmem", Layout(_shape(copy)), 32)
     if pred == copy.pred:
         return
-    yield Draft(
+    yield edited(
         STRATEGY,
         f"a Boolean predicate of shape {pred.layout.shape}, one entry an atom",
-        f"pred = cute.make_rmem_tensor({code.layout_code(pred.layout)}, cutlass.Boolean)",
-        (replace(copy, pred=pred),),
+        copy,
+        replace(copy, pred=pred),
+        "fill it: entry i says whether atom i is inside the tensor",
     )
 
 

@@ -28,7 +28,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     if isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)):
         vector = (copy.atom.width_bits or copy.src.dtype.bits) // copy.src.dtype.bits
     elif isinstance(copy.atom, (LdMatrix, StMatrix)):
-        vector = 8
+        vector = 128 // copy.src.dtype.bits
     else:
         return
     if vector < 1:  # an element wider than the atom
@@ -43,14 +43,22 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         src, dst = rebuild(copy.src, vector), rebuild(copy.dst, vector)
         if src is None or dst is None or (src, dst) == (copy.src, copy.dst):
             continue
-        pred = copy.pred and _predicate(copy.pred, src)
-        text = (
-            f"src = cute.make_tensor(src.iterator, {code.layout_code(src.layout)})\n"
-            f"dst = cute.make_tensor(dst.iterator, {code.layout_code(dst.layout)})"
-        )
-        if pred is not None:
-            text += f"\npred = cute.make_rmem_tensor({code.layout_code(pred.layout)}, cutlass.Boolean)"
-        yield Draft(STRATEGY, title, text, (replace(copy, src=src, dst=dst, pred=pred),))
+        pred = None if copy.pred is None else _predicate(copy.pred, src)
+        if (pred is None) != (copy.pred is None):
+            continue
+        made = replace(copy, src=src, dst=dst, pred=pred)
+        lines = [_viewed(side, copy.side(side), made.side(side)) for side in ("src", "dst")]
+        if pred is not None and pred != copy.pred:
+            lines.append(f"pred = cute.make_rmem_tensor({code.layout_code(pred.layout)}, cutlass.Boolean)")
+        yield Draft(STRATEGY, title, "\n".join(filter(None, lines)), (made,))
+
+
+def _viewed(side: str, old: Memref, new: Memref) -> str:
+    """The same memory under another layout."""
+    if old == new:
+        return ""
+    values = code.run_time(new.layout, old.layout, side)
+    return f"{side} = cute.make_tensor({side}.iterator, {code.layout_code(new.layout, values)})"
 
 
 def _leaves(layout: Layout) -> list[tuple[int, object]]:

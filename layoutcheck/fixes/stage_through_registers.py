@@ -7,14 +7,13 @@ from dataclasses import replace
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
-from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, contiguous_mode, fragment, thread_value
+from layoutcheck.fixes.edit import SIZED, block_of
 
 STRATEGY = "stage-through-registers"
 
@@ -22,7 +21,7 @@ STRATEGY = "stage-through-registers"
 def propose(analysis: Analysis) -> Iterator[Draft]:
     """The widest load and the widest store that each side allows by itself, meeting in registers."""
     copy = analysis.copy
-    if not isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)):
+    if not isinstance(copy.atom, SIZED):
         return
     if "rmem" in (copy.src.space, copy.dst.space):
         return
@@ -55,12 +54,13 @@ def _stage(copy: Copy, load_bits: int, store_bits: int) -> Iterator[Draft]:
         replace(copy, op="copy", atom=store, src=registers, dst=dst, tiling=outof, tiled=None),
     )
     guard = ", pred=pred" if copy.pred is not None else ""
+    read, written = ("src", "dst") if tiled is None else ("tSrc", "tDst")
     lines = [
         f"load_atom = {code.atom_code(load)}",
         f"store_atom = {code.atom_code(store)}",
         split,
-        f"cute.copy(load_atom, tSrc, fragment{guard})",
-        f"cute.copy(store_atom, fragment, tDst{guard})",
+        f"cute.copy(load_atom, {read}, fragment{guard})",
+        f"cute.copy(store_atom, fragment, {written}{guard})",
     ]
     yield Draft(
         STRATEGY,
@@ -76,22 +76,23 @@ def _views(
 ) -> tuple[Memref, Memref, str, TiledCopy | None] | None:
     """Both sides as one thread sees them, the code that makes them, and the tiled copy they are cut by."""
     if copy.tiling is None:
-        return copy.src, copy.dst, code.fragment_code("tSrc", copy.src.dtype), None
+        return copy.src, copy.dst, code.fragment_code("src", copy.src.dtype), None
     if copy.pred is not None:  # made for the vectors of the split that it has
         return None
     tiling = copy.tiling
     fast = contiguous_mode(tiling.src.layout if along_source else tiling.dst.layout)
     if fast is None:
         return None
-    threads = tiling.block_threads or threads_of(tiling.tiled)
-    split = thread_value(tiling.src.layout, fast, vector, threads)
+    split = thread_value(tiling.src.layout, fast, vector, block_of(tiling))
     if split is None:
         return None
-    tiled = make_tiled_copy_tv(replace(load, width_bits=vector * load.dtype.bits), *split)
+    atom = replace(load, width_bits=vector * load.dtype.bits)
+    tiled = make_tiled_copy_tv(atom, *split)
     src = partition(tiled, "src", tiling.src).view
     dst = partition(tiled, "dst", tiling.dst).view
+    wider = "load_atom" if load == atom else "store_atom"
     lines = [
-        f"tiled_copy = cute.make_tiled_copy_tv(load_atom, {code.layout_code(split[0])}, "
+        f"tiled_copy = cute.make_tiled_copy_tv({wider}, {code.layout_code(split[0])}, "
         f"{code.layout_code(split[1])})",
         "thr_copy = tiled_copy.get_slice(tidx)",
         "tSrc, tDst = thr_copy.partition_S(src), thr_copy.partition_D(dst)",

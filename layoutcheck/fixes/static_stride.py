@@ -10,8 +10,8 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.copies.memref import Memref
-from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.edit import edited
 
 STRATEGY = "static-stride"
 
@@ -24,16 +24,11 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     src, dst = _with_static_one(copy.src), _with_static_one(copy.dst)
     if (src, dst) == (copy.src, copy.dst):
         return
-    text = "\n".join(
-        f"{name} = cute.make_tensor({name}.iterator, {code.layout_code(new.layout)})"
-        for name, new, old in (("src", src, copy.src), ("dst", dst, copy.dst))
-        if new != old
-    )
-    yield Draft(
+    yield edited(
         STRATEGY,
         "make the contiguous mode's stride the static 1",
-        text,
-        (replace(copy, src=src, dst=dst),),
+        copy,
+        replace(copy, src=src, dst=dst),
         "only where it always is 1: `mark_layout_dynamic(leading_dim=...)` keeps it static",
     )
 

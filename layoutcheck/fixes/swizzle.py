@@ -14,6 +14,7 @@ from layoutcheck.copies.opaque import OtherOperand, run_time_swizzle
 from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.edit import edited
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.rules.costs import conflicted, suggestion, under
 from layoutcheck.sources.types import parse_memref
@@ -44,12 +45,13 @@ def _without_conflicts(analysis: Analysis) -> Iterator[Draft]:
     new = replace(old, layout=best.layout, swizzle=best.swizzle)
     count = best.wavefronts
     if best.swizzle is not None:
-        new = replace(new, align_bytes=max(_align_bytes(best.swizzle), old.proved_align_bytes))
+        new = replace(new, align_bytes=max(begin_bytes(best.swizzle), old.proved_align_bytes))
         bases = range(0, best.swizzle.period, MOST_ALIGN_BYTES)
         count = max(under(analysis, side, best.swizzle, base) or side.wavefronts for base in bases)
     if count >= side.wavefronts:
         return
     tiles = tiling.with_side(side.side, new)
+    made = of_tiles(analysis.copy, tiles.src, tiles.dst)
     if best.swizzle:
         what, note = f"the pointer swizzle {best.swizzle}", _NOTE
     elif best.padding:
@@ -61,16 +63,11 @@ def _without_conflicts(analysis: Analysis) -> Iterator[Draft]:
         if count == side.ideal_wavefronts
         else "the fewest that any swizzle or padding leaves"
     )
-    yield Draft(
-        STRATEGY,
-        f"{what}: {count} wavefronts instead of {side.wavefronts}, {ends}",
-        _allocation(new, (code.allocated_code if best.swizzle else code.layout_code)(new.layout)),
-        (of_tiles(analysis.copy, tiles.src, tiles.dst),),
-        note,
-    )
+    title = f"{what}: {count} wavefronts instead of {side.wavefronts}, {ends}"
+    yield edited(STRATEGY, title, analysis.copy, made, note)
 
 
-def _align_bytes(swizzle: Swizzle) -> int:
+def begin_bytes(swizzle: Swizzle) -> int:
     """Where a tile under that swizzle begins: at the begin of its pattern, as far as the allocator can."""
     return min(swizzle.period, MOST_ALIGN_BYTES)
 
@@ -87,7 +84,8 @@ def _above_the_vector(analysis: Analysis) -> Iterator[Draft]:
             continue
         bits = old.swizzle.bits
         swizzle = Swizzle(bits, base, max(old.swizzle.shift, bits))
-        yield _moved(copy, side, replace(old, swizzle=swizzle), 1 << base)
+        align = max(begin_bytes(swizzle), old.proved_align_bytes)
+        yield _moved(copy, side, replace(old, swizzle=swizzle, align_bytes=align), 1 << base)
 
 
 def _onto_the_pointer(analysis: Analysis) -> Iterator[Draft]:
@@ -109,26 +107,16 @@ def _onto_the_pointer(analysis: Analysis) -> Iterator[Draft]:
         if bits < 1:
             continue
         swizzle = Swizzle(bits, base, max(old.base + old.shift + element - base, bits))
-        new = replace(bare, swizzle=swizzle, align_bytes=max(_align_bytes(swizzle), bare.proved_align_bytes))
+        new = replace(bare, swizzle=swizzle, align_bytes=max(begin_bytes(swizzle), bare.proved_align_bytes))
         yield _moved(copy, side, new, 1 << base)
 
 
 def _moved(copy: Copy, side: str, new: Memref, vector_bytes: int) -> Draft:
+    allocated = code.allocation_code(new, f"{side}_tile.layout")
     return Draft(
         STRATEGY,
         f"{new.swizzle} on the pointer: it moves whole vectors of {vector_bytes} bytes",
-        _allocation(new, "layout"),  # the whole tile's: a thread's view does not tell it
+        f"# {side}_tile: the tensor that {side} is a part of\n{side}_tile = {allocated}",
         (copy.with_side(side, new),),
         _NOTE,
     )
-
-
-def _allocation(memref: Memref, layout: str) -> str:
-    """`allocator.allocate_tensor(...)` of a tile with that layout."""
-    arguments = [code.dtype_code(memref.dtype), layout]
-    if memref.swizzle is not None:
-        arguments.append(f"byte_alignment={_align_bytes(memref.swizzle)}")
-        arguments.append(f"swizzle={code.swizzle_code(memref.swizzle)}")
-    else:
-        arguments.append(f"byte_alignment={memref.proved_align_bytes}")
-    return f"smem_tile = allocator.allocate_tensor({', '.join(arguments)})"

@@ -9,37 +9,76 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from layoutcheck.algebra.inttuple import product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import LdMatrix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code, match_layout
-from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.draft import Draft, contiguous_mode
 
 STRATEGY = "transpose-in-ldmatrix"
+_ROWS = 8  # of a matrix, of as many 16-bit elements
 
 
 def propose(analysis: Analysis) -> Iterator[Draft]:
-    """`match-layout` for the copy, then `ldmatrix.x4.trans` for the reader of the tile."""
+    """`match-layout` for the copy where that turns the tile, then `ldmatrix.trans` for the tile's reader."""
     copy = analysis.copy
     if copy.src.space != "gmem" or copy.dst.space != "smem" or copy.src.dtype.bits != 16:
         return
-    atom = LdMatrix(copy.src.dtype, 4, transpose=True)
-    row = Layout(((8, 1), 1), ((1, 0), 0))
     for matched in match_layout.propose(analysis):
         [load] = matched.copies
         smem = load.tiling.dst if load.tiling is not None else load.dst
-        read = Copy(
-            atom,
-            replace(smem, layout=row, align_bytes=16),
-            Memref(smem.dtype, "rmem", row, 32),
-            arch=copy.arch,
-        )
+        read = _reader(smem, copy.arch) if match_layout.turns(analysis.whole("dst"), smem) else None
+        if read is None or read.atom is None:
+            continue
         yield Draft(
             STRATEGY,
             "keep the source's order in shared memory and read the MMA operand with ldmatrix.trans",
-            f"{matched.code}\n# where the tile is read for the MMA:\nldmatrix_atom = {code.atom_code(atom)}",
+            f"{matched.code}\n# where the tile is read for the MMA:\n"
+            f"ldmatrix_atom = {code.atom_code(read.atom)}",
             (load, read),
             "for tiles that feed a tensor-core MMA",
+            readers=1,
         )
+
+
+def _reader(smem: Memref, arch: str) -> Copy | None:
+    """Every row of 8 elements of the tile by the widest `ldmatrix.trans`; None where it is no matrices of 8 x 8.
+
+    A thread names any of those rows, so the proof is one of all of them: the tile's base, pitch and swizzle.
+    """
+    fast = contiguous_mode(smem.layout)
+    if fast is None or len(smem.layout) != 2 or not smem.layout.is_static:
+        return None
+    along, across = smem.layout[fast], smem.layout[1 - fast]
+    length, height = product(along.shape), product(across.shape)
+    if type(along.shape) is tuple or not isinstance(length, int) or not isinstance(height, int):
+        return None
+    if length % _ROWS or height % _ROWS:
+        return None
+    rows, matrices = length // _ROWS, length * height // _ROWS**2
+    count = next(n for n in (4, 2, 1) if matrices % n == 0)
+    view = Layout(((_ROWS, 1), rows, across.shape), ((1, 0), _ROWS, across.stride))
+    values = 2 * count
+    held = Layout(((values, 1), rows, across.shape), ((1, 0), values, _compact(across, values * rows)))
+    return Copy(
+        LdMatrix(smem.dtype, count, transpose=True),
+        replace(smem, layout=view),
+        Memref(smem.dtype, "rmem", held, 32),
+        arch=arch,
+    )
+
+
+def _compact(mode: Layout, first: int) -> object:
+    """Strides of a mode's shape, one after the other from `first` on."""
+    if type(mode.shape) is not tuple:
+        return first
+    strides = []
+    for part in mode.modes:
+        strides.append(_compact(part, first))
+        size = product(part.shape)
+        assert isinstance(size, int)  # of a static layout
+        first *= size
+    return tuple(strides)

@@ -224,6 +224,8 @@ def _fix(number: int, fix: Fix) -> str:
                 element("span", escape(cost), class_="quiet")),
         element("p", escape(said)),
         element("p", escape(by), class_="quiet") if by else "",
+        element("ul", *(element("li", escape(f"{change.argument}: {change.before} -> {change.after}"))
+                        for change in fix.changes), class_="quiet"),
         element("div", element("button", "copy", type="button", class_="copy-code"),
                 element("pre", element("code", escape(fix.code.strip(chr(10))))), class_="codebox"),
         class_="fix",

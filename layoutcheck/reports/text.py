@@ -270,6 +270,18 @@ def _fix(number: int, fix: Fix, style: Style) -> list[str]:
     lead = len(f"  {number}. {fix.strategy}")
     lines[0] = style(lines[0][:lead], "bold") + lines[0][lead:]
     if number == 1 or style.everything:
+        lines += [style(line, "dim") for line in style.wrap(_changes(fix, style), "         ", "       ")]
         code = fix.code.strip("\n").split("\n")
         lines += [f"       {style(line, 'cyan')}" if line else "" for line in code]
     return lines
+
+
+def _changes(fix: Fix, style: Style) -> str:
+    """What the fix changes: tensors from what to what, the rest by name unless everything is asked for."""
+    parts = [
+        f"{change.argument} {change.before} -> {change.after}"
+        if style.everything or change.argument.startswith(("src ", "dst "))
+        else change.argument
+        for change in fix.changes
+    ]
+    return f"changes {', '.join(parts)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import repeat
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ COPIES: dict[str, dict[str, Any]] = {
 
 def operand(memref: Memref) -> str:
     """The tensor that the user has."""
-    element, layout = code.dtype_code(memref.dtype), code.layout_code(memref.layout)
+    element, layout = code.dtype_code(memref.dtype), code.layout_code(memref.layout, repeat("ld"))
     if memref.space == "smem":
         return f"allocator.allocate_tensor({element}, {layout}, byte_alignment=128)"
     return f"cute.make_tensor(cute.recast_ptr(m.iterator, dtype={element}), {layout})"
@@ -48,18 +49,15 @@ def operand(memref: Memref) -> str:
 
 def pasted(copy: Copy, fix: Fix) -> str:
     """The fix's code, and the copy with the names that it sets."""
-    lines = [fix.code]
-    sides = {"src": copy.tiling.src, "dst": copy.tiling.dst} if copy.tiling else {}
-    for name, memref in sides.items():
-        if f"{name}_layout = " in fix.code:
-            element = code.dtype_code(memref.dtype)
-            lines.append(f"{name} = allocator.allocate_tensor({element}, {name}_layout, byte_alignment=128)")
-    if "smem_tile = " in fix.code:
-        lines.append("dst = smem_tile")
-    cut = "tiled_copy = " in fix.code and "cute.copy(" not in fix.code
-    if cut and "FP32" not in fix.title:  # that one asks for other tensors
+    assert copy.atom is not None
+    lines = [f"atom = {code.atom_code(copy.atom)}", "dst_tile = dst", "src_tile = src", fix.code]
+    if "cute.copy(" in fix.code or "FP32" in fix.title:  # whose tensors come from the host
+        return "\n".join(lines)
+    if "tiled_copy = " in fix.code:
         lines.append("own = tiled_copy.get_slice(tidx)")
         lines.append("cute.copy(atom, own.partition_S(src), own.partition_D(dst))")
+    elif copy.tiling is None:
+        lines.append("cute.copy(atom, src, dst)")
     return "\n".join(lines)
 
 

@@ -7,8 +7,8 @@ verdict, with the number of instructions that was predicted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from itertools import repeat
 
 from layoutcheck.api import check_traced
 from layoutcheck.check import Fix, Report, check
@@ -32,7 +32,6 @@ def kernel(m: cute.Tensor, ld: cutlass.Int32):
     allocator = cutlass.memory.SmemAllocator()
     src = {src}
     dst = {dst}
-    tSrc, tDst = src, dst
 {body}
 
 
@@ -51,7 +50,7 @@ def build(reference):
 
 def operand(memref: Memref) -> str:
     """The tensor that the user has."""
-    element, layout = code.dtype_code(memref.dtype), code.layout_code(memref.layout)
+    element, layout = code.dtype_code(memref.dtype), code.layout_code(memref.layout, repeat("ld"))
     swizzle = f", swizzle={code.swizzle_code(memref.swizzle)}" if memref.swizzle else ""
     align = max(memref.proved_align_bytes, 128) if memref.swizzle else memref.proved_align_bytes
     if memref.space == "smem" and not memref.layout.is_static:
@@ -72,29 +71,17 @@ def pasted(copy: Copy, fix: Fix) -> str | None:
     whole = {s: copy.tiling.side(s) if copy.tiling else copy.side(s) for s in ("src", "dst")}
     if any(isinstance(m, OtherOperand) or m.space == "generic" for m in whole.values()):
         return None
-    lines = [fix.code]
-    for name, memref in whole.items():
-        if f"{name}_layout = " in fix.code:
-            element = code.dtype_code(memref.dtype)
-            swizzle = re.search(r"swizzle = ", fix.code) is not None
-            lines.append(
-                f"{name} = allocator.allocate_tensor({element}, {name}_layout, byte_alignment=1024"
-                + (", swizzle=swizzle)" if swizzle else ")")
-            )
-    if "smem_tile = " in fix.code:
-        lines.append("dst = smem_tile")
+    if copy.atom is None:
+        return None
+    lines = [f"atom = {code.atom_code(copy.atom)}", "src_tile, dst_tile = src, dst", fix.code]
     if "cute.copy(" not in fix.code and "_copy(" not in fix.code.replace("make_tiled_copy", ""):
         if "tiled_copy = " in fix.code:
             lines.append("own = tiled_copy.get_slice(tidx)")
             views = {"src": "own.partition_S(src)", "dst": "own.partition_D(dst)"}
-            for side, other in (("src", "dst"), ("dst", "src")):
-                if whole[side].space == "rmem":
-                    views[side] = f"cute.make_fragment_like({views[other]})"
+            views |= {side: side for side in views if whole[side].space == "rmem"}
             lines.append(f"cute.copy(atom, {views['src']}, {views['dst']})")
-        elif copy.tiling is None and "\natom = " in "\n" + fix.code:
+        elif copy.tiling is None and fix.strategy != "transpose-in-ldmatrix":
             lines.append("cute.copy(atom, src, dst)")
-        elif fix.strategy == "transpose-in-ldmatrix":
-            return None
         else:
             return None
     elif copy.tiling is not None and "tSrc" in fix.code:
