@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 import layoutcheck
+from docs.error_catalogue import catalogue_page
 from docs.examples import output
 from layoutcheck.cli import app
 
@@ -70,7 +71,7 @@ assert unusable["error"]["message"]
 
 def reference_pages() -> dict[str, str]:
     """The pages by their names in docs/."""
-    return {"cli.md": _cli(), "api.md": _api(), "schema.md": _schema()}
+    return {"cli.md": _cli(), "api.md": _api(), "schema.md": _schema(), "errors.md": catalogue_page()}
 
 
 def _cli() -> str:

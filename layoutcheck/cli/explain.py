@@ -1,7 +1,8 @@
-"""`layoutcheck explain`: one copy, a named case, or pasted compiler output."""
+"""`layoutcheck explain`: one copy, a named case, or a pasted error."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
@@ -54,7 +55,7 @@ def explain(
     compiler: Compiler = False,
     everything: Annotated[bool, Option("the code of every fix, every finding in full", "--all")] = False,
 ) -> int:
-    """Explain one copy, a named case, or pasted compiler output ('-' or a file)."""
+    """Explain one copy, a named case, or a pasted error ('-' or a file)."""
     from layoutcheck.reports import renderer
     from layoutcheck.reports.outcome import exit_status
 
@@ -92,12 +93,27 @@ def explain(
 
 
 def _pasted(text: str, arch: str) -> list[Outcome]:
-    """The outcome of every error in compiler output."""
-    from layoutcheck.api import check_copy
-    from layoutcheck.reports.outcome import Message
-    from layoutcheck.sources.diagnostics import read_diagnostics
+    """The outcome of every error in a pasted text, and of the copy whose types C++ prints."""
+    from layoutcheck.api import check, check_copy
+    from layoutcheck.catalogue import Answer
+    from layoutcheck.catalogue.cpp_types import operands
+    from layoutcheck.reports.outcome import Explained, Message
+    from layoutcheck.sources.diagnostics import read_errors
 
-    return [
-        Message(found) if found.copy is None else check_copy(found.copy, subject=found.location)
-        for found in read_diagnostics(text, arch)
-    ]
+    outcomes: list[Outcome] = []
+    for found in read_errors(text, arch):
+        if isinstance(found, Answer):
+            outcomes.append(Explained(found))
+        elif found.copy is None:
+            outcomes.append(Message(found))
+        else:
+            outcomes.append(check_copy(found.copy, subject=found.location))
+    copy = operands(text) if any(isinstance(outcome, Explained) for outcome in outcomes) else None
+    if copy is not None:
+        report = check(
+            copy.src, copy.dst, copy.atom, bits=copy.bits, dtype=copy.dtype, arch=arch,
+            src_space=copy.src_space, dst_space=copy.dst_space,
+        )  # fmt: skip
+        read = "the copy is read from C++ template arguments, and judged as CuTe DSL would judge it"
+        outcomes.append(replace(report, assumptions=(read, *report.assumptions)))
+    return outcomes

@@ -16,7 +16,7 @@ from layoutcheck.check import Fix, Report
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.findings import Finding, Where
-from layoutcheck.reports.outcome import Failure, Message, Outcome
+from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.svg import Picture, element, escape, stylesheet
 from layoutcheck.reports.pointing import mode_spans
@@ -70,6 +70,8 @@ def _article(outcome: Outcome) -> str:
         return _report(outcome)
     if isinstance(outcome, Message):
         return _message(outcome)
+    if isinstance(outcome, Explained):
+        return _explained(outcome)
     assert isinstance(outcome, Failure)
     return element(
         "article", element("h1", "error"), element("pre", escape(f"{outcome.subject}: {outcome.error}"))
@@ -84,6 +86,19 @@ def _message(message: Message) -> str:
         element("pre", escape(message.diagnostic.message)),
         element("p", escape(main.message)) if main else "",
         element("p", element("strong", "To know more: "), escape(message.missing)),
+    )
+
+
+def _explained(outcome: Explained) -> str:
+    answer = outcome.answer
+    facts = [element("li", element("code", escape(fact))) for fact in answer.facts]
+    return element(
+        "article",
+        _heading(outcome.verdict, None, answer.title, answer.place),
+        element("pre", escape(answer.quote)),
+        element("p", escape(answer.cause)),
+        element("ul", *facts) if facts else "",
+        element("p", element("strong", "What helps: "), escape(f"{answer.remedy}.")),
     )
 
 

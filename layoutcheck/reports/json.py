@@ -9,7 +9,7 @@ from typing import Any
 
 from layoutcheck.check import Report
 from layoutcheck.findings import SCHEMA_VERSION
-from layoutcheck.reports.outcome import Failure, Message, Outcome
+from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.style import Style
 
 
@@ -36,6 +36,8 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
                 "end": error.end,
             },
         }
+    if isinstance(outcome, Explained):
+        return _explained_to_dict(outcome)
     return _message_to_dict(outcome)
 
 
@@ -64,4 +66,23 @@ def _message_to_dict(message: Message) -> dict[str, Any]:
         "execution": {},
         "fixes": [],
         "obstacle": message.missing,
+    }
+
+
+def _explained_to_dict(outcome: Explained) -> dict[str, Any]:
+    """An error of the catalogue."""
+    answer = outcome.answer
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "subject": answer.place,
+        "verdict": outcome.verdict,
+        "answer": {
+            "name": answer.entry.name,
+            "rule": answer.entry.rule,
+            "title": answer.title,
+            "quote": answer.quote,
+            "cause": answer.cause,
+            "remedy": answer.remedy,
+            "facts": list(answer.facts),
+        },
     }

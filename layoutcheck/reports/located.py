@@ -6,14 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutcheck.check import Report
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.reports.outcome import Failure, Outcome
 
 LEVELS = {"rejected": "error", "wrong": "error", "unknown": "warning", "slow": "warning", "note": "note"}
 """What a severity is called where there are three."""
 
-_PLACE = re.compile(r"(?P<path>[^\n:]+\.py)[:\"]+(?P<line>[0-9]+)(?::(?P<column>[0-9]+))?")
+_PLACE = re.compile(r"(?P<path>[^\n:]+\.(?:py|cu|cuh|h|hpp))[:\"]+(?P<line>[0-9]+)(?::(?P<column>[0-9]+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def of_outcomes(outcomes: Sequence[Outcome]) -> list[Located]:
                 )
             )
             continue
-        subject = (outcome.subject if isinstance(outcome, Report) else outcome.diagnostic.location) or ""
+        subject = outcome.subject or ""
         place = _PLACE.search(subject)
         at = (place["path"].strip(), int(place["line"]), int(place["column"] or 1)) if place else ("", 0, 0)
         found += [

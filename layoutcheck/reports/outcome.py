@@ -1,4 +1,4 @@
-"""What is reported: a `Report`, a compiler `Message` without types, or the `Failure` to read an input."""
+"""What is reported: a `Report`, a compiler `Message` without types, an `Explained` error, a `Failure`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, Where
 
 if TYPE_CHECKING:
+    from layoutcheck.catalogue import Answer
     from layoutcheck.sources.diagnostics import Diagnostic
     from layoutcheck.sources.messages import Explanation
 
@@ -22,6 +23,11 @@ class Message(NamedTuple):
     def verdict(self) -> str:
         """The compiler said no."""
         return "rejected"
+
+    @property
+    def subject(self) -> str | None:
+        """The place in the user's code, where the text has it."""
+        return self.diagnostic.location
 
     @property
     def operand(self) -> str | None:
@@ -53,6 +59,29 @@ class Message(NamedTuple):
         return explain(self.diagnostic.message)
 
 
+class Explained(NamedTuple):
+    """An error that the catalogue knows, and whose copy is not in the text."""
+
+    answer: Answer
+
+    @property
+    def verdict(self) -> str:
+        """What the error means for the program: rejected, wrong or slow."""
+        return self.answer.entry.level
+
+    @property
+    def subject(self) -> str | None:
+        """The place in the user's code, where the text has it."""
+        return self.answer.place
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The error as a finding of its rule, or of the general rule of its level."""
+        answer = self.answer
+        code = answer.entry.rule or {"rejected": "LC100", "wrong": "LC200"}[answer.entry.level]
+        return (Finding(code, self.verdict, answer.title, f"{answer.cause} {answer.remedy}."),)
+
+
 class Failure(NamedTuple):
     """An input that could not be used; `subject` says which."""
 
@@ -60,7 +89,7 @@ class Failure(NamedTuple):
     error: InputError
 
 
-Outcome: TypeAlias = "Report | Message | Failure"
+Outcome: TypeAlias = "Report | Message | Explained | Failure"
 
 _FAILING = {"rejected", "wrong"}
 _FAILING_STRICT = _FAILING | {"slow", "unknown"}

@@ -16,7 +16,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.findings import Finding, Where
 from layoutcheck.reports.drawing import differs, draw
-from layoutcheck.reports.outcome import Failure, Message, Outcome
+from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
 
@@ -41,6 +41,8 @@ def _block(outcome: Outcome, style: Style) -> list[str]:
         return _report(outcome, style)
     if isinstance(outcome, Message):
         return _message(outcome, style)
+    if isinstance(outcome, Explained):
+        return _explained(outcome, style)
     return _failure(outcome, style)
 
 
@@ -61,6 +63,26 @@ def _message(message: Message, style: Style) -> list[str]:
         lines += ["", *style.wrap(main.message, "  ")]
     lines += ["", *style.wrap(f"to know more: {message.missing}", "    ", "  ")]
     return lines
+
+
+def _explained(outcome: Explained, style: Style) -> list[str]:
+    """An error of the catalogue: what it is, where, why, and what repairs it."""
+    answer = outcome.answer
+    code = f"[{answer.entry.rule}]" if answer.entry.rule else ""
+    first = f"{outcome.verdict}{code}: "
+    lines = style.wrap(answer.title, "  ", first)
+    lines[0] = style.verdict(outcome.verdict) + style(lines[0][len(outcome.verdict) :], "bold")
+    lines[1:] = [style(line, "bold") for line in lines[1:]]
+    if answer.place:
+        lines.append(style(f"  --> {answer.place}", "blue"))
+    lines += ["", *style.wrap(f"said: {answer.quote}", "    ", "  "), "", *style.wrap(answer.cause, "  ")]
+    if answer.facts:
+        lines += [
+            "",
+            "  in the text:",
+            *(line for fact in answer.facts for line in style.wrap(fact, "      ", "    ")),
+        ]
+    return [*lines, "", *style.wrap(f"what helps: {answer.remedy}.", "    ", "  ")]
 
 
 def _report(report: Report, style: Style) -> list[str]:

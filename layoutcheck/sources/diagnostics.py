@@ -16,6 +16,8 @@ import re
 from dataclasses import dataclass, replace
 
 from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.catalogue import Answer, answers
+from layoutcheck.catalogue.entry import ELSEWHERE
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -24,7 +26,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.balanced import span_end, split_commas
 from layoutcheck.sources.messages import explain
-from layoutcheck.sources.other_errors import about, python_errors
+from layoutcheck.sources.other_errors import python_errors
 from layoutcheck.sources.pasted import readings
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
@@ -47,7 +49,6 @@ _END = re.compile(
 _QUOTED_ATOM = re.compile(r"'(!cute_nvgpu\.atom\.[^']{1,400})'")
 _NAMED_LAST = re.compile(r".*?meet requirement \([0-9]+ bits\) of atom '[^']{1,400}'")  # prose may follow
 _PACKAGE = re.compile(r"nvidia-cutlass-dsl\W{1,4}(4\.[0-9]+(?:\.[0-9]+)?)")
-_OTHER_OP = re.compile(r"'(cute\w*\.[\w.]+)'\s+op\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +93,45 @@ def read_diagnostics(text: str, arch: str = "sm_90a") -> list[Diagnostic]:
         return usable
     if best:
         raise InputError(f"a cute.copy whose types cannot be read: {best[0].problem}")
-    known = about(text)
-    if known:
-        raise InputError(f"no cute.copy error in this text: {known}")
-    other = _OTHER_OP.search(text)
-    if other:
-        raise InputError(
-            f"the error is about {other[1]}, which is not a copy", expected="an error about cute.copy"
-        )
     raise InputError("no cute.copy error in this text", expected="the compiler's output, from 'error:' on")
+
+
+def read_errors(text: str, arch: str = "sm_90a") -> list[Diagnostic | Answer]:
+    """Every copy error in pasted output; where it holds none, what the catalogue knows of its errors.
+
+    Raises InputError where nothing is recognised, and where another tool answers the error: it says which.
+    """
+    try:
+        return list(read_diagnostics(text, arch))
+    except InputError as error:
+        if not text.strip() or "whose types cannot be read" in error.message:
+            raise
+        found = _catalogued(text)
+        if not found:
+            raise InputError(
+                "no error of CuTe, the CUDA driver, compute-sanitizer or Nsight Compute is recognised",
+                expected="the output from the line with 'error' on, as it was printed",
+            ) from None
+        if found[0].entry.level == ELSEWHERE:
+            raise InputError(f"not an error of a layout: {found[0].title}. {found[0].remedy}") from None
+        return list(found)
+
+
+def _catalogued(text: str) -> list[Answer]:
+    """The answers of the reading in which most is recognised, other than by a general entry."""
+    best: list[Answer] = []
+    for reading in readings(text):
+        found = answers(reading)
+        if (
+            sum(not one.entry.general for one in found) > sum(not one.entry.general for one in best)
+            or not best
+        ):
+            best = found
+    return best
+
+
+def _specific(found: list[Answer]) -> int:
+    return sum(not one.entry.general for one in found)
 
 
 def copies_from_error(text: str, arch: str = "sm_90a") -> list[tuple[Copy, str | None, str]]:

@@ -1,9 +1,4 @@
-"""Errors that users paste and that no verifier's message of `cute.copy` is among.
-
-Two kinds: what the DSL's Python functions raise about a copy before there is an operation (`python_errors`),
-and errors that are not about a copy at all (`about`), of which is said what they are and who can answer.
-Wordings of DSL 4.8.1 where none is named; the others come from the reports that are cited.
-"""
+"""What the DSL's Python functions raise about a copy before there is an operation. Wordings of DSL 4.8.1."""
 
 from __future__ import annotations
 
@@ -14,7 +9,6 @@ _FRAME = re.compile(r'^\s*File "([^"\n]{1,500})", line ([0-9]{1,9})', re.MULTILI
 _LOC = re.compile(r'"([^"\n]{1,500}\.py)":([0-9]{1,9}):[0-9]')
 _ARROW = re.compile(r"[^\S\n]*\n\s*-->\s+([^\s:]{1,500}):([0-9]{1,9})")  # on the line after the message
 _LIBRARY = ("nvidia_cutlass_dsl", "site-packages/cutlass", "dsl_packages/cutlass", "python_packages/cutlass")
-_TAIL = 1 << 16  # characters of a long log that are searched: what ended it stands last
 _REACH = 4000  # characters of traceback before a message that are searched for its line
 
 # What `cute.copy`, `autovec_copy`, `tma_partition` and `make_tiled_tma_atom` raise.
@@ -37,49 +31,6 @@ _PYTHON = re.compile(
     r"|expects arch to be at least sm_[0-9]+, but got \w+"  # "one of ..." is an MMA's as well
 )
 
-_RUN_TIME = (
-    "a fault while the kernel runs, and the text has no layouts; every copy of a script's kernels is judged, "
-    "without a GPU, by: layoutcheck trace --no-launch SCRIPT"
-)
-_OPERAND = (
-    "the shared-memory layout is none that the tensor cores read; which is nearest says: "
-    "layoutcheck canonical LAYOUT --dtype TYPE --unit {unit}"
-)
-_CONTROL = "an error of the DSL's control flow, not of a copy; layoutcheck has nothing to say of it"
-_ABOUT = (
-    (re.compile(r"make_gmma_smem_desc"), _OPERAND.format(unit="wgmma")),  # NVIDIA/cutlass#3078
-    (re.compile(r"make_umma_smem_desc"), _OPERAND.format(unit="tcgen05")),
-    (
-        re.compile(
-            r"misaligned address|illegal memory access|illegal instruction|unspecified launch failure"
-            r"|Warp (?:Illegal|Misaligned|Out-of-range) "
-            r"|CUDA_ERROR_(?:MISALIGNED_ADDRESS|ILLEGAL_\w+|LAUNCH_FAILED)|error code: 7(?:00|15|16|19)\b"
-            r"|cudaError(?:MisalignedAddress|Illegal\w+|LaunchFailure)"
-            r"|Invalid __(?:global|shared|local)__ (?:read|write)",  # compute-sanitizer
-            re.IGNORECASE,
-        ),
-        _RUN_TIME,
-    ),
-    (
-        re.compile(r"expects rank\(input\) >= rank\(tiler\)"),
-        "a tensor with fewer modes than its tiler is partitioned or divided; it needs one for each of the "
-        "tiler's",
-    ),
-    (
-        re.compile(r"unable to compute the following \w+|shape and stride must be congruent"),
-        "an error of the layout algebra, not of a copy; in Python, layoutcheck.composition, complement, "
-        "logical_divide, ... name the mode that does not fit",
-    ),
-    (
-        re.compile(
-            r"does not dominate this use|(?:dynamic|Runtime|staged)[^\n]{0,60} (?:bool|list index|range)"
-            r"|PHASE_\w+|staged control flow",
-            re.IGNORECASE,
-        ),
-        _CONTROL,
-    ),
-)  # fmt: skip
-
 
 def python_errors(text: str) -> Iterator[tuple[str, str | None]]:
     """(message, the user's "file:line") of every error that the DSL's Python layer raises about a copy."""
@@ -97,9 +48,3 @@ def place(text: str, at: int) -> str | None:
         if not any(part in frame[1] for part in _LIBRARY):
             return f"{frame[1]}:{frame[2]}"
     return None
-
-
-def about(text: str) -> str | None:
-    """What an error that is not about a copy is about, and what helps; None where it is not known."""
-    end = text[-_TAIL:]
-    return next((sentence for pattern, sentence in _ABOUT if pattern.search(end)), None)

@@ -19,7 +19,24 @@ _LONG = 1 << 18
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]")
-_INTEREST = ("cute.copy", "cute_nvgpu", "cute.memref", "erification failed")
+_INTEREST = (
+    "cute.copy",
+    "cute_nvgpu",
+    "cute.memref",
+    "erification failed",
+    "static assertion failed",
+    "static_assert",
+    "Invalid __",
+    "hazard detected",
+    "Barrier error",
+    "CUDA_ERROR_",
+    "CUDA error",
+    "OpError",
+    "Failed to infer",
+    "TMA Desc Addr",
+    "bank conflict",
+    "excessive sectors",
+)
 
 # What terminals, test runners and CI systems put before a line; tried again until none fits.
 _PREFIXES = (

@@ -1,0 +1,57 @@
+"""The page of the errors that `layoutcheck explain -` answers, made of the catalogue."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue import cpp, dsl, elsewhere, machine
+from layoutcheck.catalogue.entry import ELSEWHERE, Known
+
+_PAGE = """# Errors, explained
+
+Paste what was printed into `layoutcheck explain -`, or name a file that holds it. Where the text holds
+the types of a copy, the copy itself is judged ([your first error](first-error.md)); where C++ template
+arguments hold them, they are read. Every other error that the tool knows stands here, with its cause and
+its repair.
+
+```text title="error.txt"
+cutlass.cute.nvgpu.common.OpError: OpError: expects arch to be one of [sm_100a, sm_100f], but got sm_121a
+```
+
+```console
+$ layoutcheck explain error.txt
+```
+"""
+
+_SECTIONS = {
+    "CuTe DSL": dsl.ENTRIES,
+    "CuTe and CUTLASS in C++": cpp.ENTRIES,
+    "The CUDA driver, ptxas, compute-sanitizer, Nsight Compute": machine.ENTRIES,
+    "Errors that others answer": elsewhere.ENTRIES,
+}
+
+
+def catalogue_page() -> str:
+    """The page, in Markdown."""
+    parts = [_PAGE]
+    for heading, entries in _SECTIONS.items():
+        parts += [f"## {heading}\n", *map(_entry, entries)]
+    return "\n".join(parts)
+
+
+def _entry(entry: Known) -> str:
+    printed = "\n".join(f"- `{_line(text)}` ({_source(source)})" for text, source in entry.examples)
+    rule = (
+        f" Found before the compile by [{entry.rule}](rules/{entry.rule.lower()}.md)." if entry.rule else ""
+    )
+    level = "" if entry.level == ELSEWHERE else f" ({entry.level})"
+    return f"### {entry.name}{level}\n\n{printed}\n\n{entry.cause} **What helps:** {entry.remedy}.{rule}\n"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())
+
+
+def _source(source: str) -> str:
+    if not source.startswith("https://github.com/"):
+        return source
+    owner, name, _, number = source.removeprefix("https://github.com/").split("/")
+    return f"[{owner}/{name}#{number}]({source})"

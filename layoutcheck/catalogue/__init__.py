@@ -1,0 +1,125 @@
+"""The errors that users of CuTe meet, each with its cause and its repair; `answers` finds them in a pasted text.
+
+An entry is data (`entry.Known`); `dsl`, `cpp`, `machine` and `elsewhere` hold them by who prints the error.
+The verifier's messages about `cute.copy`, which name operands, are read by `sources.diagnostics` instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, machine, tensor_map
+from layoutcheck.catalogue.entry import ELSEWHERE, Known
+
+ENTRIES: tuple[Known, ...] = (*dsl.ENTRIES, *cpp.ENTRIES, *machine.ENTRIES, *elsewhere.ENTRIES)
+
+MOST_ANSWERS = 3
+_HEAD, _TAIL = (
+    1 << 16,
+    1 << 17,
+)  # characters of a long log that are searched: how it begins, and what ended it
+_MOST_LAYOUTS = 6
+_MOST_QUOTED = 300  # characters
+_SPACE = re.compile(r"\s+")
+_GROUP = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a pasted error means.
+
+    `title`, `cause` and `remedy` are the entry's, with the numbers of the text; `quote` is what was recognised;
+    `place` "file:line" in the user's code, where it is given; `facts` what the text itself holds of the cause:
+    layouts, and fields of a tensor map that the driver refuses.
+    """
+
+    entry: Known
+    title: str
+    cause: str
+    remedy: str
+    quote: str
+    place: str | None = None
+    facts: tuple[str, ...] = ()
+
+
+def answers(text: str, place: str | None = None) -> list[Answer]:
+    """The answers to the errors in the text, most specific first; none where the text is not known.
+
+    Errors that another tool answers come only where nothing else is found.
+    """
+    folded = _folded(text)
+    found = list(_matches(folded))
+    kept = [match for match in found if not match[0].general] or found
+    ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
+    ordered = sorted(ours, key=lambda match: match[1].start())
+    return [_answer(entry, match, folded, place) for entry, match in ordered[:MOST_ANSWERS]]
+
+
+def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
+    for entry in ENTRIES:
+        match = entry.pattern.search(folded)
+        if match:
+            yield entry, match
+
+
+def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) -> Answer:
+    groups = {key: value for key, value in match.groupdict().items() if value}
+    facts = _layouts(folded) if entry in cpp.ENTRIES else ()
+    if entry.name == "driver.tensor-map":
+        facts = tuple(tensor_map.faults(folded) or ())
+    title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
+    where = place or _place(folded, match.start())
+    return Answer(entry, title, cause, remedy, match[0].strip()[:_MOST_QUOTED], where, facts)
+
+
+def _filled(text: str, groups: dict[str, str]) -> str:
+    """The text with every `{group}` replaced; a group that did not match leaves nothing."""
+    ways = groups.get("ways")
+    shown = {**groups, "ways": f", {ways} ways on average" if ways else ""}
+    return " ".join(_GROUP.sub(lambda found: shown.get(found[1], ""), text).split())
+
+
+def _layouts(folded: str) -> tuple[str, ...]:
+    bound = cpp_types.layouts(folded)[:_MOST_LAYOUTS]
+    return tuple(f"{one.parameter} = {one.layout}" if one.parameter else one.layout for one in bound)
+
+
+# Where the user's own code is: a Python frame, the DSL's arrow, nvcc's instantiation stack, compute-sanitizer's
+# "in FILE:LINE".
+_PLACES = (
+    re.compile(r'File "(?P<file>[^"]{1,400})", line (?P<line>[0-9]+)'),
+    re.compile(r"--> (?P<file>[^\s:]{1,400}):(?P<line>[0-9]+)"),
+    re.compile(r"at line (?P<line>[0-9]+) of (?P<file>[^\s\"]{1,400})"),
+    re.compile(r" in (?P<file>[^\s\"]{1,400}?):(?P<line>[0-9]+)"),
+    re.compile(r"(?P<file>/?[\w./~+-]{1,400}\.(?:cu|cuh|hpp|h|inl|py))\((?P<line>[0-9]+)\): error"),
+)
+_LIBRARY = (
+    "/include/cute/",
+    "/include/cutlass/",
+    "nvidia_cutlass_dsl",
+    "site-packages",
+    "dist-packages",
+    "<unknown>",
+)
+
+
+def _place(folded: str, at: int) -> str | None:
+    """The innermost place in the user's own code: behind the error for C++ and the sanitizer, before it for Python."""
+    for pattern in _PLACES:
+        for found in pattern.finditer(folded, max(0, at - _HEAD)):
+            if not any(part in found["file"] for part in _LIBRARY):
+                last = [
+                    f for f in pattern.finditer(folded, 0, at) if not any(p in f["file"] for p in _LIBRARY)
+                ]
+                chosen = last[-1] if pattern is _PLACES[0] and last else found
+                return f"{chosen['file']}:{chosen['line']}"
+    return None
+
+
+def _folded(text: str) -> str:
+    """The text with every run of white space as one space; of a long one, its beginning and its end."""
+    if len(text) > _HEAD + _TAIL:
+        text = text[:_HEAD] + " " + text[-_TAIL:]
+    return _SPACE.sub(" ", text)

@@ -1,0 +1,237 @@
+"""Static assertions of CuTe and CUTLASS in C++: what each says about layouts, copies and operands.
+
+Wordings of CUTLASS 4.x headers (`include/cute`, `include/cutlass`) unless a report is cited.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import issue, known
+
+HEADERS = "CUTLASS 4 headers"
+_CHECK = "`layoutcheck explain SRC DST --atom ATOM` with both layouts shows the elements of one instruction"
+
+ENTRIES = (
+    known(
+        "cpp.copy-does-not-vectorize",
+        r"Copy_Traits: (?P<operand>src|dst) failed to vectorize into registers"
+        r"|In CopyAtom, (?P<side>src|dst) layout doesn't vectorize into registers",
+        "the {operand}{side} elements of one instruction are not adjacent, or not as many as it moves",
+        "The atom moves a fixed number of adjacent elements. The value layout gives a thread fewer of them, or the "
+        "layout puts them apart (a row-major view copied along columns). uint128_t takes 8 values of 16 bits.",
+        "Give the tiled copy as many values along the contiguous mode as the atom moves (Layout<Shape<_1,_8>> for "
+        "uint128_t of half_t), the same major on both sides, or take a narrower atom. " + _CHECK,
+        (
+            'static assertion failed with "Copy_Traits: src failed to vectorize into registers. Layout is '
+            'incompatible with this CopyOp."',
+            issue(1905),
+        ),
+        (
+            "static assertion failed with \"In CopyAtom, dst layout doesn't vectorize into registers. This dst "
+            'layout is incompatible with this tiled copy."',
+            HEADERS,
+        ),
+        rule="LC102",
+    ),
+    known(
+        "cpp.tiled-copy-too-few-values",
+        r"TiledCopy uses too few (?P<what>vals|thrs) for selected CopyAtom",
+        "the tiled copy gives one instruction too few {what}",
+        "The thread-value layout must hold a whole number of instructions: ldmatrix.x4 fills 8 values of 16 bits in each "
+        "of 32 threads.",
+        "Take an atom that fills fewer registers (x2, x1), or more values a thread: a larger tile or permutation of the MMA",
+        (
+            'copy_atom.hpp(206): error: static assertion failed with "TiledCopy uses too few vals for selected CopyAtom"',
+            issue(964, "tile-ai/tilelang"),
+        ),
+        rule="LC217",
+    ),
+    known(
+        "cpp.shape-div",
+        r"Static shape_div failure|(?:Shape |Stride )?Divisibility Condition|Static safe_div requires t % u == 0"
+        r"|Expected divisibility",
+        "two extents or strides do not divide one another",
+        "A layout is split where the tiler, the thread layout or the atom asks, and an extent there is no multiple (nor a "
+        "divisor) of the piece.",
+        "Make each tile extent a multiple of what divides it: threads times values in each mode for a partition, the "
+        "atom's M, N and K for an MMA. layoutcheck.logical_divide and composition name the mode",
+        (
+            "error: static assertion failed due to requirement 'C<3>::value % C<2>::value == 0 || C<2>::value % "
+            "C<3>::value == 0': Static shape_div failure",
+            issue(1499),
+        ),
+        (
+            'int_tuple.hpp(408): error: static assertion failed with "Divisibility Condition"',
+            "https://github.com/NVIDIA/cutlass/pull/2946",
+        ),
+    ),
+    known(
+        "cpp.tile-to-shape",
+        r"tile_to_shape: block shape does not divide the target shape",
+        "the layout atom does not divide the shape that it is tiled to",
+        "tile_to_shape repeats the atom a whole number of times in every mode.",
+        "Take a smaller swizzle atom (SW64 or SW32 instead of SW128), or a tile that is a multiple of the atom",
+        (
+            'layout.hpp(1792): error: static assertion failed with "tile_to_shape: block shape does not divide the '
+            'target shape."',
+            issue(566, "mirage-project/mirage"),
+        ),
+    ),
+    known(
+        "cpp.smem-atom-does-not-divide",
+        r"(?P<atom>\w*SmemLayoutAtom\w*) must evenly divide(?: the)? tile"
+        r"|BLK_(?P<mode>K|MN)0 must be a multiple of size<[0-9]>\(GMMA::Layout_\w+_Atom"
+        r"|SmemLayout\w* K must be",
+        "the shared-memory layout atom does not divide the tile",
+        "Operands of wgmma and tcgen05 lie in whole swizzle atoms: at least 8 rows of 16 bytes (INTER), at most 8 rows of "
+        "128 bytes (SW128).",
+        "Choose a tile extent that is a multiple of the atom's, or a narrower atom (INTER, SW32, SW64)",
+        ('static assertion failed with "SmemLayoutAtom must evenly divide tile shape."', HEADERS),
+        (
+            'sm90_common.inl(321): error: static assertion failed with "BLK_K0 must be a multiple of '
+            'size<1>(GMMA::Layout_K_INTER_Atom<ElementType>{})"',
+            issue(3646),
+        ),
+    ),
+    known(
+        "cpp.cp-async-operands",
+        r"Expected gmem source for cp\.async|Expected smem destination for cp\.async|cp\.async sizeof\(TS\) is not supported"
+        r"|cp\.async requires sizeof\(src_value_type\)|Minimum alignment required for cp\.async is 4B|sub-16B alignment not",
+        "cp.async cannot make this copy",
+        "cp.async moves 4, 8 or 16 bytes from global to shared memory, with source and destination of one type.",
+        "Tag the pointers with make_gmem_ptr and make_smem_ptr, and take a width of 4, 8 or 16 bytes; else load to "
+        "registers and store. " + _CHECK,
+        ('static assertion failed with "Expected smem destination for cp.async."', HEADERS),
+        ('static assertion failed with "cp.async sizeof(TS) is not supported"', HEADERS),
+        rule="LC103",
+    ),
+    known(
+        "cpp.copy-ranks",
+        r"CopyAtom rank-mismatch|Expected rank-1 (?:src|dst) tensor|Mismatched [Rr]anks"
+        r"|CopyAtom: Src/Dst partitioning does not match",
+        "source and destination of the copy differ in their modes",
+        "copy pairs the modes of both tensors: the instruction's values first, then the repetitions in the same order.",
+        "Partition both sides with the same tiled copy, retile register fragments, and slice a stage or k mode off",
+        ('static assertion failed with "CopyAtom rank-mismatch."', HEADERS),
+        (
+            'error: static assertion failed with "CopyAtom: Src/Dst partitioning does not match the instruction '
+            'requirement."',
+            HEADERS,
+        ),
+        rule="LC105",
+    ),
+    known(
+        "cpp.canonical-operand",
+        r"Not a canonical (?P<unit>GMMA|UMMA)_(?P<major>K|MN) Layout|Unsupported layout swizzle"
+        r"|Unrecognized MajorMode|SWIZZLE_128B_BASE32B is invalid",
+        "the shared-memory layout is not one that the tensor core's descriptor can name",
+        "wgmma (GMMA) and tcgen05 (UMMA) read operands through descriptors: whole swizzle atoms, K-major or MN-major, of "
+        "16, 32, 64 or 128 bytes.",
+        "Build the layout with tile_to_shape of GMMA::Layout_K_SW128_Atom<T> or its kin; `layoutcheck canonical LAYOUT "
+        "--dtype TYPE` names the nearest layout",
+        ('static assertion failed with "Not a canonical GMMA_K Layout: Expected stride failure."', HEADERS),
+        ('static assertion failed with "Not a canonical UMMA_MN Layout: Expected stride failure."', HEADERS),
+        ('static_assert failed "Unsupported layout swizzle"', HEADERS),
+    ),
+    known(
+        "cpp.mma-tile",
+        r"Tile_(?P<mode>[MNK]) must be a multiple of (?P<of>[0-9]+)|No eligible GMMA operator|Invalid M_MMA value"
+        r"|M-mode size should be|N-mode size should be|Invalid TileShape_(?P<side>[MN])",
+        "the tile's shape has no tensor-core instruction",
+        "wgmma has M = 64 and N a multiple of 8 up to 256; tcgen05 has M = 64 or 128 a CTA; K is 32 bytes an instruction.",
+        "Choose tile extents that are multiples of the instruction's",
+        ('static assertion failed with "Tile_N must be a multiple of 8."', HEADERS),
+        ('static assertion failed with "No eligible GMMA operator for request configuration."', HEADERS),
+    ),
+    known(
+        "cpp.mma-major",
+        r"Major(?P<operand>[AB]) must be (?:GMMA|UMMA)::Major::K|must have K[- ]major(?: A)? layout"
+        r"|This MMA does not support transpose|A from TMEM can't be transposed|B from SMEM requires non-transpose",
+        "this tensor-core instruction reads the operand K-major only",
+        "Only 16-bit types may be MN-major in wgmma; an operand in registers or tensor memory is K-major.",
+        "Store the operand K-major (transpose it on the way in), or source it from shared memory with a 16-bit type",
+        ('static assertion failed with "MajorA must be GMMA::Major::K for this config."', HEADERS),
+        ('static assertion failed with "Register source operand A must have K major layout."', HEADERS),
+    ),
+    known(
+        "cpp.mma-operands",
+        r"Expected (?:tmem|desc registers|registers) in MMA_Atom::call|Accumulators? must be MMA-partitioned"
+        r"|GMMA C and D (?:value_type|layouts) must match|TiledMMA must match partitioned ShapeMN"
+        r"|MMA atom must (?:source|have|A operand)",
+        "an operand of the MMA is not where, or not partitioned as, the instruction takes it",
+        "Each operand must come from this MMA's partition_fragment_A, B or C (descriptors for shared memory, tensor memory "
+        "for tcgen05 accumulators).",
+        "Partition with the same TiledMMA, and retile_D copies into its fragments",
+        ('static assertion failed with "Expected tmem in MMA_Atom::call"', HEADERS),
+        ('static assertion failed with "Accumulator must be MMA-partitioned: (MMA, MMA_M, MMA_N)"', HEADERS),
+    ),
+    known(
+        "cpp.tma",
+        r"Unsupported TMA|invalid (?:SM90 )?TMA copy atom specified|Should meet TMA alignment requirement"
+        r"|Expected (?:smem src|gmem dst) for SM90_TMA_STORE|requires the destination be shared memory"
+        r"|TMA requires CTA_Tile and SLayout|Tensor must point to GPU global memory|Expected at least 128-bits for BLKCP",
+        "TMA cannot move this tile",
+        "A TMA tile has at most five modes, each of at most 256 elements, strides that are multiples of 16 bytes, and a "
+        "shared layout whose contiguous mode is the tensor's.",
+        "Give make_tma_copy the shared layout of one tile (a stage sliced off) and a global tensor whose contiguous mode "
+        "is the same; `layoutcheck explain GMEM SMEM --atom tma_load` checks box, swizzle and strides",
+        ('static assertion failed with "Unsupported TMA"', HEADERS),
+        ('static assertion failed with "GmemTiledCopy - invalid SM90 TMA copy atom specified."', HEADERS),
+    ),
+    known(
+        "cpp.algebra",
+        r"Non-injective Layout detected in complement|Shape and Stride must be congruent|Mismatched tuple_size"
+        r"|Too many modes in tiler|Index out of range",
+        "an operation of the layout algebra has no result",
+        "complement and the products need a layout that reaches each address once; shapes and strides nest alike; a tiler "
+        "has no more modes than the tensor.",
+        "Evaluate the call without a compiler: layoutcheck.complement, logical_divide and zipped_divide name the mode",
+        ('static assertion failed with "Non-injective Layout detected in complement."', HEADERS),
+    ),
+    known(
+        "cpp.static-shape",
+        r"(?:TileShape\w*|BlockShapeMNK|Accumulator layout|ClusterShape\W*) (?:must be|has to be) (?:static|rank)"
+        r"|Dynamic owning tensors not supported|vec_mode should be static",
+        "a shape that must be known at compile time is not, or has other modes",
+        "Tiles, atoms and register tensors have static shapes (Int<N>{}, _128{}), not run-time integers.",
+        "Write Int<N>{} or decltype of a constexpr shape",
+        ('static assertion failed with "TileShape_MNK must be static."', HEADERS),
+    ),
+    known(
+        "cpp.capacity",
+        r"Smem usage is too high|Not enough SMEM or TMEM capacity|smem reduction buffer not large enough",
+        "the tile and its stages do not fit shared or tensor memory",
+        "Stages times the bytes of A and B, and the epilogue's buffer, exceed what one block may have.",
+        "Use fewer stages or a smaller tile",
+        ('static assertion failed with "Not enough SMEM or TMEM capacity for selected tile size"', HEADERS),
+    ),
+    known(
+        "cpp.no-instruction",
+        r"cutlass::arch::ldsm.{0,300}not implemented|Attempting to use .{1,80} without (?P<macro>CUTE_ARCH_\w+)"
+        r"|__PRETTY_FUNCTION__.? failed",
+        "the kernel was compiled for an architecture without this instruction",
+        "CUTE_ARCH_* guards compile the instruction out where -gencode names an older architecture, or one without the "
+        "suffix a (sm_90 instead of sm_90a).",
+        "Compile with the GPU's own target: -gencode arch=compute_90a,code=sm_90a",
+        (
+            "void cutlass::arch::ldsm(cutlass::Array<unsigned int, MatrixCount, true> &, const void *) [with Layout = "
+            "cutlass::layout::RowMajor; int MatrixCount = 4] not implemented",
+            issue(1610),
+        ),
+        rule="LC108",
+    ),
+    known(
+        "cpp.other-assertion",
+        r"/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*"
+        r"[^\"']{0,200}[\"'](?P<said>[^\"'\n]{1,200})[\"']",
+        "{said}",
+        "A static assertion of CuTe or CUTLASS fails for the types in its template arguments.",
+        "Read the innermost instantiation in your own file: the layouts there are the ones that do not fit. "
+        + _CHECK,
+        (
+            "/home/u/cutlass/include/cutlass/epilogue/collective/builders/sm120_builder.inl(158): error: static "
+            'assertion failed with "CTA tile for FP6 ElementD must have a contiguous extent that is a multiple of 128."',
+            issue(3211),
+        ),
+        general=True,
+    ),
+)

@@ -1,0 +1,213 @@
+"""CuTe's C++ types, as compilers print them in template arguments, read as layouts, tensors and copy atoms.
+
+    cute::Layout<cute::tuple<cute::C<128>, cute::_64>, cute::tuple<cute::_64, cute::_1>>   (128,64):(64,1)
+
+What is known only at run time (`int`, `long`) is `?`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MOST_TYPES = 200  # layouts and bindings read from one text: an instantiation stack repeats them
+
+_TOKEN = re.compile(r"\s*([\w:]+(?:\s+(?:int|long|char|short))*|[<>,*&()]|-?[0-9]+)")
+_NAME = re.compile(r"(?:cute|cutlass|std|__nv_\w+|detail|SM[0-9]+)::")
+_STATIC = re.compile(r"_([0-9]+)|-?[0-9]+$")
+_RUN_TIME = {"int", "long", "int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "unsigned", "long long"}
+_BINDING = re.compile(r"\b(T?S|T?D|SEngine|DEngine|SLayout|DLayout|SrcEngine|SrcLayout|DstEngine|DstLayout"
+                      r"|CopyAtom|Copy_Atom|CopyOp|Shape|Stride|TrgShape|IntTupleA|IntTupleB|STensor|DTensor)\s*=\s*")  # fmt: skip
+_LAYOUT = re.compile(r"\b(?:cute::)?(?:ComposedLayout|Layout)\s*<")
+_DTYPES = {
+    "half_t": "f16", "__half": "f16", "bfloat16_t": "bf16", "__nv_bfloat16": "bf16", "float": "f32", "double": "f64",
+    "tfloat32_t": "tf32", "float_e4m3_t": "f8E4M3FN", "float_e5m2_t": "f8E5M2", "int8_t": "i8", "uint8_t": "u8",
+    "signed char": "i8", "unsigned char": "u8", "int": "i32", "int32_t": "i32", "uint32_t": "u32", "short": "i16",
+    "int16_t": "i16", "uint16_t": "u16", "int64_t": "i64", "uint64_t": "u64", "uint128_t": "i128", "uint4_t": "u4",
+    "int4_t": "i4", "float_e2m1_t": "f4E2M1FN", "uint_byte_t": "u8",
+}  # fmt: skip
+_BITS = {
+    "uint8_t": 8,
+    "uint16_t": 16,
+    "uint32_t": 32,
+    "uint64_t": 64,
+    "uint128_t": 128,
+    "float": 32,
+    "double": 64,
+}
+_MATRIX = re.compile(r"SM(?:75|90)_U(?:32x([0-9])|16x([0-9]))_(LDSM|STSM)_([NT])")
+
+
+class Type(NamedTuple):
+    """A C++ type: its name without namespaces, and its template arguments."""
+
+    name: str
+    args: tuple[Type, ...] = ()
+
+
+class Bound(NamedTuple):
+    """A layout of the text: the template parameter that it is bound to ("" where it stands alone), in CuTe's notation."""
+
+    parameter: str
+    layout: str
+
+
+def layouts(text: str) -> list[Bound]:
+    """Every layout and shape that the text names in C++, in order, each once."""
+    found: dict[Bound, None] = {}
+    for parameter, type_ in _bindings(text):
+        notation = notation_of(type_)
+        if notation is not None:
+            found.setdefault(Bound(parameter, notation))
+    named = {bound.layout for bound in found}
+    for match in _LAYOUT.finditer(text):
+        if len(found) >= MOST_TYPES:
+            break
+        parsed = _parse(text, match.start())
+        notation = notation_of(parsed) if parsed else None
+        if notation is not None and notation not in named:
+            named.add(notation)
+            found.setdefault(Bound("", notation))
+    return list(found)
+
+
+class Operands(NamedTuple):
+    """The operands of the copy that a C++ text is about, as `layoutcheck.check` takes them."""
+
+    src: str
+    dst: str
+    atom: str
+    bits: int | None
+    src_space: str
+    dst_space: str
+    dtype: str
+
+
+def operands(text: str) -> Operands | None:
+    """The copy that the bindings of one instantiation describe; None where any part of it is missing."""
+    bound: dict[str, Type] = {}
+    for parameter, type_ in _bindings(text):
+        bound.setdefault(parameter, type_)
+    source = _tensor(bound, ("TS", "SEngine", "SrcEngine"), ("SLayout", "SrcLayout"))
+    target = _tensor(bound, ("TD", "DEngine", "DstEngine"), ("DLayout", "DstLayout"))
+    atom = _atom(text)
+    if source is None or target is None or atom is None or not source[2]:
+        return None
+    return Operands(source[0], target[0], atom[0], atom[1], source[1], target[1], source[2])
+
+
+def _tensor(
+    bound: dict[str, Type], engines: tuple[str, ...], layout: tuple[str, ...]
+) -> tuple[str, str, str] | None:
+    """(layout, memory space, element type) of one side."""
+    engine = next((bound[name] for name in engines if name in bound), None)
+    named = next((notation_of(bound[name]) for name in layout if name in bound), None)
+    if engine is None or named is None or ":" not in named:
+        return None
+    words = list(_words(engine))
+    space = "gmem" if "gmem_ptr" in words else "smem" if "smem_ptr" in words else "rmem"
+    dtype = next((_DTYPES[word] for word in words if word in _DTYPES), "")
+    return named, space, dtype
+
+
+def _atom(text: str) -> tuple[str, int | None] | None:
+    """The copy operation that the text names, as (short name, bits)."""
+    matrix = _MATRIX.search(text)
+    if matrix:
+        kind = "ldmatrix" if matrix[3] == "LDSM" else "stmatrix"
+        count = int(matrix[1]) if matrix[1] else int(matrix[2]) // 2
+        return f"{kind}.x{count}{'.trans' if matrix[4] == 'T' else ''}", None
+    found = re.search(r"SM80_CP_ASYNC_CACHE(?:GLOBAL|ALWAYS)(?:_ZFILL)?<\s*(?:cute::)?(\w+)", text)
+    name = "cp.async"
+    if found is None:
+        found = re.search(r"UniversalCopy<\s*(?:cute::|cutlass::)?(\w+)", text)
+        name = "universal"
+    return (name, _BITS[found[1]]) if found and found[1] in _BITS else None
+
+
+def _words(type_: Type) -> Iterator[str]:
+    yield type_.name
+    for argument in type_.args:
+        yield from _words(argument)
+
+
+def notation_of(type_: Type) -> str | None:
+    """A layout or shape in CuTe's notation; None for any other type."""
+    if type_.name == "Layout" and type_.args:
+        shape = _tuple(type_.args[0])
+        stride = _tuple(type_.args[1]) if len(type_.args) > 1 else None
+        return f"{shape}:{stride}" if shape and stride else None
+    if type_.name == "ComposedLayout" and len(type_.args) == 3:
+        inner, offset, outer = type_.args
+        layout = notation_of(outer)
+        if inner.name != "Swizzle" or layout is None:
+            return None
+        swizzle = "S<" + ",".join(argument.name for argument in inner.args) + ">"
+        return f"{swizzle} o {_tuple(offset) or 0} o {layout}"
+    return _tuple(type_) if type_.name == "tuple" or _STATIC.match(type_.name) or type_.name == "C" else None
+
+
+def _tuple(type_: Type) -> str | None:
+    """A nested tuple of static or run-time integers."""
+    if type_.name == "tuple":
+        parts = [_tuple(argument) for argument in type_.args]
+        return None if None in parts else "(" + ",".join(part or "" for part in parts) + ")"
+    if type_.name in ("C", "Int", "constant", "integral_constant"):
+        return _tuple(type_.args[-1]) if type_.args else None
+    static = _STATIC.match(type_.name)
+    if static:
+        return static[1] or static[0]
+    return "?" if type_.name in _RUN_TIME else None
+
+
+def _bindings(text: str) -> Iterator[tuple[str, Type]]:
+    """`Name = type` pairs of the template parameters that matter, innermost instantiation first."""
+    for count, match in enumerate(_BINDING.finditer(text)):
+        if count >= MOST_TYPES:
+            return
+        parsed = _parse(text, match.end())
+        if parsed is not None:
+            yield match[1], parsed
+
+
+def _parse(text: str, start: int) -> Type | None:
+    """The type at `start`; None where it is cut short."""
+    tokens = _tokens(text, start)
+    try:
+        return _type(tokens, next(tokens))[0]
+    except (StopIteration, RecursionError):  # cut short, or nested deeper than any layout
+        return None
+
+
+def _tokens(text: str, at: int) -> Iterator[str]:
+    while match := _TOKEN.match(text, at):
+        at = match.end()
+        for token in re.split(r"(>)", match[1]) if match[1].startswith(">") else [match[1]]:
+            if token:
+                yield token
+
+
+def _type(tokens: Iterator[str], token: str) -> tuple[Type, str]:
+    """The type that begins with `token`, and the token behind it ("" at the end)."""
+    while token in ("const", "class", "struct", "(") or token.startswith("const "):
+        if token == "(":  # (int)128: clang prints the type of a constant
+            while token != ")":
+                token = next(tokens)
+        token = next(tokens)
+    name = _NAME.sub("", token)
+    following = next(tokens, "")
+    arguments: list[Type] = []
+    if following == "<":
+        following = next(tokens)
+        while following != ">":
+            if not following:
+                raise StopIteration
+            argument, following = _type(tokens, following)
+            arguments.append(argument)
+            if following == ",":
+                following = next(tokens)
+        following = next(tokens, "")
+    while following in ("*", "&", "const"):
+        following = next(tokens, "")
+    return Type(name, tuple(arguments)), following

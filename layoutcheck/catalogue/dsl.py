@@ -1,0 +1,378 @@
+"""Errors of CuTe DSL that are not the verifier's about `cute.copy`: its Python functions and its other operations.
+
+Wordings of DSL 4.8.1 unless a report of another version is cited.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
+
+DSL = "DSL 4.8.1"
+_EVALUATE = (
+    "Print both operands before the line, or evaluate the same call without the DSL: layoutcheck.crd2idx, "
+    "slice_, composition, logical_divide and their kin name the mode that does not fit"
+)
+_PDSL = (
+    "A shared tensor carries its swizzle once: in its pointer (recast_ptr, or allocate_tensor(..., swizzle=...); "
+    "the DSL's PDSL) or in its layout (a composed layout S o 0 o L; the DSL's PISL)."
+)
+
+ENTRIES = (
+    known(
+        "dsl.arch-not-admissible",
+        r"expects arch to be one of \[(?P<admissible>[^\]]{1,400})\], but got (?:Arch\.)?(?P<arch>sm_\w+)",
+        "{arch} does not have this operation; these do: {admissible}",
+        "The operation is an instruction of another architecture family. tcgen05 and tensor memory exist on "
+        "sm_100, sm_101, sm_103 and sm_110 only; sm_120 and sm_121 (GeForce Blackwell, DGX Spark) have warp-level "
+        "mma.sync; wgmma exists on sm_90a only.",
+        "Choose the operation of your GPU's family (cute.nvgpu.warp for sm_80, sm_89, sm_120 and sm_121). If you "
+        "compile for another GPU than this machine's, set CUTE_DSL_ARCH, for example CUTE_DSL_ARCH=sm_100a",
+        (
+            "cutlass.cute.nvgpu.common.OpError: OpError: expects arch to be one of ['sm_100a', 'sm_100f'], "
+            "but got sm_121a\nError Code: MmaF16BF16Op error",
+            issue(2802),
+        ),
+        (
+            "OpError: expects arch to be one of [Arch.sm_100a, Arch.sm_100f, Arch.sm_101a, Arch.sm_101f, "
+            "Arch.sm_110a, Arch.sm_110f], but got Arch.sm_121a",
+            issue(2019, "Dao-AILab/flash-attention"),
+        ),
+        rule="LC108",
+    ),
+    known(
+        "dsl.arch-too-old",
+        r"expects arch to be at least (?P<first>sm_\w+), but got (?:Arch\.)?(?P<arch>sm_\w+)",
+        "{arch} does not have this operation; {first} is the first that has it",
+        "The operation is an instruction that this architecture lacks.",
+        "Choose another operation, or set CUTE_DSL_ARCH to the GPU that will run the kernel",
+        ("OpError: expects arch to be at least sm_90, but got sm_80", DSL),
+        rule="LC108",
+    ),
+    known(
+        "dsl.two-swizzles",
+        r"cannot be both iterator swizzle \(PDSL\) and swizzle layout ?\(PISL\)"
+        r"|cannot have both a swizzle on the pointer and a (?:non-identity )?swizzle in the layout",
+        "the tensor has a swizzle on its pointer and another in its layout",
+        _PDSL,
+        "Keep one: allocate with allocate_tensor(dtype, layout.outer, byte_alignment, swizzle=layout.inner), or "
+        "allocate with the composed layout and no swizzle= argument",
+        ("TypeError: cannot be both iterator swizzle (PDSL) and swizzle layout(PISL)", DSL),
+        (
+            "error: 'cute.make_view' op cannot have both a swizzle on the pointer and a swizzle in the layout",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.printf-swizzled-layout",
+        r"tensor with swizzled layout \(PISL\) is not supported in printf",
+        "cute.printf cannot print a tensor whose layout is composed with a swizzle",
+        _PDSL,
+        "Print the tensor's layout with Python's print, or give the swizzle to the pointer",
+        (
+            "NotImplementedError: tensor with swizzled layout (PISL) is not supported in printf, please use "
+            "swizzled pointer (PDSL) instead",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.swizzle-not-composable",
+        r"incompatible layout with swizzle|unable to construct a valid composed layout from inputs",
+        "the swizzle does not compose with this layout",
+        "The layout's strides carry into the bits that the swizzle permutes, so that the DSL cannot write the "
+        "result as a swizzle of a layout.",
+        "Tile a swizzle atom: cute.tile_to_shape(make_smem_layout_atom(...), shape, order); "
+        "`layoutcheck canonical LAYOUT --dtype TYPE` names the nearest layout that tensor cores read",
+        ("TypeError: incompatible layout with swizzle", DSL),
+    ),
+    known(
+        "dsl.not-an-mlir-value",
+        r"assert isinstance\(arg, _cext\.ir\.Value\)",
+        "a DSL function was given a Python integer or a DSL scalar where it takes a value of the IR",
+        "Functions such as local_partition of DSL 4.0 pass their index to the IR unconverted; an Int32 is no IR "
+        "value (mended after 4.0).",
+        "Upgrade nvidia-cutlass-dsl, or partition by thr_layout through make_tiled_copy_tv and get_slice(tidx)",
+        (
+            'File "nvidia_cutlass_dsl/python_packages/cutlass/_mlir/dialects/_ods_common.py", line 104, in '
+            "get_op_result_or_value\n    assert isinstance(arg, _cext.ir.Value)\nAssertionError",
+            issue(2314),
+        ),
+    ),
+    known(
+        "dsl.coordinate-not-congruent",
+        r"(?:coord\w*|dicer|order|`coord`)[^.]{0,80}weakly congruent|is not weakly congruent with input shape"
+        r"|coordinate? (?:and shape )?must be congruent|coord and shape must be congruent"
+        r"|expects the coord to be congruent with the shape"
+        r"|the rank of the coordinate must be equal to the one of the layout",
+        "the coordinate does not have the modes of the layout",
+        "A coordinate may be shallower than the shape, never deeper, and it has one entry for each mode: "
+        "((i, j), k) indexes ((8, 4), 16), and so does (p, k); (i, j, k) does not.",
+        "Give one coordinate a mode; use None for a mode that a slice keeps. " + _EVALUATE,
+        ("ValueError: coord must be weakly congruent to src in slice_", DSL),
+        (
+            "error: 'cute.crd2idx' op expects coordinate to be weakly congruent to the layout, but got ...",
+            DSL,
+        ),
+        (
+            "ValueError: the rank of the coordinate must be equal to the one of the layout, but got (0, 1, 2)",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.infer-failed",
+        r'Failed to infer result type\(s\):? ?"(?P<op>cute[\w.]*)"',
+        "{op} refuses its operands",
+        "The types of the operands do not fit the operation: a coordinate with other modes than its layout, "
+        "arguments in the wrong order (crd2idx takes the coordinate first, then the layout), a tiler that does "
+        "not divide, or a layout whose result cannot be written down.",
+        _EVALUATE,
+        ('ValueError: Operation creation failed: Failed to infer result type(s):\n"cute.crd2idx"(...)', DSL),
+        ('error: unknown: Failed to infer result type(s): "cute.slice"(%0, %1) {} : ...', DSL),
+    ),
+    known(
+        "dsl.shape-stride-not-congruent",
+        r"shape and stride must be congruent|residue layout must be congruent",
+        "shape and stride do not nest alike",
+        "make_layout pairs every extent with a stride: (128, (8, 8)) needs (s, (t, u)).",
+        "Nest the stride as the shape is nested",
+        ("ValueError: shape and stride must be congruent", DSL),
+    ),
+    known(
+        "dsl.algebra-refused",
+        r"unable to compute (?:the following )?(?P<what>composition|product|complement|a right inverse|the left inverse"
+        r"|tile_to_shape|shape_div|domain offset|crd2idx|idx2crd|cosize|size)|unable to (?:coalesce|filter)"
+        r"|failed to partition `input`|failed to compute the TMA G-basis|unable to construct a coordinate",
+        "an operation of the layout algebra has no result",
+        "The layouts do not divide one another, or the result is not a layout (a composition that carries into "
+        "the next mode, a complement of a layout that overlaps itself).",
+        _EVALUATE + ", and `layoutcheck draw LAYOUT` shows where the elements lie",
+        ("error: unable to compute the following composition: (8,4):(4,1) o 6:2", DSL),
+        ("error: 'cute.tile_to_shape' op unable to compute tile_to_shape", DSL),
+    ),
+    known(
+        "dsl.tensor-rank-below-tiler",
+        r"[Ee]xpect(?:ed|s) rank\((?:target|input)\) >= rank\(tiler\)",
+        "the tensor has fewer modes than the tiler",
+        "A tiler takes one mode of the tensor for each of its own.",
+        "Give the tiler one entry a mode, None where a mode stays whole",
+        ("ValueError: Expected rank(target) >= rank(tiler), but got rank(target)=1 and rank(tiler)=2", DSL),
+    ),
+    known(
+        "dsl.torch-tensor-given",
+        r"expects argument #(?P<number>[0-9]+) \((?P<argument>\w+)\) to be <class 'cutlass[\w.]*Tensor'>, but got "
+        r"<class '(?P<given>[\w.]+)'>",
+        "argument {argument} is a {given}; the function takes a cute.Tensor",
+        "A compiled function takes DSL tensors, and a DSL tensor carries what the compiler may assume: alignment, "
+        "static or dynamic extents, divisors of the strides.",
+        "Convert at the call: from_dlpack(tensor, assumed_align=16); with TVM-FFI, "
+        'cute.compile(..., options="--enable-tvm-ffi") takes torch tensors as they are',
+        (
+            "DSLRuntimeError: expects argument #1 (A) to be <class 'cutlass.cute.typing.Tensor'>, but got "
+            "<class 'torch.Tensor'>",
+            issue(98, "AlphaGPU/leetgpu-challenges"),
+        ),
+    ),
+    known(
+        "dsl.pointer-below-promise",
+        r"Tensor data pointer is not aligned to (?P<need>[0-9]+)|bytes_per_elt=\S+ is not a multiple of assumed_align",
+        "the tensor's address is not aligned as promised",
+        "assumed_align (or a compiled signature) promises more than the tensor keeps: a slice such as x[:, 1:] "
+        "starts between vectors.",
+        "Pass a tensor whose first element is aligned, or compile with the smaller assumed_align and a narrower copy",
+        ("ValueError: Tensor data pointer is not aligned to 16 bytes", DSL),
+        rule="LC101",
+    ),
+    known(
+        "dsl.leading-stride",
+        r"Expected strides\[leading_dim\] == 1, but got (?P<stride>\S+)",
+        "the leading dimension has stride {stride}, not 1",
+        "mark_layout_dynamic and mark_compact_shape_dynamic keep the leading mode's stride 1 static, and this tensor "
+        "is not contiguous there: a transposed or strided view.",
+        "Name the contiguous mode (leading_dim=), or call .contiguous() first",
+        ("ValueError: Expected strides[leading_dim] == 1, but got 4096", DSL),
+    ),
+    known(
+        "dsl.stride-order",
+        r"[Ee]xpected stride_order (?:to|value)|stride_order \(.{0,200}\) must be empty or have same length",
+        "stride_order does not name every mode of the tensor once",
+        "stride_order lists the modes from the slowest to the fastest, each once.",
+        "Use tensor.dim_order() of the torch tensor",
+        (
+            "ValueError: Expected stride_order to contain all the dimensions of the tensor, but it doesn't contain 1",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.int32-overflow",
+        r"Layout in DLTensorWrapper has int32 overflow risk",
+        "an offset of this tensor does not fit 32 bits",
+        "Offsets are computed in 32 bits by default, and the tensor's last element is 2^31 elements or more away.",
+        "from_dlpack(..., use_32bit_stride=False), or move the batch mode into the pointer (domain_offset)",
+        (
+            "RuntimeError: Layout in DLTensorWrapper has int32 overflow risk. Please set use_32bit_stride to False.",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.assumption-false",
+        r"Expected \S+ to be divisible by (?P<divby>[0-9]+), got",
+        "cute.assume promises a divisor that the value does not have",
+        "The value is known at compile time, and {divby} does not divide it.",
+        "Promise what holds for every call, or pad the extent",
+        ("ValueError: Expected 100 to be divisible by 8, got 4", DSL),
+        rule="LC267",
+    ),
+    known(
+        "dsl.register-tensor-dynamic",
+        r"[Dd]ynamic layout doesn't support (?:vectorized )?(?:load|store)|dynamic s(?:hape|ize) is not supported"
+        r"|autovec_copy expects source and destination tensors to be statically shaped",
+        "a tensor whose shape is known only at run time is loaded or stored whole",
+        "load(), store() and autovec_copy make one vector, whose length the compiler must know.",
+        "Tile first (local_tile, a thread's partition), predicate the edges, and load a tile of static shape",
+        ("ValueError: dynamic layout doesn't support load", DSL),
+        rule="LC105",
+    ),
+    known(
+        "dsl.narrow-element",
+        r"Sub-byte scalar dereference not supported|(?:Loading|Storing) narrow precision type \S+ is not supported"
+        r"|gather/scatter for sub-byte element type is not supported",
+        "one element of a type narrower than a byte cannot be addressed",
+        "Memory is addressed in bytes; elements of 4 and 6 bits are moved several at a time.",
+        "recast_tensor to a type of 8 bits or more, or copy whole vectors",
+        ("ValueError: Sub-byte scalar dereference not supported for type Float4E2M1FN", DSL),
+    ),
+    known(
+        "dsl.mma-operand-mode",
+        r"Tensor (?P<operand>[ABC]) vector mode size does not match the atom vector mode size",
+        "the fragment of {operand} is not partitioned by this MMA",
+        "Mode 0 of a fragment holds the values that one MMA instruction takes from a thread. This tensor was "
+        "partitioned by another MMA or by a copy.",
+        "Make it with this MMA: thr_mma.partition_{operand} and make_fragment_{operand}; between a copy and the MMA, "
+        "tiled_copy.retile",
+        (
+            "error: 'cute.gemm' op Tensor A vector mode size does not match the atom vector mode size. Got: 4 vs 8",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.gemm-ranks",
+        r"`a` and `b` must have the same rank|`c` and `d` must have the same rank|`c` must have rank",
+        "the operands of cute.gemm differ in their number of modes",
+        "gemm takes (V, M, K), (V, N, K) and (V, M, N), or all three of them without K.",
+        "Slice the stage or the k block off both operands: tCrA[None, None, k] and tCrB[None, None, k]",
+        ("ValueError: `a` and `b` must have the same rank", DSL),
+    ),
+    known(
+        "dsl.wgmma-descriptor",
+        r"make_gmma_smem_desc",
+        "the shared-memory layout is not one that wgmma reads",
+        "wgmma reads its operands through a descriptor, which describes tiles of eight swizzle atoms only.",
+        "Build it from make_smem_layout_atom and tile_to_shape; "
+        "`layoutcheck canonical LAYOUT --dtype TYPE --unit wgmma` names the nearest one",
+        ("error: 'cute_nvgpu.make_gmma_smem_desc' op failed to verify", issue(3078)),
+    ),
+    known(
+        "dsl.tcgen05-descriptor",
+        r"make_umma_smem_desc",
+        "the shared-memory layout is not one that tcgen05.mma reads",
+        "tcgen05.mma reads its operands through a descriptor, which describes tiles of eight swizzle atoms only.",
+        "Build it from make_smem_layout_atom and tile_to_shape; "
+        "`layoutcheck canonical LAYOUT --dtype TYPE --unit tcgen05` names the nearest one",
+        ("error: 'cute_nvgpu.make_umma_smem_desc' op failed to verify", DSL),
+    ),
+    known(
+        "dsl.memory-space",
+        r"must be CuTe (?:pointer|memref) to (?:memory spaces|shared memory|global memory|allowable types)"
+        r"[^,]{0,200}(?:, but got (?P<given>[^\n]{1,120}))?",
+        "an operand lies in another memory space, or is aligned less, than the operation needs",
+        "The operation names the memory space, the element types and the alignment of each operand.",
+        "State the space and the alignment when the pointer is made: make_ptr(dtype, address, AddressSpace.smem, "
+        "assumed_align=...), allocate_tensor(..., byte_alignment=...)",
+        (
+            "error: 'cute_nvgpu.arch.make_tma_desc' op operand #0 must be CuTe pointer to memory spaces (smem) with "
+            "byte alignment 128, but got '!cute.ptr<f16, gmem>'",
+            DSL,
+        ),
+        rule="LC104",
+    ),
+    known(
+        "dsl.tmem-allocation",
+        r"[Tt]mem alignment must be a multiple of|TMEM static allocations must be uniformly|TMEM (?:SF |E )?fragments expects?"
+        r"|tcgen05\.alloc|number of columns .{0,60}power of (?:two|2)",
+        "tensor memory is allocated or described wrongly",
+        "Tensor memory is allocated in columns, a power of two from 32 to 512, by one warp; its fragments have the "
+        "M of the MMA (64 or 128) and one or two CTAs throughout.",
+        "Use cutlass.utils.TmemAllocator and tiled_mma.make_fragment_C(tiled_mma.partition_shape_C(...))",
+        ("error: TMEM fragments expect M to be 64 or 128, but got 32", DSL),
+    ),
+    known(
+        "dsl.compiler-died",
+        r"Segfault encountered|Segmentation fault|Aborted \(core dumped\)|Floating point exception|SIGABRT|SIGSEGV"
+        r"|terminated by signal",
+        "the compiler died without a message",
+        "The DSL's native code aborts on some layouts instead of refusing them: a slice of a swizzled composed layout "
+        "whose extents are no powers of two (NVIDIA/cutlass#3454) or whose strides are dynamic (#3255), crd2idx with its "
+        "arguments swapped (#2323), a thread-value layout that leaves its tile (#2319), printf of a swizzled tensor "
+        "(#2695), a gemm of operands of other layouts (#2332).",
+        "Find the statement with CUTE_DSL_KEEP_IR=1. "
+        + TRACE
+        + " and names the copies on which the compiler dies",
+        ("Aborted (core dumped)", issue(3454)),
+        ("S<3,4,3> o 0 o (10,2):(2,1)\nAborted (core dumped)", issue(3454)),
+        ("!!!!!!! Segfault encountered !!!!!!!", issue(3298)),
+        ("Floating point exception (core dumped)", issue(2323)),
+        general=True,
+    ),
+    known(
+        "dsl.code-generation",
+        r"NVVM_ERROR_COMPILATION|Failed creating the llvm::Module|libNVVM extra log",
+        "the compiler accepts the program and fails to generate code for it",
+        "libNVVM gets a module that it cannot read. Known causes are copies of 4-bit elements whose offset may be an odd "
+        "number of elements, and vectors that no instruction moves.",
+        TRACE + " and marks the copies for which code generation fails (LC191)",
+        ("NVVM_ERROR_COMPILATION, libNVVM extra log: Failed creating the llvm::Module.", DSL),
+        rule="LC191",
+    ),
+    known(
+        "dsl.dominance",
+        r"does not dominate this use",
+        "a value made inside a branch, loop or other function is used outside of it",
+        "It is an error of the DSL's control flow, not of a layout: a variable first assigned in a dynamic if or for, "
+        "or held in an object between two @cute.jit functions.",
+        "Assign it before the branch, pass it as an argument, or make the branch static with cutlass.const_expr; "
+        "NVIDIA/cutlass answers reports of it",
+        ("error: unknown: operand #0 does not dominate this use", issue(2532)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.dynamic-condition",
+        r"Unable to convert dynamic Boolean value to bool|dynamic (?:expression|control flow) (?:is not|cannot)"
+        r"|PHASE_\w+|staged control flow|(?:dynamic|Runtime|staged)[^\n]{0,60} (?:bool|list index|range)\b",
+        "a value known only at run time decides something at compile time",
+        "It is an error of the DSL's control flow, not of a layout.",
+        "Use cutlass.const_expr for what is static; pass the value as cutlass.Constexpr; NVIDIA's control-flow guide has both",
+        ("DSLRuntimeError: Unable to convert dynamic Boolean value to bool at compile time.", issue(2676)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.loop-types",
+        r"'scf\.(?:for|if|while)' op",
+        "the branches or bounds of a dynamic loop differ in type",
+        "It is an error of the DSL's control flow, not of a layout: Int32 and Int64 bounds are mixed, or a variable "
+        "changes its type in the loop.",
+        "Give all three bounds of cutlass.range one type, and keep each variable's type through the loop",
+        (
+            "error: unknown: 'scf.for' op failed to verify that all of {lowerBound, upperBound, step} have same type",
+            issue(2630),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.other-operation",
+        r"'(?P<op>cute(?:_nvgpu)?\.(?!copy\b|copy_atom_call\b)[\w.]+)' op (?P<said>[^\n]{1,160})",
+        "{op}: {said}",
+        "The compiler refuses the operation for what its message says.",
+        _EVALUATE + ". " + TRACE,
+        ("error: 'cute.get_scalars' op operand #0 must be static layout, but got '!cute.layout'", DSL),
+        general=True,
+    ),
+)

@@ -1,0 +1,47 @@
+"""One error that users of CuTe meet, as data: how it is recognised, why it is raised, and what repairs it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+ELSEWHERE = "elsewhere"  # the level of an error that another tool answers
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An error of the catalogue.
+
+    - `name`: stable, unique, printed in the report and the catalogue's page
+    - `pattern`: searched in the pasted text, in which every run of white space is one space
+    - `title`: one line; `{group}` stands for a named group of the pattern
+    - `cause`: why the error is raised; `remedy`: what to change or to run
+    - `level`: "rejected" (it does not compile or launch), "wrong" (it runs and fails), "slow", or "elsewhere"
+    - `rule`: the code of the rule that finds the same fault before the compile, if there is one
+    - `general`: whether it answers only where no other entry does
+    - `examples`: texts as they are printed, each with the public report or the source that prints it
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    title: str
+    cause: str
+    remedy: str
+    level: str = "rejected"
+    rule: str | None = None
+    general: bool = False
+    examples: tuple[tuple[str, str], ...] = ()
+
+
+def known(name: str, pattern: str, title: str, cause: str, remedy: str, *examples: tuple[str, str],
+          level: str = "rejected", rule: str | None = None, general: bool = False) -> Known:  # fmt: skip
+    """An entry whose pattern is given as text; `examples` are pairs of a printed text and where it is from."""
+    return Known(name, re.compile(pattern), title, cause, remedy, level, rule, general, examples)
+
+
+def issue(number: int, repository: str = "NVIDIA/cutlass") -> str:
+    """The address of a public report."""
+    return f"https://github.com/{repository}/issues/{number}"
+
+
+TRACE = "`layoutcheck trace --no-launch SCRIPT` judges every copy of the script's kernels without a GPU"

@@ -1,0 +1,184 @@
+"""The catalogue of errors: every example is recognised, what C++ prints is read, nothing else is claimed."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.catalogue import ENTRIES, answers
+from layoutcheck.catalogue.cpp_types import Operands, layouts, operands
+from layoutcheck.catalogue.entry import ELSEWHERE, Known
+from layoutcheck.catalogue.tensor_map import faults
+from layoutcheck.cli import run
+from layoutcheck.rulebook import rules
+
+Captured = pytest.CaptureFixture[str]
+EXAMPLES = [(entry, text) for entry in ENTRIES for text, _ in entry.examples]
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"), EXAMPLES, ids=[f"{e.name}-{i}" for i, (e, _) in enumerate(EXAMPLES)]
+)
+def test_every_example_is_answered_by_its_own_entry_first(entry: Known, text: str) -> None:
+    (first, *_) = answers(text)
+    assert first.entry is entry
+    assert not re.search(r"\{\w+\}", first.title + first.cause + first.remedy)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_an_entry_is_whole(entry: Known) -> None:
+    assert entry.examples and all(text and source for text, source in entry.examples)
+    assert entry.level in ("rejected", "wrong", "slow", ELSEWHERE)
+    assert entry.rule is None or entry.rule in rules() or entry.rule.startswith("LC26")
+    assert entry.cause.endswith(".") and not entry.remedy.endswith(".")
+    assert entry.level != "slow" or entry.rule
+
+
+def test_names_are_unique() -> None:
+    assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
+
+
+def explained(text: str, folder: Path, captured: Captured) -> tuple[int, str]:
+    """The exit status and the output of `layoutcheck explain` on a pasted text."""
+    pasted = folder / "pasted.txt"
+    pasted.write_text(text)
+    status = run(["explain", str(pasted)])
+    return status, " ".join(captured.readouterr().out.split())
+
+
+@pytest.mark.parametrize(("entry", "text"), EXAMPLES[::3], ids=[e.name for e, _ in EXAMPLES[::3]])
+def test_wrapped_and_coloured_text_is_recognised(
+    entry: Known, text: str, tmp_path: Path, capsys: Captured
+) -> None:
+    wrapped = "\n".join(
+        f"\x1b[31m{line}\x1b[0m" for line in re.sub(r"(.{1,60})(?:\s|$)", r"\1\n", text).split("\n")
+    )
+    status, _ = explained(wrapped, tmp_path, capsys)
+    assert status == (2 if entry.level == ELSEWHERE else 0 if entry.level == "slow" else 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "all 4096 tests passed",
+        "cutlass 4.2 installed",
+        "the copy took 3 ms",
+        "loss is nan at step 700",
+        "KeyError: 'weights'",
+        "AssertionError: Tensor-likes are not close!",
+    ],
+)
+def test_what_is_no_known_error_gets_no_answer(text: str) -> None:
+    assert answers(text) == []
+
+
+def test_an_error_in_the_middle_of_a_long_log_is_found(tmp_path: Path, capsys: Captured) -> None:
+    noise = "step 17 loss 3.25 ((((\n" * 40_000
+    error = "TypeError: OpError: incompatible layout with swizzle\n"
+    assert "does not compose" in explained(noise + error + noise, tmp_path, capsys)[1]
+
+
+def cpp_layout(random_: random.Random, depth: int = 0) -> tuple[str, str, str, str]:
+    """(shape in C++, stride in C++, shape, stride), random."""
+    if depth < 2 and random_.random() < 0.5:
+        parts = [cpp_layout(random_, depth + 1) for _ in range(random_.randint(1, 3))]
+        return tuple(  # type: ignore[return-value]
+            f"cute::tuple<{', '.join(p[i] for p in parts)}>"
+            if i < 2
+            else f"({','.join(p[i] for p in parts)})"
+            for i in range(4)
+        )
+
+    def leaf(value: int) -> tuple[str, str]:
+        forms = [
+            f"cute::C<{value}>",
+            f"cute::_{value}",
+            f"cute::C<(int){value}>",
+            f"cute::constant<int, {value}>",
+        ]
+        return (random_.choice(forms), str(value)) if random_.random() < 0.9 else ("int", "?")
+
+    (shape, extent), (stride, step) = leaf(random_.randint(1, 256)), leaf(random_.randint(0, 512))
+    return shape, stride, extent, step
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_cpp_layouts_are_read(seed: int) -> None:
+    shape, stride, extents, steps = cpp_layout(random.Random(seed))
+    text = f"instantiation of f [with SLayout=cute::Layout<{shape}, {stride}>, X=int]"
+    assert [one.layout for one in layouts(text)] == [f"{extents}:{steps}"]
+
+
+def test_a_composed_layout_is_read() -> None:
+    text = (
+        "cute::ComposedLayout<cute::Swizzle<3, 4, 3>, cute::C<0>, "
+        "cute::Layout<cute::tuple<cute::_8, cute::_64>, cute::tuple<cute::_64, cute::_1>>>"
+    )
+    assert "S<3,4,3> o 0 o (8,64):(64,1)" in [one.layout for one in layouts(text)]
+
+
+COPY = (
+    'static assertion failed with "Copy_Traits: src failed to vectorize into registers."\n'
+    'instantiation of "void cute::copy_unpack(const cute::Copy_Traits<'
+    "cute::SM80_CP_ASYNC_CACHEGLOBAL<cute::uint128_t>>&) "
+    "[with TS=cute::ViewEngine<cute::gmem_ptr<const cutlass::half_t *>>, "
+    "SLayout=cute::Layout<cute::tuple<cute::C<8>>, cute::tuple<cute::_1>>, "
+    "TD=cute::ViewEngine<cute::smem_ptr<cutlass::half_t *>>, "
+    'DLayout=cute::Layout<cute::tuple<cute::_8>, cute::tuple<cute::C<64>>>]" '
+    "at line 20 of /home/me/k.cu\n"
+)
+
+
+def test_the_copy_of_a_cpp_error_is_judged(tmp_path: Path, capsys: Captured) -> None:
+    assert operands(COPY) == Operands("(8):(1)", "(8):(64)", "cp.async", 128, "gmem", "smem", "f16")
+    status, said = explained(COPY, tmp_path, capsys)
+    assert status == 1
+    assert all(part in said for part in ("/home/me/k.cu:20", "LC201", "C++ template arguments"))
+
+
+def test_a_cut_instantiation_gives_no_copy() -> None:
+    for cut in range(0, len(COPY), 37):
+        operands(COPY[:cut])  # never raises
+    assert operands(COPY[: COPY.index("DLayout") + 30]) is None
+
+
+@pytest.mark.parametrize(
+    "unit", ["SLayout=cute::tuple<", "cute::Layout<", "<", "Shape=", "Invalid __", "error: "]
+)
+def test_hostile_repetition_ends(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    answers(text)
+    operands(text)
+
+
+def dump(**changes: object) -> str:
+    fields = {
+        "format": 6, "dim": 2, "gmem_address": "0x7f0000000000", "globalDim": "(1024,1024,1,1,1)",
+        "globalStrides": "(2,2048,0,0,0)", "boxDim": "(64,128,1,1,1)", "elementStrides": "(1,1,1,1,1)",
+        "interleave": 0, "swizzle": 3, "l2Promotion": 0, "oobFill": 0, **changes,
+    }  # fmt: skip
+    return "TMA Desc Addr: 0x7ffd " + " ".join(f"{key} {value}" for key, value in fields.items())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, []),
+        ({"gmem_address": "0"}, ["gmem_address is 0"]),
+        ({"gmem_address": "0x7f0000000008"}, ["no multiple of 16"]),
+        ({"globalStrides": "(2,2056,0,0,0)"}, ["globalStrides[1] is 2056"]),
+        ({"boxDim": "(64,256,1,1,1)"}, []),
+        ({"boxDim": "(64,257,1,1,1)"}, ["boxDim[1] is 257"]),
+        ({"boxDim": "(72,128,1,1,1)"}, ["144 B, more than the swizzle's span of 128"]),
+        ({"boxDim": "(4,128,1,1,1)"}, ["8 B, no multiple of 16"]),
+        ({"globalDim": "(1024,0,1,1,1)"}, ["globalDim[1] is 0"]),
+        ({"swizzle": 0, "boxDim": "(72,128,1,1,1)"}, []),
+    ],
+)
+def test_a_printed_tensor_map_is_judged_field_by_field(changes: dict[str, object], said: list[str]) -> None:
+    found = faults(dump(**changes))
+    assert found is not None and len(found) == len(said)
+    assert all(part in fault for part, fault in zip(said, found, strict=True))
