@@ -28,7 +28,7 @@ _VERBS = {"src": "reads", "dst": "writes"}
 
 def findings(addresses: Addresses) -> Iterator[Finding]:
     """The faults, then what is slow."""
-    yield from map(_fault, addresses.faults)
+    yield from map(_fault, [fault for fault in addresses.faults if fault.kind in _CODES])
     faulty = {fault.side for fault in addresses.faults}
     for side in addresses.sides:
         if side.side in faulty:

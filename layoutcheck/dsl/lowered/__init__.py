@@ -18,9 +18,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from layoutcheck.dsl.lowered.evaluate import evaluate
+from layoutcheck.dsl.lowered.evaluate import Contents, evaluate
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.session import Session
@@ -49,6 +49,7 @@ class Kernel:
     unmet: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     shared_bytes: int = 0
+    contents: Contents = field(default=lambda _: {}, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,7 @@ def read(
             tuple(sorted(k.present - set(k.accesses))),
             k.notes,
             k.shared_bytes,
+            k.contents,
         )
         for k in evaluated
     )

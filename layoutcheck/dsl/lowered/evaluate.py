@@ -11,19 +11,21 @@ included.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from layoutcheck.dsl.lowered.arguments import instantiate
 from layoutcheck.dsl.lowered.branches import BRANCHES
+from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
 from layoutcheck.dsl.lowered.flow import Flow
-from layoutcheck.dsl.lowered.instructions import is_memory, numbers_and_data
+from layoutcheck.dsl.lowered.instructions import WRITERS, is_memory, numbers_and_data
 from layoutcheck.dsl.lowered.loops import LOOPS
 from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
 from layoutcheck.dsl.lowered.memory import Memory
-from layoutcheck.dsl.lowered.needed import Needed, fast_part
+from layoutcheck.dsl.lowered.needed import NUMBER, Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.spaces import object_at
@@ -35,6 +37,9 @@ from layoutcheck.sources.mlir import Value as SsaValue
 LAUNCH = "layoutcheck.launch"  # what a launch is called in the clone that is lowered
 KERNELS = ("cuda.kernel", "gpu.func")
 
+Launched: TypeAlias = tuple[Launch, list[tuple[Value, int]]]
+Contents: TypeAlias = "Callable[[Collection[str]], dict[str, list[Recorded]]]"
+
 _TAG = re.compile(r'"([\w.]+#[0-9]+)"')
 _SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
 
@@ -43,7 +48,8 @@ _SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
 class Evaluated:
     """One kernel. `accesses` are its memory instructions by tag, `present` the tags that survived lowering.
 
-    `notes` say where the evaluation cut something short.
+    `notes` say where the evaluation cut something short. `contents(tags)` evaluates the kernel again for what
+    the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory.
     """
 
     name: str
@@ -54,6 +60,7 @@ class Evaluated:
     notes: tuple[str, ...] = ()
     shared_bytes: int = 0
     steps: int = 0
+    contents: Contents = field(default=lambda _: {}, repr=False)
 
 
 def evaluate(module: Module | str, types: dict[str, list[str]] | None = None) -> list[Evaluated]:
@@ -76,9 +83,7 @@ def tag(op: Operation) -> str:
     return match[1] if match else ""
 
 
-def evaluate_kernel(
-    kernel: Operation, launch: tuple[Launch, list[tuple[Value, int]]] | None = None, types: Any = ()
-) -> Evaluated:
+def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: Any = ()) -> Evaluated:
     """One kernel, with its launch and arguments as the host computes them, where that is known."""
     how = launch[0] if launch else Launch()
     block = integers(kernel.attributes.get("nvvm.reqntid", "")) or how.block
@@ -87,6 +92,33 @@ def evaluate_kernel(
         block = (128, 1, 1)
     how = Launch(block, how.grid, how.cluster, how.known)  # type: ignore[arg-type]
     machine, run = prepare(kernel, how)
+    _run(kernel, machine, run, launch, types)
+    present = frozenset(t for op in kernel.walk() if (t := tag(op)) and is_memory(op))
+
+    def contents(tags: Collection[str]) -> dict[str, list[Recorded]]:
+        again, random = prepare(kernel, how, contents=tags)
+        _run(kernel, again, random, launch, types)
+        found = {tag: accesses for tag, accesses in again.accesses.items() if tag in tags}
+        for access in (access for accesses in found.values() for access in accesses):
+            access.value_known = again.reasons.worst(access.value_provenance) != "blocked"
+            access.provenance = machine.reasons.adopted(again.reasons, access.provenance)
+            access.guard = machine.reasons.adopted(again.reasons, access.guard)
+        return found
+
+    return Evaluated(
+        _name(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
+        machine.shared_bytes, machine.steps, contents,
+    )  # fmt: skip
+
+
+def _run(
+    kernel: Operation,
+    machine: Machine,
+    run: Flow,
+    launch: tuple[Launch, list[tuple[Value, int]]] | None,
+    types: Any,
+) -> None:
+    """Evaluate a kernel with its arguments."""
     entry = kernel.regions[0].blocks[0]
     bit = machine.reasons.bit("arguments", "dynamic arguments are given numbers")
     given = launch[1] if launch and len(launch[1]) == len(entry.arguments) else None
@@ -104,15 +136,15 @@ def evaluate_kernel(
         machine.notes.add("the kernel branches between blocks: only its first is evaluated")
     with np.errstate(all="ignore"):
         run.run(run.steps(entry, fast=False))
-    present = frozenset(t for op in kernel.walk() if (t := tag(op)) and is_memory(op))
-    return Evaluated(
-        _name(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
-        machine.shared_bytes, machine.steps,
-    )  # fmt: skip
 
 
-def prepare(kernel: Operation, launch: Launch, roots: Any = None) -> tuple[Machine, Flow]:
-    """A machine and what runs on it; `roots` are (operation, numbers, data), by default all tagged."""
+def prepare(
+    kernel: Operation, launch: Launch, roots: Any = None, contents: Collection[str] = ()
+) -> tuple[Machine, Flow]:
+    """A machine and what runs on it; `roots` are (operation, numbers, data), by default all tagged.
+
+    With `contents` they are the stores under these tags, with what they write.
+    """
     slots: dict[SsaValue, int] = {}
     for op in kernel.walk():
         for value in op.results:
@@ -131,9 +163,16 @@ def prepare(kernel: Operation, launch: Launch, roots: Any = None) -> tuple[Machi
             if op.location_text and tag(op) and is_memory(op)
         ]
     full = Needed(kernel, roots)
-    fast = fast_part(kernel, full)
     operations = Operations(machine, slots)
-    memory = Memory(operations, full.levels, tag)
+    memory: Memory | None = None
+    if contents:
+        addresses = {value for value, level in full.levels.items() if level == NUMBER}
+        writers = [op for op, _, _ in roots if tag(op) in contents and op.name in WRITERS]
+        full = Needed(kernel, [(op, op.operands, []) for op in writers])
+        operations = RandomOperations(machine, slots)
+        memory = RandomMemory(operations, full.levels, tag, addresses)
+    fast = fast_part(kernel, full)
+    memory = memory or Memory(operations, full.levels, tag)
 
     def translate(op: Operation) -> Step:
         return memory.step(op) or operations.step(op)
@@ -146,11 +185,9 @@ def _recorded(op: Operation) -> str:
     return tag(op) if is_memory(op) else ""
 
 
-def _launches(
-    module: Module, types: dict[str, list[str]]
-) -> dict[str, tuple[Launch, list[tuple[Value, int]]]]:
+def _launches(module: Module, types: dict[str, list[str]]) -> dict[str, Launched]:
     """What the host's functions launch: kernel's name -> (launch, arguments)."""
-    found: dict[str, tuple[Launch, list[tuple[Value, int]]]] = {}
+    found: dict[str, Launched] = {}
     for host in module.walk():
         if host.name != "func.func" or not host.regions or not host.regions[0].blocks:
             continue
@@ -202,7 +239,7 @@ def _siblings(launch: Operation, name: str) -> list[Operation]:
     ]
 
 
-def _launched(op: Operation, machine: Machine, run: Flow) -> tuple[Launch, list[tuple[Value, int]]]:
+def _launched(op: Operation, machine: Machine, run: Flow) -> Launched:
     def numbers(values: list[SsaValue]) -> list[int]:
         return [
             int(n) if isinstance(n := number(machine.values[run.slots[v]]), int) else int(n[0])

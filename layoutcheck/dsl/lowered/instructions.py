@@ -19,6 +19,7 @@ BULK = {
     "nvvm.cp.async.bulk.reduce": 2,
     "nvvm.cp.reduce.async.bulk.global.shared.cta": 2,
 }
+WRITERS = ("llvm.store", "nvvm.stmatrix")  # what writes registers
 _ADDRESSES_ONLY = frozenset(
     ("llvm.getelementptr", "llvm.ptrtoint", "llvm.addrspacecast", "llvm.bitcast", "llvm.insertvalue",
      "llvm.select", "llvm.icmp", "llvm.intr.assume", "nvvm.mapa", "llvm.freeze", "llvm.extractvalue",

@@ -15,6 +15,7 @@ from layoutcheck.copies.moves import Access, Execution
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Evaluated
+from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
 from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.values import CLASSES, Reasons
 from layoutcheck.machine.banks import OFF
@@ -204,22 +205,6 @@ def _elements_bytes(load: Recorded) -> int:
         if load.facts.get("srcFormat", "b16") in ("b16", "b8") and "m8n8" in load.facts.get("shape", "")
         else 1
     )
-
-
-def matrix_register(rows: IntArray, matrix: int) -> IntArray:
-    """Where register `matrix` of a lane comes from: lane t has bytes 4 (t % 4) of row t / 4 (PTX ISA)."""
-    thread = np.arange(rows.size)
-    lane = thread & 31
-    at: IntArray = rows[thread - lane + 8 * matrix + lane // 4] + 4 * (lane % 4)
-    return at
-
-
-def transposed_register(rows: IntArray, matrix: int, half: int) -> IntArray:
-    """The same of `.trans`, for each 16-bit half: lane t holds rows 2 (t % 4) and the next, element t / 4."""
-    thread = np.arange(rows.size)
-    lane = thread & 31
-    at: IntArray = rows[thread - lane + 8 * matrix + 2 * (lane % 4) + half] + 2 * (lane // 4)
-    return at
 
 
 def active(accesses: tuple[Recorded, ...], threads: int) -> Mask:

@@ -139,6 +139,7 @@ class Memory:
             if tag:
                 access = Recorded(tag, "st", size, address, name, align, provenance=provenance, facts=nibbles)
                 access.data = _data(machine.values[value], size)
+                access.value, access.value_provenance = machine.values[value], machine.provenance[value]
                 machine.record(access)
             if name == "rmem":
                 bits = machine.provenance[value] | provenance | machine.guard
@@ -180,7 +181,9 @@ class Memory:
             pieces: list[tuple[int, int, Data | None]] = []
             for i, slot in enumerate(sources):
                 pieces += [(4 * i + at, n, data) for at, n, data in _data(machine.values[slot], 4)]
+                access.value_provenance |= machine.provenance[slot]
             access.data = tuple(pieces)
+            access.value = tuple(machine.values[slot] for slot in sources)
             if tag:
                 machine.record(access)
 

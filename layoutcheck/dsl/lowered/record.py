@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,8 @@ class Recorded:
     `space` is "gmem", "smem", "dsmem", "rmem", "tmem" or "generic", of `address`. `active` are the threads
     that execute it (None: all); `reached` is False where it stands in a branch that this run did not take.
     `data` are the pieces that a store writes: (offset, bytes of an earlier access or None).
-    `provenance` are the bits of what the address rests on, `guard` those of whether it executes.
+    `provenance` are the bits of what the address rests on, `guard` those of whether it executes. `value` is
+    what a store writes, `value_known` whether that is more than a number in its place (`contents.py`).
     """
 
     tag: str
@@ -41,6 +42,9 @@ class Recorded:
     data: tuple[tuple[int, int, Data | None], ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     coordinates: tuple[Number, ...] = ()
+    value: Any = None
+    value_provenance: int = 0
+    value_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

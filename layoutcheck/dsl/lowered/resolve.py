@@ -23,11 +23,10 @@ import numpy as np
 
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.offsets import IntArray, size
-from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.dsl.lowered import Kernel, Lowered, lower
 from layoutcheck.dsl.lowered.costs import side_costs
-from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_moves, access_parts
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
+from layoutcheck.dsl.lowered.races import contested, race
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
@@ -104,11 +103,26 @@ class Lowering:
 def _resolved_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> list[TracedCopy]:
     """Each copy of a module with its addresses, or the reason why it has none."""
     seen: Counter[str] = Counter()
-    found = []
+    tags = []
     for one in copies:
         name = one.operation.split('"')[1]
-        found.append(resolved(one, lowered, f"{name}#{seen[name]}", arch) if wanting(one) else one)
+        tags.append(f"{name}#{seen[name]}")
         seen[name] += 1
+    written = _written(lowered, {tag: one for tag, one in zip(tags, copies, strict=True) if wanting(one)})
+    return [
+        resolved(one, lowered, tag, arch, written.get(tag, ())) if wanting(one) else one
+        for one, tag in zip(copies, tags, strict=True)
+    ]
+
+
+def _written(lowered: Lowered, copies: dict[str, TracedCopy]) -> dict[str, list[Recorded]]:
+    """What the stores write of copies by whose registers two threads meet in one byte."""
+    found: dict[str, list[Recorded]] = {}
+    for kernel in lowered.kernels:
+        ops = {tag: op for tag, op in kernel.lowered_ops.items() if tag in copies and op.kind in _KNOWN}
+        met = [tag for tag, op in ops.items() if op.reached and contested(copies[tag].copy, op)]
+        if met:
+            found |= kernel.contents(met)
     return found
 
 
@@ -117,8 +131,10 @@ def wanting(one: TracedCopy) -> bool:
     return one.address_source == "types" and one.copy is not None and one.refused is None
 
 
-def resolved(one: TracedCopy, lowered: Lowered, tag: str, arch: str) -> TracedCopy:
-    """The copy with its addresses, or with what kept them from being known."""
+def resolved(
+    one: TracedCopy, lowered: Lowered, tag: str, arch: str, written: Sequence[Recorded] = ()
+) -> TracedCopy:
+    """The copy with its addresses, or with what kept them from being known; `written` as `races` takes it."""
     kernel = next((k for k in lowered.kernels if tag in k.lowered_ops), None)
     op = kernel.lowered_ops[tag] if kernel is not None else None
     if kernel is None or op is None:
@@ -130,20 +146,23 @@ def resolved(one: TracedCopy, lowered: Lowered, tag: str, arch: str) -> TracedCo
         why = op.reasons[-1] if op.reasons else "its addresses are not known"
     else:
         try:
-            return replace(one, address_source="lowered", addresses=addresses(one.copy, kernel, op, arch))
+            found = addresses(one.copy, kernel, op, arch, written)
+            return replace(one, address_source="lowered", addresses=found)
         except InputError as error:
             why = error.message
     return replace(one, missing=f"{one.missing}; lowered: {why}")
 
 
-def addresses(copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str) -> Addresses:
+def addresses(
+    copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded] = ()
+) -> Addresses:
     """What an operation does. Raises InputError for an unknown architecture."""
     sides = tuple(
         _side(side, kind)
         for side in side_costs(op, arch)
         if (kind := _kind(side, op)) in _KNOWN and (kind == "static" or op.reached)
     )
-    return Addresses(op.threads, sides, tuple(_faults(copy, kernel, op, arch)))
+    return Addresses(op.threads, sides, tuple(_faults(copy, kernel, op, arch, written)))
 
 
 def _side(side: SideCost, kind: str) -> LoweredSide:
@@ -166,7 +185,9 @@ def _kind(side: SideCost, op: LoweredOp) -> str:
     return op.kind_of(provenance)
 
 
-def _faults(copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str) -> Iterator[LoweredFault]:
+def _faults(
+    copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded]
+) -> Iterator[LoweredFault]:
     """The first of each kind and side."""
     if not op.reached:
         return
@@ -191,56 +212,7 @@ def _faults(copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str) -> Iter
                     "outside", name, instruction, space, thread, int(row[thread]), width, kernel.shared_bytes
                 )
                 found.setdefault(("outside", name), fault)
-    race = _race(copy, op)
-    if race is not None:
-        found["race", "dst"] = race
+    met = race(copy, op, written)
+    if met is not None:
+        found[met.kind, "dst"] = met
     yield from found.values()
-
-
-def _race(copy: Copy | None, op: LoweredOp) -> LoweredFault | None:
-    """Two threads that write one byte of shared memory from different places, without a barrier between.
-
-    Accesses of one operation may be of several turns of an unrolled loop, with barriers between them:
-    they are taken together only where they are no more than one execution's.
-    """
-    moves = [
-        (access, *move)
-        for access in op.once
-        if access.space == "smem" and op.kind_of(access.provenance | access.guard) == "static"
-        for move in access_moves(access, op.once, op.threads)
-        if op.kind_of(move[3]) in _SURE
-    ]
-    groups: list[list[tuple[Recorded, IntArray, IntArray, int, int]]]
-    if _once_only(copy, [move[3] for move in moves]):
-        groups = [moves] if moves else []
-    else:
-        groups = [[move] for move in moves]
-    for group in groups:
-        unit = min(move[3] for move in group)
-        if any(move[3] % unit for move in group):
-            continue
-        writes = [
-            np.stack([target + k, source + k, np.arange(op.threads)])[
-                :, slice(None) if access.active is None else access.active
-            ]
-            for access, source, target, width, _ in group
-            for k in range(0, width, unit)
-        ]
-        every = np.concatenate(writes, axis=1)
-        every = every[:, np.lexsort((every[2], every[1], every[0]))]
-        at, source, thread = every
-        clash = (at[1:] == at[:-1]) & (source[1:] != source[:-1]) & (thread[1:] != thread[:-1])
-        if clash.any():
-            n = int(clash.argmax())
-            instruction = group[0][0].op
-            return LoweredFault(
-                "race", "dst", instruction, "smem", int(thread[n]), int(at[n]), unit, int(thread[n + 1])
-            )
-    return None
-
-
-def _once_only(copy: Copy | None, widths: Sequence[int]) -> bool:
-    """Whether as many bytes are moved as the thread's view has."""
-    if copy is None or isinstance(copy.dst, OtherOperand) or not copy.dst.layout.is_static:
-        return False
-    return sum(widths) * 8 == size(copy.dst.layout) * copy.dst.dtype.bits

@@ -35,6 +35,13 @@ class Reasons:
         """The assumptions in `provenance`."""
         return [what for what, bit in self.known.items() if provenance & bit]
 
+    def adopted(self, other: Reasons, provenance: int) -> int:
+        """The bits here of what is assumed in another's `provenance`."""
+        bits = 0
+        for kind, sentence in other.read(provenance):
+            bits |= self.bit(kind, sentence)
+        return bits
+
     def worst(self, provenance: int) -> str:
         """The class of the worst of them; "static" where there are none."""
         return max((kind for kind, _ in self.read(provenance)), key=CLASSES.index, default="static")
