@@ -7,24 +7,14 @@ report.verdict, report.findings, report.fixes, report.to_dict()
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from layoutcheck.analysis import Analysis
-from layoutcheck.check import Report, verdict_of, with_addresses
-from layoutcheck.check import check as judge
-from layoutcheck.check import report as judge_analysis
+from layoutcheck.check import Report
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
-from layoutcheck.findings import SEVERITIES
-from layoutcheck.fixes import propose
+from layoutcheck.judge import judge
 from layoutcheck.sources.request import build
-
-if TYPE_CHECKING:
-    from layoutcheck.sources.traced import TracedCopy
-
-PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of the verifier's messages
 
 
 def check(
@@ -95,48 +85,7 @@ def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | 
     `assumptions` and `subject` are carried into the report: what the caller took for granted, and a name or
     place to print. Never raises for a valid Copy.
     """
-    report = judge(copy)
-    fixes, obstacle = propose(report)
-    return replace(report, fixes=fixes, obstacle=obstacle, assumptions=assumptions, subject=subject)
-
-
-def check_traced(traced: TracedCopy, *, fixes: bool = True) -> Report | None:
-    """The report on a traced copy, at its place; None where its types cannot be read.
-
-    What the compiler's verifier said of the operation counts, whatever the model predicts.
-    `fixes` False saves the time that proposing them takes.
-    """
-    if traced.copy is None:
-        return None
-    analysis = Analysis(traced.copy)
-    asked = None
-    if traced.refused is not None:
-        asked = Prediction("rejected", PREFIX.sub("", traced.refused, count=1))
-        if analysis.prediction.outcome == "rejected":  # the model knows why; the words are the compiler's
-            said = replace(analysis.prediction, message=asked.message)
-            analysis.__dict__["prediction"] = said
-        else:
-            analysis.__dict__["prediction"] = asked
-    elif analysis.prediction.outcome == "rejected":  # the verifier saw it, and let it pass
-        model = analysis.prediction.message
-        asked = analysis.__dict__["prediction"] = Prediction("accepted", evidence={"model": model})
-    report = softened(analysis, judge_analysis(analysis))
-    proposed, obstacle = propose(report) if fixes else ((), None)
-    if traced.addresses is not None:
-        report = with_addresses(analysis, report, traced.addresses)
-    return replace(report, fixes=proposed, obstacle=obstacle, asked=asked, subject=str(traced.where))
-
-
-def softened(analysis: Analysis, report: Report) -> Report:
-    """A swizzle that a recast dropped is `unknown` in a trace: other users of a tile may drop it too."""
-    findings = tuple(
-        replace(one, severity="unknown") if one.code == "LC209" and "swizzle" in one.evidence else one
-        for one in report.findings
-    )
-    if findings == report.findings:
-        return report
-    order = tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
-    return replace(report, findings=order, verdict=verdict_of(analysis, order))
+    return judge(copy, assumptions=assumptions, subject=subject)
 
 
 def check_error(text: str, arch: str = "sm_90a") -> list[Report]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from layoutcheck.analysis import Analysis
+from layoutcheck.analysis import Analysis, analysed
 from layoutcheck.atoms.as_dict import copy_to_dict
 from layoutcheck.copies.changes import Change
 from layoutcheck.copies.compiler.prediction import Prediction
@@ -13,9 +13,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.display import Page
 from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, Finding, verdict
 from layoutcheck.rules import rules_for
-from layoutcheck.rules.drawing import drawing
 from layoutcheck.rules.effects import occurred
-from layoutcheck.rules.summary import execution_summary, inference
 
 if TYPE_CHECKING:
     from layoutcheck.sources.traced import Addresses
@@ -58,25 +56,49 @@ class Fix:
 class Report(Page):
     """The three answers about a copy, and the fixes proposed for it.
 
-    `verdict` is "legal", "slow", "wrong", "rejected" or "unknown"; `inference` and `execution` are the JSON
-    schema's objects of that name; `drawing` what a report needs to draw the offending vector (see
-    `reports.text`); `obstacle` says why no fix is offered, where none is. `findings` come worst first,
-    `fixes` best first. `compiler` is what the model of the compiler says, `asked` what the installed DSL
-    said, where it was asked.
+    `verdict` is "legal", "slow", "wrong", "rejected" or "unknown"; `findings` come worst first, `fixes` best
+    first; `obstacle` says why no fix is offered, where none is. `asked` is what the installed DSL said, where
+    it was asked. `analysis` has all that was worked out on the way, and works out the rest when it is asked:
+    pictures are made of it.
     """
 
-    copy: Copy
+    analysis: Analysis
     verdict: str
     findings: tuple[Finding, ...]
-    compiler: Prediction
-    inference: dict[str, Any] = field(default_factory=dict)
-    execution: dict[str, Any] = field(default_factory=dict)
-    drawing: dict[str, Any] = field(default_factory=dict)
     fixes: tuple[Fix, ...] = ()
     obstacle: str | None = None
     subject: str | None = None  # the case's name or the place the copy came from
     assumptions: tuple[str, ...] = ()  # what was taken for granted because the input did not say it
     asked: Prediction | None = None  # what the installed DSL said, where it was asked
+
+    @property
+    def copy(self) -> Copy:
+        """The copy that was checked."""
+        return self.analysis.copy
+
+    @property
+    def compiler(self) -> Prediction:
+        """What the compiler says: as the model predicts, or as a trace observed."""
+        return self.analysis.prediction
+
+    @property
+    def inference(self) -> dict[str, Any]:
+        """Proved alignment of both sides, the widest vector, what limits it."""
+        return self.analysis.inference
+
+    @property
+    def execution(self) -> dict[str, Any]:
+        """What one thread issues. Empty for a copy that never runs."""
+        return self.analysis.issued
+
+    @property
+    def drawing(self) -> dict[str, Any]:
+        """What is needed to draw the offending vector (see `reports.text`)."""
+        return self.analysis.drawing
+
+    def lean(self) -> Report:
+        """The same for keeping: its analysis without the addresses of the runs (megabytes)."""
+        return replace(self, analysis=self.analysis.lean())
 
     def to_dict(self) -> dict[str, Any]:
         """As the JSON schema has it (`reports/schema.json`)."""
@@ -109,26 +131,17 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
 REFUSED, DISAGREES = "LC100", "LC200"
 
 
-def check(copy: Copy) -> Report:
-    """The compiler's answer, the machine's, the cost, and what follows. Never raises for a valid Copy."""
-    return report(Analysis(copy))
+def check(copy: Copy | Analysis) -> Report:
+    """The compiler's answer, the machine's, the cost, and what follows. Never raises for a valid Copy.
 
-
-def report(analysis: Analysis) -> Report:
-    """`check`, for a caller that keeps the analysis."""
+    Of a copy that was analysed before the analysis is taken.
+    """
+    analysis = analysed(copy)
     findings = find_all(analysis)
-    return Report(
-        analysis.copy,
-        verdict_of(analysis, findings),
-        findings,
-        analysis.prediction,
-        inference(analysis),
-        execution_summary(analysis),
-        drawing(analysis),
-    )
+    return Report(analysis, verdict_of(analysis, findings), findings)
 
 
-def with_addresses(analysis: Analysis, made: Report, addresses: Addresses) -> Report:
+def with_addresses(made: Report, addresses: Addresses) -> Report:
     """The report with what the compiler's lowering shows beyond it: findings of codes that it has not."""
     if made.verdict == "rejected":
         return made
@@ -137,7 +150,7 @@ def with_addresses(analysis: Analysis, made: Report, addresses: Addresses) -> Re
     known = {finding.code for finding in made.findings}
     more = [finding for finding in lowered.findings(addresses) if finding.code not in known]
     found = tuple(sorted((*made.findings, *more), key=lambda one: SEVERITIES.index(one.severity)))
-    return replace(made, verdict=verdict_of(analysis, found), findings=found)
+    return replace(made, verdict=verdict_of(made.analysis, found), findings=found)
 
 
 def find_all(analysis: Analysis) -> tuple[Finding, ...]:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.api import check_traced
 from layoutcheck.check import Report
 from layoutcheck.dsl.fake_cuda import has_gpu
 from layoutcheck.dsl.lowered import lower
@@ -18,6 +17,7 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
+from layoutcheck.judge import judge_traced
 from layoutcheck.lint.settings import find as find_settings
 from layoutcheck.lint.settings import wants_lowered
 from layoutcheck.reports.trace import SHOWN, Judged
@@ -93,10 +93,7 @@ def judge(trace: Trace) -> Judged:
     for one in distinct(trace):
         key = one.first.copy, one.first.refused, one.first.addresses
         if key not in known:
-            report = check_traced(one.first, fixes=False)
-            if report is not None and report.verdict in SHOWN:
-                report = check_traced(one.first)
-            known[key] = report
+            known[key] = judge_traced(one.first, fixes_for=SHOWN)
         found = known[key]
         reports.append((one, None if found is None else replace(found, subject=str(one.first.where))))
     return Judged(trace, reports)

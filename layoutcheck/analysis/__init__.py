@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from layoutcheck.analysis import vector
+from layoutcheck.analysis import drawing as drawings
+from layoutcheck.analysis import summary, vector
 from layoutcheck.analysis.comparison import Comparison, compare
-from layoutcheck.analysis.instantiation import bases, instantiations, same_everywhere
+from layoutcheck.analysis.cost import CopyCost, copy_cost
+from layoutcheck.analysis.instantiation import bases, instantiations, is_static, same_everywhere
 from layoutcheck.atoms.autovec import resolve
 from layoutcheck.atoms.compiler import predict
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
-from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -20,9 +23,21 @@ from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.tails import guarded
 from layoutcheck.errors import InputError
 
+# Families whose refused copies have an execution all the same: what the compiler refuses of them is a proof.
+_WOULD_RUN = ("universal", "cp_async", "register", "matrix")
+# What is small and kept where an analysis is pickled or kept for long; the addresses of runs are not.
+_SMALL = ("predicted", "prediction", "resolved", "inference", "issued", "drawing")
+
+T = TypeVar("T")
+
 
 class Run(NamedTuple):
-    """One run of the copy in the model: run-time values, base addresses, what was asked and what was done."""
+    """One run of the copy in the model.
+
+    `instance` is the copy with values for all that is known only at run time; `src_base` and `dst_base` are
+    the byte addresses of its tensors; `intent` is what was asked, `execution` what was done, `comparison`
+    how they differ.
+    """
 
     instance: Copy
     src_base: int
@@ -32,16 +47,61 @@ class Run(NamedTuple):
     comparison: Comparison
 
 
+@dataclass(frozen=True)
 class Analysis:
-    """The copy, the compiler's answer, and the machine's."""
+    """The copy, the compiler's answer, and the machine's.
 
-    def __init__(self, copy: Copy) -> None:
-        self.copy = copy
+    `observed` is what a real compiler said of this very copy, where one was asked before: it counts, whatever
+    the model predicts. Nothing here changes once it is made, so that rules, fixes, reports and the GPU
+    harness share one object; a `Report` carries it. Pickled, it leaves the addresses of its runs behind.
+    """
+
+    copy: Copy
+    observed: Prediction | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("copy", "observed", *_SMALL)
+        return {name: self.__dict__[name] for name in kept if name in self.__dict__}
+
+    def lean(self) -> Analysis:
+        """The same without the addresses of its runs, which are made again if they are asked for."""
+        _ = self.inference, self.issued, self.drawing
+        made = object.__new__(Analysis)
+        made.__dict__.update(self.__getstate__())
+        return made
+
+    @cached_property
+    def _derived(self) -> dict[Any, Any]:
+        return {}
+
+    def derive(self, make: Callable[..., T], *arguments: Any) -> T:
+        """`make(analysis, *arguments)`, made once."""
+        key = make, arguments
+        if key not in self._derived:
+            self._derived[key] = make(self, *arguments)
+        found: T = self._derived[key]
+        return found
+
+    # The compiler.
+
+    @cached_property
+    def predicted(self) -> Prediction:
+        """What the model of the compiler says."""
+        return predict(self.copy)
 
     @cached_property
     def prediction(self) -> Prediction:
-        """What the compiler says."""
-        return predict(self.copy)
+        """What the compiler says: as observed, else as the model predicts.
+
+        Where both refuse the copy, the words are the compiler's and the cause is the model's. Where only the
+        model refuses it, the evidence has the model's message.
+        """
+        model, observed = self.predicted, self.observed
+        if observed is None or (observed.accepted and model.outcome != "rejected"):
+            return model
+        if observed.accepted:
+            return replace(observed, evidence={"model": model.message})
+        return replace(model, message=observed.message) if model.outcome == "rejected" else observed
 
     @property
     def accepted(self) -> bool:
@@ -61,9 +121,12 @@ class Analysis:
                 return self.copy
         return self.copy
 
+    # The machine.
+
     @cached_property
     def _run(self) -> tuple[tuple[Run, ...], InputError | None]:
-        if not self.accepted or isinstance(self.copy.atom, OtherAtom):
+        atom = self.copy.atom
+        if not self.accepted or (atom is not None and not atom.modelled):
             return (), None
         runs: list[Run] = []
         try:
@@ -96,7 +159,7 @@ class Analysis:
         """Why the runs could not be made, where they could not."""
         return self._run[1]
 
-    @cached_property
+    @property
     def worst(self) -> Run | None:
         """The run that went wrong, if one did."""
         return self.runs[-1] if self.runs and not self.runs[-1].comparison.clean else None
@@ -105,6 +168,55 @@ class Analysis:
     def effect(self) -> Comparison | None:
         """What went wrong in it."""
         return self.worst.comparison if self.worst else None
+
+    @cached_property
+    def would_run(self) -> Run | None:
+        """What a refused copy would do if it were accepted; None where that has no meaning."""
+        atom = self.resolved.atom
+        if self.accepted or atom is None or atom.family not in _WOULD_RUN:
+            return None
+        try:
+            instance = instantiations(self.copy)[0]
+            at = (instance, *bases(instance)[-1])
+            asked, done = intent(*at), execution(self.copy, at[1], at[2], instance)
+            if asked.src.shape != asked.dst.shape or done.src.shape != done.dst.shape:
+                return None
+            return Run(*at, asked, done, compare(asked, done, *at))
+        except InputError:
+            return None
+
+    @cached_property
+    def cost(self) -> CopyCost | None:
+        """The cost of all warps; None for a copy that is refused or goes wrong, and for what is not known.
+
+        That is the case without a tiling, where only one thread's addresses are known, with run-time strides,
+        and for the copy engine's accesses, which are no warp's.
+        """
+        atom = self.copy.atom
+        if self.copy.tiling is None or (atom is not None and atom.family == "bulk"):
+            return None
+        if self.worst is not None or not self.runs or not is_static(self.copy):
+            return None
+        return copy_cost(self.copy)
+
+    # What reports print of both.
+
+    @cached_property
+    def inference(self) -> dict[str, Any]:
+        """The JSON schema's `inference`: proved alignment of both sides, the widest vector, its limit."""
+        return summary.inference(self)
+
+    @cached_property
+    def issued(self) -> dict[str, Any]:
+        """The JSON schema's `execution`: what one thread issues. Empty for a copy that never runs."""
+        return summary.issued(self)
+
+    @cached_property
+    def drawing(self) -> dict[str, Any]:
+        """The one vector that a report draws (`analysis.drawing`)."""
+        return drawings.drawing(self)
+
+    # The operands.
 
     @property
     def width_bits(self) -> int:
@@ -127,4 +239,9 @@ class Analysis:
 
     def whole(self, side: str) -> Memref:
         """The tensor that the view was partitioned from; the view itself where it was not."""
-        return self.copy.side(side) if self.copy.tiling is None else self.copy.tiling.side(side)
+        return self.copy.whole(side)
+
+
+def analysed(copy: Copy | Analysis) -> Analysis:
+    """The analysis of a copy; what is one already is taken as it is."""
+    return copy if isinstance(copy, Analysis) else Analysis(copy)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.execution import execution
+from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Access, Execution
 from layoutcheck.copies.offsets import IntArray
+from layoutcheck.errors import InputError
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import SECTOR_BYTES, WARP, parse_arch
 from layoutcheck.machine.banks import CP_ASYNC, CP_ASYNC_CG, LOAD, MATRIX, OFF, STORE
@@ -70,6 +76,16 @@ class CopyCost(NamedTuple):
             sum(side.runs for side in self.sides if side.side == "src"),
             sum(side.runs for side in self.sides if side.side == "dst"),
         )
+
+
+@lru_cache(maxsize=256)
+def copy_cost(copy: Copy) -> CopyCost | None:
+    """The cost of a static copy at bases that are aligned to everything; None where it is not known."""
+    past_l1 = isinstance(copy.atom, CpAsync) and copy.atom.cache == "global"
+    try:
+        return cost(execution(copy, SRC_REGION, DST_REGION), copy.arch, past_l1)
+    except InputError:
+        return None
 
 
 def cost(execution: Execution, arch: str = "sm_90a", bypass_l1: bool = False) -> CopyCost:

@@ -96,6 +96,10 @@ class Copy:
         """The operand "src" or "dst", as `cute.copy` sees it."""
         return self.src if side == "src" else self.dst
 
+    def whole(self, side: str) -> Memref:
+        """The tensor that the view "src" or "dst" was partitioned from; the view itself where it was not."""
+        return self.side(side) if self.tiling is None else self.tiling.side(side)
+
     def with_side(self, side: str, memref: Memref) -> Copy:
         """The same copy with another source or destination view."""
         return replace(self, src=memref) if side == "src" else replace(self, dst=memref)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from collections.abc import Sequence
 from typing import Any
@@ -13,8 +12,7 @@ from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tma import MadeTma, make_tma
-
-_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")
+from layoutcheck.sources.traced import VERIFIER_PREFIX
 
 
 def verify(
@@ -69,6 +67,6 @@ def verdict(answer: dict[str, Any]) -> Prediction:
         name = signal.Signals(answer["died"]).name
         return Prediction("aborts", f"the compiler dies of {name}", evidence={"signal": name})
     if "error" in answer:
-        message = _PREFIX.sub("", answer["error"], count=1)
+        message = VERIFIER_PREFIX.sub("", answer["error"], count=1)
         return Prediction("rejected", message, evidence={"stage": answer["stage"]})
     return Prediction("accepted", evidence={k: v for k, v in answer.items() if k == "ops"})

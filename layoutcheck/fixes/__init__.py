@@ -86,7 +86,7 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
         return (), None
     if not _has_static_shapes(report.copy):
         return (), "a shape is known only at run time: copy tiles of static shape, predicated at the edges"
-    analysis = Analysis(report.copy)
+    analysis = report.analysis
     found: list[tuple[int, Fix]] = []
     tried = 0
     slow = report.verdict == "slow"

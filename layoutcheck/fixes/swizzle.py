@@ -16,7 +16,7 @@ from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.fixes.edit import edited
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
-from layoutcheck.rules.costs import conflicted, suggestion, under
+from layoutcheck.rules.conflicts import conflicted, suggestion, under
 from layoutcheck.sources.types import parse_memref
 
 STRATEGY = "swizzle"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.analysis import Analysis
+from layoutcheck.analysis import Analysis, analysed
 from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent, thread_intent
@@ -34,15 +34,16 @@ _KEEP = SHARED_BASE - 1
 UNMEETABLE = ("unmatched", "overlap", "outside_pred")  # kinds of difference (analysis/comparison)
 
 
-def make_job(copy: Copy) -> Job:
+def make_job(copy: Copy | Analysis) -> Job:
     """The job that shows the model's verdict: at the run-time values and addresses where it sees the worst.
 
     Raises NotRunnable (an InputError) for copies that do not fit on the device, InputError for forms not
     modelled.
     """
+    analysis = analysed(copy)
+    copy = analysis.copy
     if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)):
         raise NotRunnable("tensor memory has no address that a harness could fill or read back")
-    analysis = Analysis(copy)
     if analysis.obstacle is not None:
         raise analysis.obstacle
     if analysis.worst is not None:

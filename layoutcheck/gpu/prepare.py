@@ -113,7 +113,7 @@ def _prepared_tma(name: str, copy: Copy, arch: str, session: Session) -> Prepare
     codes = tuple(finding.code for finding in report.findings if finding.severity != "note")
     compiler, note, task = "accepted", "", None
     try:
-        task, refused = tma.prepare(copy, arch, session)
+        task, refused = tma.prepare(report.analysis, arch, session)
         if refused:
             compiler, note = refused, "the compiler made nothing"
     except InputError as error:

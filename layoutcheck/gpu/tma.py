@@ -15,6 +15,7 @@ import numpy as np
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.plan import gmem_side, tile_of
 from layoutcheck.atoms.tma.plan import plan as tma_plan
@@ -43,11 +44,12 @@ def runs_here(copy: Copy) -> bool:
     return isinstance(copy.atom, TmaCopy) and copy.tma is not None
 
 
-def prepare(copy: Copy, arch: str, session: Session) -> tuple[Task | None, str]:
+def prepare(analysis: Analysis, arch: str, session: Session) -> tuple[Task | None, str]:
     """The task, or what the compiler says instead. Raises InputError for copies that cannot be run."""
+    copy = analysis.copy
     if copy.index is not None:
         raise InputError("copies of four rows are not run: the harness has no place for their indices")
-    job = make_job(copy)
+    job = make_job(analysis)
     made = make_tma([(copy, job.instance, 0)], session=session)[0]
     if made.died or made.error or not made.ptx:
         return None, made.error or f"the compiler dies of signal {made.died}"

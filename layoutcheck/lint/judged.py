@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from layoutcheck.analysis import Analysis
-from layoutcheck.check import Report, with_addresses
-from layoutcheck.check import report as check_analysis
-from layoutcheck.fixes import propose
+from layoutcheck.check import Report
+from layoutcheck.judge import judge_traced
 from layoutcheck.lint.analyse import of_report
 from layoutcheck.lint.cases import VERDICTS, CaseRun, failures, meant, shown, undecided, unexpected
 from layoutcheck.lint.finding import LintFinding
@@ -45,7 +43,7 @@ def judge(runs: Iterable[CaseRun]) -> Judged:
             report = _report(one, reports)
             out.copies += entry.count
             path = shown(one.where.file)
-            here = _refusal(one, report) or (report.verdict if report is not None else "unknown")
+            here = _verdict(one, report)
             place = (path, one.where.line)
             out.reached[place] = _worse(out.reached.get(place, "legal"), here)
             if here == "unknown":
@@ -77,29 +75,29 @@ def judge(runs: Iterable[CaseRun]) -> Judged:
 def _report(one: TracedCopy, known: dict[Any, Report | None]) -> Report | None:
     if one.copy is None:
         return None
-    key = one.copy, one.addresses
+    key = one.copy, one.refused, one.addresses
     if key not in known:
-        analysis = Analysis(one.copy)
-        report = check_analysis(analysis)
-        fixes, obstacle = propose(report) if report.verdict not in ("legal", "unknown") else ((), None)
-        if one.addresses is not None:
-            report = with_addresses(analysis, report, one.addresses)
-        known[key] = replace(report, fixes=fixes, obstacle=obstacle)
+        known[key] = judge_traced(one)
     return known[key]
 
 
-def _refusal(one: TracedCopy, report: Report | None) -> str | None:
-    """The compiler is the judge of what it refuses: "rejected", or "unknown" where only our model refuses."""
+def _verdict(one: TracedCopy, report: Report | None) -> str:
+    """The compiler is the judge of what it refuses; "unknown" where only our model refuses."""
     if one.refused is not None:
         return "rejected"
-    return "unknown" if report is not None and report.verdict == "rejected" else None
+    return "unknown" if report is None or _overruled(report) else report.verdict
+
+
+def _overruled(report: Report) -> bool:
+    """Whether our model refuses what the compiler was seen to accept."""
+    return "model" in report.compiler.evidence
 
 
 def _findings(one: TracedCopy, report: Report | None, path: str, run: CaseRun) -> list[LintFinding]:
     line, column, origin = one.where.line, one.where.column, run.case.name
     through = _callers(one.stack)
     found: list[LintFinding] = []
-    if report is not None and not (report.verdict == "rejected" and one.refused is None):
+    if report is not None and not _overruled(report):
         found = [
             of_report(finding, report, path, (line, column), origin=origin)
             for finding in report.findings
@@ -124,7 +122,7 @@ def _why(one: TracedCopy, report: Report | None) -> str:
     """Why a copy is unknown, in a few words."""
     if one.copy is None:
         return one.missing or "its types cannot be read"
-    if report is not None and report.verdict == "rejected":
+    if report is not None and _overruled(report):
         return "our model refuses it, the compiler does not (please report it)"
     for finding in report.findings if report is not None else ():
         if finding.severity == "unknown":

@@ -9,7 +9,6 @@ of the atom's element type, which the findings say.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from layoutcheck.errors import InputError
@@ -63,14 +62,11 @@ def compositions(module: Module) -> Iterator[tuple[Call, str, str, str]]:
 
 
 def _report(arguments: dict[str, Any]) -> Any:
-    from layoutcheck.check import check
-    from layoutcheck.fixes import propose
+    from layoutcheck.judge import judge as judge_copy
     from layoutcheck.sources.request import build
 
     try:
         copy, assumptions = build(**arguments)
     except InputError:
         return None  # not what `cute.copy` would take; the trace says more
-    report = check(copy)
-    fixes, obstacle = propose(report) if report.verdict != "legal" else ((), None)
-    return replace(report, fixes=fixes, obstacle=obstacle, assumptions=assumptions)
+    return judge_copy(copy, assumptions=assumptions)

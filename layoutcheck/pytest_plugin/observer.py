@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from layoutcheck.api import check_traced
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.collect import Collector
@@ -26,6 +25,7 @@ from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.spool import as_dict
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import confirm
+from layoutcheck.judge import judge_traced
 from layoutcheck.lint.cache import dsl_version
 from layoutcheck.lint.settings import find as find_settings
 from layoutcheck.lint.settings import wants_lowered
@@ -85,7 +85,7 @@ class Observer:
         """The verdict on a copy; None where its types cannot be read."""
         key = one.copy, one.refused, one.addresses
         if key not in self._reports:
-            self._reports[key] = check_traced(one)
+            self._reports[key] = judge_traced(one)
         found = self._reports[key]
         return None if found is None else replace(found, subject=_place(one))
 

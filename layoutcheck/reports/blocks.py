@@ -25,7 +25,7 @@ from layoutcheck.reports.pictures.strip import windows
 from layoutcheck.reports.pictures.tile import tile_map
 from layoutcheck.reports.pictures.tv import NAMES
 from layoutcheck.reports.style import Style
-from layoutcheck.rules.costs import bank_side, repaired_side
+from layoutcheck.rules.conflicts import bank_side, repaired_side
 
 if TYPE_CHECKING:
     from rich.text import Text

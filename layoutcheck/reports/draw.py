@@ -70,7 +70,7 @@ def outcome_blocks(outcomes: Sequence[Outcome], style: Style) -> str:
 
 
 def _analyses(outcomes: Sequence[Outcome]) -> list[Analysis]:
-    return [Analysis(outcome.copy) for outcome in outcomes if isinstance(outcome, Report)]
+    return [outcome.analysis for outcome in outcomes if isinstance(outcome, Report)]
 
 
 def drawn_outcomes(outcomes: Sequence[Outcome]) -> list[Picture]:

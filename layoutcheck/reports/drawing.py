@@ -8,7 +8,7 @@
            moved     +0  0011223344556677
 
 Every value of the vector has a digit, repeated for each of its bytes; every row is as many bytes of memory as
-the instruction moves. The drawing is the dictionary that `rules.drawing` makes.
+the instruction moves. The drawing is the dictionary that `analysis.drawing` makes.
 """
 
 from __future__ import annotations

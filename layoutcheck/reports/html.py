@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.summary import lines as of_tma
 from layoutcheck.check import Fix, Report
 from layoutcheck.copies.memref import Memref
@@ -105,7 +104,7 @@ def _explained(outcome: Explained) -> str:
 def _report(report: Report) -> str:
     main = report.findings[0] if report.findings and report.findings[0].severity != "note" else None
     others = [finding for finding in report.findings if finding is not main]
-    pictures = copy_pictures(Analysis(report.copy))
+    pictures = copy_pictures(report.analysis)
     return element(
         "article",
         _heading(report.verdict, main, headline(report), report.subject),

@@ -34,7 +34,7 @@ from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.banks import CP_ASYNC, SharedCost, shared_wavefronts
 from layoutcheck.machine.best_swizzle import SwizzleResult
-from layoutcheck.rules.costs import conflicted, suggestion, swizzle_of, under
+from layoutcheck.rules.conflicts import conflicted, suggestion, swizzle_of, under
 from layoutcheck.rules.rule import Example, make_rule
 
 

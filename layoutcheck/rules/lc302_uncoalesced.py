@@ -33,7 +33,6 @@ from layoutcheck.analysis.cost import SideCost
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import SECTOR_BYTES
-from layoutcheck.rules.costs import copy_cost
 from layoutcheck.rules.rule import Example, make_rule
 
 LEAST = 2.0  # sectors over the ideal: below it, a ragged edge or a misaligned row may be all there is
@@ -41,7 +40,7 @@ LEAST = 2.0  # sectors over the ideal: below it, a ragged edge or a misaligned r
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A side in global memory whose warps move at least twice the sectors that their bytes fill."""
-    found = copy_cost(analysis)
+    found = analysis.cost
     for side in found.sides if found else ():
         if scattered(side):
             yield uncoalesced(side)

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.costs import conflicted, swizzle_of, under
+from layoutcheck.rules.conflicts import conflicted, swizzle_of, under
 from layoutcheck.rules.lc301_bank_conflict import describe, worst_access
 from layoutcheck.rules.rule import Example, make_rule
 

@@ -32,7 +32,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.costs import conflicted, swizzle_of, under
+from layoutcheck.rules.conflicts import conflicted, swizzle_of, under
 from layoutcheck.rules.rule import Example, make_rule
 
 

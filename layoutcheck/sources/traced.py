@@ -6,12 +6,16 @@ and another can keep it. Nothing here imports the DSL.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
+
+VERIFIER_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of its messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,13 @@ class TracedCopy:
     in_dsl: bool = False
     addresses: Addresses | None = None
     warps: tuple[int, ...] = ()
+
+    @property
+    def observed(self) -> Prediction:
+        """What the compiler's verifier said of the operation."""
+        if self.refused is None:
+            return Prediction("accepted")
+        return Prediction("rejected", VERIFIER_PREFIX.sub("", self.refused, count=1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from layoutcheck.api import check_traced
 from layoutcheck.dsl import observe
 from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.lowered.compare import disagreement
 from layoutcheck.dsl.trace import trace_callable, trace_script
 from layoutcheck.errors import InputError
+from layoutcheck.judge import judge_traced
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace, TracedCopy, distinct
 
@@ -152,7 +152,7 @@ def test_copies_have_their_whole_stack_and_other_operations_their_line(folder: P
 def test_every_refused_copy_is_reported_and_the_script_goes_on(raising: Trace) -> None:
     refused = [one for one in raising.copies if one.refused]
     assert len(refused) == 3 and all("cannot vectorize" in (one.refused or "") for one in refused)
-    report = check_traced(refused[0])
+    report = judge_traced(refused[0])
     assert report is not None and report.verdict == "rejected" and report.asked is not None
     assert report.asked.message == report.compiler.message
     assert [kernel.copies for kernel in raising.kernels][:2] == [3, 3]

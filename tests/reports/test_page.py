@@ -38,7 +38,7 @@ class Open:
         run = scene(Analysis(report.copy))
         assert run is not None
         self.run: Scene = run
-        done = execution(run.copy, run.src_base, run.dst_base)
+        done = execution(run.copy, run.run.src_base, run.run.dst_base)
         self.moves = {"src": done.src, "dst": done.dst}
         file.write_text(render([report], Style()), encoding="utf-8")
         self.page = browser.new_page(viewport={"width": 1100, "height": 900})

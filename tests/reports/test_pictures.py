@@ -87,7 +87,7 @@ CASES = [name for name in case_names() if drawable(name)]
 
 def moves(run: Scene, kind: str) -> dict[str, Any]:
     """The addresses of intent or execution, asked anew: side -> [instruction or element, thread, unit]."""
-    at = (run.src_base, run.dst_base)
+    at = (run.run.src_base, run.run.dst_base)
     found = execution(run.copy, *at) if kind == "moved" else thread_intent(run.copy, *at)
     return {"src": found.src, "dst": found.dst}
 
@@ -110,7 +110,7 @@ def test_who_moves_what_is_what_execution_and_intent_say(name: str, kind: str) -
         if picture is None:
             continue
         root = parsed(picture)
-        asked_anew = intent(each.scene.copy, each.scene.src_base, each.scene.dst_base)
+        asked_anew = intent(each.scene.copy, each.scene.run.src_base, each.scene.run.dst_base)
         for side, at in moves(each.scene, kind).items():
             named = {"src": asked_anew.src, "dst": asked_anew.dst}[side]
             named_at = {placed(each.scene, side, a) for a in named.reshape(-1).tolist() if a >= 0}
@@ -217,7 +217,7 @@ def test_the_strip_is_one_instruction_and_what_the_layouts_ask_of_it(name: str) 
 def test_coverage_is_memory_after_the_copy(name: str) -> None:
     for each in of_case(name):
         run = each.scene
-        anew = intent(run.copy, run.src_base, run.dst_base)
+        anew = intent(run.copy, run.run.src_base, run.run.dst_base)
         asked = zip(anew.dst.reshape(-1).tolist(), anew.src.reshape(-1).tolist(), strict=True)
         want = {to: source for to, source in asked if source >= 0 or anew.zeros}
         got: dict[int, list[int]] = defaultdict(list)
@@ -297,8 +297,8 @@ def test_tma_boxes_are_what_execution_moves(name: str) -> None:
 
 def _boxes_are_moved(each: Drawn) -> None:
     root = parsed(each.pictures["tma"])
-    done = execution(each.scene.copy, each.scene.src_base, each.scene.dst_base)
-    asked = intent(each.scene.copy, each.scene.src_base, each.scene.dst_base)
+    done = execution(each.scene.copy, each.scene.run.src_base, each.scene.run.dst_base)
+    asked = intent(each.scene.copy, each.scene.run.src_base, each.scene.run.dst_base)
     want = dict(zip(asked.dst.reshape(-1).tolist(), asked.src.reshape(-1).tolist(), strict=True))
     moved = {"src": done.src, "dst": done.dst}
     said: dict[str, dict[int, int]] = {}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import layoutcheck.reports
+from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
 from layoutcheck.atoms.tma.rows import row_numbers
@@ -173,7 +174,7 @@ def test_the_report_names_the_index_tensor_in_every_format() -> None:
 def test_a_gpu_is_not_asked() -> None:
     """The harness passes no index tensor, and no Blackwell GPU was at hand."""
     with pytest.raises(InputError, match="four rows"):
-        prepare(build(**GOOD)[0], "sm_100a", None)  # type: ignore[arg-type]
+        prepare(Analysis(build(**GOOD)[0]), "sm_100a", None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("index", [i(name="ui8"), i().replace("gmem", "tmem")])

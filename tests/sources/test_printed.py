@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.algebra.notation import parse_layout
-from layoutcheck.api import check_traced
 from layoutcheck.copies.tiled import partition
 from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
+from layoutcheck.judge import judge_traced
 from layoutcheck.sources.chains import NoOrigin, Origin, whole
 from layoutcheck.sources.mlir import Value
 from layoutcheck.sources.printed import made_in_library, read_module, where_of
@@ -91,7 +91,7 @@ def test_a_slice_of_a_partition_is_the_partition_of_a_part() -> None:
     assert tiling.block_threads == 128
     whole = tile(parse_tiled_copy(TILED), tiling.src, tiling.dst, block_threads=128)
     assert whole.tiling == tiling
-    report = check_traced(found)
+    report = judge_traced(found)
     assert report is not None and report.verdict == "legal" and report.execution["gmem_sectors"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.api import check_traced
+from layoutcheck.judge import judge_traced
 from layoutcheck.sources.printed import read_module
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace
@@ -69,7 +69,7 @@ def test_what_the_tensor_map_makes_of_the_tensor(
 ) -> None:
     (traced,) = read_module(module(tensor(layout, align)), "k", "sm_90a")
     assert traced.copy is not None and traced.copy.mapped is not None
-    report = check_traced(traced)
+    report = judge_traced(traced)
     assert report is not None and report.verdict == verdict
     assert [(one.code, one.severity) for one in report.findings] == found
     assert list(from_lines(to_lines(Trace((traced,)))).copies) == [traced]
@@ -81,5 +81,5 @@ def test_what_the_tensor_map_makes_of_the_tensor(
 def test_a_tensor_that_is_not_found_is_not_guessed(options: dict[str, str]) -> None:
     (traced,) = read_module(module(tensor("(256,250):(250,1)"), **options), "k", "sm_90a")
     assert traced.copy is not None and traced.copy.mapped is None
-    report = check_traced(traced)
+    report = judge_traced(traced)
     assert report is not None and report.verdict == "legal"

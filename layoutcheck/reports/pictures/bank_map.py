@@ -16,7 +16,7 @@ from layoutcheck.machine.banks import OFF, served
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.svg import Picture
 from layoutcheck.reports.pictures.tv import NAMES
-from layoutcheck.rules.costs import bank_side, repaired_side
+from layoutcheck.rules.conflicts import bank_side, repaired_side
 
 _LEFT, _WIDE, _HIGH, _GAP = 92.0, 24.0, 19.0, 5.0
 _MOST_ROWS = 48

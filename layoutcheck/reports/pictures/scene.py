@@ -10,16 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from layoutcheck.analysis import Analysis
-from layoutcheck.analysis.comparison import Comparison, compare
-from layoutcheck.analysis.instantiation import bases, instantiations
-from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.execution import execution
-from layoutcheck.atoms.intent import intent, thread_intent
+from layoutcheck.analysis import Analysis, Run
+from layoutcheck.analysis.comparison import Comparison
+from layoutcheck.atoms.intent import thread_intent
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.other import OtherAtom
-from layoutcheck.atoms.register import RegisterCopy
-from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -30,9 +25,6 @@ from layoutcheck.errors import InputError
 
 SIDES = ("src", "dst")
 _NOBODY = np.empty((0, 1), np.int64)
-
-# Atoms whose refused copies have an execution all the same: what the compiler refuses of them is a proof.
-_WOULD_RUN = (UniversalCopy, CpAsync, RegisterCopy, LdMatrix, StMatrix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +48,37 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One run: the static `copy`, both bases (bytes), what was asked and what is done.
+    """One run of the analysis, and what to look at in it.
 
     `by_thread` is the intent thread by thread. `reached` is False for a copy that the compiler refuses: then
     it is what would be done. `thread` and `instruction` are the ones to point at.
     """
 
-    copy: Copy
-    src_base: int
-    dst_base: int
-    intent: Intent
+    run: Run
     by_thread: Intent
-    execution: Execution
-    comparison: Comparison
     reached: bool
     thread: int
     instruction: int
+
+    @property
+    def copy(self) -> Copy:
+        """The static copy."""
+        return self.run.instance
+
+    @property
+    def intent(self) -> Intent:
+        """What was asked."""
+        return self.run.intent
+
+    @property
+    def execution(self) -> Execution:
+        """What is done."""
+        return self.run.execution
+
+    @property
+    def comparison(self) -> Comparison:
+        """How they differ."""
+        return self.run.comparison
 
     @property
     def unit_bits(self) -> int:
@@ -91,7 +98,7 @@ class Scene:
 
     def memref(self, side: str) -> Memref:
         """The whole tile of a side, or the view where there is no tiling."""
-        return self.copy.side(side) if self.copy.tiling is None else self.copy.tiling.side(side)
+        return self.copy.whole(side)
 
     def private(self, side: str) -> bool:
         """Whether the side is registers, of which every thread has its own."""
@@ -99,7 +106,7 @@ class Scene:
 
     def origin(self, side: str) -> int:
         """The address, in units, that pictures call +0: the base, or the begin of its swizzle's period."""
-        base = self.src_base if side == "src" else self.dst_base
+        base = self.run.src_base if side == "src" else self.run.dst_base
         swizzle = self.memref(side).swizzle
         if swizzle is not None and swizzle.bits:
             base -= base % swizzle.period
@@ -126,28 +133,19 @@ def scene(analysis: Analysis) -> Scene | None:
         return None
     if isinstance(copy.atom, OtherAtom):
         return None
+    run = analysis.worst or (analysis.runs[-1] if analysis.runs else analysis.would_run)
+    if run is None:
+        return None
     try:
-        if analysis.runs:
-            run = analysis.worst or analysis.runs[-1]
-            at = (run.instance, run.src_base, run.dst_base)
-            asked, done, comparison = run.intent, run.execution, run.comparison
-        elif analysis.accepted or not isinstance(analysis.resolved.atom, _WOULD_RUN):
-            return None
-        else:
-            instance = instantiations(copy)[0]
-            at = (instance, *bases(instance)[-1])
-            asked, done = intent(*at), execution(copy, at[1], at[2], instance)
-            if asked.src.shape != asked.dst.shape or done.src.shape != done.dst.shape:
-                return None
-            comparison = compare(asked, done, *at)
-        by_thread = thread_intent(*at)
+        by_thread = thread_intent(*run[:3])
     except InputError:
         return None
+    asked, done = run.intent, run.execution
     if not all((at >= 0).any() for at in (asked.src, done.src, asked.dst, done.dst)):
         return None  # as of a tile beyond the tensor, of which a load brings zeros
     reached = bool(analysis.runs)
-    place = _place(done, comparison) if reached else (0, 0)
-    return Scene(*at, asked, by_thread, done, comparison, reached, *place)
+    place = _place(done, run.comparison) if reached else (0, 0)
+    return Scene(run, by_thread, reached, *place)
 
 
 def _place(done: Execution, comparison: Comparison) -> tuple[int, int]:

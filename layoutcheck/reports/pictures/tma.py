@@ -95,7 +95,7 @@ def _row_pieces(scene: Scene, shared: str) -> int:
     """Pieces of one row of a box by the tensor map, where every element of the box is moved."""
     from layoutcheck.atoms.tma.plan import plan
 
-    made = plan(scene.copy, scene.copy, scene.src_base if shared == "dst" else scene.dst_base)
+    made = plan(scene.copy, scene.copy, scene.run.src_base if shared == "dst" else scene.run.dst_base)
     whole = made.boxes * made.implied.box_elements == scene.moves(shared).shape[0]
     return made.implied.inner_bytes // PIECE if whole and made.implied.inner_bytes % PIECE == 0 else 0
 

@@ -14,9 +14,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from layoutcheck.api import check_traced
 from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.session import Session
+from layoutcheck.judge import judge_traced
 from tests.conformance.written.fixing import tried
 from tests.conformance.written.kernels import kernel
 from tests.conformance.written.sweep import compiler
@@ -33,7 +33,7 @@ def work(first: int, step: int, seconds: float, out: str) -> None:
             for one in collector.trace().copies:
                 record = {"seed": seed}
                 try:
-                    report = check_traced(one)
+                    report = judge_traced(one)
                     if report is None or report.verdict in ("legal", "unknown"):
                         continue
                     record |= {"verdict": report.verdict, "codes": [f.code for f in report.findings]}

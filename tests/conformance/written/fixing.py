@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import repeat
 
-from layoutcheck.api import check_traced
 from layoutcheck.check import Fix, Report, check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -19,6 +18,7 @@ from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.verifier import verify
 from layoutcheck.fixes import code
+from layoutcheck.judge import judge_traced
 from tests.conformance.written.sweep import Child
 
 TEMPLATE = """import cutlass
@@ -121,7 +121,7 @@ def tried(report: Report, session: Session, compiling: Child | None) -> Iterator
         yield fix.strategy, "compiles", ""
         collector = Collector()
         collector.take(answer["built"])
-        reports = [check_traced(one, fixes=False) for one in collector.trace().copies]
+        reports = [judge_traced(one, fixes_for=()) for one in collector.trace().copies]
         bad = [r for r in reports if r is None or r.verdict not in ("legal", "slow", "unknown")]
         what = f"{bad[0].verdict} {[f.code for f in bad[0].findings]}\n{source}" if bad and bad[0] else ""
         yield fix.strategy, "legal once pasted", what

@@ -1,8 +1,8 @@
 """Layoutcheck against what became of a kernel: compiled or not, and what its PTX did to memory.
 
 `judge(written, answer)` gives every disagreement, as (what, words). The words of layoutcheck are those of a
-trace (`dsl.collect`, `api.check_traced`) and of `predict` for the types each call was given. The truth is the
-DSL's outcome, and memory after the copy's PTX compared with memory after the reference's.
+trace (`dsl.collect`, `judge.judge_traced`) and of `predict` for the types each call was given. The truth is
+the DSL's outcome, and memory after the copy's PTX compared with memory after the reference's.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 
 import layoutcheck as lc
 from layoutcheck.algebra.inttuple import flatten
-from layoutcheck.api import check_traced
 from layoutcheck.atoms.compiler import predict
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.collect import Collector
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
+from layoutcheck.judge import judge_traced
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
@@ -75,10 +75,10 @@ def judge(written: Written, answer: dict[str, Any], lowering: Lowering | None = 
 def reported(one: TracedCopy, out: Judged) -> Report | None:
     """What a trace says of the copy; that it raises is a disagreement."""
     try:
-        return check_traced(one, fixes=False)
+        return judge_traced(one, fixes_for=())
     except Exception as error:
         words = f"{type(error).__name__}: {error}; {one.operation[:600]}"
-        out.wrongs.append(("check_traced raises", words))
+        out.wrongs.append(("judge_traced raises", words))
         return None
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.api import check_traced
 from layoutcheck.check import Report
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
+from layoutcheck.judge import judge_traced
 from layoutcheck.lint.settings import LOWERED, Settings, find, wants_lowered
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import render, summary
@@ -49,7 +49,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 def reports(trace: Trace) -> dict[str, Report]:
     found = {}
     for name, one in zip(NAMES, trace.copies, strict=True):
-        report = check_traced(one, fixes=False)
+        report = judge_traced(one, fixes_for=())
         assert report is not None
         found[name] = report
     return found
@@ -148,7 +148,7 @@ def test_what_the_dsl_compiles_is_lowered_though_it_does_not_verify(tmp_path: Pa
             str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering
         ).copies
     assert one.address_source == "lowered"
-    report = check_traced(one, fixes=False)
+    report = judge_traced(one, fixes_for=())
     assert report is not None
     (found,) = (f for f in report.findings if f.code == "LC220")
     assert found.severity == "wrong"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from layoutcheck.analysis import Analysis
 from layoutcheck.copies.moves import Execution
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import max_vector
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import predicted_time
-from layoutcheck.rules.costs import copy_cost
+
+if TYPE_CHECKING:
+    from layoutcheck.analysis import Analysis
 
 
 def inference(analysis: Analysis) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def inference(analysis: Analysis) -> dict[str, Any]:
     return {**found, "max_vector_bits": widest.bits, "limit": widest.limit}
 
 
-def execution_summary(analysis: Analysis) -> dict[str, Any]:
+def issued(analysis: Analysis) -> dict[str, Any]:
     """The JSON schema's `execution`: what one thread issues. Empty for a copy that never runs."""
     if not analysis.runs:
         return {}
@@ -51,8 +52,8 @@ def execution_summary(analysis: Analysis) -> dict[str, Any]:
 
 
 def _traffic(analysis: Analysis) -> dict[str, Any]:
-    """Wavefronts, sectors and predicted cycles of all warps together, where every address is known (a static tile)."""
-    found = copy_cost(analysis)
+    """Wavefronts, sectors and predicted cycles of all warps together, where every address is known."""
+    found = analysis.cost
     if found is None:
         return {}
     shared = [side for side in found.sides if side.ideal_wavefronts]
@@ -79,11 +80,10 @@ def operations(done: Execution) -> dict[str, int]:
 
 
 def _ideal(analysis: Analysis, done: Execution) -> int:
-    """The instructions of one thread if every access were 16 bytes (PTX ISA: the widest plain or cp.async access).
+    """The instructions of one thread if every access were 16 bytes (PTX ISA: the most of ld and cp.async).
 
     Never more than there are: a bulk copy moves more at a time.
     """
-    """The instructions of one thread if every access were 16 bytes (PTX ISA: the widest plain or cp.async access)."""
     accesses = (*done.src_accesses, *done.dst_accesses)
     if accesses and accesses[0].space == "tmem":  # as wide as the fragment makes it (LC311)
         return done.instructions

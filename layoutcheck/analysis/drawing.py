@@ -1,15 +1,17 @@
-"""The one vector that a report draws: where its elements are by the layouts, and what the instruction touches."""
+"""The one vector that a report draws: where the layouts have its elements, what the instruction touches."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import elements, width_bits
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
+
+if TYPE_CHECKING:
+    from layoutcheck.analysis import Analysis
 
 _MOST = 16  # elements drawn
 

@@ -1,9 +1,8 @@
-"""What the LC3xx rules ask: the cost of a copy that works, at bases that are aligned to everything."""
+"""Bank conflicts of a copy that works: which side has them, and which swizzle or pitch would not."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -12,12 +11,7 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
-from layoutcheck.analysis.cost import CopyCost, SideCost, cost
-from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION, is_static
-from layoutcheck.atoms.bulk import BulkCopy
-from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.execution import execution
-from layoutcheck.copies.copy import Copy
+from layoutcheck.analysis.cost import SideCost, copy_cost
 from layoutcheck.copies.tiling import of_tiles
 from layoutcheck.errors import InputError
 from layoutcheck.machine.banks import CP_ASYNC_CG, OFF, wavefronts
@@ -27,36 +21,9 @@ from layoutcheck.machine.tiles import TileAccess
 MAX_SEARCH = 1 << 16  # elements of a tile for which a better swizzle is looked for
 
 
-def copy_cost(analysis: Analysis) -> CopyCost | None:
-    """The cost of all warps; None for a copy that is refused or goes wrong, and for what is not known.
-
-    That is the case without a tiling, where only one thread's addresses are known, and with run-time strides.
-    """
-    if isinstance(analysis.copy.atom, BulkCopy):  # the copy engine's, not a warp's accesses
-        return None
-    if (
-        analysis.worst is not None
-        or not analysis.runs
-        or analysis.copy.tiling is None
-        or not is_static(analysis.copy)
-    ):
-        return None
-    return _cost(analysis.copy)
-
-
-@lru_cache(maxsize=256)
-def _cost(copy: Copy) -> CopyCost | None:
-    atom = copy.atom
-    past_l1 = isinstance(atom, CpAsync) and atom.cache == "global"
-    try:
-        return cost(execution(copy, SRC_REGION, DST_REGION), copy.arch, past_l1)
-    except InputError:
-        return None
-
-
 def conflicted(analysis: Analysis) -> SideCost | None:
     """The side in shared memory that takes more wavefronts than it has phases."""
-    found = copy_cost(analysis)
+    found = analysis.cost
     for side in found.sides if found else ():
         if side.space == "smem" and side.rule != CP_ASYNC_CG and side.wavefronts > side.ideal_wavefronts:
             return side
@@ -76,7 +43,7 @@ def under(analysis: Analysis, side: SideCost, swizzle: Swizzle | None, base: int
     """
     if swizzle is not None and swizzle.granule * 8 < side.width_bits:
         return None
-    plain = _plain(analysis.copy, side.side)
+    plain = analysis.derive(_plain, side.side)
     if plain is None:
         return None
     at = plain if swizzle is None else np.where(plain < 0, OFF, swizzle(plain + base))
@@ -85,13 +52,13 @@ def under(analysis: Analysis, side: SideCost, swizzle: Swizzle | None, base: int
 
 def suggestion(analysis: Analysis, side: SideCost) -> SwizzleResult | None:
     """The swizzle or padding with which this side of the copy conflicts least, if that helps."""
-    return _suggestion(analysis.copy, side.side)
+    return analysis.derive(_suggestion, side.side)
 
 
-@lru_cache(maxsize=64)
-def _suggestion(copy: Copy, name: str) -> SwizzleResult | None:
+def _suggestion(analysis: Analysis, name: str) -> SwizzleResult | None:
     """The search, which the finding, the fix and the picture of one copy all ask for."""
-    found, plain = _cost(copy), _plain(copy, name)
+    copy = analysis.copy
+    found, plain = copy_cost(copy), analysis.derive(_plain, name)
     assert found is not None and copy.tiling is not None  # there is no side without them
     side = next(one for one in found.sides if one.side == name)
     whole = copy.tiling.side(name)
@@ -114,7 +81,7 @@ def _suggestion(copy: Copy, name: str) -> SwizzleResult | None:
 
 def bank_side(analysis: Analysis) -> SideCost | None:
     """The side whose banks are worth looking at: the one that conflicts, else the first that has any."""
-    found = copy_cost(analysis)
+    found = analysis.cost
     shared = [
         side for side in (found.sides if found else ()) if side.space == "smem" and side.rule != CP_ASYNC_CG
     ]
@@ -129,7 +96,7 @@ def repaired_side(analysis: Analysis, side: SideCost) -> tuple[str, SideCost] | 
         return None
     new = replace(tiling.side(side.side), swizzle=better.swizzle, layout=better.layout)
     tiles = tiling.with_side(side.side, new)
-    found = _cost(of_tiles(analysis.copy, tiles.src, tiles.dst))
+    found = copy_cost(of_tiles(analysis.copy, tiles.src, tiles.dst))
     after = next((s for s in found.sides if s.side == side.side), None) if found else None
     if after is None:
         return None
@@ -137,16 +104,16 @@ def repaired_side(analysis: Analysis, side: SideCost) -> tuple[str, SideCost] | 
     return what if better.swizzle or better.padding else "no swizzle", after
 
 
-@lru_cache(maxsize=64)
-def _plain(copy: Copy, side: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
+def _plain(analysis: Analysis, side: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
     """The addresses of a side, warp by warp, as if its pointer had no swizzle."""
+    copy = analysis.copy
     assert copy.tiling is not None
     changed = replace(
         copy,
         **{side: replace(getattr(copy, side), swizzle=None)},
         tiling=replace(copy.tiling, **{side: replace(getattr(copy.tiling, side), swizzle=None)}),
     )
-    found = _cost(changed)
+    found = copy_cost(changed)
     return next((s.addresses for s in found.sides if s.side == side), None) if found else None
 
 

@@ -1,0 +1,58 @@
+"""`judge(copy)`: check a copy, propose fixes, and put both into one report. Every frontend calls this."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from layoutcheck.analysis import Analysis
+from layoutcheck.check import Report, check, verdict_of, with_addresses
+from layoutcheck.copies.copy import Copy
+from layoutcheck.findings import SEVERITIES
+from layoutcheck.fixes import propose
+
+if TYPE_CHECKING:
+    from layoutcheck.sources.traced import TracedCopy
+
+NEEDY = ("rejected", "wrong", "slow")  # verdicts that fixes are proposed for
+
+
+def judge(
+    copy: Copy | Analysis,
+    *,
+    assumptions: tuple[str, ...] = (),
+    subject: str | None = None,
+) -> Report:
+    """The report on a copy, with fixes, each of them checked again. Never raises for a valid Copy."""
+    report = check(copy)
+    fixes, obstacle = propose(report)
+    return replace(report, fixes=fixes, obstacle=obstacle, assumptions=assumptions, subject=subject)
+
+
+def judge_traced(traced: TracedCopy, *, fixes_for: Collection[str] = NEEDY) -> Report | None:
+    """The report on a traced copy, at its place; None where its types cannot be read.
+
+    What the compiler's verifier said of the operation counts, whatever the model predicts. Fixes are proposed
+    where the verdict is one of `fixes_for`. The report is lean: of traces many are kept.
+    """
+    if traced.copy is None:
+        return None
+    analysis = Analysis(traced.copy, traced.observed)
+    bare = _softened(check(analysis))
+    report = bare if traced.addresses is None else with_addresses(bare, traced.addresses)
+    fixes, obstacle = propose(bare) if report.verdict in fixes_for else ((), None)
+    asked = None if analysis.prediction is analysis.predicted else analysis.observed
+    return replace(report, fixes=fixes, obstacle=obstacle, asked=asked, subject=str(traced.where)).lean()
+
+
+def _softened(report: Report) -> Report:
+    """A swizzle that a recast dropped is `unknown` in a trace: other users of a tile may drop it too."""
+    findings = tuple(
+        replace(one, severity="unknown") if one.code == "LC209" and "swizzle" in one.evidence else one
+        for one in report.findings
+    )
+    if findings == report.findings:
+        return report
+    order = tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
+    return replace(report, findings=order, verdict=verdict_of(report.analysis, order))
