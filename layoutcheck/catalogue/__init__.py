@@ -69,8 +69,13 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     facts = _layouts(folded) if entry in cpp.ENTRIES else ()
     if entry.name == "driver.tensor-map":
         facts = tuple(tensor_map.faults(folded) or ())
+    if "have" in groups and "most" in groups:
+        facts = (f"{int(groups['have'], 0):,} B are asked for, {int(groups['most'], 0):,} B allowed",)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
     where = place or _place(folded, match.start())
+    script = where.rpartition(":")[0] if where else ""
+    if script.endswith(".py"):
+        remedy = remedy.replace("SCRIPT", script)
     return Answer(entry, title, cause, remedy, match[0].strip()[:_MOST_QUOTED], where, facts)
 
 

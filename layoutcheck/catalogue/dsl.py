@@ -355,7 +355,7 @@ ENTRIES = (
     ),
     known(
         "dsl.loop-types",
-        r"'scf\.(?:for|if|while)' op",
+        r"'(?:scf|cf)\.\w+' op",
         "the branches or bounds of a dynamic loop differ in type",
         "It is an error of the DSL's control flow, not of a layout: Int32 and Int64 bounds are mixed, or a variable "
         "changes its type in the loop.",
@@ -365,6 +365,19 @@ ENTRIES = (
             issue(2630),
         ),
         level=ELSEWHERE,
+    ),
+    known(
+        "dsl.lowered-operation",
+        r"'(?P<op>(?:nvvm|gpu|llvm|arith|memref|vector)\.[\w.]+)' op (?P<said>[^\n]{1,160})",
+        "{op}: {said}",
+        "An operation below CuTe got an operand that it does not take: a pointer of another memory space (an mbarrier that "
+        "is not in shared memory), or mixed integer types.",
+        "Look at the call that makes the operand. " + TRACE,
+        (
+            "error: 'nvvm.mbarrier.init.shared' op operand #0 must be LLVM pointer in address space 3, but got '!llvm.ptr'",
+            DSL,
+        ),
+        general=True,
     ),
     known(
         "dsl.other-operation",

@@ -31,14 +31,16 @@ ENTRIES = (
     ),
     known(
         "cuda.illegal-instruction",
-        r"illegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
+        r"[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
         r"|Warp Illegal Instruction",
         "the GPU refuses an instruction's operands",
         "TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
         "are no multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners; "
         "or the code was compiled for another architecture.",
         TRACE + ": the TMA rules LC231 to LC259 check each of them",
-        ("torch.AcceleratorError: CUDA error: an illegal instruction was encountered", issue(2728)),
+        ("torch.AcceleratorError: CUDA error: an illegal instruction was encountered", "PyTorch"),
+        ("========= Illegal instruction\n=========     at cute::SM90_TMA_LOAD_2D::copy+0x5c60", issue(2728)),
+        ("RuntimeError: CUDA Error: cudaErrorIllegalInstruction", issue(2932)),
         level="wrong",
     ),
     known(
@@ -55,11 +57,12 @@ ENTRIES = (
         "cuda.launch-failure",
         r"unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaErrorLaunchFailure|error code: 719\b",
         "the kernel died for a reason that the driver does not name",
-        "Copies to another block of a cluster that does not exist or has ended, and faults inside TMA, end so.",
-        "compute-sanitizer names the instruction. " + TRACE + " (LC229: blocks outside of the cluster)",
-        ("CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure", "CUDA driver"),
+        "Copies to another block of a cluster that does not exist or has ended (LC229), faults inside TMA, and misuse of an "
+        "mbarrier end so: an arrival on one that was not initialised (mbarrier_init_tx_bytes arrives, it does not "
+        "initialise; NVIDIA/cutlass#2364).",
+        "compute-sanitizer names the instruction. " + TRACE,
+        ("CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure", issue(2364)),
         level="wrong",
-        rule="LC229",
     ),
     known(
         "cuda.shared-capacity",
@@ -178,9 +181,11 @@ ENTRIES = (
         r"Barrier error detected\. (?P<said>[\w() ]{1,80})",
         "a barrier is not reached by the threads that it waits for: {said}",
         "bar.sync waits for a number of threads; a branch or an early return keeps some of them away, or a named barrier "
-        "has another count than its users.",
-        "Move the barrier out of the branch, or give the named barrier the number of threads that reach it",
+        "has another count than its users. 'Missing wait': a phase of an mbarrier completes and nobody waits for it.",
+        "Move the barrier out of the branch, give the named barrier the number of threads that reach it, or wait for the "
+        "phase before the next arrival. " + TRACE,
         ("========= Barrier error detected. Divergent thread(s) in block", SANITIZER),
+        ("========= Barrier error detected. Missing wait", issue(3643)),
         level="wrong",
     ),
     known(
@@ -196,7 +201,8 @@ ENTRIES = (
     ),
     known(
         "ncu.bank-conflicts",
-        r"(?P<ways>[0-9]+(?:\.[0-9]+)?)\s?- ?way bank conflict|(?P<count>[0-9]+) bank conflicts|shared (?:loads?|stores?) might not be optimal",
+        r"shared (?:loads?|stores?) might not be optimal and causes on average a (?P<ways>[0-9.]+) ?- ?way bank"
+        r"|shared (?:loads?|stores?) might not be optimal|[0-9.]+ ?- ?way bank conflict|[0-9]+ bank conflicts",
         "shared-memory accesses are split by bank conflicts{ways}",
         "Threads of one access reach different rows of the same bank. Nsight counts the sum over the kernel, not the copy.",
         "`layoutcheck banks LAYOUT --access ACCESS` counts each access of a tile; LC301 and LC305 propose a swizzle or "

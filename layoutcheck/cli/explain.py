@@ -72,6 +72,11 @@ def explain(
             "nothing to explain", expected="SRC and DST, --case NAME, or '-' for compiler output"
         )
     elif dst is None:
+        if src.endswith(".py"):
+            raise InputError(
+                f"'{src[:200]}' is a program, not what a compiler printed",
+                expected=f"layoutcheck trace --no-launch {src[:200]}, which runs it without a GPU",
+            )
         outcomes = _pasted(read_text(src), arch or "sm_90a")
     else:
         from layoutcheck.api import check

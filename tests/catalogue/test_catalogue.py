@@ -182,3 +182,15 @@ def test_a_printed_tensor_map_is_judged_field_by_field(changes: dict[str, object
     found = faults(dump(**changes))
     assert found is not None and len(found) == len(said)
     assert all(part in fault for part, fault in zip(said, found, strict=True))
+
+
+def test_the_script_of_a_traceback_is_named_in_the_command() -> None:
+    text = 'File "/home/me/gemm.py", line 88, in <module>\nRuntimeError: CUDA error: misaligned address'
+    (answer,) = answers(text)
+    assert answer.place == "/home/me/gemm.py:88"
+    assert "`layoutcheck trace --no-launch /home/me/gemm.py`" in answer.remedy
+
+
+def test_a_program_is_not_read_as_an_error(capsys: Captured) -> None:
+    assert run(["explain", "kernel.py"]) == 2
+    assert "layoutcheck trace --no-launch kernel.py" in capsys.readouterr().err
