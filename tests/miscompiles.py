@@ -434,6 +434,11 @@ MISCOMPILES: dict[str, tuple[Copy, Copy, str]] = {
         Copy(UniversalCopy(F4), g("(2):(1)", name="f4E2M1FN"), g("(2):(1)", name="f4E2M1FN")),
         "a strided 4-bit store writes the whole byte and clobbers the neighbour",
     ),
+    "h46": (
+        Copy(UniversalCopy(dtype("i1")), g("(16):(1)", name="i1"), g("(16):(1)", name="i1")),
+        Copy(UniversalCopy(dtype("i8")), g("(16):(1)", name="i8"), g("(16):(1)", name="i8")),
+        "sixteen booleans are sixteen bytes, and the vector of them moves sixteen bits",
+    ),
     "h34": (
         Copy(None, g("(8):(1)"), g("(8):(1)"), pred=memref("i8 rmem align<32> (4):(1)"), op="basic_copy_if"),
         Copy(None, g("(8):(1)"), g("(8):(1)"), pred=memref("i8 rmem align<32> (8):(1)"), op="basic_copy_if"),

@@ -23,6 +23,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tmem import TmemLoad, TmemStore
+from layoutcheck.copies.addresses import as_stored
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Execution
@@ -47,13 +48,15 @@ def instantiations(copy: Copy) -> tuple[Copy, ...]:
     """Fully static copies that `copy` may be at run time; the copy itself where it is static.
 
     With a tiling the whole tiles are instantiated and partitioned again, so that the views stay theirs.
-    Raises InputError where the strides are basis elements, which have no place in memory.
+    Booleans are the bytes that hold them. Raises InputError where the strides are basis elements, which have
+    no place in memory.
     """
     for memref in (copy.src, copy.dst):
         if isinstance(memref, CoordTensor) and isinstance(copy.atom, TmaCopy):
             return (copy,)  # coordinates have no place in memory and need none
         if any(isinstance(leaf, Basis) for leaf in flatten(memref.layout.stride)):
             raise InputError(f"{memref.layout} maps to coordinates, not to memory")
+    copy = as_stored(copy)
     if is_static(copy):
         return (copy,)
     found: list[Copy] = []

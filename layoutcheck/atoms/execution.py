@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from layoutcheck.atoms.family import family_of
-from layoutcheck.copies.addresses import address_bits, swizzled, thread_offsets, unit_bits
+from layoutcheck.copies.addresses import address_bits, as_stored, swizzled, thread_offsets, unit_bits
 from layoutcheck.copies.cluster import OUTSIDE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import NOTHING, Access, Execution
@@ -36,7 +36,7 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
     Raises TooLarge for copies of too many bytes, InputError where the atom or form is not modelled or the
     compiler fails after accepting.
     """
-    done = _executed(copy, copy if witness is None else witness, src_base, dst_base)
+    done = _executed(copy, as_stored(copy if witness is None else witness), src_base, dst_base)
     if copy.cluster is not None and copy.cluster.outside and done.dst.size:
         return done._replace(fault=OUTSIDE)
     return done
@@ -52,7 +52,7 @@ def _executed(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> Execut
         return own.execute(copy, witness, atom, src_base, dst_base)
     if own.plan is None:
         raise InputError(f"the execution of {atom} is not modelled")
-    unit = unit_bits(copy)
+    unit = unit_bits(witness)
     return _placed(copy, witness, own.plan(copy, witness, atom), src_base, dst_base, unit)
 
 

@@ -22,8 +22,18 @@ from layoutcheck.copies.offsets import (
 )
 from layoutcheck.copies.tiled import partition
 from layoutcheck.errors import InputError
+from layoutcheck.machine.dtypes import dtype
 
 PRIVATE = 1 << 47  # between the registers of two threads
+
+
+def as_stored(copy: Copy) -> Copy:
+    """The copy with its booleans as the bytes that hold them, where a thread moves them by its own loads."""
+    both = (copy.src, copy.dst)
+    if any(m.dtype.bits != 1 for m in both) or (copy.atom is not None and not copy.atom.booleans):
+        return copy
+    src, dst = (replace(m, dtype=dtype("i8")) for m in both)
+    return replace(copy, src=src, dst=dst)
 
 
 def unit_bits(copy: Copy) -> int:

@@ -27,6 +27,7 @@ class Atom(ABC):
     - `whole_copy`: its copies are predicted and run whole, extents known at run time and all, as those of a
       tensor map; whatever function a copy was written with
     - `six_bits`: it moves 6-bit elements outside of a tensor map
+    - `booleans`: how it moves booleans, each stored as a byte, is known
     - `folds_float_pred`: code generation takes a floating-point predicate, as false
     """
 
@@ -36,6 +37,7 @@ class Atom(ABC):
     modelled: ClassVar[bool] = True
     whole_copy: ClassVar[bool] = False
     six_bits: ClassVar[bool] = False
+    booleans: ClassVar[bool] = False
     folds_float_pred: ClassVar[bool] = False
     dtype: DType
 

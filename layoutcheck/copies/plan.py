@@ -16,6 +16,7 @@ import numpy as np
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.alignment import storage_bits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import (
@@ -76,7 +77,14 @@ def vectors(
     dst_starts: IntArray | None = None,
     data_bits: int | None = None,
 ) -> Plan:
-    """Chunks of `bits` at V indices `starts`, at every rest coordinate, cut as `aligned_bytes` allow."""
+    """Chunks of `bits` at V indices `starts`, at every rest coordinate, cut as `aligned_bytes` allow.
+
+    A vector of booleans is a bit each, rounded up to bytes, although each is stored as a byte (measured in
+    PTX, DSL 4.8.1): of n booleans ceil(n / 8) are moved.
+    """
+    if copy.src.dtype.bits == 1:
+        bits = -(-bits // 8) * 8
+        aligned_bytes = min(aligned_bytes, bits // 8)
     if bits % 8 or bits == 0:
         raise InputError(f"no instruction moves {bits} bits: an access takes whole bytes")
     rest = rest_pairs(witness)
@@ -140,7 +148,7 @@ def slip(memref: Memref, layout: Layout, indices: IntArray) -> IntArray | None:
         return None
     constant = offsets_at(_with_strides(layout, [d if isinstance(d, int) else 0 for d in stride]), indices)
     dynamic = offsets_at(_with_strides(layout, [0 if isinstance(d, int) else 1 for d in stride]), indices)
-    offset = constant * memref.dtype.bits // 8
+    offset = constant * storage_bits(memref.dtype) // 8
     bad = (offset < 0) & (offset % (2 * memref.swizzle.period) != 0) & (dynamic == 0)
     return bad.astype(np.int64) << 29 if bad.any() else None
 
@@ -177,23 +185,28 @@ def iterated(shape: Any, stride: Any) -> list[int | Dynamic]:
     return found
 
 
-def refuse_inside_bytes(memref: Memref, starts: IntArray) -> None:
-    """Raises CompilerFails for sub-byte slices, or chunks at `starts` of one, that begin inside a byte."""
+def refuse_inside_bytes(memref: Memref, indices: IntArray | None = None) -> None:
+    """Raises CompilerFails for sub-byte slices, or chunks at V's `indices`, that may begin inside a byte."""
     bits = memref.dtype.bits
     if bits % 8 == 0 or bits == 1:
         return
-    rest = rest_modes(memref.layout)
-    steps = [d.divisor if isinstance(d, Dynamic) else d for d in iterated(rest.shape, rest.stride)]
+    rest, v = rest_modes(memref.layout), v_mode(memref.layout)
+    steps = [_divisor(d) for d in iterated(rest.shape, rest.stride)]
+    starts = np.zeros(1, np.int64)
+    if indices is not None:
+        starts = offsets_at(_with_strides(v, [_divisor(d) for d in flatten(v.stride)]), indices)
     if memref.align_bytes is None or any(step * bits % 8 for step in steps) or (starts * bits % 8).any():
         raise CompilerFails(
             f"{memref.layout} has {bits}-bit slices that begin inside a byte: the compiler fails"
         )
 
 
+def _divisor(step: int | Dynamic) -> int:
+    return step.divisor if isinstance(step, Dynamic) else step
+
+
 def refuse_chunks(copy: Copy, n: int) -> None:
     """Raises CompilerFails where a chunk of n elements of V is not proved to begin with a byte."""
     starts = chunk_starts(copy, n)
     for memref in (copy.src, copy.dst):
-        v = v_mode(memref.layout)
-        known = tuple(d.divisor if isinstance(d, Dynamic) else d for d in flatten(v.stride))
-        refuse_inside_bytes(memref, offsets_at(Layout.trusted(flatten(v.shape), known), starts))
+        refuse_inside_bytes(memref, starts)

@@ -61,9 +61,9 @@ def evidence(analysis: Analysis, *kinds: str) -> dict[str, Any]:
         if first is not None:
             for name, value in _places(analysis, kind).items():
                 out[f"first_{kind}_{name}"] = value
-    dynamic = analysis.worst.instance is not analysis.copy and analysis.worst.instance != analysis.copy
-    if dynamic:
-        out["with"] = f"{analysis.worst.instance.src.layout} -> {analysis.worst.instance.dst.layout}"
+    layouts = [(copy.src.layout, copy.dst.layout) for copy in (analysis.copy, analysis.worst.instance)]
+    if layouts[0] != layouts[1]:
+        out["with"] = " -> ".join(map(str, layouts[1]))
     return out
 
 

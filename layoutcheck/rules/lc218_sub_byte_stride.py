@@ -1,18 +1,20 @@
-"""LC218 sub-byte-stride: strided 4-bit elements are moved as if they were adjacent, or clobber their neighbours.
+"""LC218 sub-byte-stride: strided 4-bit elements are moved as if they were adjacent; of booleans an eighth is moved.
 
 ## What it means
 
 4-bit elements share bytes. A universal copy without a width moves strided nibbles as one contiguous
-word, and a strided store writes the whole byte.
+word, and a strided store writes the whole byte. A boolean is stored as a byte and counted as a bit: a vector
+of n booleans moves the bytes of the first n / 8.
 
 ## Why
 
-Measured on DSL 4.8.1: a source of stride 2 to a destination of stride 1 becomes one 32-bit move.
+Measured on DSL 4.8.1, in its PTX: a 4-bit source of stride 2 to a destination of stride 1 becomes one 32-bit
+move; sixteen `i1` become `ld.global.b16`, a `cp.async` of 128 bits and 128 `i1` moves 16 bytes.
 
 ## How to fix it
 
 Copy whole bytes: make the 4-bit mode contiguous on both sides in runs of at least 2 (better 32), or
-recast to 8-bit.
+recast to 8-bit. Make tensors of booleans of `cutlass.Uint8`.
 
 ## How to silence it
 
@@ -27,7 +29,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, find_break
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.findings import Finding
-from layoutcheck.rules.effects import MISPLACED, evidence, occurred, sentence, where
+from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
 
 
@@ -35,6 +37,16 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     """Copies of elements narrower than a byte that go wrong."""
     bits = analysis.copy.src.dtype.bits
     if bits >= 8 or isinstance(analysis.copy.atom, TmaCopy) or not occurred(analysis):
+        return
+    if bits == 1:
+        if not occurred(analysis) & {"missing", "wrong"} or analysis.resolved.src.dtype.bits != 1:
+            return
+        kind = first_of(analysis, MISPLACED)
+        text = f"A boolean is stored as a byte, and a vector moves one bit of each. {sentence(analysis, *MISPLACED)}"
+        title = "booleans are stored in bytes and moved as bits"
+        yield Finding(
+            RULE.code, RULE.severity, title, text, where(analysis, kind), evidence(analysis, *MISPLACED)
+        )
         return
     for side in ("src", "dst"):
         found = find_break(analysis.resolved, side, 8 // bits)

@@ -93,6 +93,7 @@ SHOWS = {
     "h29": {"wrong", "outside_src"},
     "h33": {"wrong", "outside_src"},
     "h33-clobber": {"outside_dst"},
+    "h46": {"missing"},
     "h34": {"outside_pred"},
     "h35": {"outside_src", "outside_dst"},
     "h36": {"wrong", "outside_src"},

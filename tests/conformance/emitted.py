@@ -150,7 +150,9 @@ def emitted(
 
 
 def _unit(bits: ptx.Bits):
-    """The source unit that these bits are a copy of; NOTHING for zeros."""
+    """The source unit that these bits are; NOTHING for zeros. Of a boolean's byte one bit may be left."""
+    if len(bits) == 8 and isinstance(bits[0], tuple) and bits[7] == 0:
+        bits = [(bits[0][0], bits[0][1] + i) for i in range(8)]
     if all(bit == 0 for bit in bits):
         return NOTHING
     first = bits[0]
@@ -179,7 +181,7 @@ def differences(text: str, copy: Copy, rng: random.Random) -> str | None:
     ours = predicted(copy, instance, src_base, dst_base, truth)
     theirs = emitted(text, copy, instance, src_base, dst_base, truth)
     repeats = ours.repeats or theirs.repeats
-    if copy.src.dtype.bits == 4:
+    if copy.src.dtype.bits in (1, 4):
         for seen in (ours, theirs):
             seen.reads, seen.writes = (
                 Counter(dict.fromkeys(_bytes(c), 1)) for c in (seen.reads, seen.writes)
@@ -229,7 +231,7 @@ SWIZZLES = (
 
 def random_copy(rng: random.Random) -> Copy:
     """A copy of any family."""
-    families = (_universal, _cp_async, _register, _matrix, _nibbles)
+    families = (_universal, _cp_async, _register, _matrix, sub_byte_copy)
     return rng.choices(families, (8, 4, 4, 4, 1))[0](rng)
 
 
@@ -347,17 +349,48 @@ def _universal(rng: random.Random) -> Copy:
     return copy
 
 
-def _nibbles(rng: random.Random) -> Copy:
-    """4-bit elements; one mode, as the compiler dies on most else."""
-    n = rng.choice((2, 4, 8, 16, 32))
-    step = lambda: rng.choice((1, 1, 1, 2, 4))  # noqa: E731
-    spaces = rng.choice((("gmem", "gmem"), ("gmem", "smem"), ("smem", "gmem")))
-    f4 = dtype("f4E2M1FN")
-    return Copy(
-        UniversalCopy(f4, rng.choice((0, 0, 0, 8, 32))),
-        Memref(f4, spaces[0], Layout((n,), (step(),)), rng.choice((4, 8, 16))),
-        Memref(f4, spaces[1], Layout((n,), (step(),)), rng.choice((4, 8, 16))),
-    )
+def sub_byte_copy(rng: random.Random) -> Copy:
+    """4-bit elements and booleans, near the border of what code generation takes: strides that are odd or
+    unknown, in V and in rest modes, and rest modes of extent 1, whose stride may or may not count.
+    """
+    element = dtype(rng.choice(("f4E2M1FN", "i4", "i1")))
+    width = rng.choice((32, 64, 128))
+    n = width // element.bits
+    inner = rng.choice((1, 1, 2, 3))
+    form = rng.choice(("flat", "canonical", "canonical", "nested"))
+    rest = [rng.choice((1, 1, 2, 3, (1, 2), (2, 1), (1, 1))) for _ in range(rng.choice((0, 1, 1, 2)))]
+
+    def stride(shape, compact: int):
+        if isinstance(shape, tuple):
+            return tuple(stride(s, compact) for s in shape)
+        if rng.random() < 0.25:
+            return Dynamic(rng.choice((1, 1, 2, 4, 8, n)))
+        steps = (compact, compact, compact, compact + 1, compact + 2, 2 * compact, n, 33, 0, -compact - 1)
+        return rng.choice(steps)
+
+    def side() -> Layout:
+        v, steps = {
+            "flat": (n, rng.choice((1, 1, 1, 1, 2))),
+            "canonical": ((n, inner), (1, stride(inner, n))),
+            "nested": (((n, inner), 2), ((1, stride(inner, n)), stride(2, n * inner))),
+        }[form]
+        return Layout((v, *rest), (steps, *(stride(mode, 2 * n * inner) for mode in rest)))
+
+    family = rng.choice(("universal", "universal", "cp.async", "g2r"))
+    anywhere = (("gmem", "smem"), ("gmem", "gmem"), ("smem", "gmem"), ("gmem", "rmem"), ("rmem", "smem"))
+    spaces = {"universal": rng.choice(anywhere), "cp.async": ("gmem", "smem"), "g2r": ("gmem", "rmem")}[
+        family
+    ]
+    atom = {
+        "universal": UniversalCopy(element, rng.choice((0, 0, width, 8 * element.bits))),
+        "cp.async": CpAsync(element, width, "always"),
+        "g2r": RegisterCopy("g2r", element, width),
+    }[family]
+    aligns = (16, 16, 16, 32, 8, 4)
+    src, dst = (Memref(element, space, side(), rng.choice(aligns)) for space in spaces)
+    if family == "universal" and rng.random() < 0.15:
+        return Copy(None, src, dst, op=rng.choice(("autovec_copy", "basic_copy")))
+    return Copy(atom, src, dst)
 
 
 def _cp_async(rng: random.Random) -> Copy:

@@ -9,13 +9,15 @@ from dataclasses import replace
 import pytest
 
 from layoutcheck.algebra.inttuple import product
+from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import LdMatrix
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.machine.dtypes import dtype
-from tests.conformance.emitted import differences, random_copy
+from tests.conformance.emitted import differences, random_copy, sub_byte_copy
 from tests.miscompiles import MISCOMPILES, memref
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -59,6 +61,31 @@ def test_random_copies(dsl):
     assert sum(seen.values()) >= 140
     for name in ("UniversalCopy", "CpAsync", "RegisterCopy", "LdMatrix", "StMatrix", "autovec_copy"):
         assert seen[name] >= 5, seen
+
+
+@pytest.mark.parametrize(("seed", "count"), [(7, 150), pytest.param(8, 3000, marks=pytest.mark.sweep)])
+def test_code_generation_of_elements_below_a_byte(dsl, seed, count):
+    """It fails where an element may begin inside a byte, and only there; what it takes moves as we say."""
+    rng, copies = random.Random(seed), []
+    while len(copies) < count:
+        copy = sub_byte_copy(rng)
+        if Analysis(copy).accepted:
+            copies.append(copy)
+    compiles = []
+    seen: Counter = Counter()
+    for copy, lowered in zip(copies, lower(copies, "sm_90a", session=dsl), strict=True):
+        obstacle = Analysis(copy).obstacle
+        fails = isinstance(obstacle, CompilerFails)
+        said = f"{copy.op} {copy.atom} {copy.src} {copy.dst}: {obstacle}, DSL {lowered.error}"
+        assert fails == (lowered.ptx is None), said
+        assert obstacle is None or fails, said
+        seen[copy.src.dtype.name, fails] += 1
+        compiles += [] if fails else [copy]
+    assert min(seen[name, fails] for name in ("i4", "f4E2M1FN") for fails in (True, False)) > count // 20, (
+        seen
+    )
+    assert seen["i1", False] > count // 20 and not seen["i1", True]  # each boolean has a byte
+    assert sum(agree(compiles, dsl).values()) == len(compiles)
 
 
 @pytest.mark.sweep

@@ -32,7 +32,7 @@ REASONS = {
     "h21": "LC220", "h21-gmem": "LC220", "h21-smem": "LC220", "h21-store": "LC220", "h21-cluster": "LC220",
     "h22": "LC222", "h22-store": "LC222", "h31": "LC223", "h31-rest": "LC223", "h40": "LC221",
     "h40-transposed": "LC221", "h41": "LC224", "h41-wide": "LC224", "h42": "LC225", "h43": "LC226",
-    "h44": "LC227", "h45": "LC202",
+    "h44": "LC227", "h45": "LC202", "h46": "LC218",
     "h33-clobber": "LC218", "h34": "LC216", "h35": "LC213", "h36": "LC205", "h37": "LC205", "h38": "LC205",
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.atoms.universal.execution import plan as plan_universal
 from layoutcheck.atoms.universal.execution import vector_and_alignment
+from layoutcheck.copies.addresses import as_stored
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import limit, offsets_at, size
@@ -73,6 +74,8 @@ def _element_bytes(memref: Memref) -> int:
 
 def _plan_chosen(copy: Copy, witness: Copy) -> Plan:
     """The vectors of the copy that autovec_copy builds, at the places of the tensors it was given."""
+    if copy.op == "autovec_copy":
+        copy = as_stored(copy)
     built = resolve(copy)
     if isinstance(built.atom, UniversalCopy) and not _vectorised(copy):
         return plan_universal(built, witness, built.atom)

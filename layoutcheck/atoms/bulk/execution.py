@@ -59,7 +59,7 @@ def plan(copy: Copy, witness: Copy, atom: BulkCopy) -> Plan:
     for memref, v in ((copy.src, src_v), (copy.dst, dst_v)):
         _lowerable(memref, v, vanishes=not at.size)
         if at.size:
-            refuse_inside_bytes(memref, offsets_at(_static(v), at))
+            refuse_inside_bytes(memref, at)
     size_bytes = emitted_bytes(copy, atom)
     bits = size_bytes // GRAIN_BYTES * GRAIN_BYTES * 8
     limit(at.size * rest * max(1, bits // 8))

@@ -21,6 +21,7 @@ class CpAsync(VectorAtom):
     """One `cp.async` of `width_bits` a rest coordinate; `cache` is one of `CACHE_MODES`."""
 
     family: ClassVar[str] = "cp_async"
+    booleans: ClassVar[bool] = True
     folds_float_pred: ClassVar[bool] = True  # measured, DSL 4.8.1
 
     dtype: DType

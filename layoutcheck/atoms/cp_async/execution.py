@@ -14,7 +14,7 @@ from layoutcheck.algebra.layout import text
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.offsets import CompilerFails, has_inner_rest, limit, size, v_mode
-from layoutcheck.copies.plan import Plan, vectors
+from layoutcheck.copies.plan import Plan, refuse_inside_bytes, vectors
 
 WIDTHS = (32, 64, 128)
 LEAST_BITS = 32  # of what is written: less is read (src-size) and the rest is zeros (measured, DSL 4.8.1)
@@ -38,9 +38,10 @@ def plan(copy: Copy, witness: Copy, atom: CpAsync) -> Plan:
         step = (size(src[0]), size(dst[0]))
     if atom.width_bits > LEAST_BITS and atom.width_bits not in WIDTHS:
         raise CompilerFails(f"ptxas refuses a cp.async of {atom.width_bits // 8} bytes")
-    for memref in (copy.src, copy.dst):
+    for memref, each in zip((copy.src, copy.dst), step, strict=True):
         if memref.dtype.bits < 8 and memref.align_bytes is None:
             raise CompilerFails(f"a pointer to {memref.dtype} without an alignment has no address")
+        refuse_inside_bytes(memref, inner * each)
     bits = max(LEAST_BITS, atom.width_bits)
     made = vectors(copy, witness, inner * step[0], bits, bits // 8, dst_starts=inner * step[1])
     return made._replace(src_op="cp.async", dst_op="cp.async", data_bits=atom.width_bits)

@@ -20,6 +20,7 @@ class RegisterCopy(VectorAtom):
     """`kind` is one of `KINDS`; `options` are printed attributes such as ("mem_order", "relaxed")."""
 
     family: ClassVar[str] = "register"
+    booleans: ClassVar[bool] = True
 
     kind: str
     dtype: DType

@@ -14,6 +14,7 @@ class UniversalCopy(VectorAtom):
     """`width_bits` 0 means auto: the compiler picks the width from the contiguous run of the V mode."""
 
     family: ClassVar[str] = "universal"
+    booleans: ClassVar[bool] = True
 
     dtype: DType
     width_bits: int = 0

@@ -27,17 +27,26 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.alignment import storage_bits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.offsets import CompilerFails, rest_modes, size, v_mode
-from layoutcheck.copies.plan import NIBBLES_MOST_BYTES, Plan, chunk_starts, iterated, refuse_chunks, vectors
+from layoutcheck.copies.offsets import CompilerFails, has_inner_rest, rest_modes, size, v_mode
+from layoutcheck.copies.plan import (
+    NIBBLES_MOST_BYTES,
+    Plan,
+    chunk_starts,
+    iterated,
+    refuse_chunks,
+    refuse_inside_bytes,
+    vectors,
+)
 from layoutcheck.errors import InputError
 
 
 def plan(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
     """Vectors of the atom's width (or of the width found), split to the alignment that was proved."""
     if copy.src.dtype.bits < 8:
-        return _plan_nibbles(copy, witness, atom)
+        return _plan_sub_byte(copy, witness, atom)
     n, aligned_bytes = vector_and_alignment(copy, atom)
     return vectors(copy, witness, chunk_starts(copy, n), n * copy.src.dtype.bits, aligned_bytes)
 
@@ -64,39 +73,45 @@ def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
     return n, max(1, math.gcd(span_bits, n * bits) // 8)
 
 
-def _plan_nibbles(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
-    """4-bit elements, whose run is counted in whole bytes: a run of one is 0 bytes.
+def _plan_sub_byte(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
+    """4-bit elements and booleans, whose run is counted in whole bytes: a run of one is 0 bytes.
 
     gcd(0, n) being n, a strided side does not narrow the vector (miscompile h33). Where such vectors do not
-    divide V one element at a time is moved, and the store of its byte clears the neighbour. Raises InputError
-    for slices that begin inside a byte: the compiler dies on them.
+    divide V, elements are moved one at a time (booleans by their run), and the store of a 4-bit element
+    clears the other one of its byte. Raises CompilerFails for slices that begin inside a byte.
     """
+    bits = copy.src.dtype.bits
     for memref in (copy.src, copy.dst):
-        if any(
-            (s.divisor if isinstance(s, Dynamic) else s) % 2
-            for s in flatten(rest_modes(memref.layout).stride)
-        ):
-            raise CompilerFails(
-                f"{memref.layout} has 4-bit slices that begin inside a byte: the compiler dies"
-            )
+        refuse_inside_bytes(memref)
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
-    run_bytes = math.gcd(*(run // 2 for run in _runs(copy)))
+    runs = _runs(copy)
+    run_bytes = math.gcd(*(run * bits // 8 for run in runs))
     if atom.width_bits:
-        n = atom.width_bits // 4
+        n = atom.width_bits // bits
         refuse_chunks(copy, n)
-        width_bytes = math.gcd(run_bytes, align, n // 2, NIBBLES_MOST_BYTES)
-        return vectors(copy, witness, chunk_starts(copy, n), 4 * n, width_bytes)
+        width_bytes = math.gcd(run_bytes, align, n * bits // 8, NIBBLES_MOST_BYTES)
+        return vectors(copy, witness, chunk_starts(copy, n), bits * n, width_bytes)
     span = math.gcd(run_bytes, align)
-    if not span or size(v_mode(copy.src.layout)) % (2 * span):
-        for memref in (copy.src, copy.dst):
-            v = v_mode(memref.layout)
-            leaves = list(zip(flatten(v.shape), flatten(v.stride), strict=True))
-            leaves = leaves[1:] if leaves[0][1] == 1 else leaves  # adjacent elements are counted in bytes
-            if any(extent != 1 and getattr(d, "divisor", d) % 2 for extent, d in leaves):
-                raise CompilerFails(f"{memref.layout} has 4-bit elements that begin inside a byte")
-        return vectors(copy, witness, chunk_starts(copy, 1), 8, 1, data_bits=4)
-    refuse_chunks(copy, 2 * span)
-    return vectors(copy, witness, chunk_starts(copy, 2 * span), 8 * span, math.gcd(span, NIBBLES_MOST_BYTES))
+    n = 8 * span // bits
+    if not span or size(v_mode(copy.src.layout)) % n:
+        return _one_at_a_time(copy, witness, math.gcd(*runs))
+    if has_inner_rest(copy.src.layout) and has_inner_rest(copy.dst.layout):  # V[0] by V[0], then joined
+        refuse_chunks(copy, size(v_mode(copy.src.layout)[0]))
+    refuse_chunks(copy, n)
+    return vectors(copy, witness, chunk_starts(copy, n), 8 * span, math.gcd(span, NIBBLES_MOST_BYTES))
+
+
+def _one_at_a_time(copy: Copy, witness: Copy, run: int) -> Plan:
+    """Single 4-bit elements, each by a byte; booleans by runs. Raises CompilerFails for odd 4-bit strides."""
+    if copy.src.dtype.bits == 1:
+        return vectors(copy, witness, chunk_starts(copy, run), run, 1)
+    for memref in (copy.src, copy.dst):
+        v = v_mode(memref.layout)
+        leaves = list(zip(flatten(v.shape), flatten(v.stride), strict=True))
+        leaves = leaves[1:] if leaves[0][1] == 1 else leaves  # adjacent elements are counted in bytes
+        if any(extent != 1 and getattr(d, "divisor", d) % 2 for extent, d in leaves):
+            raise CompilerFails(f"{memref.layout} has 4-bit elements that begin inside a byte")
+    return vectors(copy, witness, chunk_starts(copy, 1), 8, 1, data_bits=4)
 
 
 def slice_align_bytes(memref: Memref) -> int:
@@ -110,7 +125,7 @@ def slice_align_bytes(memref: Memref) -> int:
     rest = rest_modes(memref.layout)
     for stride in iterated(rest.shape, rest.stride):
         step = stride.divisor if isinstance(stride, Dynamic) else abs(stride)
-        align = math.gcd(align, max(1, step * memref.dtype.bits // 8) if step else 0)
+        align = math.gcd(align, max(1, step * storage_bits(memref.dtype) // 8) if step else 0)
     if memref.swizzle is not None and memref.swizzle.bits:
         align = math.gcd(align, memref.swizzle.granule)
     return align
