@@ -66,7 +66,7 @@ def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
 
 def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) -> Answer:
     groups = {key: value for key, value in match.groupdict().items() if value}
-    facts = _layouts(folded) if entry in cpp.ENTRIES else ()
+    facts = _layouts(folded) if entry in cpp.ENTRIES else _tensors(folded) if entry in dsl.ENTRIES else ()
     if entry.name == "driver.tensor-map":
         facts = tuple(tensor_map.faults(folded) or ())
     if "have" in groups and "most" in groups:
@@ -89,6 +89,30 @@ def _filled(text: str, groups: dict[str, str]) -> str:
 def _layouts(folded: str) -> tuple[str, ...]:
     bound = cpp_types.layouts(folded)[:_MOST_LAYOUTS]
     return tuple(f"{one.parameter} = {one.layout}" if one.parameter else one.layout for one in bound)
+
+
+_TENSOR = re.compile(r"(?:\b(\w{1,40}): ?)?((?:\btensor|!cute\.(?:memref|layout|ptr))<)")
+
+
+def _tensors(folded: str) -> tuple[str, ...]:
+    """The DSL's printed tensors, each with the name that stands before it."""
+    found: dict[str, None] = {}
+    for match in _TENSOR.finditer(folded):
+        printed = folded[match.start(2) : _closed(folded, match.start(2))]
+        found.setdefault(f"{match[1]}: {printed}" if match[1] else printed)
+        if len(found) == _MOST_LAYOUTS:
+            break
+    return tuple(found)
+
+
+def _closed(folded: str, start: int) -> int:
+    """Behind the bracket that closes the first one after `start`; the end of the text where none does."""
+    depth = 0
+    for at in range(folded.index("<", start), min(len(folded), start + _MOST_QUOTED)):
+        depth += (folded[at] == "<") - (folded[at] == ">" and folded[at - 1] != "-")
+        if depth == 0:
+            return at + 1
+    return min(len(folded), start + _MOST_QUOTED)
 
 
 # Where the user's own code is: a Python frame, the DSL's arrow, nvcc's instantiation stack, compute-sanitizer's

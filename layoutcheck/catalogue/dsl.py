@@ -191,11 +191,25 @@ ENTRIES = (
         ("ValueError: Expected strides[leading_dim] == 1, but got 4096", DSL),
     ),
     known(
+        "dsl.leading-dimension-unknown",
+        r"Can't de[cd]u[cd]e the leading dimension from layout",
+        "no mode, or more than one, has stride 1, so the leading dimension is not known",
+        "mark_layout_dynamic keeps the stride 1 of the contiguous mode static, and an extent of 1 often has stride 1 as "
+        "well.",
+        "Name it: tensor.mark_layout_dynamic(leading_dim=...)",
+        (
+            "RuntimeError: Can't decude the leading dimension from layout, please specify the leading_dim explicitly.",
+            issue(3031),
+        ),
+    ),
+    known(
         "dsl.stride-order",
-        r"[Ee]xpected stride_order (?:to|value)|stride_order \(.{0,200}\) must be empty or have same length",
+        r"stride_order is not consistent with the layout|[Ee]xpected stride_order (?:to|value)|stride_order \(.{0,200}\) must be empty or have same length",
         "stride_order does not name every mode of the tensor once",
         "stride_order lists the modes from the slowest to the fastest, each once.",
-        "Use tensor.dim_order() of the torch tensor",
+        "Use tensor.dim_order() of the torch tensor. Before DSL 4.3 strides of 2^31 elements and more are refused so too "
+        "(NVIDIA/cutlass#2715)",
+        ("RuntimeError: The stride_order is not consistent with the layout", issue(2715)),
         (
             "ValueError: Expected stride_order to contain all the dimensions of the tensor, but it doesn't contain 1",
             DSL,
@@ -254,6 +268,18 @@ ENTRIES = (
         ),
     ),
     known(
+        "dsl.gemm-layouts",
+        r"'cute\.gemm' op invalid layout of A/B/D\.? ?(?P<said>[^\n]{0,160})",
+        "cute.gemm refuses the layouts of its operands: {said}",
+        "The fragments are not partitioned by this MMA, or the tile is one atom wide: (1,1):(0,0) is what DSL 4.5 makes of "
+        "m64n8 (NVIDIA/cutlass#3290).",
+        "Partition with this MMA (partition_A, make_fragment_A); take a tile of 16 columns or more",
+        (
+            "'cute.gemm' op invalid layout of A/B/D. A: (1,1):(0,0), B: (1,1):(0,0), D:((2,2),1,1):((1,2),0,0)",
+            issue(3290),
+        ),
+    ),
+    known(
         "dsl.gemm-ranks",
         r"`a` and `b` must have the same rank|`c` and `d` must have the same rank|`c` must have rank",
         "the operands of cute.gemm differ in their number of modes",
@@ -268,7 +294,10 @@ ENTRIES = (
         "wgmma reads its operands through a descriptor, which describes tiles of eight swizzle atoms only.",
         "Build it from make_smem_layout_atom and tile_to_shape; "
         "`layoutcheck canonical LAYOUT --dtype TYPE --unit wgmma` names the nearest one",
-        ("error: 'cute_nvgpu.make_gmma_smem_desc' op failed to verify", issue(3078)),
+        (
+            "failed to legalize operation 'cute_nvgpu.make_gmma_smem_desc' that was explicitly marked illegal",
+            issue(3078),
+        ),
     ),
     known(
         "dsl.tcgen05-descriptor",

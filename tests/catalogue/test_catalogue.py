@@ -194,3 +194,11 @@ def test_the_script_of_a_traceback_is_named_in_the_command() -> None:
 def test_a_program_is_not_read_as_an_error(capsys: Captured) -> None:
     assert run(["explain", "kernel.py"]) == 2
     assert "layoutcheck trace --no-launch kernel.py" in capsys.readouterr().err
+
+
+def test_the_tensors_that_a_report_prints_are_kept() -> None:
+    tensor = "tensor<ptr<f16, smem, align<1024>> o S<3,4,3> o 0 o ((8,16),(64,1)):((64,512),(1,0))>"
+    (answer,) = answers(
+        f"error: unable to compute the following composition\nsA: {tensor}\nsB: {tensor[:40]}"
+    )
+    assert answer.facts == (f"sA: {tensor}", f"sB: {tensor[:40]}")
