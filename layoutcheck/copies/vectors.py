@@ -82,6 +82,15 @@ def max_vector(src: Memref, dst: Memref) -> VectorWidth:
     return VectorWidth(bits, src.access_align_bytes, dst.access_align_bytes, common, limit)
 
 
+def contiguous_mode(layout: Layout) -> int | None:
+    """The top-level mode whose first step is one element, if any."""
+    for i, mode in enumerate(layout.modes):
+        pairs = zip(inttuple.flatten(mode.shape), inttuple.flatten(mode.stride), strict=True)
+        if next((stride for extent, stride in pairs if extent != 1), None) == 1:
+            return i
+    return None
+
+
 def missing_promises(memref: Memref, width_bits: int) -> tuple[Promise, ...]:
     """What is not known but would make every vector of `width_bits` along the contiguous modes aligned.
 

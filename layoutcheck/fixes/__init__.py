@@ -39,6 +39,7 @@ from layoutcheck.fixes import (
     tma_parts,
     tmem_view,
     transpose_in_ldmatrix,
+    turn_operand,
     widen_copy,
 )
 from layoutcheck.fixes.code import folded
@@ -53,6 +54,7 @@ STRATEGIES = (
     regroup,
     in_cluster,
     bulk_run,
+    turn_operand,
     retile,
     static_stride,
     fit_threads,
@@ -189,7 +191,7 @@ _REGISTERS = "the registers must be filled and read under the same layouts: an M
 def _checked(draft: Draft, broken: Copy) -> Fix | None:
     """The draft as a fix; None where it changes nothing, or its copies do not work."""
     differing = changes(broken, draft.copies[: len(draft.copies) - draft.readers])
-    if not differing:
+    if not differing or not draft.code:
         return None
     reports = [check(copy) for copy in draft.copies]
     verdicts = {report.verdict for report in reports}

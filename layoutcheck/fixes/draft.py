@@ -26,21 +26,6 @@ class Draft(NamedTuple):
     readers: int = 0
 
 
-def flat_pairs(layout: Layout) -> list[tuple[int, object]]:
-    """The (extent, stride) leaves of a layout that matter: extents above 1, left to right."""
-    pairs = zip(inttuple.flatten(layout.shape), inttuple.flatten(layout.stride), strict=True)
-    return [(extent, stride) for extent, stride in pairs if extent != 1]
-
-
-def contiguous_mode(layout: Layout) -> int | None:
-    """The top-level mode whose first step is one element, if any."""
-    for i, mode in enumerate(layout.modes):
-        pairs = flat_pairs(mode)
-        if pairs and pairs[0][1] == 1:
-            return i
-    return None
-
-
 def compact_like(layout: Layout, shape: object = None) -> Layout | None:
     """The compact layout of the same shape whose leaves are ordered as `layout`'s strides are.
 

@@ -21,9 +21,10 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.copies.tiled import threads as threads_of
 from layoutcheck.copies.tiling import like, of_tiles
+from layoutcheck.copies.vectors import WIDEST_BITS, contiguous_mode
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft, contiguous_mode, fragment, thread_value
+from layoutcheck.fixes.draft import Draft, fragment, thread_value
 
 Sized = CpAsync | UniversalCopy | RegisterCopy
 SIZED = (CpAsync, UniversalCopy, RegisterCopy)
@@ -43,6 +44,11 @@ class Woven(NamedTuple):
 def block_of(tiling: Tiling) -> int:
     """Threads that there are to copy with: those launched, else those that the tiled copy is written for."""
     return tiling.block_threads or threads_of(tiling.tiled)
+
+
+def vector_of(atom: Sized, memref: Memref) -> int:
+    """Elements of one instruction; of an atom without a width, the most that there could be."""
+    return max(1, (atom.width_bits or WIDEST_BITS) // memref.dtype.bits)
 
 
 def with_tensors(copy: Copy, src: Memref, dst: Memref) -> Copy:
@@ -70,9 +76,8 @@ def rewoven(
     fast = contiguous_mode(tile.layout)
     if fast is None:
         return None
-    split = thread_value(
-        tile.layout, fast, max(1, atom.width_bits // src.dtype.bits), threads or block_of(tiling)
-    )
+    values = vector_of(atom, src)
+    split = thread_value(tile.layout, fast, values, threads or block_of(tiling))
     if split is None:
         return None
     tiled = make_tiled_copy_tv(atom, *split)
@@ -93,19 +98,30 @@ def rewoven(
 
 
 def _are_partitions(copy: Copy) -> bool:
-    """Whether the views are what the tiled copy makes of the tiles, or fragments for it."""
+    """Whether the views are what the tiled copy makes of the tiles, aligned as these say, or fragments for it."""
     tiling = copy.tiling
     assert tiling is not None
     for side in ("src", "dst"):
         if _is_fragment(copy, side):
             continue
-        try:
-            made = like(copy.side(side), partition(tiling.tiled, side, tiling.side(side)))
-        except InputError:  # which is what the copy is refused for
-            continue
-        if made.layout != copy.side(side).layout:
+        made = partitioned(copy, side)  # None: which is what the copy is refused for
+        if made is not None and (
+            made.layout != copy.side(side).layout
+            or made.proved_align_bytes > copy.side(side).proved_align_bytes
+        ):
             return False
     return True
+
+
+def partitioned(copy: Copy, side: str) -> Memref | None:
+    """The view that the tiled copy makes of a side's tile; None where it makes none, and for registers."""
+    tiling = copy.tiling
+    if tiling is None or _is_fragment(copy, side):
+        return None
+    try:
+        return like(copy.side(side), partition(tiling.tiled, side, tiling.side(side)))
+    except InputError:
+        return None
 
 
 def _is_fragment(copy: Copy, side: str) -> bool:
@@ -150,7 +166,7 @@ def edit_code(given: Copy, made: Copy, split: tuple[Layout, Layout] | None = Non
 
 def _fragment_lines(given: Copy, made: Copy) -> Iterator[str]:
     for side, cut in (("src", "D"), ("dst", "S")):
-        if _is_fragment(given, side):
+        if _is_fragment(given, side) and made.side(side) != given.side(side):
             view = f"tiled_copy.get_slice(tidx).partition_{cut}({OTHER[side]})"
             yield code.fragment_code(view, made.side(side).dtype, side)
 
@@ -174,7 +190,9 @@ def _tensor_lines(side: str, given: Copy, made: Copy) -> Iterator[str]:
     whole = given.tiling is not None
     old = given.tiling.side(side) if given.tiling is not None else given.side(side)
     new = made.tiling.side(side) if made.tiling is not None else made.side(side)
-    if old == new:
+    aligned = given.side(side).proved_align_bytes == made.side(side).proved_align_bytes
+    cut_anew = given.tiling is None or made.tiling is None or given.tiling.tiled != made.tiling.tiled
+    if old == new and (aligned or cut_anew):
         return
     if isinstance(new, OtherOperand) or old.space != new.space or not is_static(new.layout.shape):
         raise InputError(f"no code makes {new} of {old}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.fixes.draft import Draft, contiguous_mode
-from layoutcheck.fixes.edit import SIZED, block_of, edited, rewoven
+from layoutcheck.copies.vectors import contiguous_mode
+from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.edit import SIZED, block_of, edited, rewoven, vector_of
 
 STRATEGY = "fit-threads"
 
@@ -20,7 +21,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     while threads >= 1:
         made = rewoven(copy, copy.atom, threads=None if threads == block else threads)
         if made is not None:
-            values = max(1, copy.atom.width_bits // copy.src.dtype.bits)
+            values = vector_of(copy.atom, copy.src)
             guard = "" if threads == block else f" (guard: if tidx < {threads})"
             title = (
                 f"{threads} threads, {values} value{'s' if values > 1 else ''} each "

@@ -9,7 +9,8 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.fixes.draft import Draft, compact_like, contiguous_mode
+from layoutcheck.copies.vectors import contiguous_mode
+from layoutcheck.fixes.draft import Draft, compact_like
 from layoutcheck.fixes.edit import OTHER, SIZED, Woven, edited, rewoven
 
 STRATEGY = "match-layout"

@@ -16,7 +16,7 @@ from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.fixes.edit import edited, with_tensors
+from layoutcheck.fixes.edit import edited, partitioned, with_tensors
 from layoutcheck.fixes.swizzle import begin_bytes
 
 STRATEGY = "promise-alignment"
@@ -36,6 +36,16 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     old = analysis.whole("src"), analysis.whole("dst")
     new = [_promised(memref, need) for memref in old]
     said = [part for side, o, n in zip(("src", "dst"), old, new, strict=True) for part in _parts(side, o, n)]
+    changed = with_tensors(copy, *new)
+    for side in ("src", "dst"):
+        view = partitioned(copy, side)
+        tile = analysis.whole(side)
+        if view is None or tile.space != "smem" or changed.side(side) != copy.side(side):
+            continue
+        if view.layout == copy.side(side).layout and copy.side(side).proved_align_bytes % need:
+            # The tile is taken to begin where its swizzle does: the program does not allocate it so.
+            changed = changed.with_side(side, view)
+            said.append(f"the {NAMES[side]} is {tile.proved_align_bytes} B aligned")
     if not said:
         return
     made = all(memref.space == "smem" for memref, n in zip(old, new, strict=True) if memref != n)
@@ -47,7 +57,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         STRATEGY,
         f"{'allocate it so' if made else 'promise what is true'}: {', '.join(said)}",
         copy,
-        with_tensors(copy, *new),
+        changed,
         "" if made else note,
     )
 

@@ -11,8 +11,9 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
+from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.fixes import code
-from layoutcheck.fixes.draft import Draft, contiguous_mode, fragment, thread_value
+from layoutcheck.fixes.draft import Draft, fragment, thread_value
 from layoutcheck.fixes.edit import SIZED, block_of
 
 STRATEGY = "stage-through-registers"

@@ -16,7 +16,14 @@ from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tma.descriptor import MOST_BOX, MOST_PIXELS, REPEAT_BYTES, SPAN_BYTES, SWIZZLES
+from layoutcheck.atoms.tma.descriptor import (
+    MOST_BOX,
+    MOST_PIXELS,
+    REPEAT_BYTES,
+    SPAN_BYTES,
+    SWIZZLES,
+    dsl_kind,
+)
 from layoutcheck.atoms.tma.plan import gmem_side, smem_side
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -50,7 +57,8 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         told = _expecting(copy, smem, tile)
         if told is not None:
             yield told
-        aligned = replace(smem, align_bytes=max(128, smem.proved_align_bytes))
+        begin = REPEAT_BYTES[dsl_kind(smem.swizzle)]
+        aligned = replace(smem, align_bytes=max(begin, smem.proved_align_bytes))
         yield _draft(copy, kind, better, aligned, tile, asks)
         whole = _whole_rows(better)
         if kind != "load" and whole is not None:

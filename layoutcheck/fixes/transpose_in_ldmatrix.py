@@ -15,8 +15,9 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import LdMatrix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.fixes import code, match_layout
-from layoutcheck.fixes.draft import Draft, contiguous_mode
+from layoutcheck.fixes.draft import Draft
 
 STRATEGY = "transpose-in-ldmatrix"
 _ROWS = 8  # of a matrix, of as many 16-bit elements

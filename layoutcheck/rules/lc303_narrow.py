@@ -5,6 +5,10 @@
 Every thread has its values side by side in source and destination, at addresses proved to be aligned, for a
 wider access than the one that was asked for. The same bytes take two, four or more times the instructions.
 
+Of a copy of whole tiles it is also said where other thread and value layouts would save seven of eight instructions:
+both tiles run along the same mode, the threads that there are divide it into wide vectors, and what a thread
+has now lies across.
+
 ## Why
 
 The load/store unit takes one warp instruction a cycle whatever its width, up to 16 bytes a lane (PTX ISA,
@@ -26,12 +30,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.algebra.modes import make_layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.offsets import size
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.copies.vectors import WIDEST_BITS, max_vector
+from layoutcheck.copies.tiled import threads
+from layoutcheck.copies.vectors import WIDEST_BITS, contiguous_mode, max_vector
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -45,7 +53,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     if not isinstance(copy.atom, (CpAsync, RegisterCopy, UniversalCopy)):
         return
-    if width == 0 or isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
+    if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return
     if copy.pred is not None or copy.src.dtype.bits % 8 or 2 * width > WIDEST_BITS:
         return
@@ -53,9 +61,13 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         provable = min(max_vector(copy.src, copy.dst).bits, WIDEST_BITS)
     except InputError:
         return
-    if provable < 2 * width:
+    run = analysis.runs[-1].execution
+    done = run.instructions
+    if width == 0 or provable < 2 * width:  # 0: the compiler takes the widest
+        accesses = (*run.src_accesses, *run.dst_accesses)
+        narrowest = min((access.width_bytes * 8 for access in accesses), default=WIDEST_BITS)
+        yield from _of_tiles(analysis, width or narrowest, done)
         return
-    done = analysis.runs[-1].execution.instructions
     yield Finding(
         RULE.code,
         RULE.severity,
@@ -71,6 +83,49 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             "ratio": provable // width,
         },
     )
+
+
+def _of_tiles(analysis: Analysis, width: int, done: int) -> Iterator[Finding]:
+    """Tiles that the same threads could copy in an eighth of the instructions, each along the contiguous mode."""
+    tiling = analysis.copy.tiling
+    if tiling is None or "rmem" in (tiling.src.space, tiling.dst.space):
+        return
+    fast = contiguous_mode(tiling.src.layout)
+    if fast is None or contiguous_mode(tiling.dst.layout) != fast or not tiling.src.layout.is_static:
+        return
+    views = [_along(tile, fast) for tile in (tiling.src, tiling.dst)]
+    try:
+        provable = min(max_vector(*views).bits, WIDEST_BITS)
+    except InputError:
+        return
+    vectors, odd = divmod(size(tiling.src.layout) * tiling.src.dtype.bits, provable)
+    count = tiling.block_threads or threads(tiling.tiled)
+    if odd or vectors % count or provable < _MUCH * width:
+        return
+    yield Finding(
+        RULE.code,
+        RULE.severity,
+        f"{width}-bit accesses where {provable} bits are proved along mode {fast} of both tiles",
+        f"{done} instructions of {width} bits a thread, and {max(1, done * width // provable)} of {provable} "
+        f"bits would move the same tile: both tiles are contiguous along mode {fast}, a thread's values lie across.",
+        Where("atom"),
+        {
+            "width_bits": width,
+            "provable_bits": provable,
+            "instructions": done,
+            "ideal_instructions": max(1, done * width // provable),
+            "ratio": provable // width,
+        },
+    )
+
+
+_MUCH = 8
+
+
+def _along(tile: Memref, fast: int) -> Memref:
+    """The tile as a thread sees it that takes all of mode `fast` as its values."""
+    rest = [mode for i, mode in enumerate(tile.layout.modes) if i != fast]
+    return tile.with_layout(make_layout(tile.layout[fast], *rest))
 
 
 RULE = make_rule(

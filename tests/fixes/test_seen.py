@@ -1,0 +1,165 @@
+"""Fixes that were once wrong, as users met them, and what they are now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.check import Fix
+from layoutcheck.sources.types import parse_memref
+
+TILES: dict[str, Any] = {
+    "src": "(128,64):(64,1)", "dst": "(128,64):(64,1)", "atom": "cp.async", "bits": 128, "dtype": "bf16",
+    "thr": "(16,8):(8,1)", "val": "(1,8)",
+}  # fmt: skip
+
+
+def fixes(**arguments: Any) -> dict[str, Fix]:
+    return {fix.strategy: fix for fix in lc.check(**arguments).fixes}
+
+
+def matrix(layout: str, align: int = 16) -> dict[str, Any]:
+    """ldmatrix.x4 of rows at that layout into the fragment that it fills."""
+    registers = '!cute.memref<f16, rmem, align<32>, "((8,1),2):((1,0),8)">'
+    return {
+        "src": f'!cute.memref<f16, smem, align<{align}>, "{layout}">',
+        "dst": registers,
+        "atom": "ldmatrix.x4",
+    }
+
+
+def test_the_fragment_that_is_there_is_no_fix() -> None:
+    """D3: the rows are what is wrong, and only what changes the rows is shown."""
+    assert fixes(**matrix("((8,1),2):((64,0),512)")) == {}
+    pitch = fixes(**matrix("((8,1),2):((1,0),68)"))
+    assert [list(change) for change in pitch["pad-pitch"].changes] == [
+        ["src layout", "((8,1),2):((1,0),68)", "((8,1),2):((1,0),72)"]
+    ]
+    assert list(pitch) == ["pad-pitch"]
+    base = fixes(**matrix("((8,1),2):((1,0),64)", align=8))
+    assert [list(change) for change in base["promise-alignment"].changes] == [
+        ["src alignment", "8 B", "16 B"]
+    ]
+
+
+@pytest.mark.parametrize(("rows", "columns", "align"), [(64, 36, 128), (6, 64, 128), (64, 64, 8)])
+def test_the_reader_of_a_turned_tile_is_the_real_one(rows: int, columns: int, align: int) -> None:
+    """D4: rows of 36 elements, 6 rows or a base of 8 bytes are no matrices for ldmatrix."""
+    found = fixes(
+        src=f'!cute.memref<bf16, gmem, align<16>, "({rows},{columns}):({columns},1)">',
+        dst=f'!cute.memref<bf16, smem, align<{align}>, "({rows},{columns}):(1,{rows})">',
+        atom="cp.async", bits=64, thr="(2,1):(1,1)", val="(1,4)",
+    )  # fmt: skip
+    assert "match-layout" in found and "transpose-in-ldmatrix" not in found
+
+
+def test_a_turned_tile_is_read_in_rows_of_its_own_pitch() -> None:
+    found = fixes(**{**TILES, "src": "(128,64):(1,128)", "thr": "(16,16):(16,1)", "val": "(8,1)"})
+    _, read = found["transpose-in-ldmatrix"].copies
+    assert read.atom is not None and read.atom.transpose and read.atom.num_matrices == 4
+    assert str(read.src.layout) == "((8,1),16,64):((1,0),8,128)"
+    assert read.src.align_bytes == 128
+
+
+def test_the_other_major_is_spoken_of_only_where_there_is_one() -> None:
+    padded = fixes(**{**TILES, "dst": "(128,64):(68,1)"})
+    assert "transpose-in-ldmatrix" not in padded
+    assert "major" not in padded["match-layout"].note
+    turned = fixes(**{**TILES, "dst": "(128,64):(1,128)"})
+    assert "major" in turned["match-layout"].note and "transpose-in-ldmatrix" in turned
+
+
+def test_the_next_legal_pitch_comes_first() -> None:
+    report = lc.check(**{**TILES, "dst": "(128,64):(68,1)"})
+    first = report.fixes[0]
+    assert (first.strategy, first.verdict) == ("pad-pitch", "legal")
+    assert first.changes == (("dst layout", "(128,64):(68,1)", "(128,64):(72,1)"),)
+
+
+def test_a_padded_pitch_pushes_what_lies_above_it() -> None:
+    padded = fixes(**{**TILES, "src": "(128,64):(68,1)", "dst": "(128,64):(68,1)"})["pad-pitch"]
+    assert [change.after for change in padded.changes] == ["(128,64):(72,1)"] * 2
+    rows = '!cute.memref<bf16, gmem, align<16>, "((8,1),(4,2)):((1,0),(12,48))">'
+    dst = "((8,1),(4,2)):((1,0),(8,32))"
+    staged = fixes(src=rows, dst=dst, atom="cp.async", bits=128, dtype="bf16")["pad-pitch"]
+    assert staged.changes[0].after == "((8,1),(4,2)):((1,0),(16,64))"
+
+
+def test_the_block_is_corrected_before_layouts_are() -> None:
+    report = lc.check(**TILES, block=256)
+    assert [fix.strategy for fix in report.fixes][:2] == ["launch", "fit-threads"]
+    assert report.fixes[0].changes == (("threads launched", "256", "128"),)
+
+
+def test_best_first_is_legal_first() -> None:
+    for arguments in ({**TILES, "dst": "(128,64):(1,128)"}, {**TILES, "dst": "(128,64):(68,1)"}):
+        verdicts = [fix.verdict for fix in lc.check(**arguments).fixes]
+        assert verdicts == sorted(verdicts) and len(verdicts) > 3
+
+
+def test_the_three_ways_out_of_the_report_stay() -> None:
+    found = fixes(**{**TILES, "src": "(128,64):(1,128)", "thr": "(16,16):(16,1)", "val": "(8,1)"})
+    assert {"match-layout", "transpose-in-ldmatrix", "narrow-copy", "stage-through-registers"} <= set(found)
+
+
+def test_seven_of_eight_instructions_for_nothing_are_slow() -> None:
+    across = {**TILES, "atom": "universal", "bits": 16, "thr": "(64,4):(1,64)", "val": "(1,1)"}
+    report = lc.check(**across)
+    assert report.verdict == "slow"
+    [narrow] = [finding for finding in report.findings if finding.code == "LC303"]
+    assert (narrow.evidence["instructions"], narrow.evidence["ideal_instructions"]) == (64, 8)
+    assert report.fixes[0].strategy == "widen-copy"
+    assert report.fixes[0].copies[0].atom.width_bits == 128
+    chosen = lc.check(**{**across, "bits": None})  # by the compiler
+    assert chosen.verdict == "slow" and chosen.fixes[0].predicted["width_bits"] == 128
+    four = {**across, "dtype": "f32", "bits": 32}  # a quarter: simple kernels are written so
+    assert "LC303" not in {finding.code for finding in lc.check(**four).findings}
+
+
+def test_an_operand_that_lies_along_the_other_mode_is_turned() -> None:
+    """MN-major: what ldmatrix reads across, ldmatrix.trans reads along."""
+    tile, held = '"(64,16):(1,64)"', '"(64,16):(16,1)"'
+    report = lc.check(
+        f"!cute.memref<bf16, smem, align<128>, {tile}>", f"!cute.memref<bf16, rmem, align<32>, {held}>",
+        tiled='!cute.tiled_copy<!cute_nvgpu.atom.ldsm<val_type = bf16, mode = <"(8,8)">, sz_pattern = u16, '
+        "num_matrices = 4, n>, layout_copy_tv = "
+        '<"((4,8,2,2),((2,2,2),(1,1))):((64,1,16,0),((32,8,256),(0,0)))">, tiler_mn = <"[32:1;16:1]">>',
+    )  # fmt: skip
+    assert report.verdict in ("wrong", "rejected")
+    assert report.fixes[0].strategy == "transpose"
+    assert report.fixes[0].copies[0].atom.transpose
+    assert "LdMatrix8x8x16bOp(True, 4)" in report.fixes[0].code
+
+
+def test_a_swizzled_tile_is_allocated_where_its_pattern_begins() -> None:
+    src = '!cute.memref<bf16, gmem, align<16>, "((8,1),4):((1,0),64)">'
+    dst = '!cute.memref<bf16, smem, align<8>, S<3,4,3>, "((8,1),4):((1,0),64)">'
+    [promise] = [
+        fix for fix in lc.check(src, dst, "cp.async", bits=128).fixes if fix.strategy == "promise-alignment"
+    ]
+    assert promise.copies[0].dst.align_bytes == 1024
+    assert "byte_alignment=1024" in promise.code
+
+
+def test_a_swizzled_tma_tile_begins_where_its_pattern_does() -> None:
+    tile = '!cute.memref<bf16, smem, align<16>, S<3,4,3>, "(64,64):(64,1)">'
+    report = lc.check('!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">', tile, "tma_load")
+    assert report.fixes[0].changes == (("dst alignment", "16 B", "1024 B"),)
+
+
+def test_two_run_time_strides_keep_their_names() -> None:
+    """D12: one name for both would make them equal."""
+    view = "((8,2),4):((1,?),?)"
+    report = lc.check(view, "((8,2),4):((1,8),16)", "cp.async", bits=128, dtype="bf16")
+    [promise] = [fix for fix in report.fixes if fix.strategy == "promise-alignment"]
+    assert "src.stride[0][1], divby=8" in promise.code and "src.stride[1], divby=8" in promise.code
+
+
+def test_types_without_a_name_in_the_dsl_have_no_code() -> None:
+    odd = parse_memref('!cute.memref<i12, gmem, align<16>, "(8):(1)">')
+    with pytest.raises(lc.InputError, match="no name"):
+        from layoutcheck.fixes.code import dtype_code
+
+        dtype_code(odd.dtype)
