@@ -18,8 +18,9 @@ Other pipes fill the gaps of the busiest, but not all of them: the busy times ad
 Where the numbers come from, all of them measured on an H200: a wavefront a cycle and the trips,
 docs/banks.md; `fill`, 8 warps of contiguous cp.async.cg, 512 bytes an instruction, 6.6 cycles each; the
 bandwidth, a large device copy; the rest, the transposes of docs/kernels.md: instructions and wavefronts
-counted, p to fit all ten of them (docs/evidence/transpose_counters.json), runs from `exchange` with tiles of
-64 and 128 elements (`sweep` of docs/evidence/transpose.json).
+counted (docs/evidence/transpose_counters.json), `issue` and p fitted to five variants and judged by four
+others and by other sizes (tests/kernels/test_cost.py), runs from `exchange` with tiles of 64 and 128 elements
+(`sweep` of docs/evidence/transpose.json).
 
 Left out: cache hits between blocks and cache hints, occupancy, how many copies are in flight, barriers. The
 constants are an H200's; elsewhere only the counts hold.

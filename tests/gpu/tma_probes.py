@@ -3,8 +3,8 @@
     python -m tests.gpu.tma_probes --out docs/evidence/tma_probes.json        needs a GPU, no DSL
 
 Every probe has a process of its own, since a fault ends it. `as_modelled` compares memory, byte by byte, with
-what copies/tma/moves.py says: rows a span apart under a swizzle, zeros outside of the tensor, stores in whole
-16 bytes past the end of dimension 0.
+what atoms/tma/execution.py says: rows a span apart under a swizzle, zeros outside of the tensor, stores in
+whole 16 bytes past the end of dimension 0.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import coverage
 import pytest
@@ -25,9 +26,15 @@ FOLDER = "LAYOUTCHECK_MUTATION_MAP"
 Lines = dict[str, dict[int, list[int]]]  # of a file: function -> line within it -> tests, by number
 
 
-def record(root: Path, folder: Path, tests: list[str]) -> None:
-    """Run `tests` and write the map into `folder`. Tests that fail are no part of it."""
+def record(root: Path, folder: Path, tests: list[str], *, add: bool = False) -> None:
+    """Run `tests` and write the map into `folder`; `add` keeps what is known of others.
+
+    Tests that fail are no part of it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    known: dict[str, Any] = {"seconds": {}, "files": {}}
+    if add:
+        known = json.loads((folder / "map.json").read_text("utf-8"))
     for old in folder.iterdir():
         old.unlink()
     command = [
@@ -45,11 +52,11 @@ def record(root: Path, folder: Path, tests: list[str]) -> None:
     ]
     env = os.environ | {FOLDER: str(folder), "CI": "1", "OPENBLAS_NUM_THREADS": "1"}
     subprocess.run(command, cwd=root, env=env, check=False)
-    seconds: dict[str, float] = {}
+    seconds: dict[str, float] = known["seconds"]
     for times in folder.glob("seconds-*.json"):
         seconds |= json.loads(times.read_text("utf-8"))
     number = {test: n for n, test in enumerate(seconds)}
-    found: dict[str, Lines] = {}
+    found: dict[str, dict[str, dict[Any, list[int]]]] = known["files"]
     for data in folder.glob("lines-*"):
         seen = coverage.CoverageData(str(data))
         seen.read()
@@ -57,7 +64,7 @@ def record(root: Path, folder: Path, tests: list[str]) -> None:
             lines, places = found.setdefault(Path(name).relative_to(root).as_posix(), {}), _places(Path(name))
             for line, tests in seen.contexts_by_lineno(name).items():
                 function, first = places[line]
-                of = lines.setdefault(function, {}).setdefault(line - first, [])
+                of = lines.setdefault(function, {}).setdefault(str(line - first), [])
                 of.extend(number[test] for test in tests if test in number)
     (folder / "map.json").write_text(json.dumps({"seconds": seconds, "files": found}), "utf-8")
 
