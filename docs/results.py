@@ -41,6 +41,7 @@ _PAGES = {
     "cp_async": ("the same for cp.async, with its times", "banks.md"),
     "tensorop_gemm": ("a whole CUTLASS example, counted", "banks.md"),
     "numerics": ("tensor-core arithmetic, bit for bit", "numerics.md"),
+    "numerics_bounds": ("inputs built to break the error bounds: how near they came", "numerics.md"),
     "transpose_counters": ("the transpose kernels: the cost model beside time and counters", "kernels.md"),
     "transpose": ("the transpose kernels: results and speed", "kernels.md"),
 }

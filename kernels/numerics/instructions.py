@@ -90,6 +90,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
     answers: dict[str, np.ndarray] = {}
     result = {"seed": arguments.seed, "vectors": measure_vectors(arguments.seed, answers)}
     np.savez_compressed(arguments.out / "answers.npz", **answers)

@@ -74,6 +74,7 @@ def path(
     n: Annotated[int, option("columns", "-N")] = 64,
     k: Annotated[int, option("products a block", "-K")] = 64,
     data: Annotated[str, option("normal or uniform")] = "normal",
+    scale: Annotated[str, option("standard deviation, or upper end; A's and B's: 1,0.02")] = "1",
     seed: Annotated[int, option("seed of the data")] = 0,
     rtol: Annotated[float, option("relative tolerance of the comparison")] = 1e-3,
     atol: Annotated[float, option("absolute tolerance")] = 1e-5,
@@ -83,6 +84,7 @@ def path(
     strict: Strict = False,
 ) -> int:
     """Name the first step where two numerical paths differ, and count the outputs it shows in, per block."""
+    from layoutcheck.numerics import data as distributions
     from layoutcheck.numerics import paths, reports
 
     if one is None or other is None:
@@ -91,8 +93,11 @@ def path(
         return 0
     if min(blocks, m, n, k) < 1 or blocks * m * n * k > 1 << 28:
         raise InputError("blocks, M, N and K are positive, and their product at most 2^28")
-    left, right = paths.path(one), paths.path(other)
-    a, b = paths.draw(data, blocks, m, n, k, seed, *paths.input_formats(left, right))
+    if not (0 <= rtol < float("inf") and 0 <= atol < float("inf")):
+        raise InputError("--rtol and --atol are finite and not negative")
+    left, right = paths.path(one, arch), paths.path(other, arch)
+    drawn = distributions.data(data, scale)
+    a, b = drawn.draw((blocks, m, n, k), *paths.storage_formats(left, right), seed)
     if gpu:
         from layoutcheck.numerics.confirm import confirm
 
@@ -104,15 +109,30 @@ def path(
 
 @app.command()
 def tol(
-    k: Annotated[int, option("products an output", "-K")],
-    inputs: Annotated[str, option("input type", "--in")] = "f16",
-    out: Annotated[str, option("output type", "--out")] = "f16",
-    name: Annotated[str | None, option("the instruction", "--unit")] = None,
+    k: Annotated[int | None, option("products an output", "-K")] = None,
+    inputs: Annotated[str | None, option("input type (f16)", "--in")] = None,
+    out: Annotated[str | None, option("output type (f16)", "--out")] = None,
+    name: Annotated[str | None, option("the instruction (what a GEMM on --arch uses)", "--unit")] = None,
     arch: Arch = "sm_90a",
     promote: Annotated[int | None, option("drain the accumulator every so many k")] = None,
-    data: Annotated[str, option("uniform or normal")] = "uniform",
+    steps: Annotated[
+        str | None, option("the kernel as steps, instead of --in, --out, --unit", "--path")
+    ] = None,
+    against: Annotated[
+        str, option("kernel (another such one, in any order), exact, or another kernel's steps")
+    ] = "kernel",
+    data: Annotated[str | None, option("uniform (default) or normal")] = None,
+    scale: Annotated[
+        str | None, option("upper end, or standard deviation, of the data (1); A's and B's: 1,0.02")
+    ] = None,
+    a: Annotated[Path | None, option("A, (M, K), as .npy: the bound of each of your outputs", "--a")] = None,
+    b: Annotated[Path | None, option("B, (K, N), as .npy", "--b")] = None,
+    order: Annotated[
+        str | None, option("with --a and --b: any (default) or ascending, of k; known orders are tighter")
+    ] = None,
     atol: Annotated[float | None, option("the absolute tolerance to judge")] = None,
     rtol: Annotated[float | None, option("the relative tolerance to judge")] = None,
+    seed: Annotated[int, option("seed of the drawn data")] = 0,
     format_: Form = "text",
     output: Output = None,
     strict: Strict = False,
@@ -121,8 +141,31 @@ def tol(
     from layoutcheck.numerics import reports
     from layoutcheck.numerics.tolerance import derive
 
-    found = derive(k, inputs, out, arch=arch, name=name, promote=promote, data=data, atol=atol, rtol=rtol)
+    if steps is not None and (inputs is not None or out is not None):
+        raise InputError("--path names its types itself", expected="no --in and no --out beside it")
+    if (a is None) != (b is None):
+        raise InputError("--a and --b come together")
+    if a is not None and (k is not None or data is not None or scale is not None):
+        raise InputError("--a and --b are the data", expected="no -K, --data and --scale beside them")
+    if a is None and order is not None:
+        raise InputError("--order is of --a and --b: drawn data have none")
+    found = derive(
+        k, inputs or "f16", out or "f16", arch=arch, name=name, promote=promote, steps=steps, against=against,
+        data=data or "uniform", scale=scale or "1", a=_matrix(a), b=_matrix(b), order=order or "any",
+        atol=atol, rtol=rtol, seed=seed,
+    )  # fmt: skip
     return finish(reports.tolerance_report(found), format_, output, strict)
+
+
+def _matrix(file: Path | None) -> Any:
+    import numpy as np
+
+    if file is None:
+        return None
+    try:
+        return np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"cannot read {file}: {error}", expected="a matrix that numpy.save wrote") from None
 
 
 def _gpu() -> Any:

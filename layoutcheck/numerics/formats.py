@@ -181,6 +181,15 @@ def fmt(name: str | Format) -> Format:
     return FORMATS[canonical]
 
 
+def holds(target: Format, value: Format) -> bool:
+    """Whether every number of the format `value` is one of `target`."""
+    return (
+        target.precision >= value.precision
+        and target.largest >= value.largest
+        and target.smallest <= value.smallest
+    )
+
+
 def exponents(values: Floats, format_: Format) -> NDArray[np.int16]:
     """Exponents as the hardware sees them: subnormals have the format's minimum, zeros ZERO_EXPONENT.
 

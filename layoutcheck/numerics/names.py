@@ -62,12 +62,19 @@ _OP_SHAPE = re.compile(
 )
 
 
+def short(format_: Format) -> str:
+    """The format's name in ours: `e4m3` for f8E4M3FN."""
+    return _SHORT[format_.name]
+
+
 def _error(message: str, text: str, expected: str) -> InputError:
     return InputError(message, text=text[:200], end=min(len(text), 200), expected=expected)
 
 
 def instruction(name: str) -> Instruction:
     """The instruction that `name` names, in any of the notations above; InputError if none of them."""
+    if not isinstance(name, str):
+        raise InputError(f"no tensor-core instruction: {type(name).__name__}", expected=EXPECTED)
     text = name.strip()
     for reader in (_cute, _operation, _cpp, _dotted):
         found = reader(text)

@@ -82,11 +82,11 @@ _FAMILY = {70: 70, 72: 70, 75: 75, 80: 80, 86: 80, 87: 80, 89: 89, 90: 90, 100: 
 
 def family(arch: str) -> int:
     """The architecture of the table that `arch` ("sm_90a", "sm86", "90") computes like, or InputError."""
-    text = arch.strip().lower()
+    text = arch.strip().lower() if isinstance(arch, str) else ""
     digits = text.removeprefix("sm").removeprefix("_").rstrip("af")
     if not re.fullmatch(r"[0-9]{1,4}", digits) or int(digits) not in _FAMILY:
         known = ", ".join(f"sm_{number}" for number in _FAMILY)
-        raise InputError(f"no tensor core is modelled for '{arch[:40]}'", expected=f"one of {known}")
+        raise InputError(f"no tensor core is modelled for '{str(arch)[:40]}'", expected=f"one of {known}")
     return _FAMILY[int(digits)]
 
 

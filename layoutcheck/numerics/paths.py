@@ -5,6 +5,7 @@ S in. Its steps say where the bits go:
 
     dot(UNIT)              S as the chain of a tensor-core instruction, from zero
     dot(UNIT,promote=128)  the same in pieces of 128 k, each added to an f32 sum by an IEEE addition
+    dot(UNIT,split=2)      the same with K in two pieces (split-K)
     fma(f32)               S by scalar fused multiply-adds, k ascending
     round(f16)             S rounded to a format, to nearest
     add(f16)               the running sum, an IEEE addition in a format
@@ -23,20 +24,30 @@ import numpy as np
 
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, verdict
-from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, round_to
-from layoutcheck.numerics.units import Unit, unit
+from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, holds, round_to
+from layoutcheck.numerics.names import instruction
+from layoutcheck.numerics.units import Unit, on_arch, unit
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`kind` is "dot", "fma", "round" or "add"; `argument` its unit or format; `promote` a count of k."""
+    """`kind` is "dot", "fma", "round" or "add"; `argument` its unit or format.
+
+    A dot is one chain, or pieces: of `promote` k each, or as many as `split` says.
+    """
 
     kind: str
     argument: str
     promote: int | None = None
+    split: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind}({self.argument}{f',promote={self.promote}' if self.promote else ''})"
+        pieces = f",promote={self.promote}" if self.promote else f",split={self.split}" if self.split else ""
+        return f"{self.kind}({self.argument}{pieces})"
+
+    def piece(self, k: int) -> int | None:
+        """The k of a piece of a product over `k`; None for one chain."""
+        return self.promote if self.split is None else max(-(-k // self.split), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +78,18 @@ PRESETS = {
     "flashinfer-tensor-core": f"round(f16) dot({_F32}) add(f32)",
     "flashinfer-cuda-core": "fma(f32) add(f32)",
 }
-_STEP = re.compile(r"(dot|fma|round|add)\(\s*([^(),\s]+)\s*(?:,\s*promote\s*=\s*([0-9]{1,9})\s*)?\)\s*")
+_STEP = re.compile(
+    r"(dot|fma|round|add)\(\s*([^(),\s]+)\s*(?:,\s*(promote|split)\s*=\s*([0-9]{1,9})\s*)?\)\s*"
+)
 
 
-def path(text: str) -> Path:
-    """The preset of that name, or the path those steps describe; InputError for anything else."""
+def path(text: str, arch: str | None = None) -> Path:
+    """The preset of that name, or the path those steps describe; InputError for anything else.
+
+    With `arch` its units must exist there; a preset's take the shape they have there.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"no path: {type(text).__name__}", expected="text")
     name = text.strip()
     source = PRESETS.get(name, name)
     steps, at = [], 0
@@ -80,27 +98,32 @@ def path(text: str) -> Path:
         if found is None:
             expected = f"steps such as {PRESETS['torch-f16']}, or a preset: {', '.join(PRESETS)}"
             raise InputError("no path", text=source[:200], start=min(at, 199), expected=expected)
-        steps.append(Step(found[1], found[2], int(found[3]) if found[3] else None))
+        pieces = {found[3]: int(found[4])} if found[3] else {}
+        argument = on_arch(found[2], arch) if name in PRESETS and found[1] == "dot" and arch else found[2]
+        steps.append(Step(found[1], argument, **pieces))
         at = found.end()
-    _check(steps, source)
+    _check(steps, source, arch)
     return Path(name, tuple(steps))
 
 
-def _check(steps: list[Step], source: str) -> None:
+def _check(steps: list[Step], source: str, arch: str | None) -> None:
     kinds = [step.kind for step in steps]
     products = [i for i, kind in enumerate(kinds) if kind in ("dot", "fma")]
     if len(products) != 1 or kinds.count("add") > 1 or ("add" in kinds and kinds[-1] != "add"):
         message = "a path has one product and ends with at most one addition"
         raise InputError(message, text=source[:200], end=min(len(source), 200))
     for step in steps:
-        if step.kind == "dot":
-            unit(step.argument)
+        if step.kind == "dot" and arch is not None:
+            unit(step.argument, arch)
+        elif step.kind == "dot":
+            instruction(step.argument)
         elif fmt(step.argument).bits not in (16, 32) or (step.kind != "round" and step.argument == "tf32"):
             raise InputError(
                 f"no {step.kind} in {step.argument}", text=source[:200], expected="f16, bf16 or f32"
             )
-        if step.promote is not None and (step.kind != "dot" or step.promote < 1):
-            raise InputError("only a dot is promoted, every 1 or more k", text=source[:200])
+        pieces = step.promote if step.split is None else step.split
+        if pieces is not None and (step.kind != "dot" or pieces < 1):
+            raise InputError("only a dot is promoted or split, by 1 or more", text=source[:200])
 
 
 Dot = Callable[[Unit, Floats, Floats], Floats]
@@ -114,9 +137,9 @@ def model(u: Unit, a: Floats, b: Floats) -> Floats:
 def run(chosen: Path, a: Floats, b: Floats, arch: str = "sm_90a", dot: Dot = model) -> Floats:
     """The running sum after each block, as values: a (blocks, M, K), b (blocks, K, N) -> (blocks, M, N).
 
-    Inputs are rounded to the unit's formats first. Rounding steps before the product apply to a. `dot` does
-    what a dot step asks of its unit; all else is IEEE arithmetic. Raises InputError where the shapes do not
-    fit.
+    Inputs are converted to the unit's formats first (`_read`). Rounding steps before the product apply to
+    a. `dot` does what a dot step asks of its unit; all else is IEEE arithmetic. Raises InputError where the
+    shapes do not fit.
     """
     if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise InputError(f"a path needs (blocks, M, K) and (blocks, K, N), not {a.shape} and {b.shape}")
@@ -145,14 +168,20 @@ def _product(step: Step, a: Floats, b: Floats, arch: str, dot: Dot) -> Floats:
             total = round_to(_exact_sum(a[:, k : k + 1] * b[k : k + 1], total), format_)
         return total
     u = unit(step.argument, arch)
-    left, right = round_to(a, u.instruction.a), round_to(b, u.instruction.b)
-    if step.promote is None:
+    left, right = _read(a, u.instruction.a), _read(b, u.instruction.b)
+    piece = step.piece(a.shape[1])
+    if piece is None:
         return dot(u, left, right)
     total = np.zeros((a.shape[0], b.shape[1]))
-    for start in range(0, a.shape[1], step.promote):
-        ks = slice(start, start + step.promote)
+    for start in range(0, a.shape[1], piece):
+        ks = slice(start, start + piece)
         total = round_to(total + dot(u, left[:, ks], right[ks]), FORMATS["f32"])
     return total
+
+
+def _read(values: Floats, format_: Format) -> Floats:
+    """`values` as a unit gets them: converted to its format, to nearest; tf32 is f32 with its end cut off."""
+    return round_to(values, format_, "RZ" if format_.name == "tf32" else "RNE")
 
 
 def _exact_sum(x: Floats, y: Floats) -> Floats:
@@ -247,25 +276,37 @@ def _finding(
     return Finding("LC401", "wrong", title, message, evidence=evidence)
 
 
-def draw(
-    data: str, blocks: int, m: int, n: int, k: int, seed: int, format_: Format, format_b: Format | None = None
-) -> tuple[Floats, Floats]:
-    """Inputs (blocks, M, K) and (blocks, K, N), "normal" or "uniform" in [0, 1).
+def storage_formats(*paths: Path) -> tuple[Format, Format]:
+    """The formats in memory of A and of B that all these paths can read: the narrowest of their units'.
 
-    Rounded to `format_`, the second to `format_b` where that is given.
+    tf32 lies in memory as f32; paths without a unit read f32. A is f32 where a path begins by rounding it,
+    which would else round nothing. InputError where two formats do not hold each other's numbers.
     """
-    rng = np.random.default_rng([seed, blocks, m, n, k])
-    if data not in ("normal", "uniform"):
-        raise InputError(f"no data called '{data[:40]}'", expected="normal or uniform")
-    sample = rng.standard_normal if data == "normal" else rng.random
-    return round_to(sample((blocks, m, k)), format_), round_to(sample((blocks, k, n)), format_b or format_)
+    found = []
+    for side in ("a", "b"):
+        formats = [FORMATS["f32"]]
+        for step in (step for chosen in paths for step in chosen.steps if step.kind == "dot"):
+            read: Format = getattr(instruction(step.argument), side)
+            formats.append(FORMATS["f32"] if read.name == "tf32" else read)
+        narrowest = min(formats, key=lambda one: (one.bits, one.precision))
+        if not all(holds(one, narrowest) for one in formats):
+            names = " and ".join(dict.fromkeys(str(one) for one in formats if one.name != "f32"))
+            raise InputError(
+                f"the paths read {names}: no data are exact in both", expected="paths of one input type"
+            )
+        found.append(narrowest)
+    rounded = any(chosen.steps[0].kind == "round" for chosen in paths)
+    return (FORMATS["f32"] if rounded else found[0]), found[1]
 
 
-def input_formats(*paths: Path) -> tuple[Format, Format]:
-    """The formats of A and B: those the paths' units read (f32 where they have none).
-
-    A is f32 where a path begins by rounding it, which would else round nothing.
-    """
-    units: list[Unit] = [unit(step.argument) for p in paths for step in p.steps if step.kind == "dot"]
-    a, b = (units[0].instruction.a, units[0].instruction.b) if units else (FORMATS["f32"],) * 2
-    return (FORMATS["f32"] if any(p.steps[0].kind == "round" for p in paths) else a), b
+def held_format(chosen: Path, arch: str) -> Format:
+    """The narrowest format that holds the path's results: its last rounding's, or its product's."""
+    last = chosen.steps[-1]
+    if last.kind == "dot":
+        return unit(last.argument, arch).rule.accumulator
+    before = Path(chosen.name, chosen.steps[:-1])
+    target = fmt(last.argument)
+    if last.kind == "round" and any(step.kind in ("dot", "fma") for step in before.steps):
+        held = held_format(before, arch)
+        return held if holds(target, held) else target
+    return target

@@ -137,26 +137,47 @@ def _parting(compared: Comparison) -> list[str]:
     return [*lines, f"outputs of {compared.outputs_per_block} a block, by block:"]
 
 
+_COMPARED = {"kernel": "another such kernel, in any order of k, split or not", "exact": "the exact result"}
+
+
 def tolerance_report(found: Tolerance) -> Report:
-    """The bound, the model's sample and the verdict on the user's numbers."""
+    """The kernel, the bound, the tolerance, what it cannot see, and the verdict on the user's numbers."""
     data = {"command": "numerics tol", **found.to_dict()}
-    limit = exact_integer_limit(found.unit)
-    lines = [
-        f"K = {found.k}, {found.inputs} -> {found.output} on {found.unit.name} ({found.unit.arch})",
-        "  bound: |computed - exact| <= c1 S + u_out (|exact| + c1 S), S = sum |a b|;",
-        f"    {found.bound.formula}",
-        f"  model, {found.data} data: max error/S {found.measured['max_error_over_S']:.3g}, "
-        f"mean {found.measured['mean_error_over_S']:.3g}, rms {found.measured['rms_error']:.3g}; "
-        f"the bound is {found.measured['bound_over_max_error']:.3g} times the largest error",
-        f"  use atol={found.suggested['atol']:.3g} rtol={found.suggested['rtol']:.3g}; "
-        f"integer data with sum |a b| <= {limit}: tolerance 0",
+    use, exact = found.suggested, found.suggested_exact
+    lines = [f"K = {found.k}, {found.inputs} -> {found.output} on {found.arch}: {found.path}"]
+    if found.unit is not None:
+        lines.append(f"  {found.unit.name}: {found.unit.known.status}, {found.unit.known.source}")
+    lines.append(f"  data: {found.data}")
+    if found.formula:
+        lines += [
+            "  any data: the sum is off by at most c1 max((S + |exact|) / 2, largest |a b|), S = sum |a b|;",
+            f"    {found.formula}",
+        ]
+    model = found.measured
+    lines += [
+        f"  model: max error/S {model['max_error_over_S']:.3g}, mean {model['mean_error_over_S']:.3g}, "
+        f"rms {model['rms_error']:.3g}; {model['outputs_that_differ']:.1%} of the outputs differ, "
+        f"by at most {model['largest_difference']:.3g}",
+        f"  against {_COMPARED.get(found.against, found.against)}:",
+        f"    use atol={use['atol']:g} rtol={use['rtol']:g}",
     ]
+    if found.against != "exact":
+        lines.append(f"  against the exact result: atol={exact['atol']:g} rtol={exact['rtol']:g}")
+    if found.unit is not None:
+        limit = exact_integer_limit(found.unit, found.output)
+        lines.append(f"  integer data with sum |a b| <= {limit}: tolerance 0")
     if found.user is not None:
         user = found.user
         lines.append(
             f"  atol={user['atol']:g} rtol={user['rtol']:g}: below one {found.output} step at "
             f"{user['below_one_step']:.0%} of the outputs, below the bound at {user['below_bound']:.0%}"
         )
+    block = next(key for key in found.blind if key.startswith("block_of_") and key.count("_") == 2)
+    lines.append(
+        f"  unseen at that tolerance: one skipped k at {found.blind['one_k']:.0%} of the outputs, a skipped "
+        f"{block.replace('_', ' ')} at {found.blind[block]:.0%} "
+        f"({found.blind[block + '_at_every_output']:.0%} of the blocks at every output)"
+    )
     return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
 
 

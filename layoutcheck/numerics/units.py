@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.block import Operand, block_fma, carried
-from layoutcheck.numerics.formats import Floats, Raw, fmt, round_to
-from layoutcheck.numerics.names import Instruction, instruction
+from layoutcheck.numerics.formats import Floats, Format, Raw, fmt, round_to
+from layoutcheck.numerics.names import Instruction, instruction, short
 from layoutcheck.numerics.parameters import BlockFma, Known, family, known
 from layoutcheck.numerics.parameters import block_fma as block_rule
 
@@ -168,6 +168,29 @@ def unit(name: str, arch: str = "sm_90a") -> Unit:
         rule = replace(rule, block=named.k // 2)
         return Unit(named, arch, rule, tuple(halves), add_c_last=True, known=row)
     return Unit(named, arch, rule, _groups(named.k, rule.block), add_c_last=False, known=row)
+
+
+def default_unit(inputs: Format, arch: str = "sm_90a", accumulator: str = "f32") -> Unit:
+    """What a GEMM of these inputs uses on `arch`: wgmma on Hopper, tcgen05 on sm_100, mma.sync elsewhere.
+
+    The shape is the deepest that the architecture has. InputError where it has none for these inputs.
+    """
+    number = family(arch)
+    kind, m = {90: ("wgmma", 64), 100: ("tcgen05", 128)}.get(number, ("mma", 16))
+    deepest = 256 // inputs.bits if inputs.name != "tf32" else 8
+    if number == 70:
+        return unit(f"mma.m8n8k4.{accumulator}.{short(inputs)}", arch)
+    if number == 75:
+        deepest = 8
+    return unit(f"{kind}.m{m}n8k{deepest}.{accumulator}.{short(inputs)}", arch)
+
+
+def on_arch(name: str, arch: str) -> str:
+    """The instruction `name` where `arch` has it, else the architecture's own of the same types."""
+    named = instruction(name)
+    if named.kind != "mma" or family(arch) >= 80:
+        return name
+    return default_unit(named.a, arch, named.accumulator.name).name
 
 
 def encode(values: ArrayLike, format_: str) -> Raw:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 
@@ -46,6 +47,25 @@ def test_tol_judges_report_001(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 1
     assert "bit-equality test" in text
     assert "c1 = " in text
+    assert "data: uniform in [0, 1)" in text
+    assert "unseen at that tolerance: one skipped k at" in text
+
+
+def test_tol_names_its_unit_first_and_takes_the_users_matrices(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, text = call(capsys, "numerics", "tol", "-K", "64", "--in", "e4m3", "--out", "f32")
+    assert text.splitlines()[0].endswith("dot(wgmma.m64n8k32.f32.e4m3)")
+    rng = np.random.default_rng(0)
+    files = [str(tmp_path / f"{name}.npy") for name in "ab"]
+    np.save(files[0], 40 * rng.random((8, 64)))
+    np.save(files[1], rng.random((64, 8)))
+    given = ["numerics", "tol", "--a", files[0], "--b", files[1], "--out", "f32"]
+    _, yours = document(capsys, *given)
+    _, unit_scale = document(capsys, "numerics", "tol", "-K", "64", "--out", "f32")
+    assert yours["suggested"]["atol"] > 10 * unit_scale["suggested"]["atol"]
+    _, scaled = document(capsys, "numerics", "tol", "-K", "64", "--out", "f32", "--scale", "40,1")
+    assert scaled["suggested"]["atol"] == pytest.approx(40 * unit_scale["suggested"]["atol"], rel=0.01)
 
 
 def test_tol_without_a_tolerance_is_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,6 +238,17 @@ def test_other_formats_and_files(capsys: pytest.CaptureFixture[str], tmp_path: P
         ["resources", "a.cubin", "--device", "A100"],
         ["resources", "gemm", "--output", "no/such/folder/report.json"],
         ["numerics", "tol", "-K", "64", "--output", "no/such/folder/report.json"],
+        ["numerics", "tol"],
+        ["numerics", "tol", "-K", "1048576"],
+        ["numerics", "tol", "-K", "64", "--a", "a.npy"],
+        ["numerics", "tol", "--a", "missing.npy", "--b", "missing.npy"],
+        ["numerics", "tol", "--a", "a.npy", "--b", "b.npy", "--scale", "2"],
+        ["numerics", "tol", "-K", "64", "--order", "ascending"],
+        ["numerics", "tol", "-K", "64", "--path", "fma(f32)", "--in", "f16"],
+        ["numerics", "tol", "-K", "64", "--path", "fma(f32)", "--promote", "64"],
+        ["numerics", "path", "fma(f32)", "torch-f16", "--rtol", "-1"],
+        ["numerics", "path", "fma(f32)", "torch-f16", "--atol", "nan"],
+        ["numerics", "path", "torch-f16", "dot(mma.m16n8k16.f32.bf16)"],
     ],
 )
 def test_unusable_input_is_an_input_error(command: list[str]) -> None:

@@ -16,21 +16,27 @@ from hypothesis import strategies as st
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.confirm import confirm, on
-from layoutcheck.numerics.formats import FORMATS, Floats, Raw
+from layoutcheck.numerics.data import data as distribution
+from layoutcheck.numerics.formats import FORMATS, Floats, Format, Raw
 from layoutcheck.numerics.paths import (
     PRESETS,
     _exact_sum,
     compare,
-    draw,
     first_difference,
-    input_formats,
     path,
     run,
+    storage_formats,
 )
 from layoutcheck.numerics.units import Unit
 
 REPORT = json.loads((Path(__file__).parent / "report_000.json").read_text())
-F16 = FORMATS["f16"]
+F16, F32 = FORMATS["f16"], FORMATS["f32"]
+
+
+def draw(
+    data: str, blocks: int, m: int, n: int, k: int, a: Format, b: Format | None = None
+) -> tuple[Floats, Floats]:
+    return distribution(data).draw((blocks, m, n, k), a, b or a, 0)
 
 
 @cache
@@ -83,7 +89,7 @@ def test_any_size_fills_whole_instructions(name: str) -> None:
         return u.matmul(a, b, c)
 
     chosen = path(name)
-    a, b = draw("normal", 2, 10, 7, 300, 0, *input_formats(chosen))
+    a, b = draw("normal", 2, 10, 7, 300, *storage_formats(chosen))
     assert np.array_equal(run(chosen, a, b, dot=on(whole)), run(chosen, a, b))
     assert set(asked) == {0}
 
@@ -99,7 +105,7 @@ def test_a_runner_that_is_wrong_is_found(wrong: str) -> None:
         return u.with_rule(**change).matmul(a, b, c)
 
     one, other = path("cute-f32f16f16f32"), path("cute-f32f16f16f32-rounded")
-    a, b = draw("normal", 1, 16, 8, 64, 0, F16)
+    a, b = draw("normal", 1, 16, 8, 64, F16)
     right = confirm(one, other, a, b, lambda u, a, b, c: u.matmul(a, b, c))
     assert right.equal == (128, 128)
     assert right.measured == right.predicted
@@ -132,8 +138,8 @@ def test_an_a100_rounds_f16_sums_twice_as_often() -> None:
 def test_rounding_p_is_what_flashinfers_decodes_differ_by() -> None:
     """Half a step of f16 at most, 2^-12 on average: A is drawn in f32, or there would be nothing to round."""
     pair = path("flashinfer-tensor-core"), path("flashinfer-cuda-core")
-    assert [str(f) for f in input_formats(*pair)] == ["f32", "f16"]
-    a, b = draw("normal", 4, 16, 16, 128, 0, *input_formats(*pair))
+    assert [str(f) for f in storage_formats(*pair)] == ["f32", "f16"]
+    a, b = draw("normal", 4, 16, 16, 128, *storage_formats(*pair))
     found = compare(*pair, a, b)
     assert 1e-4 < found.rms_difference < 4e-4
     assert min(found.bits_differ) > 250
@@ -142,7 +148,7 @@ def test_rounding_p_is_what_flashinfers_decodes_differ_by() -> None:
 
 
 def test_promotion_repairs_fp8() -> None:
-    a, b = draw("uniform", 1, 16, 16, 4096, 0, FORMATS["f8E4M3FN"])
+    a, b = draw("uniform", 1, 16, 16, 4096, FORMATS["f8E4M3FN"])
     exact = a[0] @ b[0]
     error = {
         name: float(np.mean(run(path(name), a, b)[0] / exact - 1))
@@ -173,11 +179,53 @@ def test_presets_print_as_they_are_written(name: str) -> None:
         "fma(f32,promote=4)",
         "fma(f32) add(f16) round(f16)",
         "dot(mma.m16n8k16.f32.f16,promote=0)",
+        "dot(mma.m16n8k16.f32.f16,split=0)",
+        "fma(f32,split=2)",
+        "dot(mma.m16n8k16.f32.f16,split=٢)",
     ],
 )
 def test_other_texts_are_input_errors(text: str) -> None:
     with pytest.raises(InputError):
         path(text)
+
+
+def test_fp8_and_f16_paths_read_the_same_data() -> None:
+    """Each drew its own inputs' rounding: e4m3 data lie in f16, so both paths read them as they are."""
+    pair = path("fp8-wgmma"), path("torch-f16")
+    for one, other in (pair, pair[::-1]):
+        assert [str(f) for f in storage_formats(one, other)] == ["f8E4M3FN"] * 2
+        a, b = draw("uniform", 1, 16, 16, 64, *storage_formats(one, other))
+        assert compare(one, other, a, b).rms_difference < 3e-3
+    with pytest.raises(InputError, match="f16 and bf16"):
+        storage_formats(path("torch-f16"), path("dot(mma.m16n8k16.f32.bf16)"))
+
+
+def test_tf32_reads_f32_and_cuts_it() -> None:
+    pair = path("fma(f32)"), path("dot(mma.m16n8k8.f32.tf32)")
+    assert [str(f) for f in storage_formats(*pair)] == ["f32", "f32"]
+    a, b = draw("uniform", 1, 16, 16, 64, *storage_formats(*pair))
+    full, cut = run(pair[0], a, b), run(pair[1], a, b)
+    assert 1e-4 < np.mean((full - cut) / full) < 2 * 2.0**-10
+    raw = [F32.decode(F32.encode(x) & np.uint32(0xFFFFE000)) for x in (a, b)]
+    assert np.array_equal(cut, run(pair[1], *raw))
+
+
+def test_a_path_is_checked_on_its_architecture() -> None:
+    chosen = path("dot(tcgen05.m128n8k16.f32.f16)", "sm_100")
+    assert run(chosen, np.ones((1, 2, 16)), np.ones((1, 16, 2)), "sm_100")[0, 0, 0] == 16
+    assert str(path("dot(tcgen05.m128n8k16.f32.f16)")) == "dot(tcgen05.m128n8k16.f32.f16)"
+    with pytest.raises(InputError, match="tcgen05"):
+        path("dot(tcgen05.m128n8k16.f32.f16)", "sm_90a")
+    assert str(path("torch-f16", "sm_70")).startswith("dot(mma.m8n8k4.f32.f16)")
+
+
+def test_split_k_adds_its_pieces_in_f32() -> None:
+    a, b = draw("uniform", 1, 8, 8, 100, F16)
+    whole = [
+        run(path("dot(mma.m16n8k16.f32.f16)"), a[:, :, ks], b[:, ks]) for ks in (slice(50), slice(50, 100))
+    ]
+    total = F32.decode(F32.encode(whole[0] + whole[1]))
+    assert np.array_equal(run(path("dot(mma.m16n8k16.f32.f16,split=2)"), a, b), total)
 
 
 def test_the_first_difference() -> None:
@@ -190,7 +238,7 @@ def test_shapes_that_do_not_fit_are_input_errors() -> None:
     with pytest.raises(InputError, match="blocks, M, K"):
         run(path("fma(f32)"), np.zeros((1, 2, 3)), np.zeros((1, 4, 2)))
     with pytest.raises(InputError, match="no data"):
-        draw("ones", 1, 1, 1, 1, 0, F16)
+        draw("ones", 1, 1, 1, 1, F16)
 
 
 def test_fma_is_a_chain_of_fused_multiply_adds() -> None:
@@ -221,7 +269,10 @@ def test_a_sum_rounded_to_odd_rounds_once(x: float, y: float) -> None:
     assert abs(Fraction(odd) - exact) < Fraction(float(np.spacing(abs(odd))))
 
 
-@given(st.text(max_size=80) | st.from_regex(r"(dot|fma|round|add)\([\w.]+(,promote=\d+)?\)( \w+\(\w+\))*"))
+@given(
+    st.text(max_size=80)
+    | st.from_regex(r"(dot|fma|round|add)\([\w.]+(,(promote|split)=\d+)?\)( \w+\(\w+\))*")
+)
 def test_any_text_is_a_path_or_an_input_error(text: str) -> None:
     with suppress(InputError):
         assert path(text).steps

@@ -272,6 +272,14 @@ def test_any_text_is_a_unit_or_an_input_error(text: str) -> None:
         numerics.unit("mma.m16n8k16.f32.f16", "x" + text)
 
 
+@pytest.mark.parametrize("name", [None, 16, b"mma.m16n8k16.f32.f16"])
+def test_what_is_no_name_is_an_input_error(name: object) -> None:
+    with pytest.raises(InputError):
+        numerics.unit(name)  # type: ignore[arg-type]
+    with pytest.raises(InputError):
+        numerics.unit("mma.m16n8k16.f32.f16", name)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("values", ["text", [[1], [1, 2]], object(), [1 + 2j]])
 def test_what_is_no_array_of_numbers_is_an_input_error(values: object) -> None:
     with pytest.raises(InputError):

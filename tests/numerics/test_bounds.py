@@ -1,0 +1,100 @@
+"""The bounds: never exceeded by the bit-exact model under attack, and nearly reached by it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.numerics.attack import UNITS, Dots, attack, shares
+from layoutcheck.numerics import bounds
+from layoutcheck.numerics.accuracy import of_arrays
+from layoutcheck.numerics.bounds import Sums
+from layoutcheck.numerics.formats import FORMATS, round_to
+from layoutcheck.numerics.paths import path, run
+from layoutcheck.numerics.units import unit
+
+F16 = FORMATS["f16"]
+
+
+@pytest.mark.parametrize(("name", "arch"), UNITS)
+def test_an_attack_stays_below_the_bounds(name: str, arch: str) -> None:
+    for found in attack(unit(name, arch), 4000, 7, batch=400).values():
+        assert found["over"] == 0
+        assert 0.4 < found["largest"] <= 1
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("name", "arch"), UNITS)
+def test_a_long_attack_reaches_four_fifths(name: str, arch: str) -> None:
+    found = attack(unit(name, arch), 1_000_000, 1)
+    assert found["ascending"]["over"] == found["any order"]["over"] == 0
+    assert found["ascending"]["largest"] > 0.75
+
+
+def test_underflow_is_counted_in_every_block() -> None:
+    """Half an f16 step a block, a tie each time: the error is 32 halves, where a bound had counted one."""
+    a, b = np.zeros((1, 512)), np.zeros((1, 512))
+    a[0, ::16], b[0, ::16] = 2.0**-12, 2.0**-13
+    computed = run(path("dot(mma.m16n8k16.f16.f16)"), a[None], b.T[None])[0, 0, 0]
+    assert abs(computed - a[0] @ b[0]) == 32 * 2.0**-25
+    share = shares(unit("mma.m16n8k16.f16.f16"), Dots(a, b))
+    assert 0.8 < share["any order"][0] <= 1
+
+
+def test_subnormal_inputs_count_as_the_smallest_normal_number() -> None:
+    """A subnormal factor sets the anchor that 2^-14 would: small products beside it vanish."""
+    u = unit("mma.m16n8k16.f32.f16")
+    a, b = np.full((1, 16), 2.0**-12 * (1 - 2.0**-11)), np.full((1, 16), 2.0**-12)
+    a[0, 0], b[0, 0] = 2.0**-24, 2.0**15
+    computed = run(path("dot(mma.m16n8k16.f32.f16)"), a[None], b.T[None])[0, 0, 0]
+    error = abs(computed - (a * b).sum())
+    assert error > 500 * bounds.rates(u).eps * (a * b).sum()
+    share = shares(u, Dots(a, b))
+    assert 0.7 < share["any order"][0] <= 1
+
+
+def test_the_bound_of_one_block_is_the_proofs() -> None:
+    for arch, name in (
+        ("sm_70", "mma.m8n8k4.f32.f16"),
+        ("sm_80", "mma.m16n8k8.f32.f16"),
+        ("sm_90", "mma.m16n8k16.f32.f16"),
+    ):
+        rate = bounds.rates(unit(name, arch))
+        assert rate.align + rate.unit == 5 * 2.0**-23
+    assert float(bounds.rates(unit("mma.m16n8k16.f32.f16")).grown(256)) == pytest.approx(1.526e-4, rel=1e-3)
+
+
+def test_a_sum_that_may_overflow_has_no_bound() -> None:
+    rate = bounds.rates(unit("mma.m16n8k16.f16.f16"))
+    sums = Sums(
+        np.array([10.0, 60000.0, 10.0]), np.array([20.0, 60000.0, 140000.0]), np.array([1.0, 60.0, 300.0])
+    )
+    assert np.isfinite(bounds.any_order(rate, 64, sums)).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("order", ["any", "ascending"])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "dot(mma.m16n8k16.f16.f16) add(f16)",
+        "dot(mma.m16n8k16.f32.f16) round(f16) add(f32)",
+        "round(f16) dot(mma.m16n8k16.f32.f16) add(f32)",
+        "fma(f32) add(f32)",
+        "fma(f32) round(bf16)",
+        "dot(wgmma.m64n8k32.f32.e4m3,promote=64)",
+        "dot(mma.m16n8k32.f32.e4m3,split=3) round(f16)",
+        "dot(mma.m16n8k8.f32.tf32)",
+    ],
+)
+def test_a_paths_results_are_within_its_accuracy(steps: str, order: str) -> None:
+    rng = np.random.default_rng(3)
+    chosen = path(steps)
+    for spread in (0, 6):
+        a = rng.standard_normal((3, 9, 200)) * 2.0 ** rng.integers(-spread, spread + 1, (3, 9, 200))
+        b = rng.standard_normal((3, 200, 7)) * 2.0 ** rng.integers(-spread, spread + 1, (3, 200, 7))
+        a, b = (round_to(x / 8, FORMATS["f32"]) for x in (a, b))
+        found = of_arrays(chosen, a, b, order=order)
+        error = np.abs(run(chosen, a, b) - found.exact)
+        assert (error <= found.allowed).all()
+        assert np.isfinite(found.allowed).any()
+        assert (error > 1e-4 * found.allowed).any()
