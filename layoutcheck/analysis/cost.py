@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from layoutcheck.analysis.instantiation import DST_REGION, SRC_REGION
-from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.execution import execution
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Access, Execution
 from layoutcheck.copies.offsets import IntArray
@@ -81,7 +81,7 @@ class CopyCost(NamedTuple):
 @lru_cache(maxsize=256)
 def copy_cost(copy: Copy) -> CopyCost | None:
     """The cost of a static copy at bases that are aligned to everything; None where it is not known."""
-    past_l1 = isinstance(copy.atom, CpAsync) and copy.atom.cache == "global"
+    past_l1 = isinstance(copy.atom, ThreadAtom) and copy.atom.past_l1
     try:
         return cost(execution(copy, SRC_REGION, DST_REGION), copy.arch, past_l1)
     except InputError:

@@ -20,9 +20,6 @@ from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.atoms.s2t import S2TCopy
-from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.copies.addresses import as_stored
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
@@ -52,7 +49,7 @@ def instantiations(copy: Copy) -> tuple[Copy, ...]:
     no place in memory.
     """
     for memref in (copy.src, copy.dst):
-        if isinstance(memref, CoordTensor) and isinstance(copy.atom, TmaCopy):
+        if isinstance(memref, CoordTensor) and copy.needs_map:
             return (copy,)  # coordinates have no place in memory and need none
         if any(isinstance(leaf, Basis) for leaf in flatten(memref.layout.stride)):
             raise InputError(f"{memref.layout} maps to coordinates, not to memory")
@@ -162,7 +159,7 @@ def same_everywhere(copy: Copy, done: Execution) -> bool:
     That is so where the operands promise all the alignment that accesses and swizzles ask about. Of the
     copies of a tensor map and of tensor memory it is not known.
     """
-    if isinstance(copy.atom, (TmaCopy, TmemLoad, TmemStore, S2TCopy)):
+    if copy.needs_map or "tmem" in (copy.src.space, copy.dst.space):
         return False
     whole = copy.tiling or copy
     for base, view, accesses in (

@@ -7,12 +7,6 @@ from typing import Any, NamedTuple
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.atoms.bulk import BulkCopy
-from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.dsmem import DsmemStore
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.register import RegisterCopy
-from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
 
 SIDES = ("src", "dst")
@@ -52,12 +46,7 @@ class Break(NamedTuple):
 
 def width_bits(copy: Copy) -> int:
     """Bits that one instruction of the copy's atom is asked to move; 0 where the compiler chooses."""
-    atom = copy.atom
-    if isinstance(atom, (BulkCopy, CpAsync, DsmemStore, UniversalCopy, RegisterCopy)):
-        return atom.width_bits
-    if isinstance(atom, (LdMatrix, StMatrix)):
-        return 128  # PTX ISA: one row of an 8x8 b16 matrix is 16 bytes
-    return 0
+    return copy.atom.instruction_bits if copy.atom else 0
 
 
 def elements(copy: Copy) -> int:
@@ -67,11 +56,7 @@ def elements(copy: Copy) -> int:
 
 def vector_sides(copy: Copy) -> tuple[str, ...]:
     """The sides on which the instruction needs a run in memory; a matrix's registers have their own order."""
-    if isinstance(copy.atom, LdMatrix):
-        return ("src",)
-    if isinstance(copy.atom, StMatrix):
-        return ("dst",)
-    return SIDES
+    return copy.atom.run_sides if copy.atom else SIDES
 
 
 def find_break(copy: Copy, side: str, count: int | None = None) -> Break | None:
@@ -141,7 +126,7 @@ def atom_v(copy: Copy, side: str) -> int | None:
     """
     memref = copy.side(side)
     v = inttuple.mode(memref.layout.shape, 0)
-    walks = isinstance(copy.atom, (BulkCopy, DsmemStore, UniversalCopy, RegisterCopy))
+    walks = copy.atom is not None and copy.atom.walks_v
     part = v[0] if type(v) is tuple and len(v) == 2 and not walks else v
     size = inttuple.product(part)
     return size if isinstance(size, int) else None

@@ -45,7 +45,7 @@ def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = N
 def _executed(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> Execution:
     """`execution`, whatever the blocks that it writes to."""
     own, atom = family_of(copy), copy.atom
-    if atom is None or not atom.whole_copy:
+    if not copy.needs_map:
         _refuse_unlowered(copy)
     atom = None if atom is None else own.compiler.default(atom)
     if own.execute is not None:

@@ -120,6 +120,6 @@ def family_of(copy: Copy) -> Family:
 
     Raises InputError for a copy that needs an atom and has none.
     """
-    if copy.op in CHOOSING and (copy.atom is None or not copy.atom.whole_copy):
+    if copy.op in CHOOSING and not copy.needs_map:
         return family("autovec")
     return family(copy.needed_atom.family)

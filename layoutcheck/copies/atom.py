@@ -29,6 +29,9 @@ class Atom(ABC):
     - `six_bits`: it moves 6-bit elements outside of a tensor map
     - `booleans`: how it moves booleans, each stored as a byte, is known
     - `folds_float_pred`: code generation takes a floating-point predicate, as false
+    - `by_engine`: one thread starts it and an engine moves the data; it has no accesses of a warp
+    - `drops_composed`: the lowering forgets a layout that is still composed with a run-time swizzle
+    - `walks_v`: all of V is moved in vectors, whatever its nesting; else one instruction takes V[0] of (n, m)
     """
 
     __slots__ = ()
@@ -39,6 +42,9 @@ class Atom(ABC):
     six_bits: ClassVar[bool] = False
     booleans: ClassVar[bool] = False
     folds_float_pred: ClassVar[bool] = False
+    by_engine: ClassVar[bool] = False
+    drops_composed: ClassVar[bool] = False
+    walks_v: ClassVar[bool] = False
     dtype: DType
 
     @property
@@ -50,6 +56,16 @@ class Atom(ABC):
     def instruction_bits(self) -> int:
         """Adjacent bits of memory that one thread's instruction moves; 0: the compiler's choice, or none."""
         return 0
+
+    @property
+    def address_bytes(self) -> int:
+        """What the instruction's addresses must be a multiple of; 0 as `instruction_bits`."""
+        return self.instruction_bits // 8
+
+    @property
+    def run_sides(self) -> tuple[str, ...]:
+        """The operands on which one instruction needs its elements side by side."""
+        return "src", "dst"
 
     @property
     def spaces(self) -> tuple[str, str] | None:
@@ -86,19 +102,21 @@ class Atom(ABC):
         """The DSL's operation as code, `cute.nvgpu.CopyUniversalOp()`; "" where there is none to show."""
         return ""
 
+    @property
+    def call_options(self) -> str:
+        """What `make_copy_atom` takes beside type and width, as code. Raises InputError for what has none."""
+        return ""
+
     def traits(self) -> AtomTraits:
         """The thread-value layouts of both sides. Raises InputError for forms that do not exist."""
         raise InputError(f"the thread-value layouts of '{str(self)[:60]}' are not modelled")
 
 
 class VectorAtom(Atom):
-    """An atom of one thread whose instruction moves `width_bits` adjacent bits.
-
-    `per_thread` is True where every thread of a tiled copy moves vectors of its own.
-    """
+    """An atom of one thread whose instruction moves `width_bits` adjacent bits."""
 
     __slots__ = ()
-    per_thread: ClassVar[bool] = True
+    walks_v: ClassVar[bool] = True
     width_bits: int
 
     @property
@@ -118,6 +136,26 @@ class VectorAtom(Atom):
     def traits(self) -> AtomTraits:
         """Value v is bit v on both sides; a copy of width 0 (auto) has one value, 1:0."""
         return line(self.width_bits)
+
+
+class ThreadAtom(VectorAtom):
+    """One of which every thread of a tiled copy moves vectors of its own, by loads and stores."""
+
+    __slots__ = ()
+
+    @property
+    def least_bits(self) -> int:
+        """The narrowest instruction there is."""
+        return 8
+
+    @property
+    def past_l1(self) -> bool:
+        """Whether the data of a 16-byte instruction stays out of the L1 cache."""
+        return False
+
+    @abstractmethod
+    def with_width(self, width_bits: int) -> ThreadAtom:
+        """The same atom of another width."""
 
 
 class WarpAtom(Atom):

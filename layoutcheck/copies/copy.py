@@ -83,6 +83,11 @@ class Copy:
         return atom
 
     @property
+    def needs_map(self) -> bool:
+        """Whether a tensor map moves it: it is predicted and run whole."""
+        return self.atom is not None and self.atom.whole_copy
+
+    @property
     def block_threads(self) -> int | None:
         """The threads launched, where the tiling says."""
         return self.tiling.block_threads if self.tiling else None

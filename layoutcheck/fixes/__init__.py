@@ -12,7 +12,6 @@ from typing import Any
 
 from layoutcheck.algebra.inttuple import is_static
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.check import Fix, Report, check
 from layoutcheck.copies.changes import changes
 from layoutcheck.copies.copy import Copy
@@ -148,7 +147,7 @@ def effort(fix: Fix) -> int:
 
 
 def _is_tma(fix: Fix) -> bool:
-    return isinstance(fix.copies[0].atom, TmaCopy)
+    return fix.copies[0].needs_map
 
 
 def _spent(fix: Fix) -> tuple[float, float]:
@@ -166,7 +165,7 @@ def _times(spent: float, least: float) -> int:
 def _has_static_shapes(copy: Copy) -> bool:
     """Whether every extent is known, as cute.copy demands and every strategy takes for granted."""
     tensors: tuple[Memref, ...] = (copy.src, copy.dst)
-    if isinstance(copy.atom, TmaCopy):  # whose global tensor may have any extents
+    if copy.needs_map:  # whose global tensor may have any extents
         tensors = tuple(memref for memref in tensors if memref.space == "smem")
     shapes = [memref.layout.shape for memref in tensors]
     if copy.tiling is not None:

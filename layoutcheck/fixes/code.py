@@ -9,7 +9,6 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.copies.atom import Atom, VectorAtom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
@@ -149,19 +148,4 @@ def atom_code(atom: Atom) -> str:
         return str(atom)
     bits = atom.width_bits if isinstance(atom, VectorAtom) else 0
     width = f", num_bits_per_copy={bits}" if bits else ""
-    options = atom.options if isinstance(atom, RegisterCopy) else ()
-    said = "".join(f", {_option(name)}.{value.upper()}" for name, value in options)
-    return f"cute.make_copy_atom({atom.constructor}, {dtype_code(atom.dtype)}{width}{said})"
-
-
-def _option(name: str) -> str:
-    if name not in _OPTIONS:
-        raise InputError(f"no code for an atom's attribute {name}")
-    return _OPTIONS[name]
-
-
-_OPTIONS = {
-    "mem_order": "memory_order=cute.nvgpu.MemoryOrder",
-    "mem_scope": "memory_scope=cute.nvgpu.MemoryScope",
-    "load_cache_mode": "load_cache_mode=cute.nvgpu.LoadCacheMode",
-}
+    return f"cute.make_copy_atom({atom.constructor}, {dtype_code(atom.dtype)}{width}{atom.call_options})"

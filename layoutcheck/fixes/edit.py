@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 from layoutcheck.algebra.inttuple import is_static
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.register import RegisterCopy
-from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -25,10 +23,6 @@ from layoutcheck.copies.vectors import WIDEST_BITS, contiguous_mode
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, fragment, thread_value
-
-Sized = CpAsync | UniversalCopy | RegisterCopy
-SIZED = (CpAsync, UniversalCopy, RegisterCopy)
-"""The atoms that move a stated number of bits between any two addresses."""
 
 OTHER = {"src": "dst", "dst": "src"}
 
@@ -46,7 +40,7 @@ def block_of(tiling: Tiling) -> int:
     return tiling.block_threads or threads_of(tiling.tiled)
 
 
-def vector_of(atom: Sized, memref: Memref) -> int:
+def vector_of(atom: ThreadAtom, memref: Memref) -> int:
     """Elements of one instruction; of an atom without a width, the most that there could be."""
     return max(1, (atom.width_bits or WIDEST_BITS) // memref.dtype.bits)
 
@@ -59,7 +53,7 @@ def with_tensors(copy: Copy, src: Memref, dst: Memref) -> Copy:
 
 
 def rewoven(
-    copy: Copy, atom: Sized, *, along: str = "src", threads: int | None = None,
+    copy: Copy, atom: ThreadAtom, *, along: str = "src", threads: int | None = None,
     src: Memref | None = None, dst: Memref | None = None,
 ) -> Woven | None:  # fmt: skip
     """The copy by threads along the contiguous mode of its tile `along`, a whole vector of `atom` each.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.fixes.edit import SIZED, block_of, edited, rewoven, vector_of
+from layoutcheck.fixes.edit import block_of, edited, rewoven, vector_of
 
 STRATEGY = "fit-threads"
 
@@ -15,7 +16,7 @@ STRATEGY = "fit-threads"
 def propose(analysis: Analysis) -> Iterator[Draft]:
     """The same atom and tensors, with values along the contiguous mode; the block's threads, or fewer."""
     copy, tiling = analysis.copy, analysis.copy.tiling
-    if tiling is None or not isinstance(copy.atom, SIZED):
+    if tiling is None or not isinstance(copy.atom, ThreadAtom):
         return
     block = threads = block_of(tiling)
     while threads >= 1:

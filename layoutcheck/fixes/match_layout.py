@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.fixes.draft import Draft, compact_like
-from layoutcheck.fixes.edit import OTHER, SIZED, Woven, edited, rewoven
+from layoutcheck.fixes.edit import OTHER, Woven, edited, rewoven
 
 STRATEGY = "match-layout"
 
@@ -40,7 +41,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
 
 def own_side(copy: Copy) -> str | None:
     """The side that the kernel allocates; None where both are somebody else's, or the atom chooses its width."""
-    if not isinstance(copy.atom, SIZED) or not copy.atom.width_bits:
+    if not isinstance(copy.atom, ThreadAtom) or not copy.atom.width_bits:
         return None
     spaces = [copy.dst.space, copy.src.space]
     if copy.tiling is not None and "rmem" in spaces:  # registers follow their threads
@@ -58,7 +59,7 @@ def _relaid(copy: Copy, side: str, new: Memref) -> Copy | Woven | None:
     if copy.tiling is None:
         bare = replace(new, swizzle=None) if new.space == "rmem" else new
         return copy.with_side(side, bare)
-    assert isinstance(copy.atom, SIZED)
+    assert isinstance(copy.atom, ThreadAtom)
     if side == "dst":
         return rewoven(copy, copy.atom, along="src", dst=new)
     return rewoven(copy, copy.atom, along="dst", src=new)

@@ -13,10 +13,11 @@ from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.fixes.edit import SIZED, Sized, Woven, edited, rewoven
+from layoutcheck.fixes.edit import Woven, edited, rewoven
 from layoutcheck.machine.dtypes import DType, dtype
 
 STRATEGY = "narrow-copy"
@@ -25,28 +26,19 @@ STRATEGY = "narrow-copy"
 def propose(analysis: Analysis) -> Iterator[Draft]:
     """Every narrower width the atom has, widest first; then the wider type."""
     copy = analysis.copy
-    if not isinstance(copy.atom, SIZED):
+    if not isinstance(copy.atom, ThreadAtom):
         return
     element = copy.src.dtype.bits
-    at_least = 32 if isinstance(copy.atom, CpAsync) else max(8, element)
+    at_least = max(copy.atom.least_bits, element)
     width = (copy.atom.width_bits or 128) // 2
     while width >= at_least:
-        atom = narrower(copy, width)
+        atom = copy.atom.with_width(width)
         made = replace(copy, atom=atom) if copy.tiling is None else rewoven(copy, atom)
         if made is not None:
             yield edited(STRATEGY, f"copy {width} bits at a time", copy, made)
         width //= 2
     if isinstance(copy.atom, CpAsync) and element < 32 and copy.src.dtype.kind == "float":
         yield from _in_fp32(copy)
-
-
-def narrower(copy: Copy, width_bits: int) -> Sized:
-    """The copy's atom with another width; `.cg` exists for 16 bytes only, so a narrower cp.async is `.ca`."""
-    atom = copy.atom
-    assert isinstance(atom, SIZED)
-    if isinstance(atom, CpAsync):
-        return replace(atom, width_bits=width_bits, cache="always")
-    return replace(atom, width_bits=width_bits)
 
 
 def _in_fp32(copy: Copy) -> Iterator[Draft]:

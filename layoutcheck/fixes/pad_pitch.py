@@ -8,17 +8,13 @@ from dataclasses import replace
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.bulk import GRAIN_BYTES, BulkCopy
-from layoutcheck.atoms.dsmem import DsmemStore
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.fixes.edit import SIZED, edited, with_tensors
+from layoutcheck.fixes.edit import edited, with_tensors
 
 STRATEGY = "pad-pitch"
-_ROW_BITS = 128  # PTX ISA, ldmatrix and stmatrix: a row is 16 bytes, aligned to 16 bytes
 
 
 def propose(analysis: Analysis) -> Iterator[Draft]:
@@ -43,11 +39,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
 
 def _vector(copy: Copy) -> int:
     """Elements that have to stay together and aligned; 0 for atoms that ask for none."""
-    if isinstance(copy.atom, BulkCopy):
-        return GRAIN_BYTES * 8 // copy.src.dtype.bits
-    if isinstance(copy.atom, (*SIZED, DsmemStore)):
-        return copy.atom.width_bits // copy.src.dtype.bits
-    return _ROW_BITS // copy.src.dtype.bits if isinstance(copy.atom, (LdMatrix, StMatrix)) else 0
+    return copy.atom.address_bytes * 8 // copy.src.dtype.bits if copy.atom else 0
 
 
 def _padded(memref: Memref, vector: int) -> Memref:

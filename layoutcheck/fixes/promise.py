@@ -11,8 +11,6 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import dotted
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, leaves
-from layoutcheck.atoms.bulk import GRAIN_BYTES, BulkCopy
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.fixes.draft import Draft
@@ -20,17 +18,13 @@ from layoutcheck.fixes.edit import edited, partitioned, with_tensors
 from layoutcheck.fixes.swizzle import begin_bytes
 
 STRATEGY = "promise-alignment"
-_ROW_BYTES = 16  # PTX ISA, ldmatrix and stmatrix: rows are aligned to 16 bytes
 
 
 def propose(analysis: Analysis) -> Iterator[Draft]:
     """`assumed_align` on every operand that lacks it and `divby` on every run-time pitch that lacks it."""
     copy = analysis.copy
-    need = analysis.width_bytes
-    if isinstance(copy.atom, BulkCopy):
-        need = GRAIN_BYTES
-    elif isinstance(copy.atom, (LdMatrix, StMatrix)):
-        need = _ROW_BYTES
+    atom = analysis.resolved.atom
+    need = atom.address_bytes if atom else 0
     if need < 2:
         return
     old = analysis.whole("src"), analysis.whole("dst")

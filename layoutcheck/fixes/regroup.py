@@ -8,10 +8,8 @@ from dataclasses import replace
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.register import RegisterCopy
-from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.atoms.matrix import MatrixAtom
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
@@ -25,10 +23,10 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     copy = analysis.copy
     if copy.tiling is not None or copy.op == "autovec_copy":
         return
-    if isinstance(copy.atom, (CpAsync, UniversalCopy, RegisterCopy)):
+    if isinstance(copy.atom, ThreadAtom):
         vector = (copy.atom.width_bits or copy.src.dtype.bits) // copy.src.dtype.bits
-    elif isinstance(copy.atom, (LdMatrix, StMatrix)):
-        vector = 128 // copy.src.dtype.bits
+    elif isinstance(copy.atom, MatrixAtom):
+        vector = copy.atom.instruction_bits // copy.src.dtype.bits
     else:
         return
     if vector < 1:  # an element wider than the atom

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.matrix import MatrixAtom
 from layoutcheck.fixes.draft import Draft
 from layoutcheck.fixes.edit import edited
 
@@ -18,9 +18,9 @@ _REGISTER_BITS = 32  # PTX ISA, ldmatrix/stmatrix: one 32-bit register a matrix 
 def propose(analysis: Analysis) -> Iterator[Draft]:
     """The fragment that the atom fills or reads; shared memory stays as it is."""
     copy, atom = analysis.copy, analysis.copy.atom
-    if not isinstance(atom, (LdMatrix, StMatrix)) or atom.mode != (8, 8) or copy.tiling is not None:
+    if not isinstance(atom, MatrixAtom) or atom.mode != (8, 8) or copy.tiling is not None:
         return
-    side = "dst" if isinstance(atom, LdMatrix) else "src"
+    side = atom.register_side
     registers = copy.side(side)
     values = atom.num_matrices * _REGISTER_BITS // registers.dtype.bits
     if values < 1 or registers.space != "rmem":  # elements wider than all registers of the atom

@@ -8,13 +8,14 @@ from dataclasses import replace
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft, fragment, thread_value
-from layoutcheck.fixes.edit import SIZED, block_of
+from layoutcheck.fixes.edit import block_of
 
 STRATEGY = "stage-through-registers"
 
@@ -22,7 +23,7 @@ STRATEGY = "stage-through-registers"
 def propose(analysis: Analysis) -> Iterator[Draft]:
     """The widest load and the widest store that each side allows by itself, meeting in registers."""
     copy = analysis.copy
-    if not isinstance(copy.atom, SIZED):
+    if not isinstance(copy.atom, ThreadAtom):
         return
     if "rmem" in (copy.src.space, copy.dst.space):
         return

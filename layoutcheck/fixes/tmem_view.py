@@ -13,8 +13,7 @@ from layoutcheck.atoms.tmem import (
     COLUMN_BITS,
     COLUMNS,
     LANE_STEP,
-    TmemLoad,
-    TmemStore,
+    TmemCopy,
     columns,
     exists,
     registers,
@@ -30,10 +29,9 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     """Adjacent rectangles and adjacent fragments, as `make_tmem_copy` partitions a tensor of columns."""
     copy = analysis.copy
     atom = copy.atom
-    if not isinstance(atom, (TmemLoad, TmemStore)) or not exists(atom):
+    if not isinstance(atom, TmemCopy) or not exists(atom):
         return
-    side = "src" if isinstance(atom, TmemLoad) else "dst"
-    other = "dst" if side == "src" else "src"
+    side, other = atom.memory_side, atom.register_side
     view, fragment = copy.side(side), copy.side(other)
     if view.space != "tmem" or fragment.space != "rmem" or COLUMN_BITS % view.dtype.bits:
         return

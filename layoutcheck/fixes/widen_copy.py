@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.vectors import WIDEST_BITS
 from layoutcheck.fixes.draft import Draft
-from layoutcheck.fixes.edit import SIZED, edited, rewoven
+from layoutcheck.fixes.edit import edited, rewoven
 
 STRATEGY = "widen-copy"
 
@@ -16,11 +17,11 @@ STRATEGY = "widen-copy"
 def propose(analysis: Analysis) -> Iterator[Draft]:
     """The same atom, widest first; whole tiles are split anew, a whole vector a thread."""
     copy, atom = analysis.copy, analysis.copy.atom
-    if not isinstance(atom, SIZED) or not atom.width_bits:
+    if not isinstance(atom, ThreadAtom) or not atom.width_bits:
         return
     width = WIDEST_BITS
     while width > atom.width_bits:
-        wider = replace(atom, width_bits=width)
+        wider = atom.with_width(width)
         made = replace(copy, atom=wider) if copy.tiling is None else rewoven(copy, wider)
         if made is not None:
             yield edited(STRATEGY, f"copy {width} bits at a time", copy, made)

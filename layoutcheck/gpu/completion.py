@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from layoutcheck.atoms.bulk import BulkCopy
-from layoutcheck.atoms.dsmem import DsmemStore
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Execution, Intent
@@ -16,7 +15,7 @@ UNSETTLED = "the barrier completes early or never"
 
 def completion(copy: Copy) -> str:
     """How the end of the copy is waited for: one of `wrapper.COMPLETIONS`."""
-    return "" if copy.atom is None or copy.atom.whole_copy else copy.atom.completion
+    return copy.atom.completion if copy.atom is not None and not copy.needs_map else ""
 
 
 def expected_bytes(copy: Copy, done: Execution, asked: Intent, given: Predicate) -> int | None:
@@ -62,6 +61,6 @@ def mapped(copy: Copy) -> dict[int, int]:
     if cluster is None or cluster.mcast_mask is not None:
         return {}
     barrier = 3 if copy.pred is not None else 2
-    if isinstance(copy.atom, DsmemStore):
+    if copy.dst.space == "dsmem":
         return {1: cluster.named[0], barrier: cluster.told[0]}
     return {} if cluster.waits_rank is None else {barrier: cluster.waits_rank}

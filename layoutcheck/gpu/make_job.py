@@ -12,10 +12,8 @@ from layoutcheck.analysis import Analysis, analysed
 from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent, thread_intent
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tmem import TmemLoad, TmemStore
+from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.gpu.completion import STALLED, UNSETTLED, arriving_bytes, expected_bytes
@@ -42,7 +40,7 @@ def make_job(copy: Copy | Analysis) -> Job:
     """
     analysis = analysed(copy)
     copy = analysis.copy
-    if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)):
+    if "tmem" in (copy.src.space, copy.dst.space):
         raise NotRunnable("tensor memory has no address that a harness could fill or read back")
     if analysis.obstacle is not None:
         raise analysis.obstacle
@@ -95,7 +93,7 @@ def _arenas(
     copy: Copy, instance: Copy, done: Execution, asked: Intent, at: tuple[int, int]
 ) -> tuple[Arena, Arena]:
     """The memory of both operands: all that is touched or asked for. Raises NotRunnable for too much."""
-    lanes = isinstance(copy.atom, (LdMatrix, StMatrix)) and copy.tiling is None
+    lanes = isinstance(copy.atom, WarpAtom) and copy.tiling is None
     sides = []
     for side, base in zip(("src", "dst"), at, strict=True):
         memref, touched = instance.side(side), [getattr(done, side), getattr(asked, side)]
@@ -144,7 +142,7 @@ def _side_by_side(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> t
 def _refuse_odd_registers(copy: Copy, done: Execution, src_base: int, dst_base: int) -> None:
     """Registers have no alignment, but in the harness they are memory: what would fault there is not run."""
     accesses = done.src_accesses or done.dst_accesses
-    matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
+    matrix = isinstance(copy.atom, WarpAtom)
     width = 4 if matrix else max((access.width_bytes for access in accesses), default=1)
     for memref, moves, base in ((copy.src, done.src, src_base), (copy.dst, done.dst, dst_base)):
         odd = memref.proved_align_bytes & (memref.proved_align_bytes - 1)

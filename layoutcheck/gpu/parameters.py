@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.addresses import thread_offsets
+from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import lane_offsets
 from layoutcheck.copies.memref import Memref
@@ -35,7 +35,7 @@ def parameters_of(
 ) -> tuple[Parameter, ...]:
     """The kernel's parameters for one thread, one an operand."""
     out: list[Parameter] = []
-    matrix = isinstance(copy.atom, (LdMatrix, StMatrix))
+    matrix = isinstance(copy.atom, WarpAtom)
     for side, place in (("src", src), ("dst", dst)):
         starts = (lane_offsets if matrix else thread_offsets)(instance, side, threads).reshape(-1)
         memref = instance.side(side)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl import ptx
 from layoutcheck.errors import InputError
@@ -32,7 +32,7 @@ def simulate(task: Task) -> Outcome:
         job = make_job(task.copy)
     except InputError as refused:
         return Outcome(error=refused.message)
-    if isinstance(job.copy.atom, (LdMatrix, StMatrix)):
+    if isinstance(job.copy.atom, WarpAtom):
         return Outcome(error="ldmatrix and stmatrix are not simulated: they need a GPU")
     if job.blocks > 1 or not job.receivers:
         return Outcome(error="copies between blocks are not simulated: they need a GPU")

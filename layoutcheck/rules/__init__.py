@@ -11,15 +11,11 @@ import pkgutil
 from collections.abc import Iterable
 from functools import cache
 
-from layoutcheck.atoms.bulk import BulkCopy
-from layoutcheck.atoms.s2t import S2TCopy
-from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.rules.rule import Rule
 
-FAMILIES = {"bulk": (BulkCopy,), "tma": (TmaCopy,), "tmem": (TmemLoad, TmemStore, S2TCopy)}
+FAMILIES = ("bulk", "tma", "tmem")
 
 
 @cache
@@ -35,12 +31,12 @@ def rules_for(copy: Copy) -> dict[str, Rule]:
 
 def family_of(copy: Copy) -> str | None:
     """The family that has rules of its own, if the copy's atom is of one."""
-    return next((name for name, atoms in FAMILIES.items() if isinstance(copy.atom, atoms)), None)
+    return (copy.atom.rules or None) if copy.atom is not None else None
 
 
 @cache
 def _rules_for(family: str | None) -> dict[str, Rule]:
-    others = FAMILIES.keys() - {family}
+    others = set(FAMILIES) - {family}
     return _loaded(name for name in _modules() if name.split("_")[1] not in others)
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.cp_async import WIDTHS_BITS, WIDTHS_BITS_GLOBAL, CpAsync
+from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.findings import Finding
 from layoutcheck.rules.refusals import refusal, refused
 from layoutcheck.rules.rule import Example, make_rule
@@ -44,10 +44,11 @@ def find(analysis: Analysis) -> Iterator[Finding]:
 
 def _text(analysis: Analysis) -> str:
     if isinstance(analysis.copy.atom, CpAsync):
-        allowed = WIDTHS_BITS_GLOBAL if analysis.copy.atom.cache == "global" else WIDTHS_BITS
         per = analysis.copy.src.dtype.bits
         counts = ", ".join(
-            f"{bits} bits ({bits // per} {analysis.copy.src.dtype})" for bits in allowed if bits >= per
+            f"{bits} bits ({bits // per} {analysis.copy.src.dtype})"
+            for bits in analysis.copy.atom.widths_bits
+            if bits >= per
         )
         return f"cp.async with cache = {analysis.copy.atom.cache} moves {counts} at a time."
     return analysis.prediction.message

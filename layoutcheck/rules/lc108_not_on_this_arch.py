@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.findings import Finding, Where
 from layoutcheck.machine.arch import TARGETS, Arch, Needs, has, has_atom, parse_arch
 from layoutcheck.rules.rule import Example, make_rule
@@ -35,7 +34,7 @@ from layoutcheck.rules.rule import Example, make_rule
 def find(analysis: Analysis) -> Iterator[Finding]:
     """An atom that is younger than the target, or needs its architecture-specific form."""
     atom = analysis.resolved.atom
-    if atom is None or isinstance(atom, OtherAtom):
+    if atom is None or not atom.modelled:
         return
     arch = parse_arch(analysis.copy.arch)
     if has_atom(arch, atom):

@@ -37,7 +37,6 @@ from layoutcheck.analysis.vector import (
     vector_sides,
     width_bits,
 )
-from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
@@ -48,7 +47,7 @@ EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "race")
 def find(analysis: Analysis) -> Iterator[Finding]:
     """An accepted copy that moves other bytes than asked because V is scattered, by static strides."""
     copy = analysis.resolved
-    if isinstance(copy.atom, BulkCopy):  # LC221 and LC223
+    if copy.atom is not None and copy.atom.by_engine:  # LC221 and LC223
         return
     if not occurred(analysis) & {"wrong", "missing", "outside_src", "outside_dst"} or elements(copy) < 2:
         return

@@ -32,10 +32,8 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.comparison import compare
 from layoutcheck.analysis.vector import NAMES, leaves
-from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
-from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.copies.copy import Copy
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
@@ -47,7 +45,7 @@ EXPLAINS = ("wrong", "missing", "outside_src", "outside_dst", "misaligned_src", 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A swizzled side whose chunks are wider than the swizzle's granule, or straddle two granules."""
     run = analysis.worst
-    if run is None or isinstance(analysis.copy.atom, (BulkCopy, TmaCopy)):  # LC222, LC233, LC237
+    if run is None or (analysis.copy.atom and analysis.copy.atom.by_engine):  # LC222, LC233, LC237
         return
     for side in ("src", "dst"):
         memref = analysis.view(side)

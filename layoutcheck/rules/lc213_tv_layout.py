@@ -29,7 +29,7 @@ import numpy as np
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.tmem import TmemLoad, TmemStore
+from layoutcheck.atoms.tmem import TmemCopy
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
@@ -42,7 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     tiling = analysis.copy.tiling
     if tiling is None or not occurred(analysis) & set(MISPLACED):
         return
-    if isinstance(tiling.tiled.atom, (TmemLoad, TmemStore)):  # all lanes of a warp name all that it moves
+    if isinstance(tiling.tiled.atom, TmemCopy):  # all lanes of a warp name all that it moves
         return
     tiled = tiling.tiled
     pairs = inttuple.product(tiled.layout_tv.shape)

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, atom_v, find_break
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.matrix import MatrixAtom
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
@@ -40,16 +40,16 @@ _REGISTER_BITS = 32  # PTX ISA, ldmatrix and stmatrix: one 32-bit register a mat
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A register V that is not what the instruction fills or empties."""
     atom = analysis.copy.atom
-    if not isinstance(atom, (LdMatrix, StMatrix)) or not occurred(analysis) & set(EXPLAINS):
+    if not isinstance(atom, MatrixAtom) or not occurred(analysis) & set(EXPLAINS):
         return
-    side = "dst" if isinstance(atom, LdMatrix) else "src"
+    side = atom.register_side
     registers = analysis.view(side)
     moved = atom.num_matrices * _registers(atom) * _REGISTER_BITS // registers.dtype.bits
     given = atom_v(analysis.copy, side)
     paired = find_break(analysis.copy, side, _REGISTER_BITS // registers.dtype.bits)
     if given == moved and paired is None:
         return
-    name = "ldmatrix" if side == "dst" else "stmatrix"
+    name = atom.name
     text = (
         f"The {NAMES[side]}'s V has {given} values, {name}.x{atom.num_matrices} moves {moved} a thread. "
         if given != moved
@@ -66,7 +66,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     )
 
 
-def _registers(atom: LdMatrix | StMatrix) -> int:
+def _registers(atom: MatrixAtom) -> int:
     """32-bit registers of a thread for one matrix: one for 128-byte matrices, two for 16x16 bytes."""
     rows, columns = atom.mode
     bits = 16 if atom.mode == (8, 8) else 8

@@ -27,7 +27,6 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import NAMES, find_break
-from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
@@ -36,7 +35,7 @@ from layoutcheck.rules.rule import Example, make_rule
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Copies of elements narrower than a byte that go wrong."""
     bits = analysis.copy.src.dtype.bits
-    if bits >= 8 or isinstance(analysis.copy.atom, TmaCopy) or not occurred(analysis):
+    if bits >= 8 or analysis.copy.needs_map or not occurred(analysis):
         return
     if bits == 1:
         if not occurred(analysis) & {"missing", "wrong"} or analysis.resolved.src.dtype.bits != 1:

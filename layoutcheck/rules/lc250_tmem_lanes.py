@@ -28,17 +28,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.atoms.tmem import LANES, WARP_LANES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import name_of, places, side_of, tmem_atom, warp_of
+from layoutcheck.rules.tensor_memory import places, warp_atom, warp_of
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """The first instruction of the first warp that leaves its lanes."""
-    atom, found = tmem_atom(analysis), places(analysis)
-    if atom is None or isinstance(atom, S2TCopy) or found is None:
+    atom, found = warp_atom(analysis), places(analysis)
+    if atom is None or found is None:
         return
     warps = np.arange(found.lane.shape[1]) // WARP_LANES % (LANES // WARP_LANES)
     first = (warps * WARP_LANES)[None, :, None]
@@ -53,15 +52,15 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     instruction, thread, _ = (int(i) for i in np.argwhere(strange)[0])
     lane = int(found.lane[strange][0])
     owned = int(first[0, thread, 0]) if analysis.copy.tiling is not None else 0
-    verb = "read" if side_of(atom) == "src" else "write"
+    verb = "read" if atom.memory_side == "src" else "write"
     where = "" if analysis.copy.tiling is not None else ", counted from the first lane of its view"
     yield Finding(
         RULE.code,
         RULE.severity,
         "a warp reaches tensor-memory lanes that it does not own",
-        f"{name_of(atom)}: instruction {instruction} of warp {warp_of(thread)} is asked to {verb} lane {lane}{where}; "
+        f"{atom.title}: instruction {instruction} of warp {warp_of(thread)} is asked to {verb} lane {lane}{where}; "
         f"it owns {owned} to {owned + WARP_LANES - 1}.",
-        Where(side_of(atom), None, thread, None, instruction),
+        Where(atom.memory_side, None, thread, None, instruction),
         {"warp": warp_of(thread), "lane": lane, "owned_first": owned, "owned_last": owned + WARP_LANES - 1},
     )
 

@@ -27,36 +27,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import (
-    EVERYTHING,
-    fragment_trouble,
-    rectangle_text,
-    side_of,
-    steps,
-    tmem_atom,
-)
+from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, steps, warp_atom
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A difference that neither the fragment nor the address nor packing accounts for."""
-    atom = tmem_atom(analysis)
-    if atom is None or isinstance(atom, S2TCopy) or atom.packed or not occurred(analysis) & set(EVERYTHING):
+    atom = warp_atom(analysis)
+    if atom is None or atom.packed or not occurred(analysis) & set(EVERYTHING):
         return
     at = steps(analysis)
     if fragment_trouble(analysis, atom) or (at is not None and (at % 32).any()):
         return
-    side = side_of(atom)
+    side = atom.memory_side
     view = analysis.view(side)
     kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     yield Finding(
         RULE.code,
         RULE.severity,
         "the view of tensor memory is not what the instruction moves",
-        f"{rectangle_text(atom, view)}. V of {view.layout} names something else. {sentence(analysis, kind)}",
+        f"{atom.rectangle_phrase(view.dtype)}. V of {view.layout} names something else. {sentence(analysis, kind)}",
         where(analysis, kind, side, (0,)),
         {"view": str(view.layout), **evidence(analysis, *EVERYTHING)},
     )

@@ -27,17 +27,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, tmem_atom
+from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, warp_atom
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Another number of values, another type, or values that are not adjacent."""
-    atom = tmem_atom(analysis)
-    if atom is None or isinstance(atom, S2TCopy) or not occurred(analysis) & set(EVERYTHING):
+    atom = warp_atom(analysis)
+    if atom is None or not occurred(analysis) & set(EVERYTHING):
         return
     trouble = fragment_trouble(analysis, atom)
     if trouble is None:

@@ -31,13 +31,13 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMNS, LANES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import name_of, places, side_of, steps, tmem_atom
+from layoutcheck.rules.tensor_memory import places, steps, tmem_atom
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """The first instruction that leaves; run-time strides and addresses that are no whole column aside."""
     atom, found, at = tmem_atom(analysis), places(analysis), steps(analysis)
-    if atom is None or found is None or at is None or not analysis.view(side_of(atom)).layout.is_static:
+    if atom is None or found is None or at is None or not analysis.view(atom.memory_side).layout.is_static:
         return
     outside = (found.lane < 0) | (found.lane >= LANES) | (found.column >= COLUMNS)
     outside[(at % 32 != 0)[: outside.shape[0]]] = False
@@ -49,9 +49,9 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "the copy leaves tensor memory",
-        f"{name_of(atom)}: instruction {instruction} reaches lane {lane}, column {column} from the base of its view; "
+        f"{atom.title}: instruction {instruction} reaches lane {lane}, column {column} from the base of its view; "
         f"there are {LANES} lanes of {COLUMNS} columns.",
-        Where(side_of(atom), None, thread, None, instruction),
+        Where(atom.memory_side, None, thread, None, instruction),
         {"lane": lane, "column": column},
     )
 

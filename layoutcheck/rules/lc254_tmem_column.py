@@ -33,11 +33,8 @@ from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import (
     EVERYTHING,
-    name_of,
-    side_of,
     steps,
     tmem_atom,
-    wants_even_columns,
 )
 
 
@@ -46,7 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     atom, at = tmem_atom(analysis), steps(analysis)
     if atom is None or at is None:
         return
-    side = side_of(atom)
+    side = atom.memory_side
     view = analysis.view(side)
     torn = at % COLUMN_BITS != 0
     odd = at % (2 * COLUMN_BITS) != 0
@@ -56,10 +53,10 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         text = (
             f"{int(at[i])} bits from the base: {int(at[i]) % COLUMN_BITS} bits into a column of {COLUMN_BITS}"
         )
-    elif odd.any() and wants_even_columns(atom):
+    elif odd.any() and atom.wants_even_columns:
         i = int(np.argmax(odd))
         title = "an instruction begins at an odd column"
-        text = f"{int(at[i]) // COLUMN_BITS} columns from the base, and {name_of(atom)} wants an even column"
+        text = f"{int(at[i]) // COLUMN_BITS} columns from the base, and {atom.title} wants an even column"
     else:
         return
     yield Finding(

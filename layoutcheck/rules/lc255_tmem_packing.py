@@ -26,35 +26,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import (
-    EVERYTHING,
-    fragment_trouble,
-    name_of,
-    rectangle_text,
-    side_of,
-    tmem_atom,
-)
+from layoutcheck.rules.tensor_memory import EVERYTHING, fragment_trouble, warp_atom
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A difference of a packing copy that its fragment does not account for."""
-    atom = tmem_atom(analysis)
-    if atom is None or isinstance(atom, S2TCopy) or not atom.packed:
+    atom = warp_atom(analysis)
+    if atom is None or not atom.packed:
         return
     if not occurred(analysis) & set(EVERYTHING) or fragment_trouble(analysis, atom):
         return
-    side = side_of(atom)
+    side = atom.memory_side
     view = analysis.view(side)
     kind = next(kind for kind in EVERYTHING if kind in occurred(analysis))
     word = "pack" if side == "src" else "unpack"
     reason = (
-        f"{name_of(atom)}.{word}::16b moves the lower 16 bits of each column, {view.dtype} has {view.dtype.bits}"
+        f"{atom.title}.{word}::16b moves the lower 16 bits of each column, {view.dtype} has {view.dtype.bits}"
         if view.dtype.bits != 16
-        else f"{rectangle_text(atom, view)}, the lower 16 bits of each. V of {view.layout} names something else"
+        else f"{atom.rectangle_phrase(view.dtype)}, the lower 16 bits of each. V of {view.layout} names something else"
     )
     yield Finding(
         RULE.code,

@@ -31,7 +31,7 @@ from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import EVERYTHING, rectangle_text, steps, tmem_atom
+from layoutcheck.rules.tensor_memory import EVERYTHING, steps, tmem_atom
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "tcgen05.cp writes other lanes or columns than the view names",
-        f"{rectangle_text(atom, analysis.copy.dst)}. V of {analysis.copy.dst.layout} names something else: {counts}.",
+        f"{atom.rectangle_phrase(analysis.copy.dst.dtype)}. V of {analysis.copy.dst.layout} names something else: {counts}.",
         where(analysis, kind, "dst", (0,)),
         evidence(analysis, *EVERYTHING),
     )

@@ -28,8 +28,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.copies.opaque import run_time_swizzle
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -37,7 +35,7 @@ from layoutcheck.rules.rule import Example, make_rule
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A composed layout with a run-time offset under an atom that forgets it."""
-    if not isinstance(analysis.copy.atom, (CpAsync, LdMatrix, StMatrix)):
+    if analysis.copy.atom is None or not analysis.copy.atom.drops_composed:
         return
     for side in ("src", "dst"):
         view = analysis.view(side)

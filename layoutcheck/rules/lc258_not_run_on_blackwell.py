@@ -30,7 +30,7 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import name_of, tmem_atom
+from layoutcheck.rules.tensor_memory import tmem_atom
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if atom is None or not analysis.accepted or atom.needs.first.number < BLACKWELL:
         return
     memory = tmem_atom(analysis)
-    name = "this instruction" if memory is None else name_of(memory)
+    name = "this instruction" if memory is None else memory.title
     masked = isinstance(atom, BulkCopy) and atom.byte_mask
     yield Finding(
         RULE.code,

@@ -32,9 +32,7 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.modes import make_layout
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.register import RegisterCopy
-from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import size
 from layoutcheck.copies.opaque import OtherOperand
@@ -51,7 +49,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     width = analysis.width_bits
     if analysis.worst is not None or not analysis.runs:
         return
-    if not isinstance(copy.atom, (CpAsync, RegisterCopy, UniversalCopy)):
+    if not isinstance(copy.atom, ThreadAtom):
         return
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return

@@ -26,11 +26,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.atoms.tmem import COLUMN_BITS, FORMS, columns
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import name_of, side_of, steps, tmem_atom
+from layoutcheck.rules.tensor_memory import steps, warp_atom
 
 _SMALL = 4  # repetitions
 _MANY = 8  # instructions in a row
@@ -38,8 +37,8 @@ _MANY = 8  # instructions in a row
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """At least eight instructions whose columns follow each other."""
-    atom, at = tmem_atom(analysis), steps(analysis)
-    if atom is None or isinstance(atom, S2TCopy) or at is None or analysis.worst is not None:
+    atom, at = warp_atom(analysis), steps(analysis)
+    if atom is None or at is None or analysis.worst is not None:
         return
     _, most = FORMS[atom.lanes, atom.width_bits]
     if atom.repeat > _SMALL or at.size < _MANY:
@@ -55,8 +54,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"{run} instructions in a row where x{better} takes {-(-run * atom.repeat // better)}",
-        f"{name_of(atom)} takes {columns(atom)} columns at a time, and {run} of them follow each other.",
-        Where(side_of(atom)),
+        f"{atom.title} takes {columns(atom)} columns at a time, and {run} of them follow each other.",
+        Where(atom.memory_side),
         {"instructions": int(at.size), "in_a_row": run, "repeat": atom.repeat, "better": better},
     )
 

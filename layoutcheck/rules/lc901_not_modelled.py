@@ -23,9 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.copies.offsets import CompilerFails, TooLarge
 from layoutcheck.copies.opaque import run_time_swizzle
 from layoutcheck.findings import Finding, Where
@@ -34,14 +31,13 @@ from layoutcheck.rules.rule import Example, make_rule
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Atoms and operands that are known by name only, and forms that the model refuses."""
-    if isinstance(analysis.copy.atom, (CpAsync, LdMatrix, StMatrix)) and (
-        run_time_swizzle(analysis.copy.src) or run_time_swizzle(analysis.copy.dst)
-    ):
+    atom = analysis.copy.atom
+    composed = run_time_swizzle(analysis.copy.src) or run_time_swizzle(analysis.copy.dst)
+    if composed and atom is not None and atom.drops_composed:
         return  # LC257 knows what becomes of it
-    if isinstance(analysis.copy.atom, OtherAtom) or analysis.prediction.outcome == "unknown":
-        name = (
-            analysis.copy.atom.name if isinstance(analysis.copy.atom, OtherAtom) else str(analysis.copy.atom)
-        )
+    named = atom is not None and not atom.modelled
+    if named or analysis.prediction.outcome == "unknown":
+        name = atom.phrase if atom is not None and named else str(atom)
         reason = analysis.prediction.message or "its copies are not modelled"
     elif analysis.obstacle is not None and not isinstance(analysis.obstacle, (TooLarge, CompilerFails)):
         name, reason = str(analysis.copy.atom or analysis.copy.op), analysis.obstacle.message

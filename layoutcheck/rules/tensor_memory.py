@@ -6,21 +6,10 @@ from typing import NamedTuple
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import find_break
-from layoutcheck.atoms.s2t import S2TCopy
-from layoutcheck.atoms.tmem import (
-    COLUMN_BITS,
-    WARP_LANES,
-    TmemCopy,
-    TmemLoad,
-    TmemStore,
-    columns,
-    registers,
-    shape_name,
-)
+from layoutcheck.atoms.tmem import COLUMN_BITS, WARP_LANES, TensorMemoryAtom, TmemCopy, registers
 from layoutcheck.atoms.tmem.addresses import LANE_BYTES
 from layoutcheck.atoms.tmem.execution import emitted_repeat
 from layoutcheck.copies.lanes import atom_part, matrix_iterations
-from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails, IntArray, size
 
 # Every way a copy can differ from its layouts; the causes here explain all of them.
@@ -37,22 +26,16 @@ class Places(NamedTuple):
     column: IntArray
 
 
-def tmem_atom(analysis: Analysis) -> TmemCopy | S2TCopy | None:
+def tmem_atom(analysis: Analysis) -> TensorMemoryAtom | None:
     """The atom, if it is one of tensor memory's."""
     atom = analysis.copy.atom
-    return atom if isinstance(atom, (TmemLoad, TmemStore, S2TCopy)) else None
+    return atom if isinstance(atom, TensorMemoryAtom) else None
 
 
-def side_of(atom: TmemCopy | S2TCopy) -> str:
-    """The operand in tensor memory."""
-    return "src" if isinstance(atom, TmemLoad) else "dst"
-
-
-def name_of(atom: TmemCopy | S2TCopy) -> str:
-    """`tcgen05.ld.32x32b.x32`."""
-    if isinstance(atom, S2TCopy):
-        return f"tcgen05.cp.{atom.lanes}x{atom.width_bits}b"
-    return f"tcgen05.{'ld' if isinstance(atom, TmemLoad) else 'st'}.{shape_name(atom)}.x{atom.repeat}"
+def warp_atom(analysis: Analysis) -> TmemCopy | None:
+    """The atom, if it is tcgen05.ld or st."""
+    atom = analysis.copy.atom
+    return atom if isinstance(atom, TmemCopy) else None
 
 
 def places(analysis: Analysis) -> Places | None:
@@ -61,7 +44,7 @@ def places(analysis: Analysis) -> Places | None:
     if atom is None or not analysis.runs:
         return None
     run = analysis.runs[-1]
-    load = isinstance(atom, TmemLoad)
+    load = atom.memory_side == "src"
     base = run.src_base if load else run.dst_base
     moves = run.execution.src if load else run.execution.dst
     relative = moves // (8 // run.execution.unit_bits) - base
@@ -75,18 +58,13 @@ def steps(analysis: Analysis) -> IntArray | None:
         return None
     instance = analysis.runs[-1].instance
     both = matrix_iterations(instance)
-    out: IntArray = both[side_of(atom) == "dst"] * instance.side(side_of(atom)).dtype.bits
+    out: IntArray = both[atom.memory_side == "dst"] * instance.side(atom.memory_side).dtype.bits
     return out
-
-
-def wants_even_columns(atom: TmemCopy | S2TCopy) -> bool:
-    """The shapes wider than 32 bits and the packing ones: the verifier's demand on the base (DSL 4.8.1)."""
-    return not isinstance(atom, S2TCopy) and (atom.width_bits > COLUMN_BITS or atom.packed)
 
 
 def fragment_trouble(analysis: Analysis, atom: TmemCopy) -> str | None:
     """Why the registers' V is not what the atom's repetition moves, in one sentence; None where it is."""
-    side = "dst" if isinstance(atom, TmemLoad) else "src"
+    side = atom.register_side
     view = analysis.view(side)
     own = atom_part(view.layout)
     values = registers(atom) * 32 // view.dtype.bits
@@ -103,7 +81,7 @@ def fragment_trouble(analysis: Analysis, atom: TmemCopy) -> str | None:
         whole = analysis.view("src" if side == "dst" else "dst").layout
         warps = size(atom_part(whole)) == size(own) == values * atom.lanes
         return (
-            f"V has {size(own)} values of a thread's registers, {name_of(atom)} moves {values}; "
+            f"V has {size(own)} values of a thread's registers, {atom.title} moves {values}; "
             f"the repetition comes from V: {emitted}"
             + (
                 f". V is the warp's, as the view of tensor memory has it, {atom.lanes} lanes and all"
@@ -115,21 +93,6 @@ def fragment_trouble(analysis: Analysis, atom: TmemCopy) -> str | None:
     if broken is not None:
         return f"{broken.mode_text} of the registers {view.layout} has stride {broken.stride}; registers are adjacent"
     return None
-
-
-def rectangle_text(atom: TmemCopy | S2TCopy, view: Memref) -> str:
-    """What the instruction moves, in lanes, columns and the strides that name it."""
-    lane = 65536 * COLUMN_BITS // view.dtype.bits
-    if isinstance(atom, S2TCopy):
-        return (
-            f"{name_of(atom)} writes rows of {atom.width_bits // 8} B, {atom.width_bits // COLUMN_BITS} columns, "
-            f"to lanes whose stride is {lane} elements of {view.dtype}"
-        )
-    step = 2 if atom.packed and view.dtype.bits == 16 else 1
-    return (
-        f"{name_of(atom)} takes {atom.lanes} lanes x {columns(atom)} columns: stride {step} along a lane, "
-        f"{lane} elements of {view.dtype} from lane to lane"
-    )
 
 
 def warp_of(thread: int) -> int:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from layoutcheck.atoms.compiler import predict
 from layoutcheck.atoms.matrix import StMatrix
-from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.coverage import coverage, ragged
 from layoutcheck.copies.memref import Memref
@@ -33,7 +32,6 @@ COPIES = ("cute.copy", "cute.copy_atom_call")
 COPY = '"cute.copy'  # what no module without a copy has in it
 # One such copy (CUTLASS, blackwell_geforce) is lowered to other addresses than `partition` gives its threads.
 UNSETTLED = "the threads of stmatrix under a tiler that permutes its modes are not settled"
-ONE_THREAD = ("tma", "bulk")  # atoms that one thread issues for all: their types say all of it
 _PLACE = re.compile(r'(?:"((?:[^"\\]|\\.)*)"\()?"((?:[^"\\]|\\.)+)":([0-9]+):([0-9]+)')
 _FUNCTION = re.compile(r"[\w.<>]+\Z")
 _OWN = re.compile(r"[\\/]nvidia_cutlass_dsl[\\/]|[\\/]layoutcheck[\\/]dsl[\\/]|^<|^-$")
@@ -68,7 +66,7 @@ def _traced(
         copy, missing, warps = with_threads(op, copy)
         copy = with_recasts(op, copy)
         address_source = "types" if missing else "threads"
-        if isinstance(copy.atom, TmaCopy):
+        if copy.needs_map:
             copy = replace(copy, mapped=mapped_tensor(op.operands[0], launched))
     return TracedCopy(
         copy, operation, frames[0], tuple(frames[1:]), kernel, arch, address_source, missing,
@@ -89,7 +87,7 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...]]
     }
     others = [side for side in sides if isinstance(copy.side(side), OtherOperand)]
     if others:
-        alone = any(word in str(copy.atom) for word in ONE_THREAD)
+        alone = copy.atom is not None and copy.atom.by_engine
         return copy, "" if alone else "an operand is no tensor in memory", ()
     if not memory:
         return copy, "", ()  # registers to registers: every thread has its own

@@ -12,13 +12,7 @@ import re
 from typing import Any
 
 from layoutcheck.algebra.inttuple import product
-from layoutcheck.atoms.bulk import BulkCopy
-from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.dsmem import DsmemStore
-from layoutcheck.atoms.register import RegisterCopy
-from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.universal import UniversalCopy
-from layoutcheck.copies.atom import Atom
+from layoutcheck.copies.atom import Atom, ThreadAtom
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import OPS, Copy, Issue, Tiling
 from layoutcheck.copies.memref import Memref
@@ -142,7 +136,7 @@ def _tiled_by(atom: Atom | None, thr: Any, val: Any) -> TiledCopy:
 
 def _like_a_tile(atom: Atom | None, view: Memref | OtherOperand) -> bool:
     """Whether the first mode is longer than the one instruction of a thread's view: perhaps a whole tile."""
-    if not isinstance(atom, (CpAsync, RegisterCopy, UniversalCopy)) or isinstance(view, OtherOperand):
+    if not isinstance(atom, ThreadAtom) or isinstance(view, OtherOperand):
         return False
     size = product(view.layout.modes[0].shape)
     values = atom.width_bits // view.dtype.bits
@@ -158,7 +152,7 @@ def _issue(
     atom: Atom | None, block: int | None, expect_bytes: int | None, cluster: Cluster | None
 ) -> Issue | None:
     """Who issues a bulk copy, TMA copy or st.async, and what its barrier is told; None for other atoms."""
-    if not isinstance(atom, (BulkCopy, DsmemStore, TmaCopy)):
+    if atom is None or not atom.completion:
         if expect_bytes is not None:
             raise InputError(
                 "expected bytes are those of a barrier", expected="a bulk copy, a TMA copy or st.async"
@@ -216,7 +210,7 @@ def _atom(
 
 def _default_arch(atom: Atom | None, assumed: list[str]) -> str:
     """sm_90a, or the first architecture that has the atom (of a tensor map, its element type as well)."""
-    if isinstance(atom, TmaCopy) and atom.dtype.bits in (4, 6):
+    if atom is not None and atom.whole_copy and atom.dtype.bits in (4, 6):
         what = f"tensor maps of {atom.dtype}"
         assumed.append(f"no architecture given: taken as {NARROW_ARCH}, the first with {what}")
         return NARROW_ARCH

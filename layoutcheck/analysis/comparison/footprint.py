@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.s2t import S2TCopy
-from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tmem import TmemLoad, TmemStore
 from layoutcheck.copies.addresses import addresses, recast_offsets, swizzled, thread_offsets
+from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.descriptor import DescriptorView
 from layoutcheck.copies.lanes import lane_offsets
@@ -19,14 +16,14 @@ from layoutcheck.copies.offsets import IntArray, offsets
 def footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
     """Every address of the operand, unordered: of the whole tile if it is in memory, else of all views."""
     memref = copy.src if side == "src" else copy.dst
-    if isinstance(copy.atom, TmaCopy) and memref.space != "smem":
+    if copy.needs_map and memref.space != "smem":
         return intent.src if side == "src" else intent.dst  # the tensor may be of any size
     if copy.tiling and memref.space != "rmem":
         memref = copy.tiling.src if side == "src" else copy.tiling.dst
         return addresses(memref, base, offsets(memref.layout), unit)
-    if isinstance(copy.atom, (TmemLoad, TmemStore, S2TCopy)) and memref.space != "rmem":
+    if memref.space == "tmem" or isinstance(memref, DescriptorView):
         return _named(intent, copy, side, base, unit)
-    if isinstance(copy.atom, (LdMatrix, StMatrix, TmemLoad, TmemStore)):
+    if isinstance(copy.atom, WarpAtom):
         threads = lane_offsets(copy, side).reshape(-1)
     else:
         threads = thread_offsets(copy, side)

@@ -28,7 +28,7 @@ class BulkCopy(VectorAtom):
 
     family: ClassVar[str] = "bulk"
     rules: ClassVar[str] = "bulk"
-    per_thread: ClassVar[bool] = False
+    by_engine: ClassVar[bool] = True
     six_bits: ClassVar[bool] = True
 
     kind: str
@@ -46,6 +46,11 @@ class BulkCopy(VectorAtom):
     def needs(self) -> Needs:
         """PTX ISA, cp.async.bulk, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
         return Needs(Arch(100) if self.byte_mask else Arch(90))
+
+    @property
+    def address_bytes(self) -> int:
+        """Of any size."""
+        return GRAIN_BYTES
 
     @property
     def spaces(self) -> tuple[str, str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from layoutcheck.copies.atom import VectorAtom
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.machine.arch import Arch, Needs
 from layoutcheck.machine.dtypes import DType
 
@@ -17,12 +17,14 @@ CACHE_MODES = ("always", "global", "streaming", "last_use", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class CpAsync(VectorAtom):
+class CpAsync(ThreadAtom):
     """One `cp.async` of `width_bits` a rest coordinate; `cache` is one of `CACHE_MODES`."""
 
     family: ClassVar[str] = "cp_async"
     booleans: ClassVar[bool] = True
+    walks_v: ClassVar[bool] = False
     folds_float_pred: ClassVar[bool] = True  # measured, DSL 4.8.1
+    drops_composed: ClassVar[bool] = True  # likewise
 
     dtype: DType
     width_bits: int
@@ -53,3 +55,22 @@ class CpAsync(VectorAtom):
         name = self.cache.upper()
         mode = "" if name == "ALWAYS" else f"cute.nvgpu.cpasync.LoadCacheMode.{name}"
         return f"cute.nvgpu.cpasync.CopyG2SOp({mode})"
+
+    @property
+    def least_bits(self) -> int:
+        """4 bytes."""
+        return WIDTHS_BITS[0]
+
+    @property
+    def past_l1(self) -> bool:
+        """`.cg` caches in L2 only."""
+        return self.cache == "global"
+
+    @property
+    def widths_bits(self) -> tuple[int, ...]:
+        """Those of the cache mode."""
+        return WIDTHS_BITS_GLOBAL if self.past_l1 else WIDTHS_BITS
+
+    def with_width(self, width_bits: int) -> CpAsync:
+        """`.cg` exists for 16 bytes only, so a narrower one is `.ca`."""
+        return replace(self, width_bits=width_bits, cache=self.cache if width_bits == 128 else "always")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutcheck.atoms.cp_async import WIDTHS_BITS, WIDTHS_BITS_GLOBAL, CpAsync
+from layoutcheck.atoms.cp_async import WIDTHS_BITS, CpAsync
 from layoutcheck.atoms.family import Compiler
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
 from layoutcheck.copies.compiler.shared import meets_requirement, npow2_sub_byte
@@ -22,7 +22,7 @@ def space(_atom: CpAsync, copy: Copy) -> Prediction | None:
 
 def width(atom: CpAsync, _copy: Copy) -> Prediction | None:
     """PTX's cp-size: 4, 8 or 16 bytes, and then with .cg only 16."""
-    for allowed in (WIDTHS_BITS, WIDTHS_BITS_GLOBAL if atom.cache == "global" else WIDTHS_BITS):
+    for allowed in (WIDTHS_BITS, atom.widths_bits):
         if atom.width_bits not in allowed:
             widths = ", ".join(map(str, allowed))
             return rejected(

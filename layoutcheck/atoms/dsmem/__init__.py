@@ -22,7 +22,6 @@ class DsmemStore(VectorAtom):
     """One `st.async` of `width_bits` for each run of V; 0 means one element."""
 
     family: ClassVar[str] = "dsmem"
-    per_thread: ClassVar[bool] = False
 
     dtype: DType
     width_bits: int = 0

@@ -20,6 +20,7 @@ class MatrixAtom(WarpAtom):
     """What `LdMatrix` and `StMatrix` share: `mode` is the matrix shape."""
 
     family: ClassVar[str] = "matrix"
+    drops_composed: ClassVar[bool] = True  # measured, DSL 4.8.1
     name: ClassVar[str]
 
     dtype: DType
@@ -31,6 +32,11 @@ class MatrixAtom(WarpAtom):
     def instruction_bits(self) -> int:
         """One row of an 8x8 b16 matrix is 16 bytes (PTX ISA, ldmatrix)."""
         return 128
+
+    @property
+    def run_sides(self) -> tuple[str, ...]:
+        """Memory; registers have an order of their own."""
+        return (self.memory_side,)
 
     @property
     def spaces(self) -> tuple[str, str]:

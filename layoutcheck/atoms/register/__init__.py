@@ -5,18 +5,25 @@ Options are the instructions' memory order, scope and eviction hints, as the DSL
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from layoutcheck.copies.atom import VectorAtom
+from layoutcheck.copies.atom import ThreadAtom
+from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
 
 KINDS = ("g2r", "r2g", "s2r", "r2s")
 SPACES = {"g": "gmem", "s": "smem", "r": "rmem"}  # the letters of a kind
+# The arguments of `make_copy_atom` for the printed attributes.
+ARGUMENTS = {
+    "mem_order": "memory_order=cute.nvgpu.MemoryOrder",
+    "mem_scope": "memory_scope=cute.nvgpu.MemoryScope",
+    "load_cache_mode": "load_cache_mode=cute.nvgpu.LoadCacheMode",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterCopy(VectorAtom):
+class RegisterCopy(ThreadAtom):
     """`kind` is one of `KINDS`; `options` are printed attributes such as ("mem_order", "relaxed")."""
 
     family: ClassVar[str] = "register"
@@ -46,3 +53,15 @@ class RegisterCopy(VectorAtom):
     def constructor(self) -> str:
         """The DSL's operation."""
         return f"cute.nvgpu.Copy{self.kind.upper()}Op()"
+
+    def with_width(self, width_bits: int) -> RegisterCopy:
+        """The same atom of another width."""
+        return replace(self, width_bits=width_bits)
+
+    @property
+    def call_options(self) -> str:
+        """The attributes. Raises InputError for one that has no argument."""
+        for name, _ in self.options:
+            if name not in ARGUMENTS:
+                raise InputError(f"no code for an atom's attribute {name}")
+        return "".join(f", {ARGUMENTS[name]}.{value.upper()}" for name, value in self.options)

@@ -19,9 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutcheck.copies.atom import Atom
+from layoutcheck.atoms.tmem import COLUMN_BITS, LANE_STEP, TensorMemoryAtom
 from layoutcheck.copies.traits import AtomTraits
-from layoutcheck.machine.arch import TENSOR_MEMORY, Needs
 from layoutcheck.machine.dtypes import DType
 
 BROADCASTS = ("", "lw_0213", "lw_0123", "x4")
@@ -37,11 +36,10 @@ FORMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class S2TCopy(Atom):
+class S2TCopy(TensorMemoryAtom):
     """`lanes` x `width_bits` is the PTX shape, `ctas` the `cta_group`, `broadcast` one of `BROADCASTS`."""
 
     family: ClassVar[str] = "s2t"
-    rules: ClassVar[str] = "tmem"
 
     dtype: DType
     lanes: int
@@ -57,9 +55,22 @@ class S2TCopy(Atom):
         )
 
     @property
-    def needs(self) -> Needs:
-        """PTX ISA, tcgen05, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
-        return TENSOR_MEMORY
+    def memory_side(self) -> str:
+        """The destination."""
+        return "dst"
+
+    @property
+    def title(self) -> str:
+        """`tcgen05.cp.32x128b`."""
+        return f"tcgen05.cp.{self.lanes}x{self.width_bits}b"
+
+    def rectangle_phrase(self, element: DType) -> str:
+        """Whole rows, whatever V names."""
+        return (
+            f"{self.title} writes rows of {self.width_bits // 8} B, {self.width_bits // COLUMN_BITS} "
+            f"columns, to lanes whose stride is {LANE_STEP * COLUMN_BITS // element.bits} elements of "
+            f"{element}"
+        )
 
     @property
     def instruction(self) -> str:

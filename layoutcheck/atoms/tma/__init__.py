@@ -34,6 +34,7 @@ class TmaCopy(Atom):
     family: ClassVar[str] = "tma"
     rules: ClassVar[str] = "tma"
     whole_copy: ClassVar[bool] = True
+    by_engine: ClassVar[bool] = True
 
     kind: str
     dtype: DType

@@ -17,10 +17,11 @@ PTX ISA; none of it was run on a Blackwell GPU.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutcheck.copies.atom import WarpAtom
+from layoutcheck.copies.atom import Atom, WarpAtom
 from layoutcheck.copies.traits import AtomTraits
 from layoutcheck.machine.arch import TENSOR_MEMORY, Needs
 from layoutcheck.machine.dtypes import DType
@@ -43,15 +44,45 @@ FORMS: dict[tuple[int, int], tuple[int, int]] = {
 }
 
 
+class TensorMemoryAtom(Atom):
+    """An atom that moves data to or from tensor memory."""
+
+    __slots__ = ()
+    rules: ClassVar[str] = "tmem"
+
+    @property
+    def needs(self) -> Needs:
+        """PTX ISA, tcgen05, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
+        return TENSOR_MEMORY
+
+    @property
+    @abstractmethod
+    def memory_side(self) -> str:
+        """The operand in tensor memory."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """`tcgen05.ld.32x32b.x32`."""
+
+    @property
+    def wants_even_columns(self) -> bool:
+        """Whether the verifier demands a base at an even column (DSL 4.8.1)."""
+        return False
+
+    @abstractmethod
+    def rectangle_phrase(self, element: DType) -> str:
+        """What the instruction moves, in lanes, columns and the strides that name it."""
+
+
 @dataclass(frozen=True, slots=True)
-class TmemCopy(WarpAtom):
+class TmemCopy(WarpAtom, TensorMemoryAtom):
     """What `TmemLoad` and `TmemStore` share: `lanes` x `width_bits` is the PTX shape, `repeat` its .xN.
 
     (16, 32) is the shape `16x32bx2`.
     """
 
     family: ClassVar[str] = "tmem"
-    rules: ClassVar[str] = "tmem"
     name: ClassVar[str]
     packing: ClassVar[tuple[str, str]]  # as the DSL prints it, and as PTX has it
 
@@ -67,24 +98,32 @@ class TmemCopy(WarpAtom):
         return f"!cute_nvgpu.atom.tmem_{kind}<{form}{f', {self.packing[0]}' * self.packed}>"
 
     @property
-    def needs(self) -> Needs:
-        """PTX ISA, tcgen05, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json)."""
-        return TENSOR_MEMORY
-
-    @property
     def spaces(self) -> tuple[str, str]:
         """Tensor memory on one side and registers on the other."""
         return ("tmem", "rmem") if self.loads else ("rmem", "tmem")
 
     @property
-    def instruction(self) -> str:
+    def title(self) -> str:
         """`tcgen05.ld.32x32b.x32`."""
         return f"{self.name}.{shape_name(self)}.x{self.repeat}"
 
     @property
+    def wants_even_columns(self) -> bool:
+        """The shapes wider than 32 bits and the packing ones."""
+        return self.width_bits > COLUMN_BITS or self.packed
+
+    def rectangle_phrase(self, element: DType) -> str:
+        """As many columns as registers ask for."""
+        step = 2 if self.packed and element.bits == 16 else 1
+        return (
+            f"{self.title} takes {self.lanes} lanes x {columns(self)} columns: stride {step} along a lane, "
+            f"{LANE_STEP * COLUMN_BITS // element.bits} elements of {element} from lane to lane"
+        )
+
+    @property
     def phrase(self) -> str:
         """`tcgen05.ld.16x64b.x4.pack::16b (bf16)`."""
-        return f"{self.instruction}{self.packing[1] * self.packed} ({self.dtype})"
+        return f"{self.title}{self.packing[1] * self.packed} ({self.dtype})"
 
     def traits(self) -> AtomTraits:
         """The rectangle on one side, the fragment of registers on the other."""

@@ -61,7 +61,7 @@ def columns(atom: TmemCopy, copy: Copy) -> Prediction | None:
     """The 64-, 128- and 256-bit shapes and the packing ones want the base at an even column: 8 bytes."""
     operand, view = atom.memory_side, copy.side(atom.memory_side)
     have = align_bits(view)
-    if have is None or have % 64 == 0 or (atom.width_bits == 32 and not atom.packed):
+    if have is None or have % 64 == 0 or not atom.wants_even_columns:
         return None
     return rejected(
         "tmem_alignment",

@@ -66,7 +66,7 @@ def execute(typed: Copy, copy: Copy, atom: TmemCopy, src_base: int, dst_base: in
     in_registers = start[:, :, :, None] + words + register_base
     moves = [_per_thread(m, unit) for m in (in_view, in_registers)]
     starts = np.repeat(address + view_base, 32, axis=1)
-    access = Access(done.instruction, "tmem", at.shape[1], starts)
+    access = Access(done.title, "tmem", at.shape[1], starts)
     if load:
         return Execution(moves[0], moves[1], unit, src_accesses=(access,))
     return Execution(moves[1], moves[0], unit, dst_accesses=(access,))

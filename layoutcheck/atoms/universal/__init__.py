@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from layoutcheck.copies.atom import VectorAtom
+from layoutcheck.copies.atom import ThreadAtom
 from layoutcheck.machine.dtypes import DType
 
 
 @dataclass(frozen=True, slots=True)
-class UniversalCopy(VectorAtom):
+class UniversalCopy(ThreadAtom):
     """`width_bits` 0 means auto: the compiler picks the width from the contiguous run of the V mode."""
 
     family: ClassVar[str] = "universal"
@@ -32,3 +32,7 @@ class UniversalCopy(VectorAtom):
     def constructor(self) -> str:
         """The DSL's operation."""
         return "cute.nvgpu.CopyUniversalOp()"
+
+    def with_width(self, width_bits: int) -> UniversalCopy:
+        """The same atom of another width."""
+        return replace(self, width_bits=width_bits)

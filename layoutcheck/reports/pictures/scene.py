@@ -13,8 +13,7 @@ import numpy as np
 from layoutcheck.analysis import Analysis, Run
 from layoutcheck.analysis.comparison import Comparison
 from layoutcheck.atoms.intent import thread_intent
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
-from layoutcheck.atoms.other import OtherAtom
+from layoutcheck.atoms.matrix import MatrixAtom
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -131,7 +130,7 @@ def scene(analysis: Analysis) -> Scene | None:
     copy = analysis.copy
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
         return None
-    if isinstance(copy.atom, OtherAtom):
+    if copy.atom is not None and not copy.atom.modelled:
         return None
     run = analysis.worst or (analysis.runs[-1] if analysis.runs else analysis.would_run)
     if run is None:
@@ -170,8 +169,8 @@ def vector(scene: Scene) -> Vector:
     asked = {side: scene.wants(side)[:, t] if t < scene.wants(side).shape[1] else _NOBODY for side in SIDES}
     per_value = scene.wants("src").shape[2]
     count = -(-moved["src"].size // per_value)
-    if isinstance(scene.copy.atom, (LdMatrix, StMatrix)):
-        values = _values_at(asked, moved, "dst" if isinstance(scene.copy.atom, LdMatrix) else "src")
+    if isinstance(scene.copy.atom, MatrixAtom):
+        values = _values_at(asked, moved, scene.copy.atom.register_side)
     else:
         first = next(
             (

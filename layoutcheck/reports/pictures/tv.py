@@ -6,7 +6,7 @@ part around the instruction that the report is about is drawn again with every t
 
 from __future__ import annotations
 
-from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.atoms.matrix import MatrixAtom
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.memory import Map, axes, memory_map
 from layoutcheck.reports.pictures.panel import (
@@ -82,7 +82,7 @@ def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
 
 def _apart(scene: Scene) -> str:
     """Why rows of shared memory lie so far from each other where only one lane's view is known."""
-    if scene.copy.tiling is None and isinstance(scene.copy.atom, (LdMatrix, StMatrix)):
+    if scene.copy.tiling is None and isinstance(scene.copy.atom, MatrixAtom):
         return " Only one lane's view is known: the other lanes' rows are taken to lie far away."
     return ""
 
