@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 from typing import Any
 
@@ -100,9 +101,22 @@ def _api() -> str:
         heading = next(h for h, prefixes in _GROUPS.items() if home.startswith(prefixes))
         own = getattr(value, "__name__", name)
         if own == name:  # an alias, as slice_ of slice, is documented under one name
-            groups[heading].append(f"::: {home}.{name}\n")
+            groups[heading].append(f"::: {home}.{name}\n" + _signature() * (name == "check"))
     parts = [f"## {heading}\n\n" + "\n".join(names) for heading, names in groups.items() if names]
     return "\n".join([_API, *parts])
+
+
+def _signature() -> str:
+    """The parameters of `check`, which are a `Request`'s: no reader of the source alone sees them."""
+    lines = []
+    for one in inspect.signature(layoutcheck.check).parameters.values():
+        if one.kind is one.KEYWORD_ONLY and "*," not in lines:
+            lines.append("*,")
+        kind = inspect.formatannotation(one.annotation)
+        default = "" if one.default is one.empty else f" = {one.default!r}"
+        lines.append(f"{one.name}: {kind}{default},")
+    body = "\n".join(f"    {line}" for line in lines)
+    return f"\n```text\nlayoutcheck.check(\n{body}\n) -> Report\n```\n"
 
 
 def _schema() -> str:

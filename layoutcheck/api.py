@@ -14,41 +14,12 @@ from layoutcheck.check import Report
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.judge import judge
-from layoutcheck.sources.request import build
+from layoutcheck.request import Request, takes_request
+from layoutcheck.sources.request import read
 
 
-def check(
-    src: Any,
-    dst: Any,
-    atom: Any = None,
-    *,
-    tiled: Any = None,
-    pred: Any = None,
-    thr: Any = None,
-    val: Any = None,
-    dtype: Any = None,
-    bits: int | None = None,
-    arch: str | None = None,
-    src_space: str | None = None,
-    dst_space: str | None = None,
-    src_align: int | None = None,
-    dst_align: int | None = None,
-    swizzle: Any = None,
-    block: int | None = None,
-    op: str = "copy",
-    evict_priority: bool = False,
-    expect_bytes: int | None = None,
-    cluster: int | None = None,
-    mcast_mask: Any = None,
-    cta_rank: int | None = None,
-    waits_rank: int | None = None,
-    tiler: Any = None,
-    coord: Any = None,
-    described: Any = None,
-    internal_type: Any = None,
-    im2col: Any = None,
-    index: Any = None,
-) -> Report:
+@takes_request(Request)
+def check(*given: Any, **options: Any) -> Report:
     """Whether one copy is accepted, right and fast, and how to repair it.
 
     - `src`, `dst`, `pred`: anything the DSL prints for a tensor, a bare layout such as `"(128,64):(1,128)"`,
@@ -75,8 +46,8 @@ def check(
 
     What is taken for granted is listed in `report.assumptions`. Raises InputError for unusable input.
     """
-    copy, assumptions = build(**locals())  # which has the same parameters
-    return check_copy(copy, assumptions=assumptions)
+    copy, assumptions = read(Request(*given, **options))
+    return judge(copy, assumptions=assumptions)
 
 
 def check_copy(copy: Copy, *, assumptions: tuple[str, ...] = (), subject: str | None = None) -> Report:

@@ -435,7 +435,7 @@ def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: Captured
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("layoutcheck.api.build", interrupt)
+    monkeypatch.setattr("layoutcheck.api.read", interrupt)
     assert request is not None
     assert run(ISSUE) == 130
     assert capsys.readouterr() == ("", "")

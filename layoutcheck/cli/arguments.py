@@ -3,6 +3,9 @@
 A command is a function whose parameters are annotated `Annotated[TYPE, Option("what it is")]`. Command lines
 that are plainly right are read here; everything else (help, mistakes) goes to the typer app made of the same
 signatures. Loading typer takes longer than checking a copy, and most command lines do not need it.
+
+A parameter annotated `Annotated[dict[str, Any], Group(...)]` stands for several options, and gets those that
+were given, by their names.
 """
 
 from __future__ import annotations
@@ -11,7 +14,6 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 if TYPE_CHECKING:
@@ -36,6 +38,12 @@ class Option(NamedTuple):
     def name(self, parameter: str) -> str:
         """The option as typed: `--src-space` for the parameter `src_space`."""
         return self.flag or f"--{parameter.replace('_', '-')}"
+
+
+class Group(NamedTuple):
+    """Options that one parameter gets together: type, option and default by name."""
+
+    options: Mapping[str, tuple[Any, Option, Any]]
 
 
 def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
@@ -68,8 +76,8 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
         if value is None:
             return None
         given[name] = value
-    required = list(options)[: len(options) - len(command.__defaults__ or ())]
-    return given if all(name in given for name in required) else None
+    gathered = _gathered(command, given)
+    return gathered if all(name in gathered for name in _required(command)) else None
 
 
 def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
@@ -112,23 +120,79 @@ def _for_typer(command: Command) -> Command:
     """The command again, with typer's own annotations in place of ours."""
     import typer
 
-    assert isinstance(command, FunctionType)
-    again = FunctionType(command.__code__, command.__globals__, command.__name__, command.__defaults__)
-    again.__doc__ = command.__doc__
+    defaults = _defaults(command)
+
+    def again(**given: Any) -> int:
+        return command(**_gathered(command, given))
+
+    parameters = []
     for name, (kind, option) in _options(command).items():
         info: Any = typer.Argument(help=option.help)
         if not option.positional:
             info = typer.Option(option.name(name), help=option.help)
-        again.__annotations__[name] = Annotated[kind, info]
+        default = defaults.get(name, inspect.Parameter.empty)
+        annotation: Any = Annotated[kind, info]
+        again.__annotations__[name] = annotation
+        parameters.append(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        )
+    again.__doc__ = command.__doc__
+    setattr(again, "__signature__", inspect.Signature(parameters))  # noqa: B010
     return again
 
 
+def _gathered(command: Command, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the command is called with: options of a group, where not their defaults, together."""
+    out = dict(given)
+    for parameter, group in _groups(command).items():
+        found = {name: out.pop(name) for name in group.options if name in out}
+        out[parameter] = {name: value for name, value in found.items() if value != group.options[name][2]}
+    return out
+
+
+def _defaults(command: Command) -> dict[str, Any]:
+    """The defaults of all options that have one."""
+    found = {
+        name: parameter.default
+        for name, parameter in inspect.signature(command).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    for group in _groups(command).values():
+        found |= {name: default for name, (_, _, default) in group.options.items()}
+    return found
+
+
+def _required(command: Command) -> list[str]:
+    parameters = inspect.signature(command).parameters.values()
+    return [one.name for one in parameters if one.default is inspect.Parameter.empty]
+
+
+def _groups(command: Command) -> dict[str, Group]:
+    """The parameters that stand for several options."""
+    return {
+        name: hint.__metadata__[0]
+        for name, hint in _hints(command).items()
+        if isinstance(hint.__metadata__[0], Group)
+    }
+
+
 def _options(command: Command) -> dict[str, tuple[Any, Option]]:
-    """Every parameter's type and option, in order."""
+    """Every option's type and help, in order."""
+    out: dict[str, tuple[Any, Option]] = {}
+    for name, hint in _hints(command).items():
+        said = hint.__metadata__[0]
+        if isinstance(said, Group):
+            out |= {one: (kind, option) for one, (kind, option, _) in said.options.items()}
+        else:
+            out[name] = hint.__origin__, said
+    return out
+
+
+def _hints(command: Command) -> dict[str, Any]:
     # Python 3.10's get_type_hints wraps what has the default None in an Optional of its own.
     hints = inspect.get_annotations(command, eval_str=True)
     hints.pop("return", None)
-    return {name: (hint.__origin__, hint.__metadata__[0]) for name, hint in hints.items()}
+    return hints
 
 
 def _kind(annotation: Any) -> Any:

@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).with_name("cases")
 
 
 class NamedCase(NamedTuple):
-    """One published case; `copies` are arguments of `sources.request.build`."""
+    """One published case; `copies` are arguments of a `Request`."""
 
     name: str
     title: str

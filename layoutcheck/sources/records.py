@@ -1,4 +1,4 @@
-"""Copies from JSON Lines: one object a line, its keys the arguments of `sources.request.build`.
+"""Copies from JSON Lines: one object a line, its keys the fields of a `Request`.
 
     {"src": "(8):(1)", "dst": "(8):(64)", "atom": "cp.async", "bits": 128, "dtype": "bf16", "id": "mine"}
 
@@ -7,24 +7,24 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from typing import IO, Any
+from dataclasses import dataclass, fields
+from typing import IO
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
-from layoutcheck.sources.request import build
+from layoutcheck.request import Request, kind_of, typed
+from layoutcheck.sources.request import read
 
 MAX_LINE_BYTES = 1 << 20
 MAX_STRANGE = 100
 MAX_EMPTY = 10_000
 MAX_STRANGE_BYTES = 1 << 26
 
-_NUMBERS = ("bits", "src_align", "dst_align", "block", "expect_bytes", "cluster", "cta_rank", "waits_rank")
-_FLAGS = ("evict_priority",)
+# The type of every key: text for what may be an object elsewhere.
+_KEYS = {one.name: kind_of(one) or str for one in fields(Request)}
+_ALSO_NUMBERS = ("mcast_mask",)
 # What harvests of copies carry besides.
 _OTHERS = {"id", "loc", "count", "kernels", "compiler", "note", "expected"}
 
@@ -89,38 +89,25 @@ def read_record(line: str) -> Record:
             "not a JSON object", text=line.rstrip("\n"), expected='{"src": ..., "dst": ..., ...}'
         )
     given = {key: value for key, value in record.items() if value is not None}
-    arguments = {key: value for key, value in given.items() if key in _arguments()}
+    arguments = {key: value for key, value in given.items() if key in _KEYS}
     for key in ("src", "dst"):
         if key not in arguments:
             raise InputError(f"no '{key}'", text=line.rstrip("\n"), expected="both 'src' and 'dst'")
     for key in given.keys() - arguments.keys() - _OTHERS:
         _refuse_misspelling(key)
     for key, value in arguments.items():
-        _check_type(key, value)
+        if key not in _ALSO_NUMBERS:
+            typed(key, value, _KEYS[key])
     if "op" in arguments:
         arguments["op"] = arguments["op"].removeprefix("cute.")
-    copy, assumptions = build(**arguments)
+    copy, assumptions = read(Request(**arguments))
     subject = given.get("id", given.get("loc"))
     return Record(copy, assumptions, None if subject is None else str(subject)[:500])
-
-
-@cache
-def _arguments() -> frozenset[str]:
-    return frozenset(inspect.signature(build).parameters)
-
-
-def _check_type(key: str, value: Any) -> None:
-    if key == "mcast_mask":  # a number, or one as the DSL's users write it ("0b11")
-        return
-    wanted: type = int if key in _NUMBERS else bool if key in _FLAGS else str
-    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        names = {int: "a whole number", bool: "true or false", str: "a string"}
-        raise InputError(f"'{key}' is {names[wanted]}, not {json.dumps(value)[:40]}")
 
 
 def _refuse_misspelling(key: str) -> None:
     from difflib import get_close_matches
 
-    close = get_close_matches(key[:40], sorted(_arguments()), n=1, cutoff=0.7)
+    close = get_close_matches(key[:40], sorted(_KEYS), n=1, cutoff=0.7)
     if close:
         raise InputError(f"unknown key '{key[:40]}'", expected=f"'{close[0]}'")

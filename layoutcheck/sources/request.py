@@ -21,6 +21,7 @@ from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import first_arch, has_atom, parse_arch
 from layoutcheck.machine.dtypes import DType, dtype
+from layoutcheck.request import Request, takes_request
 from layoutcheck.sources.cluster import read_cluster
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
 from layoutcheck.sources.operands import operand, predicate, spaces_of, swizzle_of
@@ -39,89 +40,61 @@ NARROW_ARCH = "sm_100a"  # 4- and 6-bit elements in a tensor map: PTX ISA, cp.as
 _ARCH = re.compile(r"sm_([0-9]{2,3})([af]?)\Z")
 
 
-def build(
-    src: Any,
-    dst: Any,
-    atom: Any = None,
-    *,
-    tiled: Any = None,
-    pred: Any = None,
-    thr: Any = None,
-    val: Any = None,
-    dtype: Any = None,
-    bits: int | None = None,
-    arch: str | None = None,
-    src_space: str | None = None,
-    dst_space: str | None = None,
-    src_align: int | None = None,
-    dst_align: int | None = None,
-    swizzle: Any = None,
-    block: int | None = None,
-    op: str = "copy",
-    evict_priority: bool = False,
-    tiler: Any = None,
-    coord: Any = None,
-    described: Any = None,
-    internal_type: Any = None,
-    im2col: Any = None,
-    index: Any = None,
-    expect_bytes: int | None = None,
-    cluster: int | None = None,
-    mcast_mask: Any = None,
-    cta_rank: int | None = None,
-    waits_rank: int | None = None,
-) -> tuple[Copy, tuple[str, ...]]:
-    """The copy and the assumptions made. Every argument as in `layoutcheck.check`; raises InputError."""
+@takes_request(Request)
+def build(*given: Any, **options: Any) -> tuple[Copy, tuple[str, ...]]:
+    """The copy and the assumptions made. The arguments are those of a `Request`; raises InputError."""
+    return read(Request(*given, **options))
+
+
+def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
+    """The copy that is asked about, and what was assumed of it. Raises InputError."""
+    arch, op = given.arch, given.op
     if arch is not None and _ARCH.match(arch) is None:
         raise InputError(
             f"unknown architecture '{arch[:40]}'", text=arch, end=len(arch), expected="sm_80, sm_90a, ..."
         )
     if op not in OPS:
         raise InputError(f"unknown operation '{op[:40]}'", text=op, end=len(op), expected=" or ".join(OPS))
-    for name, count in (
-        ("block", block),
-        ("bits", bits),
-        ("src_align", src_align),
-        ("dst_align", dst_align),
-        ("expect_bytes", expect_bytes),
-    ):
+    for name in ("block", "bits", "src_align", "dst_align", "expect_bytes"):
+        count = getattr(given, name)
         if count is not None and not 1 <= count <= 1 << 20:
             raise InputError(f"{name} is at least 1 and at most {1 << 20}, not {count}")
     assumed: list[str] = []
-    element = _element(dtype, atom, (src, dst))
-    moved, whole, op = _atom(atom, tiled, element, bits, op, assumed)
+    element = _element(given.dtype, given.atom, (given.src, given.dst))
+    moved, whole, op = _atom(given.atom, given.tiled, element, given.bits, op, assumed)
     arch = arch or _default_arch(moved, assumed)
-    spaces = spaces_of(moved, src_space, dst_space)
-    pointer = swizzle_of(swizzle)
-    source = operand("src", src, element, spaces[0], src_space, src_align, pointer, assumed)
-    target = operand("dst", dst, element, spaces[1], dst_space, dst_align, pointer, assumed)
-    guard = predicate(pred)
-    named = tma_index(moved, source, target, index, assumed)
-    source, target, described = plain_smem(moved, source, target, described, assumed)
+    spaces = spaces_of(moved, given.src_space, given.dst_space)
+    pointer = swizzle_of(given.swizzle)
+    source = operand("src", given.src, element, spaces[0], given.src_space, given.src_align, pointer, assumed)
+    target = operand("dst", given.dst, element, spaces[1], given.dst_space, given.dst_align, pointer, assumed)
+    guard = predicate(given.pred)
+    named = tma_index(moved, source, target, given.index, assumed)
+    source, target, described = plain_smem(moved, source, target, given.described, assumed)
     source, target, tiler, coord, described = every_mode(
-        moved, source, target, tiler, coord, described, assumed
+        moved, source, target, given.tiler, given.coord, described, assumed
     )
-    tma = tma_tile(moved, source, target, tiler, coord, described, internal_type, im2col, assumed)
-    between = read_cluster(moved, cluster, mcast_mask, cta_rank, waits_rank)
-    issue = _issue(moved, block, expect_bytes, between)
+    tma = tma_tile(moved, source, target, tiler, coord, described, given.internal_type, given.im2col, assumed)
+    between = read_cluster(moved, given.cluster, given.mcast_mask, given.cta_rank, given.waits_rank)
+    issue = _issue(moved, given.block, given.expect_bytes, between)
+    thr, val, evict = given.thr, given.val, given.evict_priority
     if thr is not None or val is not None:
-        if tiled is not None or isinstance(whole, TiledCopy):
+        if given.tiled is not None or isinstance(whole, TiledCopy):
             raise InputError(
                 "a tiled copy has thread and value layouts of its own", expected="one or the other"
             )
         whole = _tiled_by(moved, thr, val)
-    elif tiled is None:
-        if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (src, dst))):
+    elif given.tiled is None:
+        if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (given.src, given.dst))):
             assumed.append("src and dst are one thread's views: thr and val would make them whole tiles")
-        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict_priority, issue, tma, named)
+        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict, issue, tma, named)
         return copy, tuple(assumed)
     assert whole is not None
     for view in (source, target):
         if isinstance(view, OtherOperand):
             raise InputError(f"{view.name} cannot be partitioned here", expected="tensors in memory")
     views = (partition(whole, "src", source).view, partition(whole, "dst", target).view)
-    tiling = Tiling(whole, source, target, block)
-    return Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict_priority), tuple(assumed)
+    tiling = Tiling(whole, source, target, given.block)
+    return Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict), tuple(assumed)
 
 
 def _tiled_by(atom: Atom | None, thr: Any, val: Any) -> TiledCopy:

@@ -202,6 +202,10 @@ def _described(value: Any, smem: Memref) -> Memref | None:
     if value is None or isinstance(value, Memref):
         return value
     layout = parse_any_layout(value) if isinstance(value, str) else value
+    if not isinstance(layout, (Layout, ComposedLayout)):
+        raise InputError(
+            f"an object of type {type(value).__name__} is no layout", expected="a layout for described"
+        )
     if isinstance(layout, ComposedLayout):
         if not isinstance(layout.inner, Swizzle) or layout.offset != 0:
             raise InputError(f"{layout} is no swizzled layout", expected="'S<3,4,3> o 0 o (64,64):(64,1)'")

@@ -1,0 +1,161 @@
+"""One list of options: what the API, the command line, JSON Lines and cases take is what `Request` has."""
+
+import inspect
+import json
+import subprocess
+import sys
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.cli import arguments
+from layoutcheck.cli.explain import explain
+from layoutcheck.errors import InputError
+from layoutcheck.request import Request, help_of, kind_of
+from layoutcheck.sources.cases import case, case_names
+from layoutcheck.sources.records import read_record
+from layoutcheck.sources.request import build
+
+NAMES = [one.name for one in fields(Request)]
+ATOM = {"atom": "cp.async", "bits": 128, "dtype": "bf16"}
+TILE = {"src": "(64,64):(1,64)", "dst": "(64,64):(1,64)", "atom": "tma_load", "dtype": "bf16"}
+GOOD = {"src": "(8):(1)", "dst": "(8):(1)", **ATOM}
+# A copy that takes the option, for each that the plain one does not.
+TAKERS: dict[str, dict[str, Any]] = dict.fromkeys(
+    ("tiler", "coord", "described", "internal_type"), TILE
+) | {
+    "im2col": {"src": "(64,8,8,2):(1,64,512,4096)", "dst": "((64),(8,8,2)):((1),(64,512,4096))",
+               "atom": "im2col_tma_load", "dtype": "bf16"},
+    "index": {"src": "(64,256):(256,1)", "dst": "(4,64):(64,1)", "atom": "tma_gather4", "dtype": "bf16"},
+    "expect_bytes": {**GOOD, "atom": "bulk.g2s"},
+    "thr": {**GOOD, "src": "(64,8):(8,1)", "dst": "(64,8):(8,1)", "val": "(1,8):(0,1)"},
+    "val": {**GOOD, "src": "(64,8):(8,1)", "dst": "(64,8):(8,1)", "thr": "(64,1):(1,0)"},
+    "cluster": {**GOOD, "atom": "bulk.g2s.multicast", "mcast_mask": 3},
+    "mcast_mask": {**GOOD, "atom": "bulk.g2s.multicast", "cluster": 2},
+    "cta_rank": {**GOOD, "atom": "bulk.s2s", "cluster": 2},
+    "waits_rank": {**GOOD, "atom": "bulk.s2s", "cluster": 2, "cta_rank": 1},
+}  # fmt: skip
+STRANGE: list[Any] = [
+    "128", "", "x" * 500, b"8", 0, -1, 1.5, float("nan"), 10**30, True, False, [], [1, 2], {}, {"a": 1}, (),
+    (1, (2, "x")), {1, 2}, object(), print, int, ..., np.arange(3), np.float32(2.0), np.int64(128),
+    lc.Layout((8,), (1,)), lc.Swizzle(3, 4, 3), "Ⅷ", "(8):(1", "S<9,9,9>",
+]  # fmt: skip
+
+
+def test_the_signature_is_the_requests() -> None:
+    expected = inspect.signature(Request).parameters
+    for function in (lc.check, build):
+        found = inspect.signature(function).parameters
+        assert [(one.name, one.default, one.kind) for one in found.values()] == [
+            (one.name, one.default, one.kind) for one in expected.values()
+        ]
+        assert all("Annotated" not in str(one) for one in found.values())
+    assert all(f"`{name}`" in (lc.check.__doc__ or "") for name in NAMES)
+
+
+def test_the_command_line_has_every_option() -> None:
+    options = arguments._options(explain)
+    assert set(NAMES) < set(options)
+    for one in fields(Request):
+        kind, option = options[one.name]
+        wanted = kind_of(one) or str
+        assert kind in (wanted, wanted | None) and option.help == help_of(one)
+        assert arguments._defaults(explain)[one.name] == (None if one.default is MISSING else one.default)
+
+
+def test_json_lines_have_every_key_and_no_other_type() -> None:
+    for one in fields(Request):
+        wanted = kind_of(one) or str
+        strange: Any = 3 if wanted is str else "3"
+        line = json.dumps({"src": "(8):(1)", "dst": "(8):(1)", **ATOM, one.name: strange})
+        if one.name != "mcast_mask":
+            with pytest.raises(InputError, match=f"'{one.name}' is "):
+                read_record(line)
+    with pytest.raises(InputError, match="unknown key 'evict_prioritty'") as raised:
+        read_record(json.dumps({**GOOD, "evict_prioritty": True}))
+    assert raised.value.expected == "'evict_priority'"
+
+
+@pytest.mark.parametrize("name", case_names())
+def test_a_case_is_a_request(name: str) -> None:
+    for copy in case(name).copies:
+        request = Request(**copy)
+        words = [word for key, value in copy.items() if key not in ("src", "dst")
+                 for word in (f"--{key.replace('_', '-')}", str(value))]  # fmt: skip
+        read = arguments.read(explain, [copy["src"], copy["dst"], *words])
+        assert read is not None and Request(**read["given"]) == request
+        if "mcast_mask" not in copy:
+            assert read_record(json.dumps(copy)).copy == build(**copy)[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_value_of_another_type_is_an_input_error(name: str) -> None:
+    """And one about that argument, where it has one type."""
+    kind = next(kind_of(one) for one in fields(Request) if one.name == name)
+    taker = TAKERS.get(name, GOOD)
+    for value in STRANGE:
+        message = _refusal({**taker, name: value})
+        fits = kind is None or (type(value) is kind if kind is not int else type(value) in (int, np.int64))
+        assert fits or f"'{name}' is " in message, (value, message)
+
+
+def _refusal(given: dict[str, Any]) -> str:
+    try:
+        lc.check(**given)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("count", ["128", 128.0, True, [128]])
+@pytest.mark.parametrize("name", [one.name for one in fields(Request) if kind_of(one) is int])
+def test_a_count_is_a_whole_number(name: str, count: Any) -> None:
+    taker = TAKERS.get(name, GOOD)
+    with pytest.raises(InputError, match=f"'{name}' is a whole number, not "):
+        build(**{**taker, name: count})
+
+
+def test_a_number_of_numpy_is_a_number() -> None:
+    given = Request("(8):(1)", "(8):(1)", "cp.async", bits=np.int64(128))  # type: ignore[arg-type]
+    assert type(given.bits) is int and given.bits == 128
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--case", "issue-2320", "--bits", "128"], "--bits is not used"),
+        (["--case", "issue-2320", "(8):(1)", "(8):(1)"], "a case has its own operands"),
+        (["-", "--dtype", "bf16"], "--dtype is not used"),
+        (["--bits", "128"], "nothing to explain"),
+    ],
+)
+def test_what_would_not_be_used_is_refused(words: list[str], problem: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "layoutcheck", "explain", *words],
+        input="", capture_output=True, text=True, cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    assert done.returncode == 2 and problem in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_slow_way_reads_the_same() -> None:
+    """Typer is asked where a line is not plainly right, and calls the command with the same."""
+    seen: list[dict[str, Any]] = []
+
+    def command(given: Any, strict: bool = False) -> int:
+        seen.append({"given": given, "strict": strict})
+        return 0
+
+    command.__annotations__ = {
+        name: hint for name, hint in inspect.get_annotations(explain, eval_str=True).items()
+        if name in ("given", "strict")
+    }  # fmt: skip
+    words = ["(8):(1)", "(8):(64)", "--bits", "128", "--op", "copy", "--evict-priority", "--strict"]
+    arguments.app({"explain": command, "other": command}, "")(["explain", *words], standalone_mode=False)
+    quick = arguments.read(command, words)
+    assert quick == seen[0] == {
+        "given": {"src": "(8):(1)", "dst": "(8):(64)", "bits": 128, "evict_priority": True}, "strict": True,
+    }  # fmt: skip
