@@ -27,8 +27,9 @@ ZERO_EXPONENT = -8000  # exponent given to a zero: twice it still fits int16, an
 class Format:
     """A binary format: `bits` of container, `fraction_bits` stored, exponent range of its normal numbers.
 
-    `container_shift` low bits of the container are ignored (tf32: 13). `infinities` is False for e4m3, whose
-    only special is NaN (all ones) and whose top binade holds numbers.
+    `container_shift` low bits of the container are ignored (tf32: 13). `infinities` is False for e4m3,
+    whose only special is NaN (all ones) and whose top binade holds numbers; FP6 and FP4 have no special at
+    all (`nans` is False) and saturate. Encodings of 6 and 4 bits are the low bits of a byte.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Format:
     fraction_bits: int
     infinities: bool = True
     container_shift: int = 0
+    nans: bool = True
 
     def __str__(self) -> str:
         return self.name
@@ -64,7 +66,8 @@ class Format:
     @property
     def largest(self) -> float:
         """The largest finite value."""
-        top = 2 - 2.0**-self.fraction_bits if self.infinities else 2 - 2.0 ** (1 - self.fraction_bits)
+        all_ones = self.nans and not self.infinities  # the top binade's last number is NaN
+        top = 2 - 2.0 ** (1 - self.fraction_bits) if all_ones else 2 - 2.0**-self.fraction_bits
         return float(top * 2.0**self.max_exponent)
 
     @property
@@ -80,7 +83,7 @@ class Format:
     @property
     def raw_dtype(self) -> np.dtype[Any]:
         """The unsigned integer type of the encodings."""
-        return np.dtype(f"u{self.bits // 8}")
+        return np.dtype(f"u{-(-self.bits // 8)}")
 
     @property
     def nan(self) -> int:
@@ -116,9 +119,10 @@ class Format:
         all_ones = stored == (1 << self.exponent_bits) - 1
         if self.infinities:
             value = np.where(all_ones, np.where(fraction == 0, np.inf, np.nan), value)
-        else:
+        elif self.nans:
             value = np.where(all_ones & (fraction == (1 << self.fraction_bits) - 1), np.nan, value)
-        return np.where(code >> (self.bits - 1) == 1, -value, value)
+        signed: Floats = np.where(code >> (self.bits - 1) == 1, -value, value)
+        return signed
 
     def _table(self) -> Floats:
         return _decoded_table(self)
@@ -129,6 +133,8 @@ class Format:
         RNE overflows to infinity (e4m3: to NaN), RZ to infinity too, as tensor cores do (facts: MMA-Sim).
         """
         value = round_to(_array(values, np.float64, "encode"), self, rounding)
+        if not self.nans:
+            value = np.where(np.isnan(value), self.largest, value)
         special = ~np.isfinite(value)
         magnitude = np.abs(np.where(special, 0.0, value))
         exponent = np.maximum(np.frexp(magnitude)[1] - 1, self.min_exponent)
@@ -166,6 +172,9 @@ FORMATS = {
     "f16": Format("f16", 16, 5, 10),
     "f8E5M2": Format("f8E5M2", 8, 5, 2),
     "f8E4M3FN": Format("f8E4M3FN", 8, 4, 3, infinities=False),
+    "f6E3M2FN": Format("f6E3M2FN", 6, 3, 2, infinities=False, nans=False),
+    "f6E2M3FN": Format("f6E2M3FN", 6, 2, 3, infinities=False, nans=False),
+    "f4E2M1FN": Format("f4E2M1FN", 4, 2, 1, infinities=False, nans=False),
 }
 
 
@@ -210,7 +219,8 @@ def round_to(values: Floats, format_: Format, rounding: str = "RNE", precision: 
     """`values` rounded to `format_` (or to fewer significand bits, `precision`), as float64.
 
     "RNE" rounds to nearest, ties to even; "RZ" cuts. A result above the largest finite value is an infinity
-    either way (NaN for e4m3 under RNE). Subnormals are rounded at the format's smallest step.
+    either way (NaN for e4m3 under RNE; FP6 and FP4 saturate, and have no NaN: it becomes the largest
+    value). Subnormals are rounded at the format's smallest step.
     """
     if rounding not in ("RNE", "RZ"):
         raise InputError(f"unknown rounding '{rounding}'", expected="RNE or RZ")
@@ -222,7 +232,8 @@ def round_to(values: Floats, format_: Format, rounding: str = "RNE", precision: 
         result = np.ldexp(np.rint(steps) if rounding == "RNE" else np.trunc(steps), exponent - bits + 1)
     over = np.abs(result) > format_.largest
     if over.any():
-        result = np.where(over, np.copysign(np.inf if format_.infinities else np.nan, result), result)
+        most = np.inf if format_.infinities else np.nan if format_.nans else format_.largest
+        result = np.where(over, np.copysign(most, result), result)
     return result
 
 

@@ -5,6 +5,7 @@ The notations understood:
 mma.m16n8k16.f32.f16                                   ours: kind, shape, accumulator, inputs
 mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32      PTX
 wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2
+tcgen05.m128n64k32.mxf8f6f4.block32.f32.e4m3.e2m1.ue8m0   block-scaled: kind, block, the scales' type
 !cute_nvgpu.sm90.mma<64x8x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>
 MmaF16BF16Op(ab_dtype=<class '...Float16'>, acc_dtype=<class '...Float32'>, shape_mnk=(16, 8, 16))
 SM80_16x8x16_F32F16F16F32_TN
@@ -13,7 +14,7 @@ SM80_16x8x16_F32F16F16F32_TN
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.formats import FORMATS, Format, fmt
@@ -23,7 +24,11 @@ EXPECTED = "a name such as mma.m16n8k16.f32.f16, PTX, a CuTe atom, or SM80_16x8x
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What a name says: `kind` is "mma", "wgmma" or "tcgen05"; `a`, `b` and `accumulator` are formats."""
+    """What a name says: `kind` is "mma", "wgmma" or "tcgen05"; `a`, `b` and `accumulator` are formats.
+
+    Block-scaled kinds have `scaling` ("mxf8f6f4", "mxf4", "mxf4nvf4"), the `scale_block` of k that share a
+    scale, and the scales' type, "ue8m0" or "ue4m3".
+    """
 
     kind: str
     m: int
@@ -32,18 +37,26 @@ class Instruction:
     a: Format
     b: Format
     accumulator: Format
+    scaling: str | None = None
+    scale_block: int = 0
+    scales: str = ""
 
     @property
     def name(self) -> str:
         """The short name."""
         inputs = _SHORT[self.a.name] + ("" if self.a is self.b else f".{_SHORT[self.b.name]}")
-        return f"{self.kind}.m{self.m}n{self.n}k{self.k}.{_SHORT[self.accumulator.name]}.{inputs}"
+        shape = f"{self.kind}.m{self.m}n{self.n}k{self.k}"
+        if self.scaling is None:
+            return f"{shape}.{_SHORT[self.accumulator.name]}.{inputs}"
+        inputs = f"{_SHORT[self.a.name]}.{_SHORT[self.b.name]}"
+        return f"{shape}.{self.scaling}.block{self.scale_block}.f32.{inputs}.{self.scales}"
 
 
-_SHORT = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"} | {
-    name: name for name in FORMATS if not name.startswith("f8")
-}  # fmt: skip
-_TYPES = {"f64", "f32", "tf32", "bf16", "f16", "e4m3", "e5m2"}
+_NARROW = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2", "f6E3M2FN": "e3m2", "f6E2M3FN": "e2m3", "f4E2M1FN": "e2m1"}
+_SHORT = _NARROW | {name: name for name in FORMATS if name not in _NARROW}
+_LONG = {short: name for name, short in _SHORT.items()}
+_TYPES = {"f64", *_LONG}
+_SCALINGS = ("mxf8f6f4", "mxf4", "mxf4nvf4")
 _N = r"[0-9]{1,4}"
 _CUTE = re.compile(
     rf"cute_nvgpu\.sm({_N})\.mma<\s*({_N})x({_N})x({_N})\s*,.*?elem_type = \((\w+), (\w+), (\w+)\)", re.DOTALL
@@ -128,11 +141,29 @@ def _dotted(text: str) -> Instruction | None:
     shape = next((found for found in shapes if found), None)
     if kind not in ("mma", "wgmma", "tcgen05") or shape is None:
         return None
-    types = [fmt(token) for token in tokens if token in _TYPES]
+    types = [fmt(_LONG.get(token, token)) for token in tokens if token in _TYPES]
+    tokens = [token.removeprefix("kind::") for token in tokens]
+    scaling = next((token for token in tokens if token in _SCALINGS), None)
     if not 2 <= len(types) <= 4:
         raise _error("an instruction names its accumulator and its inputs", text, "m16n8k16.f32.f16")
     a, b = types[1], types[2] if len(types) > 2 else types[1]
-    return Instruction(kind, int(shape[1]), int(shape[2]), int(shape[3]), a, b, types[0])
+    plain = Instruction(kind, int(shape[1]), int(shape[2]), int(shape[3]), a, b, types[0])
+    return plain if scaling is None else _scaled(plain, scaling, tokens, text)
+
+
+def _scaled(plain: Instruction, scaling: str, tokens: list[str], text: str) -> Instruction:
+    """`plain` with its scales: one ue8m0 among 32 k (MX), or one of either type among 16 (mxf4nvf4)."""
+    blocks = [int(token[5:]) for token in tokens if re.fullmatch(r"block(16|32)", token)]
+    scales = [token for token in tokens if token in ("ue8m0", "ue4m3")]
+    block = blocks[0] if blocks else 16 if scales == ["ue4m3"] else 32
+    kind = scales[0] if scales else "ue8m0"
+    known = (block == 32 and kind == "ue8m0") or (scaling == "mxf4nvf4" and block == 16)
+    packed = scaling != "mxf8f6f4"
+    four = plain.a.name == plain.b.name == "f4E2M1FN"
+    if not known or plain.k != (64 if packed else 32) or (packed and not four) or plain.a.bits > 8:
+        expected = "mxf8f6f4.block32 with k32; mxf4.block32 or mxf4nvf4.block16 with k64 and e2m1"
+        raise _error("no block-scaled instruction", text, expected)
+    return replace(plain, scaling=scaling, scale_block=block, scales=kind)
 
 
 def _checked(found: Instruction, text: str) -> Instruction:
@@ -140,9 +171,10 @@ def _checked(found: Instruction, text: str) -> Instruction:
         raise _error(f"no tensor core accumulates in {found.accumulator}", text, "f32 or f16")
     if found.a.name == "f32" or found.b.name == "f32":
         raise _error("no tensor core multiplies f32", text, "tf32, f16, bf16, e4m3 or e5m2")
-    if found.a is not found.b and found.a.bits != 8:
-        raise _error("only the FP8 formats mix", text, "equal input types")
-    if found.k * found.a.bits not in (64, 128, 256):
+    if found.a is not found.b and max(found.a.bits, found.b.bits) > 8:
+        raise _error("only formats of 8 bits and fewer mix", text, "equal input types")
+    narrow = found.a.bits < 8 or found.b.bits < 8 or found.scaling is not None
+    if found.k * found.a.bits not in (64, 128, 256) and not (narrow and found.k in (32, 64)):
         raise _error(
             f"no instruction has k = {found.k} for {found.a}", text, "k = 64, 128 or 256 bits of input"
         )

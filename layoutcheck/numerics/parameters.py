@@ -1,9 +1,9 @@
-"""What is known of each tensor core's arithmetic: block length, kept bits, roundings, each with its source.
+"""What each tensor core's arithmetic is, and which shapes an architecture has.
 
-Sources: measured on an H200 for this table (docs/evidence/numerics.json); hardware outputs published by
-Khattak & Mikaitis (KM: arXiv 2512.07004, BSD-2 data), reproduced bit for bit by this model
-(docs/evidence/numerics_published.json); literature: Fasi, Higham, Mikaitis & Pranesh 2021 (FHMP), MMA-Sim
-(MS: arXiv 2511.10909).
+Who measured which of these numbers is in `evidence`. Sources: an H200, measured for this table
+(docs/evidence/numerics.json); hardware outputs published by Khattak & Mikaitis (KM: arXiv 2512.07004, BSD-2
+data), reproduced bit for bit by this model (docs/evidence/numerics_published.json); Fasi, Higham, Mikaitis
+& Pranesh 2021 (FHMP); MMA-Sim (MS: arXiv 2511.10909, mmasim 2.1.1 on PyPI). Shapes: the PTX ISA 9.0.
 """
 
 from __future__ import annotations
@@ -14,12 +14,6 @@ from dataclasses import dataclass
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.formats import FORMATS, Format
 
-MEASURED_HERE, MEASURED_ELSEWHERE, LITERATURE = "measured here", "measured by others", "literature"
-
-# No alignment exponent is ever below the accumulator's smallest normal exponent minus 7: -133 for f32, -21
-# for f16. Found on the H200, where -134, -132, -22 and -20 all miss vectors; assumed for the others.
-FLOOR_BELOW_NORMAL = 7
-
 
 @dataclass(frozen=True, slots=True)
 class BlockFma:
@@ -27,9 +21,9 @@ class BlockFma:
 
     Products are exact and not normalised (significand in [1, 4)); every term, c included, is cut towards
     zero at `fraction_bits` below the largest exponent, which is never taken below `anchor_floor`; the cut
-    terms are added exactly, and the sum is rounded once, by `rounding`, to `precision` bits of `accumulator`.
-    `normalise_products` and `align` other than "RZ" describe units that do not exist; tests use them as
-    negative controls.
+    terms are added exactly, and the sum is rounded once, by `rounding`, to `precision` bits of
+    `accumulator`. `normalise_products` and `align` other than "RZ" describe units that do not exist; tests
+    use them as negative controls.
     """
 
     accumulator: Format
@@ -44,50 +38,80 @@ class BlockFma:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Parameters with where they come from."""
+    """A block's length and kept bits; the significand bits of an f32 result where they are not 24."""
 
     block: int
     fraction_bits: int
-    status: str
-    source: str
-    precision: int | None = None  # significand bits of an f32 result, where fewer than 24
+    precision: int | None = None
 
 
-# (architecture family, instruction kind, input class) -> what is known. f16 stands for bf16 too.
-_H200 = "H200, 2026-11"
+# (architecture family, instruction kind, input class). "f16" stands for bf16 too, "fp8" for all formats of 8
+# bits and fewer; "scaled" is a block-scaled kind with k = 32, "packed" one with k = 64, which adds groups of
+# 16 products exactly first.
 TABLE: dict[tuple[int, str, str], Known] = {
-    (70, "mma", "f16"): Known(4, 23, MEASURED_ELSEWHERE, "V100: FHMP, MS, KM data"),
-    (75, "mma", "f16"): Known(8, 24, LITERATURE, "T4: FHMP, MS"),
-    (80, "mma", "f16"): Known(8, 24, MEASURED_ELSEWHERE, "A100, A2: KM data"),
-    (80, "mma", "tf32"): Known(4, 24, MEASURED_ELSEWHERE, "A100, A2: KM data"),
-    (89, "mma", "f16"): Known(8, 24, MEASURED_ELSEWHERE, "RTX Ada 1000, L40S: KM data"),
-    (89, "mma", "tf32"): Known(4, 24, MEASURED_ELSEWHERE, "RTX Ada 1000, L40S: KM data"),
-    (89, "mma", "fp8"): Known(16, 13, MEASURED_ELSEWHERE, "RTX Ada 1000, L40S: KM data", precision=14),
-    (90, "mma", "f16"): Known(16, 25, MEASURED_HERE, _H200),
-    (90, "mma", "tf32"): Known(8, 25, MEASURED_HERE, _H200),
-    (90, "mma", "fp8"): Known(16, 25, MEASURED_HERE, f"{_H200}; SASS: two HMMA from zero, then an add"),
-    (90, "wgmma", "f16"): Known(16, 25, MEASURED_HERE, _H200),
-    (90, "wgmma", "tf32"): Known(8, 25, LITERATURE, "MS"),
-    (90, "wgmma", "fp8"): Known(32, 13, MEASURED_HERE, _H200, precision=14),
-    (100, "mma", "f16"): Known(16, 25, MEASURED_ELSEWHERE, "B200: KM data"),
-    (100, "mma", "tf32"): Known(8, 25, MEASURED_ELSEWHERE, "B200: KM data"),
-    (100, "mma", "fp8"): Known(16, 25, MEASURED_ELSEWHERE, "B200: KM data; two HMMA from zero, then an add"),
-    (100, "tcgen05", "f16"): Known(16, 25, LITERATURE, "MS, KM"),
-    (100, "tcgen05", "tf32"): Known(8, 25, LITERATURE, "MS, KM"),
-    (100, "tcgen05", "fp8"): Known(32, 25, LITERATURE, "MS, KM"),
+    (70, "mma", "f16"): Known(4, 23),
+    (75, "mma", "f16"): Known(8, 24),
+    (80, "mma", "f16"): Known(8, 24),
+    (80, "mma", "tf32"): Known(4, 24),
+    (89, "mma", "f16"): Known(8, 24),
+    (89, "mma", "tf32"): Known(4, 24),
+    (89, "mma", "fp8"): Known(16, 13, precision=14),
+    (90, "mma", "f16"): Known(16, 25),
+    (90, "mma", "tf32"): Known(8, 25),
+    (90, "mma", "fp8"): Known(16, 25),
+    (90, "wgmma", "f16"): Known(16, 25),
+    (90, "wgmma", "tf32"): Known(8, 25),
+    (90, "wgmma", "fp8"): Known(32, 13, precision=14),
+    (100, "mma", "f16"): Known(16, 25),
+    (100, "mma", "tf32"): Known(8, 25),
+    (100, "mma", "fp8"): Known(16, 25),
+    (100, "tcgen05", "f16"): Known(16, 25),
+    (100, "tcgen05", "tf32"): Known(8, 25),
+    (100, "tcgen05", "fp8"): Known(32, 25),
+    (100, "tcgen05", "scaled"): Known(32, 25),
+    (100, "tcgen05", "packed"): Known(4, 35),
+    (120, "mma", "f16"): Known(16, 25),
+    (120, "mma", "tf32"): Known(8, 25),
+    (120, "mma", "fp8"): Known(32, 25),
+    (120, "mma", "scaled"): Known(32, 25),
+    (120, "mma", "packed"): Known(4, 35),
 }
 
-_FAMILY = {70: 70, 72: 70, 75: 75, 80: 80, 86: 80, 87: 80, 89: 89, 90: 90, 100: 100, 103: 100}
+# The alignment exponent is never below the accumulator's smallest normal exponent less this many.
+FLOOR_BELOW_NORMAL = {70: 5, 75: 6, 80: 6, 89: 6, 90: 7, 100: 7, 120: 7}
+_PACKED_FLOOR_BELOW = 13  # mmasim: -139 under f32
+
+_FAMILY = {
+    70: 70,
+    72: 70,
+    75: 75,
+    80: 80,
+    86: 80,
+    87: 80,
+    89: 89,
+    90: 90,
+    100: 100,
+    103: 100,
+    120: 120,
+    121: 120,
+}
+NARROW = ("f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN")
+_FP8 = NARROW[:2]
 
 
-def family(arch: str) -> int:
-    """The architecture of the table that `arch` ("sm_90a", "sm86", "90") computes like, or InputError."""
+def architecture(arch: str) -> int:
+    """The number of `arch` ("sm_90a", "sm86", "90"); InputError where no tensor core is modelled for it."""
     text = arch.strip().lower() if isinstance(arch, str) else ""
     digits = text.removeprefix("sm").removeprefix("_").rstrip("af")
     if not re.fullmatch(r"[0-9]{1,4}", digits) or int(digits) not in _FAMILY:
         known = ", ".join(f"sm_{number}" for number in _FAMILY)
         raise InputError(f"no tensor core is modelled for '{str(arch)[:40]}'", expected=f"one of {known}")
-    return _FAMILY[int(digits)]
+    return int(digits)
+
+
+def family(arch: str) -> int:
+    """The architecture of the table that `arch` computes like; InputError as `architecture`."""
+    return _FAMILY[architecture(arch)]
 
 
 def input_class(format_: Format) -> str:
@@ -95,26 +119,56 @@ def input_class(format_: Format) -> str:
     return "f16" if format_.name in ("f16", "bf16") else "tf32" if format_.name == "tf32" else "fp8"
 
 
-def known(arch: str, kind: str, inputs: Format) -> Known:
+def known(arch: str, kind: str, row: str) -> Known:
     """The row for this instruction; InputError where nothing is known, naming what is."""
     number = family(arch)
-    row = TABLE.get((number, kind, input_class(inputs)))
-    if row is None:
+    found = TABLE.get((number, kind, row))
+    if found is None:
         there = sorted({f"{k} {c}" for a, k, c in TABLE if a == number})
         raise InputError(
-            f"sm_{number} has no modelled {kind} for {inputs}", expected=f"one of: {', '.join(there)}"
+            f"sm_{number} has no modelled {kind} for {row}", expected=f"one of: {', '.join(there)}"
         )
-    return row
+    return found
 
 
-def block_fma(row: Known, accumulator: Format, k: int) -> BlockFma:
-    """The block FMA of an instruction of depth `k`: the block is never longer than the instruction."""
+def shapes(arch: str, kind: str, a: Format, accumulator: Format) -> tuple[tuple[int, int, int], ...]:
+    """(m, n, k) that the architecture has for this kind and types; n = 0 stands for multiples of 8.
+
+    FP8 through `mma.sync` came with sm_89, FP6 and FP4 with sm_100 (`tcgen05`) and sm_120 (`mma.sync`).
+    """
+    number, name, wide = family(arch), a.name, accumulator.name == "f32"
+    if kind == "wgmma":
+        deep = name in ("f16", *_FP8) or (wide and name in ("bf16", "tf32"))
+        return ((64, 0, 256 // (32 if name == "tf32" else a.bits)),) if number == 90 and deep else ()
+    if kind == "tcgen05":
+        deep = name in ("f16", *NARROW) or (wide and name in ("bf16", "tf32"))
+        k = 32 if name in NARROW else 8 if name == "tf32" else 16
+        return ((64, 0, k), (128, 0, k), (256, 0, k)) if number == 100 and deep else ()
+    if name == "f16":
+        if number == 70:
+            return ((8, 8, 4),)
+        volta = ((8, 8, 4),) if number == 75 else ()
+        return ((16, 8, 8), *volta) if number == 75 else ((16, 8, 8), (16, 8, 16))
+    if name == "bf16" and number >= 80 and wide:
+        return ((16, 8, 8), (16, 8, 16))
+    if name == "tf32" and number >= 80 and wide:
+        return ((16, 8, 4), (16, 8, 8))
+    if name in _FP8 and number >= 89:
+        return ((16, 8, 16), (16, 8, 32))
+    if name in NARROW and number == 120:
+        return ((16, 8, 32),)
+    return ()
+
+
+def block_fma(row: Known, accumulator: Format, k: int, number: int) -> BlockFma:
+    """The block FMA of an instruction of depth `k` on family `number`; no block is longer than that."""
     f32 = accumulator is FORMATS["f32"]
+    below = _PACKED_FLOOR_BELOW if row.fraction_bits == 35 else FLOOR_BELOW_NORMAL[number]
     return BlockFma(
         accumulator=accumulator,
         block=min(row.block, k),
         fraction_bits=row.fraction_bits,
         rounding="RZ" if f32 else "RNE",
         precision=(row.precision or accumulator.precision) if f32 else accumulator.precision,
-        anchor_floor=accumulator.min_exponent - FLOOR_BELOW_NORMAL,
+        anchor_floor=accumulator.min_exponent - below,
     )

@@ -21,13 +21,13 @@ from layoutcheck.errors import InputError
 from layoutcheck.numerics.battery import BATTERY, REPAIRED, Case
 from layoutcheck.numerics.block import Operand
 from layoutcheck.numerics.formats import Format, Raw
-from layoutcheck.numerics.parameters import FLOOR_BELOW_NORMAL, BlockFma
+from layoutcheck.numerics.parameters import BlockFma
 from layoutcheck.numerics.units import Unit
 
 _DEEPEST = 30  # fraction bits up to which probes look for a cut
 _UNKEPT = 26  # a bit that no known unit keeps
 # Floors that have been proposed, counted below the smallest normal exponent; 40 is none at all.
-_FLOORS = (0, FLOOR_BELOW_NORMAL, 40)
+_FLOORS = (0, 5, 6, 7, 40)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def probe_report(unit: Unit, chosen: Sequence[Probe], answers: Raw | None) -> Re
     lines = [
         f"{unit.name} on {unit.arch}: blocks of {rule.block}, {rule.fraction_bits} bits kept, "
         f"{described['rounding']} to {described['result']}" + (", c added last" if unit.add_c_last else ""),
-        f"  {unit.known.status}: {unit.known.source}",
+        *(f"  {name.replace('_', ' ')}: {word}, {source}" for name, (word, source) in unit.evidence.items()),
         "",
     ]
     for row in rows:
@@ -146,7 +146,7 @@ def tolerance_report(found: Tolerance) -> Report:
     use, exact = found.suggested, found.suggested_exact
     lines = [f"K = {found.k}, {found.inputs} -> {found.output} on {found.arch}: {found.path}"]
     if found.unit is not None:
-        lines.append(f"  {found.unit.name}: {found.unit.known.status}, {found.unit.known.source}")
+        lines.append(f"  {found.unit.name}: {', '.join(found.unit.status)}")
     lines.append(f"  data: {found.data}")
     if found.formula:
         lines += [

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.block import Operand, block_fma, carried
+from layoutcheck.numerics.evidence import evidence, status
 from layoutcheck.numerics.formats import Floats, Format, Raw, fmt, round_to
 from layoutcheck.numerics.names import Instruction, instruction, short
-from layoutcheck.numerics.parameters import BlockFma, Known, family, known
+from layoutcheck.numerics.parameters import BlockFma, family, input_class, known, shapes
 from layoutcheck.numerics.parameters import block_fma as block_rule
 
 _TILE = 1 << 14  # outputs computed at a time: their arrays then stay in the L2 cache
@@ -32,7 +33,6 @@ class Unit:
     rule: BlockFma
     groups: tuple[tuple[int, ...], ...]
     add_c_last: bool
-    known: Known
 
     @property
     def name(self) -> str:
@@ -43,6 +43,16 @@ class Unit:
     def k(self) -> int:
         """Products per output of one instruction."""
         return self.instruction.k
+
+    @property
+    def evidence(self) -> dict[str, tuple[str, str]]:
+        """{parameter: (status, source)}: who measured it."""
+        return evidence(self.instruction, self.arch, self.rule)
+
+    @property
+    def status(self) -> tuple[str, str]:
+        """The weakest evidence among the parameters that every sum depends on, with its source."""
+        return status(self.evidence)
 
     def with_rule(self, **changes: Any) -> Unit:
         """The same unit with other parameters (`fraction_bits`, `rounding`, `block`, ...)."""
@@ -63,8 +73,9 @@ class Unit:
             "result": f"{rule.accumulator}" if rule.precision in (24, 11) else f"e8m{rule.precision - 1}",
             "anchor_floor": rule.anchor_floor,
             "add_c_last": self.add_c_last,
-            "status": self.known.status,
-            "source": self.known.source,
+            "status": self.status[0],
+            "source": self.status[1],
+            "evidence": {name: f"{word}: {source}" for name, (word, source) in self.evidence.items()},
         }
 
     def fma(self, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Raw:
@@ -161,13 +172,32 @@ def unit(name: str, arch: str = "sm_90a") -> Unit:
     Raises InputError for a name that is none, and for an instruction whose arithmetic nobody has measured.
     """
     named = instruction(name)
-    row = known(arch, named.kind, named.a)
-    rule = block_rule(row, named.accumulator, named.k)
-    if named.kind == "mma" and named.a.bits == 8 and family(arch) >= 90:
+    if named.scaling is not None:
+        raise InputError(f"{named.name} is block-scaled", expected="layoutcheck.numerics.scaled.scaled_unit")
+    number = family(arch)
+    known(arch, named.kind, input_class(named.a))
+    check_shape(named, arch)
+    # m8n8k4 on sm_75 is Volta's (MS); the rest is the architecture's own.
+    own = 70 if number == 75 and named.k == 4 else number
+    row = known(f"sm_{own}", named.kind, input_class(named.a))
+    rule = block_rule(row, named.accumulator, named.k, own)
+    if named.kind == "mma" and input_class(named.a) == "fp8" and number in (90, 100):
         halves = [tuple(k for k in range(named.k) if k % 4 // 2 == half) for half in (0, 1)]
         rule = replace(rule, block=named.k // 2)
-        return Unit(named, arch, rule, tuple(halves), add_c_last=True, known=row)
-    return Unit(named, arch, rule, _groups(named.k, rule.block), add_c_last=False, known=row)
+        return Unit(named, arch, rule, tuple(halves), add_c_last=True)
+    return Unit(named, arch, rule, _groups(named.k, rule.block), add_c_last=False)
+
+
+def check_shape(named: Instruction, arch: str) -> None:
+    """InputError where `arch` has no such shape for these types."""
+    has = [shapes(arch, named.kind, one, named.accumulator) for one in (named.a, named.b)]
+    n_fits = 8 <= named.n <= 256 and named.n % 8 == 0
+    for m, n, k in (shape for shape in has[0] if shape in has[1]):
+        if (named.m, named.k) == (m, k) and (named.n == n or (n == 0 and n_fits)):
+            return
+    there = ", ".join(f"m{m}n{n or '8..256'}k{k}" for m, n, k in has[0]) or "none"
+    types = f"{named.accumulator} += {named.a} {named.b}"
+    raise InputError(f"{arch} has no {named.name}", expected=f"a shape of {named.kind} for {types}: {there}")
 
 
 def default_unit(inputs: Format, arch: str = "sm_90a", accumulator: str = "f32") -> Unit:

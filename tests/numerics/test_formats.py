@@ -104,6 +104,6 @@ def test_unusable_arrays_and_names_are_input_errors() -> None:
     with pytest.raises(InputError, match="no 16-bit"):
         FORMATS["f16"].decode(np.array([1 << 16]))
     with pytest.raises(InputError, match="no arithmetic"):
-        fmt("f4E2M1FN")
+        fmt("f8E8M0FNU")
     with pytest.raises(InputError, match="unknown rounding"):
         round_to(np.array(1.0), FORMATS["f16"], "RU")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from layoutcheck import numerics
 from layoutcheck.errors import InputError
+from layoutcheck.numerics.evidence import PARAMETERS, form_of
 from layoutcheck.numerics.formats import FORMATS
 from layoutcheck.numerics.names import instruction
-from layoutcheck.numerics.parameters import TABLE, family
+from layoutcheck.numerics.parameters import TABLE
 from layoutcheck.numerics.units import Unit, unit
 from layoutcheck.numerics.vectors import KINDS, vectors
 from tests.numerics import exact
@@ -83,13 +85,81 @@ def test_other_texts_are_input_errors(text: str) -> None:
 def test_unknown_hardware_is_an_input_error_that_names_what_is_known() -> None:
     with pytest.raises(InputError, match="sm_80"):
         numerics.unit("mma.m16n8k16.f32.f16", "sm_61")
-    with pytest.raises(InputError, match=r"has no modelled mma for f8E4M3FN.*mma f16"):
+    with pytest.raises(InputError, match=r"has no modelled mma for fp8.*mma f16"):
         numerics.unit("mma.m16n8k32.f32.e4m3", "sm_80")
 
 
-def test_every_row_of_the_table_has_a_status_and_a_source() -> None:
-    assert all(row.status and row.source for row in TABLE.values())
-    assert {family(f"sm_{number}") for number, _, _ in TABLE} == {70, 75, 80, 89, 90, 100}
+@pytest.mark.parametrize(
+    ("name", "arch", "expected"),
+    [
+        ("mma.m16n8k16.f32.f16", "sm_90", ["measured here"] * 3 + ["out of reach"]),
+        ("mma.m16n8k16.f16.f16", "sm_90", ["measured here"] * 4),
+        ("wgmma.m64n8k32.f32.e4m3.e5m2", "sm_90", ["measured here"] * 3 + ["out of reach"]),
+        ("wgmma.m64n8k8.f32.tf32", "sm_90", ["literature"] * 4),
+        ("mma.m16n8k32.f32.e4m3.e5m2", "sm_90", ["assumed"] * 3 + ["out of reach"]),
+        ("mma.m16n8k16.f32.f16", "sm_80", ["measured by others"] * 3 + ["out of reach"]),
+        ("mma.m16n8k16.f16.f16", "sm_80", ["measured by others", "literature"] * 2),
+        ("mma.m16n8k4.f32.tf32", "sm_80", ["literature", *["measured by others"] * 2, "literature"]),
+        ("mma.m16n8k16.f32.bf16", "sm_87", ["assumed"] * 4),
+        ("mma.m16n8k8.f32.bf16", "sm_89", ["literature"] * 4),
+        ("mma.m16n8k16.f32.bf16", "sm_86", ["measured by others"] * 3 + ["assumed"]),
+        ("mma.m16n8k16.f32.f16", "sm_103", ["assumed"] * 3 + ["out of reach"]),
+        ("tcgen05.m128n64k32.f32.e4m3", "sm_100", ["literature"] * 3 + ["out of reach"]),
+        ("mma.m16n8k32.f32.e3m2.e2m1", "sm_120", ["literature"] * 3 + ["out of reach"]),
+    ],
+)
+def test_each_parameter_says_who_measured_it(name: str, arch: str, expected: list[str]) -> None:
+    u = unit(name, arch)
+    assert [u.evidence[parameter][0] for parameter in PARAMETERS] == expected
+    assert all(source for _, source in u.evidence.values())
+    assert set(u.describe()["evidence"]) == set(PARAMETERS)
+    assert u.status[0] in expected
+
+
+def test_what_is_called_measured_is_in_the_evidence() -> None:
+    """Every form of an evidence file is called measured on its architecture, and no other form is."""
+    folder = Path(__file__).parents[2] / "docs" / "evidence"
+    measured = json.loads((folder / "numerics.json").read_text())["instructions"]
+    here = {form_of(instruction(name)) for name in measured}
+    sets = json.loads((folder / "numerics_published.json").read_text())["sets"]
+    gpus = {"V100": 70, "A100": 80, "A2": 86, "Ada": 89, "L40S": 89, "H100": 90, "H200": 90, "B200": 100}
+    there = {(gpus[row["gpu"]], form_of(instruction(row["unit"]))) for row in sets}
+    for number, kind, row in TABLE:
+        for u in _forms(number, kind, row):
+            words = {u.evidence[name][0] for name in PARAMETERS}
+            form = form_of(u.instruction)
+            assert ("measured here" in words) == (number == 90 and form in here)
+            assert ("measured by others" in words) == (number != 90 and (number, form) in there)
+
+
+def _forms(number: int, kind: str, row: str) -> list[Unit]:
+    inputs = {"f16": ("f16", "bf16"), "tf32": ("tf32",), "fp8": ("e4m3", "e5m2", "e2m1")}.get(row, ())
+    found = []
+    for a, acc, k, m in product(inputs, ("f32", "f16"), (4, 8, 16, 32), (8, 16, 64)):
+        with suppress(InputError):
+            found.append(unit(f"{kind}.m{m}n8k{k}.{acc}.{a}", f"sm_{number}"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [
+        ("mma.m16n8k16.f32.f16", "sm_70"),
+        ("mma.m8n8k4.f32.f16", "sm_80"),
+        ("mma.m16n8k16.f32.f16", "sm_75"),
+        ("mma.m16n8k16.f16.bf16", "sm_80"),
+        ("wgmma.m64n12k16.f32.f16", "sm_90"),
+        ("wgmma.m64n512k16.f32.f16", "sm_90"),
+        ("wgmma.m128n8k16.f32.f16", "sm_90"),
+        ("wgmma.m64n8k32.f32.e2m1", "sm_90"),
+        ("mma.m16n8k32.f32.e2m1", "sm_90"),
+        ("tcgen05.m32n8k16.f32.f16", "sm_100"),
+        ("tcgen05.m128n64k32.mxf8f6f4.block32.f32.e4m3.e4m3.ue8m0", "sm_100"),
+    ],
+)
+def test_a_shape_that_the_architecture_lacks_is_an_input_error(name: str, arch: str) -> None:
+    with pytest.raises(InputError, match=r"has no|block-scaled"):
+        unit(name, arch)
 
 
 def _zeros_like_c(u: Unit, shape: tuple[int, ...]) -> np.ndarray:
@@ -106,6 +176,8 @@ def _zeros_like_c(u: Unit, shape: tuple[int, ...]) -> np.ndarray:
         ("mma.m16n8k4.f32.tf32", "sm_90"),
         ("mma.m16n8k16.f32.e4m3", "sm_89"),
         ("wgmma.m64n8k32.f32.e5m2.e4m3", "sm_90"),
+        ("mma.m16n8k32.f32.e2m3.e3m2", "sm_120"),
+        ("tcgen05.m128n8k32.f16.e2m1.e5m2", "sm_100"),
     ],
 )
 @pytest.mark.parametrize("kind", ["near", "any", "tiny", "floor"])
