@@ -227,7 +227,7 @@ def test_a_file_of_rubbish_is_refused_within_a_second(name: str, tmp_path: Path,
     before = time.process_time()
     error = refused(capsys, "explain", str(file))
     assert time.process_time() - before < 1
-    assert "expected the compiler's output" in error or "an error about cute.copy" in error
+    assert "expected the output" in error or "expected the compiler's output" in error
     assert len(error) < 800
 
 
@@ -258,7 +258,7 @@ def test_unusable_lines_among_good_ones_do_not_end_the_reading(tmp_path: Path, c
 def test_rubbish_on_stdin() -> None:
     done = start("explain", "-", stdin=RUBBISH["random"])
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"error: no cute.copy error in this text")
+    assert done.stderr.startswith(b"error: no error of CuTe") and b"is recognised" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
