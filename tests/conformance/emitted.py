@@ -429,7 +429,7 @@ def _register(rng: random.Random) -> Copy:
 
 
 def _matrix(rng: random.Random) -> Copy:
-    name = rng.choice(("bf16", "f16", "f32", "i8"))
+    name = rng.choice(("bf16", "f16", "f32", "i8", "i64", "f64", "i128"))
     per_row = 128 // dtype(name).bits
     count = rng.choice((1, 2, 4))
     transpose = rng.random() < 0.5

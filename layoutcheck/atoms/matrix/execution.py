@@ -46,7 +46,7 @@ def execute(copy: Copy, witness: Copy, atom: LdMatrix | StMatrix, src_base: int,
         raise InputError(f"ldmatrix with the unpacking pattern {atom.pattern} is not modelled")
     registers, memory = (witness.dst, witness.src) if load else (witness.src, witness.dst)
     register_base, memory_base = (dst_base, src_base) if load else (src_base, dst_base)
-    units = _upcast(atom_part(registers.layout), max(1, 32 // registers.dtype.bits))
+    units = _as_registers(atom_part(registers.layout), registers.dtype.bits)
     if isinstance(atom, StMatrix):
         if size(units) not in (1, 2, 4):
             raise CompilerFails(f"stmatrix of {size(units)} registers does not exist: the compiler fails")
@@ -100,12 +100,22 @@ def _per_thread(moves: IntArray) -> IntArray:
     return moves.reshape(moves.shape[0], -1, moves.shape[3])
 
 
-def _upcast(layout: Layout, n: int) -> Layout:
-    """The layout in units of n elements: CuTe's `upcast`, leaf by leaf."""
+def _as_registers(layout: Layout, bits: int) -> Layout:
+    """The layout of elements in units of 32 bits, leaf by leaf: CuTe's `upcast`, or `downcast` of wider ones.
+
+    A wider element is taken apart only in a mode of stride 1; of one that stands alone the first 32 bits count
+    (measured on DSL 4.8.1: stores of 16 B apart of two i64 at stride 2).
+    """
     shape, stride = [], []
     for extent, step in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
         if type(step) is not int:
             raise InputError(f"registers have no dynamic strides: {layout}")
+        if bits > 32:
+            parts = bits // 32
+            shape.append(extent * parts if abs(step) == 1 else extent)
+            stride.append(step if abs(step) == 1 else step * parts)
+            continue
+        n = 32 // bits
         fused = -(-n // abs(step)) if step else 1
         shape.append(-(-extent // fused))
         stride.append(-(-step // n))

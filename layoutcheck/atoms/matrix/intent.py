@@ -22,8 +22,8 @@ from layoutcheck.errors import InputError
 def intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) -> Intent:
     """Element i of lane t of the destination comes from the source element that names the same bits."""
     src_bits, dst_bits = copy.src.dtype.bits, copy.dst.dtype.bits
-    if any(bits != 4 and (bits % 8 or bits > 32) for bits in (src_bits, dst_bits)):
-        raise InputError("matrix copies of elements that are no part of a 32-bit register are not modelled")
+    if any(bits != 4 and bits % 8 for bits in (src_bits, dst_bits)):
+        raise InputError(f"matrix copies between {copy.src.dtype} and {copy.dst.dtype} are not modelled")
     unit = matrix_unit(copy)
     form = traits(atom)
     src_atom, dst_atom = atom_part(copy.src.layout), atom_part(copy.dst.layout)
@@ -58,9 +58,10 @@ def intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) 
         out.append(swizzled(before_recast(memref), everything, unit))
     source = np.where(known, out[0], NOTHING)
     each = dst_bits // unit
-    shape = (iterations[0].size, -1, bits.size // each, each)  # iteration, thread, element, unit
+    threads = out[1].shape[1] * out[1].shape[2]
+    shape = (iterations[0].size, threads, bits.size // each, each)  # iteration, thread, element, unit
     ordered = [a.reshape(shape).transpose(0, 2, 1, 3) for a in (source, out[1])]
-    arrays: list[IntArray] = [a.reshape(-1, a.shape[2], each) for a in ordered]
-    unmatched = abs(size(src_atom) * src_bits - size(form.src[1])) // src_bits
-    unmatched += abs(given - wanted) // dst_bits
+    arrays: list[IntArray] = [a.reshape(-1, threads, each) for a in ordered]
+    unmatched = -(-abs(size(src_atom) * src_bits - size(form.src[1])) // src_bits)
+    unmatched += -(-abs(given - wanted) // dst_bits)  # part of a wide element is one without a partner, too
     return Intent(arrays[0], arrays[1], unit, None, unmatched)
