@@ -12,6 +12,7 @@ from layoutcheck.analysis import summary, vector
 from layoutcheck.analysis.comparison import Comparison, compare
 from layoutcheck.analysis.cost import CopyCost, copy_cost
 from layoutcheck.analysis.instantiation import bases, instantiations, is_static, same_everywhere
+from layoutcheck.analysis.period import of_the_whole, one_period
 from layoutcheck.atoms.autovec import resolve
 from layoutcheck.atoms.compiler import predict
 from layoutcheck.atoms.execution import execution
@@ -20,6 +21,7 @@ from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import Execution, Intent
+from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.copies.tails import guarded
 from layoutcheck.errors import InputError
 
@@ -36,7 +38,8 @@ class Run(NamedTuple):
 
     `instance` is the copy with values for all that is known only at run time; `src_base` and `dst_base` are
     the byte addresses of its tensors; `intent` is what was asked, `execution` what was done, `comparison`
-    how they differ.
+    how they differ. Of a copy that is too large to follow it is one period; the whole has `times` as many
+    iterations (`analysis.period`).
     """
 
     instance: Copy
@@ -45,6 +48,7 @@ class Run(NamedTuple):
     intent: Intent
     execution: Execution
     comparison: Comparison
+    times: int = 1
 
 
 @dataclass(frozen=True)
@@ -143,11 +147,22 @@ class Analysis:
         return tuple(runs), None
 
     def _one_run(self, instance: Copy, src_base: int, dst_base: int) -> Run:
-        asked = intent(instance, src_base, dst_base)
-        done = execution(self.copy, src_base, dst_base, instance)
+        copy, times = self.copy, 1
+        try:
+            asked = intent(instance, src_base, dst_base)
+            done = execution(copy, src_base, dst_base, instance)
+        except TooLarge:
+            part = one_period(copy, instance)
+            if part is None:
+                raise
+            copy, instance, times = part
+            asked = intent(instance, src_base, dst_base)
+            done = execution(copy, src_base, dst_base, instance)
         asked, done = guarded(asked, done, instance)
         comparison = compare(asked, done, instance, src_base, dst_base)
-        return Run(instance, src_base, dst_base, asked, done, comparison)
+        if times > 1:
+            comparison = of_the_whole(comparison)
+        return Run(instance, src_base, dst_base, asked, done, comparison, times)
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -190,14 +205,14 @@ class Analysis:
         """The cost of all warps; None for a copy that is refused or goes wrong, and for what is not known.
 
         That is the case without a tiling, where only one thread's addresses are known, with run-time strides,
-        and for the copy engine's accesses, which are no warp's.
+        and for the copy engine's accesses, which are no warp's. Of a copy that is too large: of one period.
         """
         atom = self.copy.atom
         if self.copy.tiling is None or (atom is not None and atom.family == "bulk"):
             return None
         if self.worst is not None or not self.runs or not is_static(self.copy):
             return None
-        return copy_cost(self.copy)
+        return copy_cost(self.copy if self.runs[-1].times == 1 else self.runs[-1].instance)
 
     # What reports print of both.
 

@@ -41,13 +41,13 @@ def issued(analysis: Analysis) -> dict[str, Any]:
     widths = sorted({a.width_bytes * 8 for a in (*done.src_accesses, *done.dst_accesses)})
     return {
         **_traffic(analysis),
-        "instructions_per_thread": done.instructions,
+        "instructions_per_thread": done.instructions * run.times,
         "width_bits": widths[0] if widths else analysis.width_bits,
-        "operations": operations(done),
+        "operations": {name: count * run.times for name, count in operations(done).items()},
         "threads": threads,
-        "bytes_per_thread": done.dst.size // threads // units_per_byte,
-        "bytes_asked": asked.dst.size // units_per_byte,
-        "ideal_instructions_per_thread": _ideal(analysis, done),
+        "bytes_per_thread": done.dst.size // threads // units_per_byte * run.times,
+        "bytes_asked": asked.dst.size // units_per_byte * run.times,
+        "ideal_instructions_per_thread": _ideal(analysis, done) * run.times,
     }
 
 
@@ -58,12 +58,13 @@ def _traffic(analysis: Analysis) -> dict[str, Any]:
         return {}
     shared = [side for side in found.sides if side.ideal_wavefronts]
     memory = [side for side in found.sides if side.ideal_sectors]
+    times = analysis.runs[-1].times
     return {
-        "smem_wavefronts": sum(side.wavefronts for side in shared),
-        "ideal_smem_wavefronts": sum(side.ideal_wavefronts for side in shared),
-        "gmem_sectors": sum(side.sectors for side in memory),
-        "ideal_gmem_sectors": sum(side.ideal_sectors for side in memory),
-        "predicted_cycles": round(predicted_time(found.counts).cycles, 1),
+        "smem_wavefronts": sum(side.wavefronts for side in shared) * times,
+        "ideal_smem_wavefronts": sum(side.ideal_wavefronts for side in shared) * times,
+        "gmem_sectors": sum(side.sectors for side in memory) * times,
+        "ideal_gmem_sectors": sum(side.ideal_sectors for side in memory) * times,
+        "predicted_cycles": round(predicted_time(found.counts).cycles * times, 1),
     }
 
 

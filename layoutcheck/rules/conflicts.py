@@ -51,7 +51,12 @@ def under(analysis: Analysis, side: SideCost, swizzle: Swizzle | None, base: int
 
 
 def suggestion(analysis: Analysis, side: SideCost) -> SwizzleResult | None:
-    """The swizzle or padding with which this side of the copy conflicts least, if that helps."""
+    """The swizzle or padding with which this side of the copy conflicts least, if that helps.
+
+    None for a tile that is too large to follow: no shared memory holds it.
+    """
+    if analysis.runs[-1].times > 1:
+        return None
     return analysis.derive(_suggestion, side.side)
 
 

@@ -1,13 +1,15 @@
-"""LC902 too-large: the copy is too large to enumerate, so what the machine does was not compared.
+"""LC902 too-large: the copy is too large to enumerate, so one period of it was compared, or nothing.
 
 ## What it means
 
-The compiler's answer stands; the comparison of every byte with the layouts was left out because it would
-not fit the limits on time and memory.
+The comparison of every byte with the layouts would not fit the limits on time and memory. Of a regular copy one
+period was compared, and answers for the whole (a note). Of any other the compiler's answer stands alone
+(`unknown`).
 
 ## Why
 
-The comparison is exact and by enumeration, at most 4 MiB a copy (`copies.offsets.MAX_MOVES`).
+The comparison is exact and by enumeration, at most 4 MiB a copy (`copies.offsets.MAX_MOVES`). A copy is regular
+where its iterations differ in nothing but the address, and no two elements of the destination share a place.
 
 ## How to fix it
 
@@ -29,7 +31,7 @@ from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
-    """Copies past the limit of the enumeration."""
+    """Copies past the limit of the enumeration, and those of which one period answers for the whole."""
     if isinstance(analysis.obstacle, TooLarge):
         yield Finding(
             RULE.code,
@@ -37,6 +39,16 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             "too large to compare byte by byte",
             f"{analysis.obstacle.message[0].upper() + analysis.obstacle.message[1:]}. The compiler's answer stands.",
             Where(),
+        )
+    elif analysis.runs and analysis.runs[-1].times > 1:
+        times = analysis.runs[-1].times
+        yield Finding(
+            RULE.code,
+            "note",
+            f"one period was compared byte by byte; the copy is {times} of them",
+            "Every other iteration is one of these at another address. Findings count the bytes of one period.",
+            Where(),
+            {"times": times},
         )
 
 

@@ -103,8 +103,8 @@ def _per_thread(moves: IntArray) -> IntArray:
 def _as_registers(layout: Layout, bits: int) -> Layout:
     """The layout of elements in units of 32 bits, leaf by leaf: CuTe's `upcast`, or `downcast` of wider ones.
 
-    A wider element is taken apart only in a mode of stride 1; of one that stands alone the first 32 bits count
-    (measured on DSL 4.8.1: stores of 16 B apart of two i64 at stride 2).
+    A wider element is taken apart only in a mode of stride 1; of one that stands alone the first 32 bits
+    count (measured on DSL 4.8.1: stores 16 B apart of two i64 at stride 2).
     """
     shape, stride = [], []
     for extent, step in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
