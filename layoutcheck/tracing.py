@@ -17,6 +17,7 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
+from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.settings import find as find_settings
 from layoutcheck.lint.settings import wants_lowered
@@ -99,12 +100,14 @@ def judge(trace: Trace) -> Judged:
     return Judged(trace, reports)
 
 
-def status(judged: Judged, strict: bool) -> int:
-    """0 nothing wrong, 1 something `rejected` or `wrong` (strict: `slow`, `unknown`), 2 the script failed."""
+def status(judged: Judged, strict: bool, gate: Gate) -> int:
+    """The exit status, as `gate.py` has it."""
     verdicts = judged.verdicts()
-    if verdicts["rejected"] or verdicts["wrong"] or (strict and (verdicts["slow"] or verdicts["unknown"])):
+    if verdicts["rejected"] or verdicts["wrong"] or judged.uncompiled:
         return 1
-    return 2 if judged.trace.failures else 0
+    if strict and (verdicts["slow"] or verdicts["unknown"]):
+        return 1
+    return 2 if judged.unseen(gate) else 0
 
 
 @contextlib.contextmanager

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.options import NoLowered, Output, Strict
+from layoutcheck.cli.options import Coverage, FailOn, NoLowered, Output, Strict
 from layoutcheck.cli.output import Sink
+from layoutcheck.errors import InputError
+from layoutcheck.gate import gate
 
 
 def lint(
@@ -18,6 +20,8 @@ def lint(
     fix: Annotated[bool, Option("repair what can be repaired safely, in the files", "--fix")] = False,
     static: Annotated[bool, Option("read only: registered cases are not run", "--static")] = False,
     strict: Strict = False,
+    fail_on: FailOn = None,
+    require_coverage: Coverage = None,
     format_: Annotated[str, Option("text, json, github or sarif", "--format")] = "text",
     output: Output = None,
     statistics: Annotated[bool, Option("count the codes instead", "--statistics")] = False,
@@ -40,6 +44,9 @@ def lint(
     from layoutcheck.reports.lint import renderer
     from layoutcheck.reports.lint import statistics as counted
 
+    if write_baseline is not None and (fail_on is not None or require_coverage is not None or strict):
+        raise InputError("--write-baseline succeeds", expected="it without --strict, --fail-on and the like")
+    asked = gate(fail_on, require_coverage)
     render = counted if statistics else renderer(format_)
     result, repaired = linted(
         paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
@@ -50,4 +57,7 @@ def lint(
         sys.stderr.write(f"fixed {line}\n")
     sink = Sink(output)
     sink.put(render(result, sink.style))
-    return 0 if write_baseline is not None else result.status(strict)
+    if write_baseline is not None:
+        return 0
+    sys.stderr.writelines(f"not seen: {reason}\n" for reason in result.unseen(asked))
+    return result.status(strict, asked)

@@ -10,6 +10,11 @@ from layoutcheck.cli.arguments import Option
 Format = Annotated[str, Option("text, json, github, sarif, html or svg", "--format")]
 Output = Annotated[Path | None, Option("write the report to this file")]
 Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
+FailOn = Annotated[
+    str | None,
+    Option("exit 2 on case-failed, no-kernels, types-only; none (default case-failed,no-kernels)"),
+]
+Coverage = Annotated[float | None, Option("exit 2 where fewer percent of the copies are seen")]
 NoLowered = Annotated[
     bool, Option("copies of unknown layouts by their types, not the compiler's lowering", "--no-lowered")
 ]

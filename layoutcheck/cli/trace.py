@@ -6,9 +6,10 @@ import sys
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.options import Format, NoLowered, Output, Strict
+from layoutcheck.cli.options import Coverage, FailOn, Format, NoLowered, Output, Strict
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
+from layoutcheck.gate import gate
 
 
 def trace(
@@ -21,13 +22,16 @@ def trace(
     format_: Format = "text",
     output: Output = None,
     strict: Strict = False,
+    fail_on: FailOn = None,
+    require_coverage: Coverage = None,
     everything: Annotated[bool, Option("legal copies too, findings in full", "--all")] = False,
     banks: Annotated[bool, Option("what each line costs in shared memory instead", "--banks")] = False,
     no_lowered: NoLowered = False,
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
-    The script's output goes to standard error. Exit status 2: the script failed, and no copy is wrong.
+    The script's output goes to standard error. Exit status 1: something is wrong, or does not compile; 2:
+    nothing is, and something was not seen (--fail-on, --require-coverage).
     """
     from layoutcheck import tracing
     from layoutcheck.reports import github, sarif
@@ -36,9 +40,12 @@ def trace(
 
     if format_ not in ("text", "json", "github", "sarif"):
         raise InputError(f"trace has no format '{format_[:40]}'", expected="text, json, github or sarif")
+    asked = gate(fail_on, require_coverage)
     sink = Sink(output, everything)
     words = args or []
     if banks:
+        if fail_on is not None or require_coverage is not None or strict:
+            raise InputError("--banks judges nothing", expected="trace without --banks for an exit status")
         trace, costs, problems = tracing.banks(
             "-m" if module else script,
             [script, *words] if module else words,
@@ -61,5 +68,5 @@ def trace(
         annotate = github if format_ == "github" else sarif
         sink.put(annotate.render_located(located(found), sink.style))
     else:
-        sink.put((render_json if format_ == "json" else render)(found, sink.style))
-    return tracing.status(found, strict)
+        sink.put((render_json if format_ == "json" else render)(found, sink.style, asked))
+    return tracing.status(found, strict, asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +27,13 @@ class Collector:
     """Takes events as `dsl/spool.py` writes them; `trace()` is what they come to."""
 
     def __init__(
-        self, main: int | None = None, observe: Observe | None = None, lowering: Lowering | None = None
+        self,
+        main: int | None = None,
+        observe: Observe | None = None,
+        lowering: Lowering | None = None,
+        compiled: bool = True,
     ) -> None:
+        self.compiled = compiled  # by the script itself; a run that launches nothing ends every build before
         self.observe = observe
         self.lowering = lowering
         self.main = main  # the script's own process; what others raise is theirs to tell it
@@ -38,11 +43,13 @@ class Collector:
         self.raised = False
         self._failures: list[TraceFailure] = []
         self._loaded: dict[str, None] = {}
+        self._tests: dict[tuple[str, Frame | None, str], list[str]] = {}
         self._notes: list[str] = []
         self._versions: dict[str, str] = {}
         self._spans: dict[tuple[int, int], range] = {}  # (process, module) -> its copies
         self._refused = 0
-        self._modules: list[tuple[str, str, range]] = []  # text and architecture of those with more to ask
+        # Kernel, text and architecture of those with more to ask.
+        self._modules: list[tuple[str, str, str, range]] = []
 
     def take(self, events: Iterable[dict[str, Any]]) -> bool:
         """Work through events; whether there were any."""
@@ -58,18 +65,33 @@ class Collector:
         Once all events are taken; `between` is called before each module.
         """
         modules, self._modules = self._modules, []
-        for text, arch, span in modules:
+        for kernel, text, arch, span in modules:
             if between is not None:
                 between()
             if self.lowering is not None:
                 mine = self.copies[span.start : span.stop]
                 self.copies[span.start : span.stop] = self.lowering.resolve(text, mine, arch)
+                if not self.compiled and not any(one.refused for one in mine):
+                    self._compile(kernel, text, arch, span)
         if modules and self.lowering is not None and self.lowering.problem:
             self._note(f"copies of unknown layouts are judged by their types: {self.lowering.problem}")
 
+    def _compile(self, kernel: str, text: str, arch: str, span: range) -> None:
+        """Note a kernel that the compiler refuses, at the copy that it fails on or at the kernel's first."""
+        assert self.lowering is not None
+        found = self.lowering.refusal(text, arch)
+        if found is None:
+            return
+        self.copies[span.start : span.stop] = [
+            replace(one, uncompiled=True) for one in self.copies[span.start : span.stop]
+        ]
+        at = found.copy if found.copy is not None and found.copy < len(span) else 0
+        where = self.copies[span.start + at].where if span else None
+        self._failures.append(TraceFailure("uncompiled", f"{kernel}: {found.message}", where))
+
     def trace(self, ending: TraceFailure | None = None) -> Trace:
         """Everything seen, and how it ended."""
-        failures = [*self._failures, *([ending] if ending else [])]
+        failures = [*self._failures, *self._failed_tests(), *([ending] if ending else [])]
         notes = list(self._notes)
         if self._loaded:
             count, first = len(self._loaded), next(iter(self._loaded))
@@ -86,6 +108,8 @@ class Collector:
             self._built(event)
         elif kind == "raised":
             self._raise(event)
+        elif kind == "test":
+            self._test(event)
         elif kind == "loaded":
             self._loaded[event["path"]] = None
         elif kind == "unsupported":
@@ -117,8 +141,9 @@ class Collector:
             )
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
-        if self.lowering is not None and any(one.address_source == "types" for one in found):
-            self._modules.append((event["text"], event["arch"], self._spans[module]))
+        wanted = any(one.address_source == "types" for one in found)
+        if self.lowering is not None and (wanted or not self.compiled):
+            self._modules.append((event["kernel"], event["text"], event["arch"], self._spans[module]))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))
         if self.observe is not None:
@@ -139,6 +164,34 @@ class Collector:
                     TraceFailure("refused", f"{name}: {message[:_MOST]}", frames[0] if frames else None)
                 )
 
+    def _test(self, event: dict[str, Any]) -> None:
+        """A test of the suite that failed; of those that fail alike the first is kept, with their number."""
+        said = plain(event["message"]).strip()
+        frame = None if event["where"] is None else Frame(**event["where"])
+        if event["refused"] and not event["compiling"]:
+            return
+        if event["compiling"]:
+            kind = "uncompiled"
+        elif event["launches_skipped"]:
+            kind = "unlaunched"  # what a kernel would have computed is not there
+        else:
+            kind = "test"
+        key = (kind, frame, f"{event['type']}: {' '.join(said.split())[:_MOST]}")
+        self._tests.setdefault(key, []).append(event["test"])
+
+    def _failed_tests(self) -> Iterator[TraceFailure]:
+        for (kind, where, message), tests in self._tests.items():
+            more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+            if kind == "unlaunched":
+                self._note(f"{tests[0]}{more} failed for want of what a kernel computes: {message}")
+            else:
+                yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where)
+
+    @property
+    def tests_failed(self) -> bool:
+        """Whether tests failed, which says why pytest ended with a status."""
+        return bool(self._tests)
+
     def _raise(self, event: dict[str, Any]) -> None:
         if self.main not in (None, event["pid"]):
             return
@@ -152,7 +205,9 @@ class Collector:
         wanted = _WANTED_ARCH.search(said)
         if wanted:
             self._note(f"this kernel is for another architecture: --arch {wanted[1]}")
-        if event["refused"] and self._refused:
+        if event.get("compiling") and not event["refused"]:
+            self._failures.append(TraceFailure("uncompiled", message, where))
+        elif event["refused"] and self._refused:
             self._note("the script ended where the compiler refused a kernel; --no-launch traces the rest")
         elif event["launches_skipped"]:
             at = f" at {where}" if where else ""

@@ -16,11 +16,12 @@ import platform
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.dsl.failed_tests import caught, watch_tests
 from layoutcheck.dsl.observe import Event, NotLaunched, version, watch
 
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
@@ -60,11 +61,16 @@ def begin() -> None:
 
         install(options.get("arch"))
     _hear_of_the_end(folder)
+    watch_tests(lambda test, error, launches: _test(folder, test, error, launches))
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=not options.get("launch", True)))
     write(
         folder,
         {"kind": "process", "python": platform.python_version(), "dsl": version(), "argv": sys.argv[:1]},
     )
+
+
+def _test(folder: str, test: str, error: BaseException, launches: int) -> None:
+    write(folder, {"kind": "test", "test": test, **raised(error), "launches_skipped": launches})
 
 
 def _record(folder: str, event: Event) -> None:
@@ -87,7 +93,7 @@ def _hear_of_the_end(folder: str) -> None:
 
     def tell() -> None:
         error = getattr(sys, "last_value", None)
-        if isinstance(error, BaseException):
+        if isinstance(error, BaseException) and not caught(error):
             write(folder, {"kind": "raised", **raised(error)})
 
     atexit.register(tell)
@@ -95,7 +101,9 @@ def _hear_of_the_end(folder: str) -> None:
 
 def raised(error: BaseException) -> dict[str, Any]:
     """An exception as an event: its message, and the innermost place in it that is the user's."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _library(f.filename)]
+    every = traceback.extract_tb(error.__traceback__)
+    first = _first_cause(error)
+    frames = [f for f in every if not _library(f.filename)]
     where = None
     if frames:
         last = frames[-1]
@@ -112,8 +120,27 @@ def raised(error: BaseException) -> dict[str, Any]:
         "message": message[:MAX_MESSAGE],
         "where": where,
         "refused": refused,
+        "compiling": compiling([*every, *traceback.extract_tb(first.__traceback__)]),
         "launches_skipped": NotLaunched.calls,
     }
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """The exception that it all began with."""
+    seen = {id(error)}
+    while (cause := getattr(error, "cause", None) or error.__cause__ or error.__context__) is not None:
+        if not isinstance(cause, BaseException) or id(cause) in seen:
+            break
+        seen.add(id(cause))
+        error = cause
+    return error
+
+
+def compiling(frames: Sequence[traceback.FrameSummary]) -> bool:
+    """Whether the DSL itself raised it while it traced a kernel, and not the user's own `raise`."""
+    ours = str(Path(__file__).with_name("observe.py"))
+    built = any(f.filename == ours and f.name == "generate_mlir" for f in frames)
+    return built and bool(frames) and _library(frames[-1].filename)
 
 
 def _library(path: str) -> bool:

@@ -134,7 +134,7 @@ def _run(
             cwd=cwd,
             start_new_session=True,  # so that all its processes can be ended together
         )
-        collector = Collector(process.pid, observe, lowering)
+        collector = Collector(process.pid, observe, lowering, compiled=launch)
         timed_out = False
         try:
             while process.poll() is None and not timed_out:
@@ -181,6 +181,6 @@ def _ending(
         name = signal.Signals(-status).name
         last = f" after kernel {collector.last}" if collector.last else " before any kernel was built"
         return TraceFailure("killed", f"the process died of {name}{last}")
-    if status and not collector.raised:
+    if status and not collector.raised and not (status == 1 and collector.tests_failed):
         return TraceFailure("exited", f"the script ended with status {status}")
     return None

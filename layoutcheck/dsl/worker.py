@@ -5,7 +5,7 @@ line an item, in order. The DSL is imported and an MLIR context opened once; eve
 of this process, so that
 
 - an input that kills the compiler (SIGABRT, SIGFPE) costs one fork (10 ms): the item is answered
-  `{"died": signal}` and a fresh fork takes the rest;
+  `{"died": signal, "said": its last words}` and a fresh fork takes the rest;
 - the types that the context never forgets die with the fork, and memory stays flat.
 
 Tasks, an item being a dict of operand types as text (`layoutcheck.dsl.session.item`):
@@ -17,6 +17,7 @@ lower    build inside a kernel, run the DSL's pipeline for `arch`, answer its PT
 tma      make_tiled_tma_atom, tma_partition and cute.copy: the tensor map's words and PTX (40 ms)
 tma_rows the same of gather4 and scatter4
 passes   run the DSL's first passes on a traced module (100 ms)
+compile  run the DSL's whole pipeline on a traced module (1 s)
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ import json
 import os
 import resource
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.build import build
-from layoutcheck.dsl.tasks.lower import lower
+from layoutcheck.dsl.tasks.lower import compile_module, lower
 from layoutcheck.dsl.tasks.passes import lower_traced
 from layoutcheck.dsl.tasks.tensor_map import tma
 from layoutcheck.dsl.tasks.tma_rows import tma_rows
@@ -44,6 +46,7 @@ TASKS: dict[str, Callable[[Item], Item]] = {
     "tma": tma,
     "tma_rows": tma_rows,
     "passes": lower_traced,
+    "compile": compile_module,
 }
 # Items a fork, which bound what its copy of the context grows by: a verdict leaves a kilobyte or two (types
 # are kept forever), a lowered kernel its binary and more.
@@ -55,7 +58,9 @@ BATCH = {
     "tma": 128,
     "tma_rows": 128,
     "passes": 16,
+    "compile": 4,
 }
+_WORDS = 2000  # bytes of what a dying compiler says
 MEMORY_BYTES = 8 << 30  # a fork that wants more dies of it, and not the machine
 KERNELS = 16  # kernels lowered together: most of the cost of a module is per module
 
@@ -107,29 +112,31 @@ def forked(items: list[Item], task: str) -> Iterator[Item]:
         status = yield from one_fork(items[done:stop], task, size)
         done += status.answered
         if status.signal and size == 1:
-            yield {"died": status.signal}
+            yield {"died": status.signal, "said": status.said}
             done += 1
         elif status.signal:
             alone = min(done + size, len(items))
 
 
 class Status:
-    """How a fork ended: items answered, and the signal that killed it (0: none)."""
+    """How a fork ended: items answered, the signal that killed it (0: none), and what it said then."""
 
     answered = 0
     signal = 0
+    said = ""
 
 
 def one_fork(items: list[Item], task: str, size: int) -> Generator[Item, None, Status]:
     """Stream the answers of one fork, and return how it ended."""
     status = Status()
     inlet, outlet = os.pipe()
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed below, in both processes
     pid = os.fork()
     if pid == 0:
         os.close(inlet)
         code = 1
         try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # LLVM's stack traces
+            os.dup2(errors.fileno(), 2)  # LLVM's last words, and its stack traces
             with os.fdopen(outlet, "w") as stream:
                 for answer in lower(items, size) if task == "lower" else map(TASKS[task], items):
                     say(stream, answer)
@@ -143,6 +150,10 @@ def one_fork(items: list[Item], task: str, size: int) -> Generator[Item, None, S
             yield json.loads(line)
     _, wait = os.waitpid(pid, 0)
     status.signal = os.WTERMSIG(wait) if os.WIFSIGNALED(wait) else os.WEXITSTATUS(wait)
+    with errors:
+        if status.signal:
+            errors.seek(0)
+            status.said = errors.read(_WORDS).decode(errors="replace")
     return status
 
 

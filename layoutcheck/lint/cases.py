@@ -25,6 +25,7 @@ from layoutcheck.lint.text import Unreadable, decode
 if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace
 
+_ENDS = {"timeout": "ran too long", "killed": "died", "uncompiled": "does not compile"}
 VERDICTS = ("legal", "slow", "unknown", "wrong", "rejected")  # mild to bad
 _SKIP = (".", "__pycache__", "venv", "node_modules")
 
@@ -196,14 +197,16 @@ def shown(path: str) -> str:
 
 def failures(run: CaseRun) -> Iterator[LintFinding]:
     """LC911 for everything that kept the case's kernels from being seen."""
+    from layoutcheck.sources.traced import UNCOMPILED  # loads the model, which reading does not need
+
     for one in run.trace.failures:
         where = one.where
         message = " ".join(one.message.split())
-        kind = {"timeout": "ran too long", "killed": "died"}.get(one.kind, one.kind)
+        kind = _ENDS.get(one.kind, one.kind)
         at = f" at {shown(where.file)}:{where.line}" if where is not None else ""
         yield LintFinding(
             "LC911",
-            "unknown",
+            "rejected" if one.kind in UNCOMPILED else "unknown",
             run.case.path,
             run.case.line,
             1,

@@ -12,9 +12,10 @@ from layoutcheck.judge import judge_traced
 from layoutcheck.lint.analyse import of_report
 from layoutcheck.lint.cases import VERDICTS, CaseRun, failures, meant, shown, undecided, unexpected
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.sources.traced import Frame, TracedCopy, distinct
+from layoutcheck.sources.traced import UNCOMPILED, Frame, TracedCopy, distinct
 
 _REPORTED = ("rejected", "wrong", "slow")
+_REFUSED = ("raised", *UNCOMPILED)
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ def judge(runs: Iterable[CaseRun]) -> Judged:
                         out.findings.append(finding)
         broken = list(failures(run))
         if broken and "rejected" in run.case.expect and verdict != "rejected":
-            verdict = "rejected" if any(one.kind == "raised" for one in run.trace.failures) else verdict
+            verdict = "rejected" if any(one.kind in _REFUSED for one in run.trace.failures) else verdict
             broken = [] if verdict == "rejected" else broken
         out.findings += broken
         if undecided(run, verdict):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.lint import baseline, cases, files
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.finding import LintFinding
@@ -17,6 +18,7 @@ from layoutcheck.lint.suppressions import Suppressions
 
 Progress = Callable[[str, int, int], None]
 _FAILING = frozenset(("rejected", "wrong"))
+_CASE_FAILED = ("LC911", "LC915")
 _FAILING_STRICT = _FAILING | {"slow", "unknown"}
 
 
@@ -25,7 +27,7 @@ class Counts:
     """What a run looked at.
 
     `unknown` are reasons with numbers of copies, `address_sources` numbers of copies by how they are known,
-    `never` the sites that no case reached.
+    `never` the sites that no case reached, `untraced` registered cases that could not be run here.
     """
 
     files: int = 0
@@ -37,6 +39,8 @@ class Counts:
     copies: int = 0
     checked: int = 0
     cases: int = 0
+    untraced: int = 0
+    kernels: int = 0
     silenced: int = 0
     known: int = 0
     as_meant: int = 0
@@ -53,12 +57,25 @@ class Result:
     counts: Counts
     notes: tuple[str, ...] = ()
 
-    def status(self, strict: bool = False) -> int:
-        """1 where something is `rejected` or `wrong` (strict: or `slow` or `unknown`), else 0."""
+    def status(self, strict: bool = False, gate: Gate = NO_GATE) -> int:
+        """The exit status, as `gate.py` has it."""
         failing = _FAILING_STRICT if strict else _FAILING
         if strict and self.counts.unknown:
             return 1
-        return int(any(finding.severity in failing for finding in self.findings))
+        if any(finding.severity in failing for finding in self.findings):
+            return 1
+        return 2 if self.unseen(gate) else 0
+
+    def unseen(self, gate: Gate) -> list[str]:
+        """What the gate asks for and was not seen; a case's findings may be silenced or in the baseline."""
+        counts = self.counts
+        failed = counts.untraced + len(
+            {finding.origin for finding in self.findings if finding.code in _CASE_FAILED}
+        )
+        types = counts.address_sources.get("types", 0)
+        seen = counts.traced + counts.written_out
+        kernels = counts.kernels if counts.cases else None
+        return gate.unseen(failed, kernels, types, seen, counts.sites)
 
 
 def lint(
@@ -83,9 +100,9 @@ def lint(
     read = files.read(listed, store, workers, progress)
     store.save()
     found = [finding for file in read for finding in file.reading.findings]
-    runs, notes = _trace(listed, settings, static, workers, folder, progress)
+    runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress)
     reached: dict[tuple[str, int], str] = {}
-    counts = {"silenced": sum(file.reading.silenced for file in read)}
+    counts = {"silenced": sum(file.reading.silenced for file in read), "untraced": untraced}
     unknown: dict[str, int] = {}
     known_by: dict[str, int] = {}
     texts = _Texts()
@@ -100,6 +117,7 @@ def lint(
         found += _unless_written_out(loud, found)
         counts.update(copies=judged.copies, checked=judged.checked, as_meant=judged.as_meant)
         counts["cases"] = len(runs.traced)
+        counts["kernels"] = sum(len(run.trace.kernels) for run in runs.traced)
         known_by = address_sources(judged.address_sources.elements())
         if judged.undecided:
             names = ", ".join(judged.undecided)
@@ -148,23 +166,26 @@ def _trace(
     workers: int,
     folder: Path | None,
     progress: Progress | None,
-) -> tuple[_Runs | None, list[str]]:
-    """The traces of the registered cases; None, and a note, where there are none to trace or no way to."""
+) -> tuple[_Runs | None, list[str], int]:
+    """The traces of the registered cases; None, and a note, where there are none to trace or no way to.
+
+    Last is the number of those that cannot be traced here.
+    """
     found: list[cases.RegisteredCase] = []
     for path in listed:
         with contextlib.suppress(OSError):
             found += cases.find(Path(path).read_bytes(), path, settings.arch)
     if not found:
-        return None, []
+        return None, [], 0
     what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"
     mine = [case for case in found if _registered(case.path, settings)]
     if static:
-        return None, [f"{what} not traced: --static runs nothing"]
+        return None, [f"{what} not traced: --static runs nothing"], 0
     if not mine:
-        return None, [f"{what} not traced: no file of theirs is under [tool.layoutcheck] paths"]
+        return None, [f"{what} not traced: no file of theirs is under [tool.layoutcheck] paths"], 0
     reason = cases.require_dsl()
     if reason is not None:
-        return None, [f"{what} not traced: {reason}"]
+        return None, [f"{what} not traced: {reason}"], len(mine)
     notes = (
         []
         if len(mine) == len(found)
@@ -176,7 +197,7 @@ def _trace(
     finally:
         store.save()
     notes += dict.fromkeys(note for run in traced for note in run.trace.notes)
-    return _Runs(traced, [cases.unusable(case) for case in mine if case.problem]), notes
+    return _Runs(traced, [cases.unusable(case) for case in mine if case.problem]), notes, 0
 
 
 def _registered(path: str, settings: Settings) -> bool:

@@ -10,16 +10,27 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.catalogue import answers
 from layoutcheck.check import Report
 from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.reports import text
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Distinct, Frame, Trace, address_sources
+from layoutcheck.sources.traced import (
+    UNCOMPILED,
+    Distinct,
+    Frame,
+    Trace,
+    TraceFailure,
+    address_sources,
+)
 
 SHOWN = ("rejected", "wrong", "slow")
+_COMPILED = ("legal", "slow")  # what only holds for copies of kernels that compile
 _MOST_CALLERS = 3
 _MOST_REASONS = 8
+_MOST_WORDS = 600  # characters of the compiler's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +44,60 @@ class Judged:
         """Copies by verdict."""
         found: Counter[str] = Counter()
         for one, report in self.reports:
-            found[report.verdict if report is not None else "unknown"] += one.count
+            verdict = report.verdict if report is not None else "unknown"
+            found["unknown" if one.first.uncompiled and verdict in _COMPILED else verdict] += one.count
         return found
 
+    @property
+    def uncompiled(self) -> tuple[TraceFailure, ...]:
+        """What the compiler says of kernels that it does not compile."""
+        return tuple(one for one in self.trace.failures if one.kind in UNCOMPILED)
 
-def render(judged: Judged, style: Style) -> str:
-    """The findings by file and line, then the counts."""
-    blocks = []
+    def unseen(self, gate: Gate) -> list[str]:
+        """What the gate asks for and was not seen."""
+        copies = self.trace.copies
+        types = sum(one.address_source == "types" and one.refused is None for one in copies)
+        failed = len(self.trace.failures) - len(self.uncompiled)
+        kernels = len(self.trace.kernels) + len(self.uncompiled)
+        return gate.unseen(failed, kernels, types, len(copies) - types, len(copies))
+
+
+def render(judged: Judged, style: Style, gate: Gate = NO_GATE) -> str:
+    """The findings by file and line, then the counts, and what the `gate` misses."""
+    blocks = ["\n".join(_refused(one, style)) + "\n" for one in judged.uncompiled]
     for one, report in judged.reports:
         if report is not None and (report.verdict in SHOWN or style.everything):
             blocks.append(text.render([replace(report, subject=subject(one))], style))
-    return "\n".join([*blocks, "\n".join(_counts(judged, style)) + "\n"])
+    missed = [
+        line for reason in judged.unseen(gate) for line in style.wrap(f"not seen: {reason}", "    ", "  ")
+    ]
+    return "\n".join([*blocks, "\n".join([*_counts(judged, style), *missed]) + "\n"])
 
 
-def render_json(judged: Judged, style: Style) -> str:
+def _refused(one: TraceFailure, style: Style) -> Iterator[str]:
+    """A kernel that does not compile, as a finding: the compiler's words, and what they mean if known."""
+    finding = refusal(one)
+    yield style.verdict("rejected") + style(f"[{finding.code}]: {finding.title}", "bold")
+    if finding.path:
+        yield f"  --> {finding.path}:{finding.line}{f':{finding.column}' if finding.column else ''}"
+    yield ""
+    yield from style.wrap(finding.message, "  ")
+
+
+def refusal(one: TraceFailure) -> Located:
+    """What the compiler says of a kernel, at its line."""
+    known = answers(one.message)
+    where = one.where
+    path = Path(os.path.relpath(where.file)).as_posix() if where is not None and where.file else ""
+    place = (path, where.line, max(1, where.column)) if where is not None and path else ("", 0, 0)
+    words = " ".join(one.message.split())
+    if known:
+        words = f"{words[:_MOST_WORDS]} {known[0].cause} {known[0].remedy}."
+        return Located(known[0].entry.rule or "LC100", "rejected", known[0].title, words, *place)
+    return Located("LC100", "rejected", "the compiler does not compile this kernel", words, *place)
+
+
+def render_json(judged: Judged, style: Style, gate: Gate = NO_GATE) -> str:
     """A line for each different copy, with its report, then one with the counts."""
     lines: list[dict[str, Any]] = []
     for one, report in judged.reports:
@@ -62,17 +113,20 @@ def render_json(judged: Judged, style: Style) -> str:
             "missing": first.missing,
             "refused": first.refused,
             "in_dsl": first.in_dsl,
+            "uncompiled": first.uncompiled,
             "addresses": None if first.addresses is None else asdict(first.addresses),
         }
         given = None if report is None else report.to_dict()
         lines.append({"schema_version": SCHEMA_VERSION, "trace": seen, "report": given})
-    lines.append({"schema_version": SCHEMA_VERSION, "summary": summary(judged)})
+    lines.append(
+        {"schema_version": SCHEMA_VERSION, "summary": {**summary(judged), "unseen": judged.unseen(gate)}}
+    )
     return "".join(json.dumps(line, ensure_ascii=style.ascii) + "\n" for line in lines)
 
 
 def located(judged: Judged) -> list[Located]:
     """What is wrong, each at its own line, with paths from where the run started."""
-    found = []
+    found = [refusal(one) for one in judged.uncompiled]
     for one, report in judged.reports:
         where = one.first.where
         path = Path(os.path.relpath(where.file)).as_posix()
@@ -163,6 +217,8 @@ def _counts(judged: Judged, style: Style) -> Iterator[str]:
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")
     for failure in judged.trace.failures:
+        if failure.kind in UNCOMPILED:
+            continue
         lines = failure.message.strip().splitlines() or [""]
         place = f"{failure.where}: " if failure.where else ""
         yield from style.wrap(f"{failure.kind}: {place}{lines[0]}", "    ", "  ")

@@ -56,6 +56,7 @@ def _copy_line(one: TracedCopy) -> dict[str, Any]:
         "in_dsl": one.in_dsl,
         "addresses": None if one.addresses is None else asdict(one.addresses),
         "warps": list(one.warps),
+        "uncompiled": one.uncompiled,
     }
 
 
@@ -110,6 +111,7 @@ def _copy_in(record: dict[str, Any]) -> TracedCopy:
         record["in_dsl"],
         _addresses(record.get("addresses")),
         tuple(record.get("warps", ())),
+        record.get("uncompiled", False),
     )
 
 

@@ -97,6 +97,7 @@ class TracedCopy:
     `in_dsl`     whether DSL library code made the copy on behalf of the user's line
     `warps`      the thread of the tiled copy as which each warp's first lane works (-1: none); () where no
                  tiled copy is known
+    `uncompiled` whether its kernel is one that the compiler refuses
     """
 
     copy: Copy | None
@@ -111,6 +112,7 @@ class TracedCopy:
     in_dsl: bool = False
     addresses: Addresses | None = None
     warps: tuple[int, ...] = ()
+    uncompiled: bool = False
 
     @property
     def observed(self) -> Prediction:
@@ -130,13 +132,17 @@ class Kernel:
     built: int = 1
 
 
+UNCOMPILED = ("refused", "uncompiled")  # failures of the compiler: its word on a kernel
+
+
 @dataclass(frozen=True, slots=True)
 class TraceFailure:
     """Something that kept kernels from being seen.
 
     `kind` is "raised" (an exception left the script), "exited" (a status that is not 0), "timeout",
-    "killed" (a signal, such as the SIGABRT of a compiler that dies), "refused" (the verifier refuses an
-    operation that is not a copy) or "unsupported" (a DSL that cannot be traced).
+    "killed" (a signal, such as the SIGABRT of a compiler that dies), "test" (a test failed before it launched
+    a kernel), "refused" (the verifier refuses an operation that is not a copy), "uncompiled" (the compiler
+    refuses a kernel, or dies of it) or "unsupported" (a DSL that cannot be traced).
     """
 
     kind: str
@@ -179,7 +185,7 @@ def distinct(trace: Trace) -> list[Distinct]:
     groups: dict[Any, list[TracedCopy]] = {}
     for one in trace.copies:
         known = one.copy if one.copy is not None else one.operation
-        key = (one.where, known, one.refused, one.arch, one.addresses)
+        key = (one.where, known, one.refused, one.arch, one.addresses, one.uncompiled)
         groups.setdefault(key, []).append(one)
     found = [Distinct(g[0], len(g), tuple(dict.fromkeys(one.kernel for one in g))) for g in groups.values()]
     return sorted(found, key=lambda d: (d.first.where.file, d.first.where.line, d.first.where.column))

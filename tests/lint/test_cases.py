@@ -245,8 +245,12 @@ def test_only_where_it_is_asked_for(repo, capsys):
 def test_without_the_dsl_it_says_so(repo, capsys, monkeypatch):
     (repo / "k.py").write_text(HEAD + "@layoutcheck.case\ndef f():\n    pass\n")
     monkeypatch.setattr(cases, "dsl_version", lambda: None)
-    assert run(["lint", "."]) == 0
-    assert "nvidia-cutlass-dsl is not installed" in capsys.readouterr().out
+    assert run(["lint", "."]) == 2
+    said = capsys.readouterr()
+    assert "nvidia-cutlass-dsl is not installed" in said.out
+    assert "not seen: case-failed: 1 run not seen to the end" in said.err
+    assert run(["lint", ".", "--fail-on", "none"]) == 0
+    capsys.readouterr()
     assert run(["confirm", "."]) == 2
     assert "nvidia-cutlass-dsl is not installed" in capsys.readouterr().err
 

@@ -28,6 +28,7 @@ from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.races import contested, race
 from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
@@ -51,6 +52,7 @@ class Lowering:
         self._session: Session | None = None
         self._lock = threading.Lock()
         self._known: dict[bytes, list[TracedCopy]] = {}
+        self._lowered: set[bytes] = set()  # modules that the passes lower
 
     def __enter__(self) -> Lowering:
         return self
@@ -74,7 +76,10 @@ class Lowering:
         known = self._known.get(digest)
         if known is None:
             start = time.monotonic()
-            known = _resolved_all(copies, self._lower(text), arch)
+            lowered = self._lower(text)
+            known = _resolved_all(copies, lowered, arch)
+            if not lowered.problem:
+                self._lowered.add(digest)
             self._spent += time.monotonic() - start
             if self._seconds is not None and self._spent > self._seconds:
                 self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
@@ -86,18 +91,38 @@ class Lowering:
             for one, was in zip(copies, known, strict=True)
         ]
 
+    def refusal(self, text: str, arch: str) -> Refusal | None:
+        """Why the compiler does not compile a traced module; None where it does, or cannot be asked."""
+        digest = hashlib.sha256(f"{arch} {text}".encode()).digest()
+        if digest in self._lowered:
+            return None
+        with self._lock:
+            if self.problem:
+                return None
+            try:
+                return refusal(text, arch, self._started(), self._left())
+            except DslUnavailable as error:
+                self.problem = str(error)
+                return None
+
     def _lower(self, text: str) -> Lowered:
         with self._lock:
             if self.problem:
                 return Lowered(problem=self.problem)
             try:
-                if self._session is None:
-                    self._session = Session().__enter__()
-                left = MODULE_SECONDS if self._seconds is None else max(1.0, self._seconds - self._spent)
-                return lower([text], min(MODULE_SECONDS, left), self._session)[0]
+                return lower([text], self._left(), self._started())[0]
             except DslUnavailable as error:
                 self.problem = str(error)
                 return Lowered(problem=self.problem)
+
+    def _started(self) -> Session:
+        if self._session is None:
+            self._session = Session().__enter__()
+        return self._session
+
+    def _left(self) -> float:
+        left = MODULE_SECONDS if self._seconds is None else max(1.0, self._seconds - self._spent)
+        return min(MODULE_SECONDS, left)
 
 
 def _resolved_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> list[TracedCopy]:

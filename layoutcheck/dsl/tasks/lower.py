@@ -57,6 +57,23 @@ def lower_module(items: list[Item]) -> list[Item] | None:
     return [{"ptx": entry_of(ptx, f"k{i}"), "error": error} for i in range(len(items))]
 
 
+def compile_module(item: Item) -> Item:
+    """`{"module": text, "arch"}` -> `{"error"}`: "" where the whole pipeline runs, None for no module."""
+    from cutlass._mlir import ir
+
+    try:
+        module = ir.Module.parse(item["module"])
+    except ir.MLIRError:
+        return {"error": None}
+    try:
+        run_pipeline(module, item["arch"])
+    except Exception as caught:
+        return python_error(caught)
+    finally:
+        dumped_ptx()
+    return {"error": ""}
+
+
 def run_pipeline(module: Any, arch: str) -> None:
     """The DSL's pipeline; it leaves the PTX in the working directory, which is the session's own."""
     from cutlass._mlir import passmanager

@@ -1,0 +1,65 @@
+"""What a command's exit status promises: 0 only where all that was asked for was seen, and nothing is wrong.
+
+0   everything was seen, nothing is `rejected` or `wrong`
+1   something is (with --strict also `slow` or `unknown`), or a kernel does not compile
+2   nothing is, and something asked for was not seen (`--fail-on`, `--require-coverage`); unusable input too
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutcheck.errors import InputError
+
+CONDITIONS = ("case-failed", "no-kernels", "types-only")
+DEFAULT = ("case-failed", "no-kernels")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What must have been seen: no condition of `fail_on` met, and at least `coverage` percent of the copies.
+
+    "case-failed"  a script, test or registered case that ended before it had compiled all it would have
+    "no-kernels"   a run that compiled nothing
+    "types-only"   a copy that is known by its types, for one thread
+    """
+
+    fail_on: tuple[str, ...] = DEFAULT
+    coverage: float = 0.0
+
+    def unseen(self, failed: int, kernels: int | None, types_only: int, seen: int, total: int) -> list[str]:
+        """Each thing that was not seen, in words; `kernels` None where none were asked for.
+
+        `seen` of `total` copies count for the coverage.
+        """
+        found = []
+        if "case-failed" in self.fail_on and failed:
+            found.append(f"case-failed: {failed} run{'s' * (failed != 1)} not seen to the end")
+        if "no-kernels" in self.fail_on and kernels == 0:
+            found.append("no-kernels: no kernel was compiled")
+        if "types-only" in self.fail_on and types_only:
+            found.append(f"types-only: {types_only} of {total} copies known by their types alone")
+        if self.coverage and (not total or 100 * seen < self.coverage * total):
+            share = f"{100 * seen / total:.4g} %" if total else "none"
+            found.append(f"coverage: {share} of {total} copies seen, {self.coverage:g} % required")
+        return found
+
+
+NO_GATE = Gate(())
+
+
+def gate(fail_on: str | None, coverage: float | None) -> Gate:
+    """The gate that the options ask for. Raises InputError for an unknown condition or share."""
+    conditions: tuple[str, ...] = DEFAULT
+    if fail_on is not None:
+        conditions = tuple(word.strip() for word in fail_on.split(",") if word.strip())
+        if conditions == ("none",):
+            conditions = ()
+        for word in conditions:
+            if word not in CONDITIONS:
+                raise InputError(
+                    f"no condition '{word[:40]}'", expected=f"--fail-on none, or {', '.join(CONDITIONS)}"
+                )
+    if coverage is not None and not 0 <= coverage <= 100:
+        raise InputError(f"a coverage of {coverage:g} %", expected="--require-coverage 0 to 100")
+    return Gate(conditions, coverage or 0.0)

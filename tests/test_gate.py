@@ -1,0 +1,180 @@
+"""What the exit status promises: 0 only where all that was asked for was seen, and nothing is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.errors import InputError
+from layoutcheck.gate import DEFAULT, Gate, gate
+from layoutcheck.reports.trace import refusal
+from layoutcheck.tracing import judge, status
+from tests.environment import python_path
+
+KERNELS = """
+import sys
+import cutlass
+import pytest
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def narrow(a: cute.Tensor):
+    f = cute.make_rmem_tensor(cute.make_layout(4), cutlass.Float16)
+    cute.copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32), a, f)
+@cute.kernel
+def good(a: cute.Tensor):
+    f = cute.make_rmem_tensor(cute.make_layout(4), cutlass.Float32)
+    cute.autovec_copy(a, f)
+    cute.autovec_copy(f, a)
+@cute.jit
+def refused(a: cute.Tensor):
+    narrow(a).launch(grid=[1, 1, 1], block=[1, 1, 1])
+@cute.jit
+def fine(a: cute.Tensor):
+    good(a).launch(grid=[1, 1, 1], block=[1, 1, 1])
+@cute.jit
+def own(a: cute.Tensor):
+    raise ValueError("head dimension 4 is not supported")
+def view():
+    return make_fake_tensor(cutlass.Float32, (4,), stride=(1,), assumed_align=16)
+def test_refused():
+    cute.compile(refused, view())
+def test_refused_as_expected():
+    with pytest.raises(TypeError):
+        cute.compile(refused, view())
+    cute.compile(fine, view())
+def test_result():
+    cute.compile(fine, view())()
+    assert 0 == 1
+def test_early():
+    cute.compile(fine, view())
+    assert 1 == 2
+def test_own():
+    cute.compile(fine, view())
+    cute.compile(own, view())
+@pytest.mark.skip
+def test_skipped():
+    cute.compile(fine, view())
+@pytest.mark.xfail
+def test_known():
+    cute.compile(fine, view())
+    raise AssertionError
+if __name__ == "__main__":
+    {"fine": lambda: cute.compile(fine, view()), "nothing": lambda: None,
+     "refused": lambda: cute.compile(refused, view())}[sys.argv[1]]()
+"""
+
+
+MMA = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import warp
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def kern(a: cute.Tensor, load: cute.TiledCopy, mma: cute.TiledMma):
+    tid = cute.arch.thread_idx()[0]
+    smem = cutlass.memory.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.BFloat16, cute.make_layout((64, 64), stride=(64, 1)), 128)
+    part = mma.get_slice(tid).partition_A(s)
+    registers = mma.make_fragment_A(part)
+    cute.autovec_copy(part, cute.make_rmem_tensor_like(part))
+    cute.copy(load, load.get_slice(tid).partition_S(s)[None, None, 0], registers[None, None, 0])
+@cute.jit
+def host(a: cute.Tensor):
+    op = warp.MmaF16BF16Op(cutlass.BFloat16, cutlass.Float32, (16, 8, 16))
+    mma = cute.make_tiled_mma(op, cute.make_layout((2, 2, 1)), permutation_mnk=(32, 32, 16))
+    atom = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), cutlass.BFloat16)
+    kern(a, cute.make_tiled_copy_A(atom, mma), mma).launch(grid=(1, 1, 1), block=(128, 1, 1))
+if __name__ == "__main__":
+    cute.compile(host, make_fake_tensor(cutlass.BFloat16, (64, 64), stride=(64, 1), assumed_align=16))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+    made = tmp_path_factory.mktemp("gate")
+    (made / "test_kernels.py").write_text(KERNELS)
+    return made
+
+
+def traced(folder: Path, *words: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "layoutcheck", "trace", "--no-launch", *words], cwd=folder, text=True,
+        capture_output=True, env={**os.environ, "PYTHONPATH": python_path()}, timeout=100,
+    )  # fmt: skip
+    return done.returncode, " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--fail-on", "types-only", "--require-coverage", "100", "test_kernels.py", "fine"), 0, "2 legal"),
+        (("--no-lowered", "--require-coverage", "95", "test_kernels.py", "fine"), 2, "coverage: 0 % of 2"),
+        (("test_kernels.py", "nothing"), 2, "no-kernels"),
+        (("test_kernels.py", "refused"), 1, "test_kernels.py:10:5 TypeError"),
+    ],
+)
+def test_a_script(folder: Path, words: tuple[str, ...], code: int, said: str) -> None:
+    found = traced(folder, *words)
+    assert found[0] == code and said in found[1], found
+
+
+def test_a_suite(folder: Path) -> None:
+    """A test that failed before it launched anything hides kernels; one that failed after it had does not."""
+    found = trace_script(
+        "-m", ["pytest", "-W", "error", "-q", "-p", "no:cacheprovider", "test_kernels.py"], launch=False,
+        arch="sm_90a", timeout_s=100, cwd=str(folder),
+    )  # fmt: skip
+    said = {one.message.partition(":")[2].lstrip(":").partition(":")[0]: one for one in found.failures}
+    assert {name: one.kind for name, one in said.items()} == {
+        "test_refused": "uncompiled", "test_early": "test", "test_own": "test",
+    }  # fmt: skip
+    assert said["test_refused"].where is not None and said["test_refused"].where.line == 10
+    assert "head dimension 4" in said["test_own"].message
+    (note,) = found.notes
+    assert note.startswith("test_kernels.py::test_result failed for want of what a kernel computes")
+
+
+def test_a_kernel_that_kills_the_compiler_is_no_legal_one(folder: Path) -> None:
+    """Traced and verified it is; its passes die of the last copy (LLVM: "Failed to infer result type(s)")."""
+    script = folder / "mma.py"
+    script.write_text(MMA)
+    with Lowering() as lowering:
+        found = judge(trace_script(str(script), launch=False, arch="sm_80", timeout_s=100, lowering=lowering))
+    (failure,) = found.uncompiled
+    assert "the compiler dies of SIGABRT: LLVM ERROR: Failed to infer result type(s)" in failure.message
+    line = MMA[: MMA.index("cute.copy(load")].count("\n") + 1
+    assert failure.where is not None and failure.where.line == line
+    assert set(found.verdicts()) == {"unknown"} and status(found, False, Gate()) == 1
+    assert "Print both operands before the line" in refusal(failure).message
+
+
+def test_the_conditions_are_those_that_are_asked_for() -> None:
+    assert gate(None, None) == Gate(DEFAULT, 0.0) and gate("none", 0) == Gate((), 0.0)
+    for condition, numbers in {
+        "case-failed": (1, 1, 0),
+        "no-kernels": (0, 0, 0),
+        "types-only": (0, 1, 1),
+    }.items():
+        (reason,) = gate(condition, None).unseen(*numbers, 3, 4)
+        assert reason.startswith(condition)
+        others = ",".join({"case-failed", "no-kernels", "types-only"} - {condition})
+        assert gate(others, None).unseen(*numbers, 3, 4) == []
+    assert gate("none", 75).unseen(0, None, 0, 3, 4) == []
+    assert gate("none", 75.1).unseen(0, None, 0, 3, 4) == ["coverage: 75 % of 4 copies seen, 75.1 % required"]
+    assert gate("none", 1).unseen(0, None, 0, 0, 0) == ["coverage: none of 0 copies seen, 1 % required"]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "share"), [("types", None), ("none,types-only", None), (None, 101), (None, -1)]
+)
+def test_what_is_no_condition_is_refused(conditions: str | None, share: float | None) -> None:
+    with pytest.raises(InputError):
+        gate(conditions, share)
