@@ -21,6 +21,7 @@ from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.settings import find as find_settings
 from layoutcheck.lint.settings import wants_lowered
+from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.trace import SHOWN, Judged
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
 
@@ -51,6 +52,41 @@ def traced(
         note = "no kernel was compiled; there is no GPU here, and --no-launch does without"
         found = replace(found, notes=(*found.notes, note))
     return judge(found)
+
+
+def repaired(
+    script: str,
+    args: Sequence[str] = (),
+    *,
+    launch: bool = True,
+    arch: str | None = None,
+    timeout_s: float | None = None,
+    lowered: bool = True,
+) -> Repaired:
+    """Run the script and find edits of it for what is `rejected` or `wrong`; each is traced before it counts.
+
+    Nothing is written. Raises InputError.
+    """
+    if not Path(script).is_file():
+        raise InputError(f"no script '{script[:200]}'", expected="a Python file")
+    lowered = lowered and wants_lowered(find_settings(Path()))
+
+    def trace(path: str, cwd: str | None) -> Trace:
+        with Lowering() as lowering:
+            return trace_script(
+                path, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, cwd=cwd,
+                lowering=lowering if lowered else None,
+            )  # fmt: skip
+
+    found = trace(script, None)
+    unsupported = [failure for failure in found.failures if failure.kind == "unsupported"]
+    if unsupported:
+        raise InputError(unsupported[0].message)
+    return repair(script, found, trace, _say if sys.stderr.isatty() else None)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
 
 
 def banks(

@@ -27,6 +27,8 @@ def trace(
     everything: Annotated[bool, Option("legal copies too, findings in full", "--all")] = False,
     banks: Annotated[bool, Option("what each line costs in shared memory instead", "--banks")] = False,
     no_lowered: NoLowered = False,
+    fix: Annotated[bool, Option("repair the script's files; every edit is traced before it stays")] = False,
+    diff: Annotated[bool, Option("with --fix: show the diff and write nothing")] = False,
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
@@ -36,15 +38,28 @@ def trace(
     from layoutcheck import tracing
     from layoutcheck.reports import github, sarif
     from layoutcheck.reports.lowered_banks import bank_table
+    from layoutcheck.reports.repaired import render as render_repaired
     from layoutcheck.reports.trace import located, render, render_json
 
     if format_ not in ("text", "json", "github", "sarif"):
         raise InputError(f"trace has no format '{format_[:40]}'", expected="text, json, github or sarif")
     asked = gate(fail_on, require_coverage)
+    if diff and not fix:
+        raise InputError("--diff says how --fix is shown", expected="--fix --diff")
+    gated = strict or fail_on is not None or require_coverage is not None
+    if fix and (module or banks or format_ != "text" or gated):
+        raise InputError("--fix takes a script and reports as text", expected="--fix with no other report")
     sink = Sink(output, everything)
     words = args or []
+    if fix:
+        repaired = tracing.repaired(
+            script, words, launch=not no_launch, arch=arch, timeout_s=timeout, lowered=not no_lowered
+        )
+        written = [] if diff else repaired.write()
+        sink.put(render_repaired(repaired, written, sink.style))
+        return 1 if repaired.sketches else 0
     if banks:
-        if fail_on is not None or require_coverage is not None or strict:
+        if gated:
             raise InputError("--banks judges nothing", expected="trace without --banks for an exit status")
         trace, costs, problems = tracing.banks(
             "-m" if module else script,

@@ -75,7 +75,10 @@ def rewoven(
     if split is None:
         return None
     tiled = make_tiled_copy_tv(atom, *split)
-    views = {side: partition(tiled, side, memref).view for side, memref in (("src", src), ("dst", dst))}
+    views = {
+        side: like(copy.side(side), partition(tiled, side, memref))
+        for side, memref in (("src", src), ("dst", dst))
+    }
     for side in ("src", "dst"):
         if _is_fragment(copy, side):
             views[side] = copy.side(side) if tiled == tiling.tiled else fragment(views[OTHER[side]])

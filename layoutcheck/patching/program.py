@@ -1,0 +1,225 @@
+"""A program's source: which calls the arguments of a copy come from.
+
+Names are followed backwards: to their assignments in the function, from a parameter to the arguments of the
+function's calls, to the module's own assignments, and through the expressions on the way. What is found is
+every call that the value may come from, nearest first; nobody has to believe it, as edits are proven.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from layoutcheck.errors import InputError
+
+Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None"
+MAX_STEPS = 400  # expressions looked at for one argument
+ROLES = {"src": 1, "dst": 2}
+COPIES = ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An expression of a file, within the function that it is evaluated in."""
+
+    path: str
+    node: ast.expr
+    function: Function = field(compare=False, default=None)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file's text, parsed. Raises InputError where it is no Python."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError) as error:
+            raise InputError(f"'{self.path}' is no Python: {error}") from None
+
+    @cached_property
+    def owners(self) -> dict[ast.AST, Function]:
+        """The function around every node."""
+        found: dict[ast.AST, Function] = {}
+
+        def walk(node: ast.AST, function: Function) -> None:
+            for child in ast.iter_child_nodes(node):
+                found[child] = function
+                inner = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+                walk(child, child if inner else function)  # type: ignore[arg-type]
+
+        walk(self.tree, None)
+        return found
+
+    def calls(self) -> Iterator[ast.Call]:
+        """Every call."""
+        return (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+
+
+class Program:
+    """The files of a program, by path."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.sources = {path: Source(path, text) for path, text in texts.items()}
+
+    def copy_at(self, path: str, line: int) -> Site | None:
+        """The call of `cute.copy` or its like that begins at or spans a line."""
+        source = self.sources.get(path)
+        if source is None:
+            return None
+        found = [
+            call
+            for call in source.calls()
+            if name_of(call) in COPIES and call.lineno <= line <= (call.end_lineno or call.lineno)
+        ]
+        if not found:
+            return None
+        call = min(found, key=lambda one: (one.lineno != line, -one.lineno))
+        return Site(path, call, source.owners.get(call))
+
+    def argument(self, site: Site, role: str) -> Site | None:
+        """The expression of an operand ("src", "dst", "atom", "pred") of a copy's call."""
+        call = site.node
+        assert isinstance(call, ast.Call)
+        for keyword in call.keywords:
+            if keyword.arg == role:
+                return Site(site.path, keyword.value, site.function)
+        if role == "pred":
+            return None
+        shift = 0 if name_of(call) in ("copy", "copy_atom_call") else 1
+        at = 0 if role == "atom" else ROLES[role] - shift
+        if role == "atom" and shift:
+            return None
+        return Site(site.path, call.args[at], site.function) if at < len(call.args) else None
+
+    def reached(self, start: Site) -> Iterator[Site]:
+        """The calls that the value of an expression may come from, nearest first."""
+        queue, seen = [start], set[int]()
+        for site in queue:
+            if id(site.node) in seen or len(seen) > MAX_STEPS:
+                continue
+            seen.add(id(site.node))
+            if isinstance(site.node, ast.Call):
+                yield site
+            queue.extend(self._behind(site))
+
+    def _behind(self, site: Site) -> Iterator[Site]:
+        node = site.node
+        if isinstance(node, ast.Name):
+            yield from self._named(site, node.id)
+        elif isinstance(node, ast.Attribute):
+            yield Site(site.path, node.value, site.function)
+            yield from self._attributes(site, node.attr)
+        else:
+            if isinstance(node, ast.Call):
+                yield from self._returned(name_of(node))
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.keyword):
+                    yield Site(site.path, child.value, site.function)
+                elif isinstance(child, ast.expr):
+                    yield Site(site.path, child, site.function)
+
+    def _named(self, site: Site, name: str) -> Iterator[Site]:
+        """What a name is assigned in its function, else what its parameter is given, else globally."""
+        source, function = self.sources[site.path], site.function
+        found = False
+        for node, owner in source.owners.items():
+            if owner is not function:
+                continue
+            if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                value = _value_for(target, node.value, name)
+                if value is not None:
+                    found = True
+                    yield Site(site.path, value, function)
+        if found or function is None:
+            return
+        position = _position(function, name)
+        if position is not None:
+            yield from self._given(function, name, position)
+            return
+        outer = source.owners.get(function)
+        yield from self._named(Site(site.path, site.node, outer), name)
+
+    def _returned(self, name: str) -> Iterator[Site]:
+        """What a function of the program returns."""
+        for path, source in self.sources.items():
+            for node, owner in source.owners.items():
+                if isinstance(node, ast.Return) and node.value and getattr(owner, "name", "") == name:
+                    yield Site(path, node.value, owner)
+
+    def _given(self, function: Function, name: str, position: int) -> Iterator[Site]:
+        """The argument of every call of a function by its name."""
+        if isinstance(function, ast.Lambda) or function is None:
+            return
+        method = bool(function.args.args) and function.args.args[0].arg in ("self", "cls")
+        for path, source in self.sources.items():
+            for call in source.calls():
+                if name_of(call) == function.name:
+                    at = position - (method and isinstance(call.func, ast.Attribute))
+                elif (passed := _passed(call, function.name)) is not None:  # cute.compile(host, ...)
+                    at = passed + 1 + position - method
+                else:
+                    continue
+                value = next((k.value for k in call.keywords if k.arg == name), None)
+                if value is None and 0 <= at < len(call.args):
+                    value = call.args[at]
+                if value is not None:
+                    yield Site(path, value, source.owners.get(call))
+
+    def _attributes(self, site: Site, name: str) -> Iterator[Site]:
+        """What `self.name` and the like are assigned anywhere in the file."""
+        source = self.sources[site.path]
+        for node, owner in source.owners.items():
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Attribute) and target.attr == name:
+                        yield Site(site.path, node.value, owner)
+
+
+def name_of(call: ast.Call) -> str:
+    """`make_layout` of `cute.make_layout(...)`."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _passed(call: ast.Call, name: str) -> int | None:
+    """Which argument of a call a function is, by its name."""
+    for i, argument in enumerate(call.args):
+        last = argument.attr if isinstance(argument, ast.Attribute) else getattr(argument, "id", None)
+        if last == name:
+            return i
+    return None
+
+
+def _value_for(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr | None:
+    """What of an assigned value a name gets."""
+    if isinstance(target, ast.Name):
+        return value if target.id == name else None
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for i, part in enumerate(target.elts):
+            if isinstance(part, ast.Name) and part.id == name:
+                if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+                    return value.elts[i]
+                return value
+    return None
+
+
+def _position(function: Function, name: str) -> int | None:
+    """Which parameter of a function has a name."""
+    if function is None:
+        return None
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    return names.index(name) if name in names else None

@@ -1,0 +1,65 @@
+"""What `trace --fix` did: each cause with the copies that it spoiled, what is left, and the diff."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from layoutcheck.patching.repair import Repair, Repaired, Sketch
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import Frame
+
+
+def render(found: Repaired, written: Sequence[str], style: Style) -> str:
+    """The repairs by cause, the sketches, the diff, and which files were written."""
+    lines: list[str] = []
+    for repair in found.repairs:
+        lines += _repair(repair, style)
+    for sketch in found.sketches:
+        lines += _sketch(sketch, style)
+    if not lines:
+        lines = ["nothing is rejected or wrong: there is nothing to fix"]
+    diff = found.diff()
+    if diff:
+        lines += ["", *(_coloured(line, style) for line in diff.splitlines())]
+    if written:
+        lines += ["", f"written: {', '.join(map(_short, written))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _repair(repair: Repair, style: Style) -> list[str]:
+    """The cause's line first, then the copies that suffered from it."""
+    cause = ", ".join(f"{_short(place.file)}:{place.line}" for place in repair.places)
+    by = " and ".join(repair.confirmed_by)
+    lines = style.wrap(f"fixed: {cause}: {repair.title}", "  ", "")
+    lines[0] = style("fixed", "bold", "green") + lines[0][len("fixed") :]
+    copies = ", ".join(map(_place, repair.repaired))
+    return [
+        *lines,
+        *style.wrap(f"copies now {repair.verdict}: {copies}", "    ", "  "),
+        f"  confirmed by: {by}",
+    ]
+
+
+def _sketch(sketch: Sketch, style: Style) -> list[str]:
+    lines = style.wrap(f"not fixed: {_place(sketch.where)}: {sketch.reason}", "  ", "")
+    lines[0] = style("not fixed", "bold", "red") + lines[0][len("not fixed") :]
+    if sketch.fix is not None:
+        lines += style.wrap(
+            f"sketch, of the copy alone: {sketch.fix.strategy}: {sketch.fix.title}", "    ", "  "
+        )
+    return lines
+
+
+def _place(frame: Frame) -> str:
+    return f"{_short(frame.file)}:{frame.line}"
+
+
+def _short(path: str) -> str:
+    return Path(os.path.relpath(path)).as_posix()
+
+
+def _coloured(line: str, style: Style) -> str:
+    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+    return style(line, colour) if colour else line

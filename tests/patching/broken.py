@@ -1,0 +1,97 @@
+"""Broken programs by name, each a working kernel with one bug planted.
+
+Every text is a whole script that compiles its kernel for fake tensors.
+"""
+
+from __future__ import annotations
+
+HEAD = """import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync, warp
+from cutlass.cute.runtime import make_fake_tensor
+
+"""
+
+STAGED = (
+    HEAD
+    + """
+@cute.kernel
+def kernel(
+    src: cute.Tensor, dst: cute.Tensor, layout: cute.Layout, load: cute.TiledCopy, store: cute.TiledCopy
+):
+    tid, _, _ = cute.arch.thread_idx()
+    allocator = cutlass.memory.SmemAllocator()
+    tile = allocator.allocate_tensor({dtype}, layout, byte_alignment={align})
+    own = load.get_slice(tid)
+    cute.copy(load, own.partition_S(src), own.partition_D(tile))
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    back = store.get_slice(tid)
+    held = cute.make_fragment_like(back.partition_S(tile))
+    cute.copy(store, back.partition_S(tile), held)
+    cute.copy(store, held, back.partition_D(dst))
+
+
+@cute.jit
+def host(src: cute.Tensor, dst: cute.Tensor):
+    layout = cute.make_layout(({rows}, {columns}), stride={stride})
+    threads = cute.make_layout({thr}, stride={thr_stride})
+    values = cute.make_layout({val})
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), {dtype}, num_bits_per_copy={bits})
+    plain = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), {dtype}, num_bits_per_copy={bits})
+    load = cute.make_tiled_copy_tv(atom, threads, values)
+    store = cute.make_tiled_copy_tv(plain, threads, values)
+    kernel(src, dst, layout, load, store).launch(grid=(1, 1, 1), block=({block}, 1, 1))
+
+
+def tensor():
+    return make_fake_tensor({dtype}, ({rows}, {columns}), stride=({pitch}, 1), assumed_align={assumed})
+
+
+cute.compile(host, tensor(), tensor())
+"""
+)
+
+
+_TYPES = {8: "cutlass.Int8", 16: "cutlass.BFloat16", 32: "cutlass.Float32"}
+
+
+def staged(width: int, rows: int, columns: int, bug: str) -> str:
+    """A tile through shared memory and back, by vectors along its rows; `width` are bits of an element."""
+    vector, across = 128 // width, columns * width // 128
+    down = 128 // across
+    given = {
+        "dtype": _TYPES[width],
+        "rows": rows, "columns": columns, "align": 128, "stride": f"({columns}, 1)", "bits": 128,
+        "block": 128,
+        "thr": f"({down}, {across})", "thr_stride": f"({across}, 1)", "val": f"(1, {vector})",
+        "pitch": columns, "assumed": 16,
+    }  # fmt: skip
+    given |= {
+        "none": {},
+        "odd pitch": {"stride": f"({columns + vector // 2}, 1)"},
+        "one element more": {"stride": f"({columns + 1}, 1)"},
+        "column major": {"stride": f"(1, {rows})"},
+        "base": {"align": 4},
+        "few threads": {"block": 64},
+        "many threads": {"block": 256},
+        "overlapping rows": {"stride": f"({columns - vector}, 1)"},
+        "no promise": {"assumed": max(1, width // 8)},
+        "values across": {"val": f"({vector}, 1)"},
+    }[bug]
+    return STAGED.format(**given)
+
+
+BUGS = (
+    "odd pitch", "one element more", "column major", "base", "few threads", "many threads",
+    "overlapping rows", "no promise", "values across",
+)  # fmt: skip
+SIZES = [(16, 64, 64), (16, 128, 64), (16, 128, 32), (32, 64, 32), (32, 64, 64), (32, 128, 32), (8, 64, 128),
+         (8, 128, 64), (16, 64, 128), (32, 32, 64)]  # fmt: skip
+
+PROGRAMS = {
+    f"staged {width}-bit {rows}x{columns}, {bug}": staged(width, rows, columns, bug)
+    for bug in BUGS
+    for width, rows, columns in SIZES
+}

@@ -1,0 +1,127 @@
+"""Edits of source: which statement an argument comes from, and what stays as it was."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from layoutcheck.errors import InputError
+from layoutcheck.patching.edits import Edit, apply, cute_of, turned
+from layoutcheck.patching.edits import _with_keyword as with_keyword
+from layoutcheck.patching.program import Program, Source, name_of
+
+PATH = "kernel.py"
+TEXT = """
+import cutlass.cute as ct
+
+class Kernel:
+    def __init__(self, rows):
+        self.layout = ct.make_layout((rows, 64), stride=(68, 1))
+
+    @ct.kernel
+    def kernel(self, m, tiled):
+        smem = allocator.allocate_tensor(m.element_type, self.layout)  # 16 bytes would do
+        own = tiled.get_slice(0)
+        tS, tD = own.partition_S(m), own.partition_D(smem)
+        ct.copy(
+            tiled,
+            tS[None, None, 0],
+            tD[None, None, 0],
+        )
+
+    def __call__(self, m):
+        atom = ct.make_copy_atom(op(), m.element_type, num_bits_per_copy=128)
+        threads = ct.make_layout((16, 8))
+        tiled = ct.make_tiled_copy_tv(atom, threads, ct.make_layout((1, 8)))
+        self.kernel(m, tiled).launch(grid=(1, 1, 1), block=(256, 1, 1))
+"""
+
+
+def reached(role: str) -> list[str]:
+    program = Program({PATH: TEXT})
+    site = program.copy_at(PATH, TEXT[: TEXT.index("tS[None")].count("\n") + 1)
+    assert site is not None
+    start = program.argument(site, role)
+    assert start is not None
+    return [name_of(place.node) for place in program.reached(start)]  # type: ignore[arg-type]
+
+
+def test_an_operand_is_followed_to_its_allocation_and_its_layout() -> None:
+    found = reached("dst")
+    assert found.index("partition_D") < found.index("allocate_tensor") < found.index("make_layout")
+    assert "make_copy_atom" not in found[: found.index("allocate_tensor")]
+
+
+def test_a_parameter_is_followed_to_the_call() -> None:
+    found = reached("atom")
+    assert found[0] == "make_tiled_copy_tv"
+    assert "make_copy_atom" in found
+
+
+def test_no_copy_where_there_is_none() -> None:
+    program = Program({PATH: TEXT})
+    assert program.copy_at(PATH, 3) is None
+    assert program.copy_at("other.py", 3) is None
+
+
+def written(text: str, keyword: str, value: str, position: int | None = None) -> list[str]:
+    source = Source(PATH, text)
+    call = next(iter(source.calls()))
+    return [
+        apply({PATH: text}, edits)[PATH] for edits in with_keyword(source, call, keyword, value, position)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("f()", "f(k=1)"),
+        ("f(a)", "f(a, k=1)"),
+        ("f(a, k=0)", "f(a, k=1)"),
+        ("f(a, k=g(2),)  # why", "f(a, k=1,)  # why"),
+        ("f(\n    a,  # first\n    b=2,\n)\n", "f(\n    a,  # first\n    b=2, k=1,\n)\n"),
+        ("x = 'é', f(a)", "x = 'é', f(a, k=1)"),
+        ("f(a)\r\ny = 1\r\n", "f(a, k=1)\r\ny = 1\r\n"),
+    ],
+)
+def test_an_argument_is_written_and_nothing_else(text: str, after: str) -> None:
+    assert written(text, "k", "1") == [after]
+    ast.parse(after)
+
+
+def test_an_argument_that_is_there_is_no_edit() -> None:
+    assert written("f(a, k=1)", "k", "1") == []
+    assert written("f(a, 1)", "k", "1", 1) == []
+    assert written("f(a, 0)", "k", "1", 1) == ["f(a, 1)"]
+
+
+def test_starred_arguments_stay_before_it() -> None:
+    """Where it is among those, Python says so, and the edit is not proven."""
+    assert written("f(*a)", "k", "1") == ["f(*a, k=1)"]
+    assert written("f(**a)", "k", "1") == ["f(**a, k=1)"]
+
+
+def test_the_files_own_name_of_cute_is_used() -> None:
+    assert cute_of(Source(PATH, TEXT)) == "ct"
+    assert cute_of(Source(PATH, "from cutlass import cute as c")) == "c"
+    at = TEXT.index("ct.make_layout((16, 8))")
+    edit = Edit(PATH, at, at + len("ct.make_layout((16, 8))"), "cute.make_layout((32, 4))")
+    assert "threads = ct.make_layout((32, 4))" in apply({PATH: TEXT}, (edit,))[PATH]
+
+
+def test_two_edits_of_one_place_are_refused() -> None:
+    with pytest.raises(InputError, match="two fixes change the same text"):
+        apply({PATH: TEXT}, (Edit(PATH, 5, 9, "a"), Edit(PATH, 8, 10, "b")))
+
+
+def test_a_transposition_by_position() -> None:
+    text = "LdMatrix8x8x16bOp(trans, 4)"
+    source = Source(PATH, text)
+    [edits] = turned(source, next(iter(source.calls())), False)
+    assert apply({PATH: text}, edits)[PATH] == "LdMatrix8x8x16bOp(False, 4)"
+
+
+def test_no_python_is_said_so() -> None:
+    with pytest.raises(InputError, match="is no Python"):
+        Program({PATH: "def f(:"}).copy_at(PATH, 1)

@@ -1,0 +1,153 @@
+"""`trace --fix`: broken programs, the edit that repairs each, and files that nobody may write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.errors import InputError
+from layoutcheck.patching.overlay import overlaid, project_of, tracked
+from layoutcheck.patching.repair import Repaired, repair
+from layoutcheck.reports.repaired import render
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import Trace
+from layoutcheck.tracing import repaired
+from tests.patching.broken import HEAD, PROGRAMS, staged
+
+pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+
+
+def fixed(folder: Path, text: str) -> Repaired:
+    script = folder / "kernel.py"
+    script.write_text(text)
+    return repaired(str(script), launch=False)
+
+
+def changed_lines(found: Repaired) -> list[str]:
+    return [line[1:].strip() for line in found.diff().splitlines() if line[:1] == "+" and line[:3] != "+++"]
+
+
+def test_one_cause_is_one_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pitch that no vector is aligned at spoils the copy into the tile and the one out of it."""
+    monkeypatch.chdir(tmp_path)
+    one_text = staged(16, 128, 64, "odd pitch")
+    found = fixed(tmp_path, one_text)
+    [one] = found.repairs
+    assert found.sketches == []
+    assert len(one.repaired) == 2 and one.verdict == "legal"
+    assert changed_lines(found) == ["layout = cute.make_layout((128, 64), stride=(72, 1))"]
+    said = render(found, [], Style())
+    cause = next(n for n, text in enumerate(one_text.split("\n"), 1) if "layout = cute" in text)
+    assert said.index(f"fixed: kernel.py:{cause}: ") < said.index("copies now legal: kernel.py:")
+    assert "confirmed by: model and compiler" in said and "--- a/kernel.py" in said
+
+
+def test_the_block_of_the_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = fixed(tmp_path, staged(32, 64, 32, "many threads"))
+    assert len(found.repairs) == 1
+    [line] = changed_lines(found)
+    assert line.endswith("block=(128, 1, 1))")
+    before = (tmp_path / "kernel.py").read_text()
+    assert found.write() == [str(tmp_path / "kernel.py")]
+    assert (tmp_path / "kernel.py").read_text() == before.replace("block=(256, 1, 1)", "block=(128, 1, 1)")
+
+
+@pytest.mark.sweep
+def test_of_all_programs_nearly_all_are_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    left = []
+    for name, text in PROGRAMS.items():
+        found = fixed(tmp_path, text)
+        if found.sketches or not found.repairs:
+            left.append(name)
+    assert len(left) <= len(PROGRAMS) // 20, left
+
+
+# ---- files ----
+
+
+def pending(path: Path, after: str) -> Repaired:
+    before = path.read_text()
+    return Repaired({str(path): before}, {str(path): after})
+
+
+def test_a_file_changed_since_the_trace_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\n")
+    found = pending(path, "x = 2\n")
+    path.write_text("x = 3\n")
+    with pytest.raises(InputError, match="changed since the trace: nothing was written"):
+        found.write()
+    assert path.read_text() == "x = 3\n"
+
+
+def test_all_files_or_none(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.py", tmp_path / "b.py"
+    first.write_text("x = 1\n")
+    second.write_text("y = 1\n")
+    found = Repaired(
+        {str(first): "x = 1\n", str(second): "y = 0\n"}, {str(first): "x = 2\n", str(second): "y = 2\n"}
+    )
+    with pytest.raises(InputError, match=r"b\.py"):
+        found.write()
+    assert first.read_text() == "x = 1\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py"]
+
+
+def test_written_files_keep_their_mode_and_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes(b"x = 1\r\ny = 2\r\n")
+    path.chmod(0o755)
+    found = Repaired({str(path): "x = 1\r\ny = 2\r\n"}, {str(path): "x = 9\r\ny = 2\r\n"})
+    found.write()
+    assert path.read_bytes() == b"x = 9\r\ny = 2\r\n"
+    assert path.stat().st_mode & 0o777 == 0o755
+
+
+def test_what_may_not_be_edited_is_named(tmp_path: Path) -> None:
+    inside = tmp_path / "project"
+    library = inside / "lib" / "site-packages"
+    library.mkdir(parents=True)
+    for path in (inside / "a.py", library / "b.py", tmp_path / "c.py"):
+        path.write_text("x = 1\n")
+    assert tracked(inside, str(inside / "a.py")) == ""
+    assert "installed library" in tracked(inside, str(library / "b.py"))
+    assert "outside of the project" in tracked(inside, str(tmp_path / "c.py"))
+    assert "generated" in tracked(inside, "<string>")
+
+
+def test_a_project_is_the_repository_around_the_script(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    deep = tmp_path / "kernels" / "gemm"
+    deep.mkdir(parents=True)
+    assert project_of(deep / "k.py") == tmp_path
+    assert project_of(Path("/nowhere/at/all/k.py")) == Path("/nowhere/at/all")
+
+
+def test_an_overlay_is_the_project_with_other_texts(tmp_path: Path) -> None:
+    project, there = tmp_path / "project", tmp_path / "there"
+    (project / "pkg").mkdir(parents=True)
+    for name in ("run.py", "data.txt", "pkg/a.py", "pkg/b.py"):
+        (project / name).write_text(name)
+    overlaid(project, {str(project / "pkg/a.py"): "other", str(project / "run.py"): "run.py"}, there)
+    assert (there / "pkg/a.py").read_text() == "other"
+    assert (project / "pkg/a.py").read_text() == "pkg/a.py"
+    assert (there / "pkg/b.py").read_text() == "pkg/b.py" and (there / "pkg/b.py").is_symlink()
+    assert not (there / "run.py").is_symlink()  # Python looks for modules where the script really is
+
+
+def test_a_script_that_is_no_text(tmp_path: Path) -> None:
+    script = tmp_path / "k.py"
+    script.write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="cannot read"):
+        repair(str(script), Trace(), lambda path, cwd: Trace())
+
+
+def test_nothing_to_repair(tmp_path: Path) -> None:
+    script = tmp_path / "k.py"
+    script.write_text(HEAD)
+    found = repair(str(script), Trace(), lambda path, cwd: Trace())
+    assert found.diff() == "" and found.write() == []
+    assert "nothing to fix" in render(found, [], Style())
