@@ -37,7 +37,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if found is None:
         return
     for bad in violations(found.map):
-        if bad.field == "globalDim" or "2^40" in bad.demand:
+        if not bad.fits:
             yield Finding(
                 RULE.code,
                 RULE.severity,

@@ -24,13 +24,14 @@ import numpy as np
 from layoutcheck.atoms.tma import ROWS, TmaCopy
 from layoutcheck.atoms.tma.descriptor import (
     GROUP,
-    SPAN_BYTES,
+    PIECE_BYTES,
     Descriptor,
     gapped,
     machine_swizzle,
     row_pitch_bytes,
 )
 from layoutcheck.atoms.tma.im2col import begins_outside, pixel_box, static_place, traversed
+from layoutcheck.atoms.tma.limits import ILLEGAL, box_fault
 from layoutcheck.atoms.tma.plan import BoolArray, TmaPlan, gmem_side, plan, smem_side, tile_of
 from layoutcheck.atoms.tma.rows import refuse_unlowered, row_numbers
 from layoutcheck.atoms.tma.views import OPS, SMEM_ALIGN_BYTES, STATIC_PLACE, view_execution
@@ -42,8 +43,6 @@ from layoutcheck.copies.offsets import CompilerFails, IntArray, limit
 from layoutcheck.copies.tma_tile import Im2col
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
-
-PIECE_BYTES = 16  # what TMA moves at least
 
 
 def execute(copy: Copy, witness: Copy, _atom: TmaCopy, src_base: int, dst_base: int) -> Execution:
@@ -141,12 +140,7 @@ def _in_smem(copy: Copy, starts: IntArray, map_: Descriptor, unit: int, per: int
 
 def _fault(copy: Copy, map_: Descriptor, coords: IntArray) -> str:
     """The fault that the instruction raises for what it is asked (measured on an H200), or ""."""
-    span = SPAN_BYTES[map_.swizzle]
-    refused = map_.inner_bytes % PIECE_BYTES or (span and map_.inner_bytes > span)
-    if map_.data_bits < 8 and parse_arch(copy.arch).number < 100:
-        return "illegal instruction"
-    if refused or (coords[:, 0] * map_.element_bits // 8 % PIECE_BYTES).any():
-        return "illegal instruction"
-    if map_.corners is not None and begins_outside(map_, coords):
-        return "illegal instruction"
-    return ""
+    refused = box_fault(map_.inner_bytes, map_.swizzle, map_.data_bits, parse_arch(copy.arch).number)
+    odd = (coords[:, 0] * map_.element_bits // 8 % PIECE_BYTES).any()
+    outside = map_.corners is not None and begins_outside(map_, coords)
+    return refused or (ILLEGAL if odd or outside else "")

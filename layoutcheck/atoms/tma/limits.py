@@ -16,20 +16,27 @@ from layoutcheck.atoms.tma.descriptor import (
     MOST_CHANNELS,
     MOST_PIXELS,
     MOST_STEP,
+    PIECE_BYTES,
     SPAN_BYTES,
     Corners,
     Descriptor,
     gapped,
 )
 
+ILLEGAL = "illegal instruction"
+
 
 class Violation(NamedTuple):
-    """A field that is not what NVIDIA demands: its `value`, the `demand`, and where that is written."""
+    """A field that is not what NVIDIA demands: its `value`, the `demand`, and where that is written.
+
+    `fits` is False where the tensor map has no bits for the value, so that its low ones are stored.
+    """
 
     field: str
     value: object
     demand: str
     source: str
+    fits: bool = True
 
 
 def violations(map_: Descriptor) -> Iterator[Violation]:
@@ -40,12 +47,12 @@ def violations(map_: Descriptor) -> Iterator[Violation]:
         yield Violation("globalAddress", map_.base, "a multiple of 16 bytes", DRIVER)
     for extent in map_.dims:
         if not 1 <= extent <= 1 << 32:
-            yield Violation("globalDim", extent, "1 to 2^32", DRIVER)
+            yield Violation("globalDim", extent, "1 to 2^32", DRIVER, fits=False)
     for stride in map_.strides_bytes:
         if stride % 16:
             yield Violation("globalStrides", stride, "a multiple of 16 bytes", DRIVER)
         if not 0 <= stride < 1 << 40:
-            yield Violation("globalStrides", stride, "less than 2^40 bytes", DRIVER)
+            yield Violation("globalStrides", stride, "less than 2^40 bytes", DRIVER, fits=False)
     named = box_limits(map_)
     for (name, most), extent in zip(named, map_.box, strict=True):
         if not 1 <= extent <= most:
@@ -61,6 +68,18 @@ def violations(map_: Descriptor) -> Iterator[Violation]:
             yield Violation("elementStrides", step, f"1 to {MOST_STEP}", source)
     if map_.corners is not None:
         yield from _corner_violations(map_, map_.corners)
+
+
+def box_fault(inner_bytes: int, swizzle: str, data_bits: int, arch: int, whole_row: bool = True) -> str:
+    """The fault that an instruction raises for its box alone, on architecture `arch` (as an H200), or "".
+
+    The box's first extent is `inner_bytes`, not of whole 16 bytes or wider than the swizzle's span; elements
+    below a byte exist from sm_100 on. Without `whole_row` only a multiple of the first extent is known.
+    """
+    span = SPAN_BYTES[swizzle]
+    too_wide = whole_row and span and inner_bytes > span
+    refused = inner_bytes % PIECE_BYTES or too_wide or (data_bits < 8 and arch < 100)
+    return ILLEGAL if refused else ""
 
 
 def box_limits(map_: Descriptor) -> tuple[tuple[str, int], ...]:

@@ -13,7 +13,8 @@ from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.tma import ROWS, TmaCopy
-from layoutcheck.atoms.tma.descriptor import SPAN_BYTES, dsl_kind, machine_swizzle, row_pitch_bytes
+from layoutcheck.atoms.tma.descriptor import dsl_kind, machine_swizzle, row_pitch_bytes
+from layoutcheck.atoms.tma.limits import box_fault
 from layoutcheck.atoms.tma.rows import fours, refuse_unlowered
 from layoutcheck.copies.addresses import addresses, swizzled
 from layoutcheck.copies.copy import Copy
@@ -78,8 +79,7 @@ def row_execution(
     if swizzle is not None:
         shared = swizzled(Memref(here.dtype, "smem", here.layout, None, swizzle), shared, 8)
     access = (Access(op, "smem", moved * per, starts[:, None], align),)
-    span = SPAN_BYTES[kind]
-    fault = "illegal instruction" if inner % 16 or (span and inner > span) else ""
+    fault = box_fault(inner, kind, copy.atom.dtype.bits, parse_arch(copy.arch).number)
     load = _loads(copy)
     src, dst = (
         side.reshape(-1, 1, per) for side in ((coordinates, shared) if load else (shared, coordinates))

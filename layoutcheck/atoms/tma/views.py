@@ -13,7 +13,8 @@ import numpy as np
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tma.descriptor import SPAN_BYTES, dsl_kind, machine_swizzle, row_pitch_bytes
+from layoutcheck.atoms.tma.descriptor import dsl_kind, machine_swizzle, row_pitch_bytes
+from layoutcheck.atoms.tma.limits import box_fault
 from layoutcheck.atoms.tma.plan import gmem_side, smem_side
 from layoutcheck.atoms.tma.row_views import row_execution, row_intent
 from layoutcheck.copies.addresses import addresses, swizzled
@@ -201,10 +202,9 @@ def view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:
     access = (
         Access(OPS[copy.atom.kind], "smem", copy.atom.copy_bits // 8, starts[:, None], SMEM_ALIGN_BYTES),
     )
-    span = SPAN_BYTES[kind]
-    refused = len(box) > 1 and (inner % 16 or (span and inner > span))
-    too_new = copy.atom.dtype.bits in (4, 6) and parse_arch(copy.arch).number < 100
-    fault = "illegal instruction" if refused or too_new else ""
+    assert copy.atom.gbasis is not None
+    known = math.prod(flatten(copy.atom.gbasis.shape)) == count
+    fault = box_fault(inner, kind, copy.atom.dtype.bits, parse_arch(copy.arch).number, known)
     sides = (coordinates, shared) if load else (shared, coordinates)
     src, dst = (side.reshape(-1, 1, per) for side in sides)
     return Execution(src, dst, unit, () if load else access, access if load else (), fault=fault)
