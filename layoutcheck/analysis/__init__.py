@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from layoutcheck.analysis import drawing as drawings
 from layoutcheck.analysis import summary, vector
 from layoutcheck.analysis.comparison import Comparison, compare
+from layoutcheck.analysis.comparison.observables import Observable
 from layoutcheck.analysis.cost import CopyCost, copy_cost
 from layoutcheck.analysis.instantiation import bases, instantiations, is_static, same_everywhere
 from layoutcheck.analysis.period import of_the_whole, one_period
@@ -183,6 +184,11 @@ class Analysis:
     def effect(self) -> Comparison | None:
         """What went wrong in it."""
         return self.worst.comparison if self.worst else None
+
+    @property
+    def observables(self) -> Mapping[str, Observable]:
+        """What differs beside bytes, in the last run; nothing where none was made."""
+        return self.runs[-1].comparison.observables if self.runs else {}
 
     @cached_property
     def would_run(self) -> Run | None:

@@ -24,15 +24,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.comparison.observables import reinterpreted
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """Two types of one width where the same bits mean different values."""
-    src, dst = analysis.copy.src.dtype, analysis.copy.dst.dtype
-    if not analysis.accepted or src == dst or src.bits != dst.bits or src.kind == dst.kind == "int":
+    if not analysis.accepted or not reinterpreted(analysis.copy):
         return
+    src, dst = analysis.copy.src.dtype, analysis.copy.dst.dtype
     yield Finding(
         RULE.code,
         RULE.severity,

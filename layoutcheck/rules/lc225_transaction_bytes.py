@@ -28,18 +28,16 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, counts_bytes
+from layoutcheck.rules.bulk import arriving_bytes, asked_bytes
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A stated expectation that differs from what arrives."""
-    issue = analysis.copy.issue
-    if issue is None or issue.expect_bytes is None or not counts_bytes(analysis):
+    issue, barrier = analysis.copy.issue, analysis.observables.get("barrier")
+    if issue is None or issue.expect_bytes is None or barrier is None:
         return
     arriving, expected = arriving_bytes(analysis), issue.expect_bytes
-    if arriving == expected:
-        return
     what = "the wait never ends" if arriving < expected else "the phase ends early, or runs into the next one"
     cluster = analysis.copy.cluster
     where = "" if cluster is None else f" in block {' and in block '.join(map(str, cluster.named))}"

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, bulk_atom, counts_bytes
+from layoutcheck.rules.bulk import arriving_bytes, asked_bytes, bulk_atom
 from layoutcheck.rules.rule import Example, make_rule
 
 
@@ -35,9 +35,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if bulk_atom(analysis) is None or issue is None or issue.threads == 1 or analysis.copy.tiling is not None:
         return
     threads = issue.threads
-    counted = counts_bytes(analysis) and arriving_bytes(analysis) != (
-        issue.expect_bytes or asked_bytes(analysis)
-    )
+    counted = "barrier" in analysis.observables
     more = (
         f" {arriving_bytes(analysis)} B arrive at a barrier that waits for {asked_bytes(analysis)}."
         if counted

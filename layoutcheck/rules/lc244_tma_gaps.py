@@ -82,4 +82,5 @@ RULE = make_rule(
         },
     ),
     explains=EFFECTS,
+    beyond="the driver would refuse the tensor map; no GPU that has the format was seen to use one like it",
 )

@@ -25,33 +25,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.tmem import LANES, WARP_LANES
+from layoutcheck.atoms.tmem import WARP_LANES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import places, warp_atom, warp_of
+from layoutcheck.rules.tensor_memory import warp_atom, warp_of
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """The first instruction of the first warp that leaves its lanes."""
-    atom, found = warp_atom(analysis), places(analysis)
-    if atom is None or found is None:
+    atom, lanes = warp_atom(analysis), analysis.observables.get("lanes")
+    if atom is None or lanes is None:
         return
-    warps = np.arange(found.lane.shape[1]) // WARP_LANES % (LANES // WARP_LANES)
-    first = (warps * WARP_LANES)[None, :, None]
-    if analysis.copy.tiling is None:
-        first = np.zeros_like(first)
-    strange = (found.lane < first) | (found.lane >= first + WARP_LANES)
-    strange &= (found.lane >= 0) & (
-        found.lane < LANES
-    )  # an address that is none at all is LC253's or LC254's
-    if not strange.any():
-        return
-    instruction, thread, _ = (int(i) for i in np.argwhere(strange)[0])
-    lane = int(found.lane[strange][0])
-    owned = int(first[0, thread, 0]) if analysis.copy.tiling is not None else 0
+    thread, instruction = lanes.first[:2]
+    assert thread is not None and type(lanes.asked) is int
+    lane, owned = lanes.done, lanes.asked
     verb = "read" if atom.memory_side == "src" else "write"
     where = "" if analysis.copy.tiling is not None else ", counted from the first lane of its view"
     yield Finding(

@@ -25,26 +25,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import COLUMNS, LANES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
-from layoutcheck.rules.tensor_memory import places, steps, tmem_atom
+from layoutcheck.rules.tensor_memory import tmem_atom
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """The first instruction that leaves; run-time strides and addresses that are no whole column aside."""
-    atom, found, at = tmem_atom(analysis), places(analysis), steps(analysis)
-    if atom is None or found is None or at is None or not analysis.view(atom.memory_side).layout.is_static:
+    atom, bounds = tmem_atom(analysis), analysis.observables.get("bounds")
+    if atom is None or bounds is None or not analysis.view(atom.memory_side).layout.is_static:
         return
-    outside = (found.lane < 0) | (found.lane >= LANES) | (found.column >= COLUMNS)
-    outside[(at % 32 != 0)[: outside.shape[0]]] = False
-    if not outside.any():
-        return
-    instruction, thread, _ = (int(i) for i in np.argwhere(outside)[0])
-    lane, column = int(found.lane[outside][0]), int(found.column[outside][0])
+    thread, instruction = bounds.first[:2]
+    assert type(bounds.done) is tuple
+    lane, column = bounds.done
     yield Finding(
         RULE.code,
         RULE.severity,

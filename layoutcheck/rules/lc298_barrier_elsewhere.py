@@ -26,28 +26,26 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.findings import Finding, Where
-from layoutcheck.rules.bulk import MEASURED, counts_bytes
+from layoutcheck.rules.bulk import MEASURED
 from layoutcheck.rules.rule import Example, make_rule
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A copy to one block whose bytes another block waits for."""
-    cluster = analysis.copy.cluster
-    if cluster is None or cluster.waits_rank is None or not counts_bytes(analysis):
+    waiting = analysis.observables.get("waiting")
+    if waiting is None:
         return
-    if cluster.outside or cluster.waits_rank in cluster.named:
-        return
-    to = cluster.named[0]
+    waits, to = waiting.asked, waiting.done
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"block {cluster.waits_rank} waits for bytes that block {to}'s barrier counts",
+        f"block {waits} waits for bytes that block {to}'s barrier counts",
         f"The copy writes to block {to}, and the barrier of that block is told of its bytes, whichever block's "
-        f"mbar_ptr was given: the wait of block {cluster.waits_rank} never ends.",
+        f"mbar_ptr was given: the wait of block {waits} never ends.",
         Where("atom"),
         {
             "field": "the block that waits",
-            "value": cluster.waits_rank,
+            "value": waits,
             "demand": to,
             "source": f"PTX ISA, cp.async.bulk and st.async; {MEASURED}",
         },

@@ -26,7 +26,8 @@ class Rule(NamedTuple):
 
     A rule that names a cause `explains` kinds of difference (analysis/comparison); one that only names what was seen
     has them as `symptoms`, and is heard where no cause explains them all. `follows` marks a rule whose findings come
-    after those of equal severity: consequences after causes.
+    after those of equal severity: consequences after causes. A rule of level `wrong` whose copies do not differ
+    in the model says in `beyond` what is wrong with them that no run shows.
     """
 
     code: str
@@ -39,6 +40,7 @@ class Rule(NamedTuple):
     explains: frozenset[str] = frozenset()
     symptoms: frozenset[str] = frozenset()
     follows: bool = False
+    beyond: str = ""
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
@@ -57,6 +59,7 @@ def make_rule(
     explains: Iterable[str] = (),
     symptoms: Iterable[str] = (),
     follows: bool = False,
+    beyond: str = "",
 ) -> Rule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
     heading, _, body = (module_doc or "").strip().partition("\n")
@@ -73,6 +76,7 @@ def make_rule(
         frozenset(explains),
         frozenset(symptoms),
         follows or bool(symptoms),
+        beyond,
     )
 
 

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import find_break
-from layoutcheck.atoms.tmem import COLUMN_BITS, WARP_LANES, TensorMemoryAtom, TmemCopy, registers
-from layoutcheck.atoms.tmem.addresses import LANE_BYTES
+from layoutcheck.atoms.tmem import WARP_LANES, TensorMemoryAtom, TmemCopy, registers
+from layoutcheck.atoms.tmem.addresses import offset_bits
 from layoutcheck.atoms.tmem.execution import emitted_repeat
-from layoutcheck.copies.lanes import atom_part, matrix_iterations
+from layoutcheck.copies.lanes import atom_part
 from layoutcheck.copies.offsets import CompilerFails, IntArray, size
 
 # Every way a copy can differ from its layouts; the causes here explain all of them.
 EVERYTHING = ("wrong", "missing", "outside_src", "outside_dst", "unmatched", "overlap", "race")
-
-
-class Places(NamedTuple):
-    """`lane` and `column` of every byte that instruction i of thread t touches: [i, t, byte].
-
-    Relative to the base of the view (of the whole tile, with a tiling).
-    """
-
-    lane: IntArray
-    column: IntArray
 
 
 def tmem_atom(analysis: Analysis) -> TensorMemoryAtom | None:
@@ -38,28 +26,10 @@ def warp_atom(analysis: Analysis) -> TmemCopy | None:
     return atom if isinstance(atom, TmemCopy) else None
 
 
-def places(analysis: Analysis) -> Places | None:
-    """Where the run that was made went; None where none could be made."""
-    atom = tmem_atom(analysis)
-    if atom is None or not analysis.runs:
-        return None
-    run = analysis.runs[-1]
-    load = atom.memory_side == "src"
-    base = run.src_base if load else run.dst_base
-    moves = run.execution.src if load else run.execution.dst
-    relative = moves // (8 // run.execution.unit_bits) - base
-    return Places(relative // LANE_BYTES, relative % LANE_BYTES * 8 // COLUMN_BITS)
-
-
 def steps(analysis: Analysis) -> IntArray | None:
     """The offset in bits, from the base of the view, of every instruction of one warp."""
     atom = tmem_atom(analysis)
-    if atom is None or not analysis.runs:
-        return None
-    instance = analysis.runs[-1].instance
-    both = matrix_iterations(instance)
-    out: IntArray = both[atom.memory_side == "dst"] * instance.side(atom.memory_side).dtype.bits
-    return out
+    return None if atom is None or not analysis.runs else offset_bits(analysis.runs[-1].instance, atom)
 
 
 def fragment_trouble(analysis: Analysis, atom: TmemCopy) -> str | None:

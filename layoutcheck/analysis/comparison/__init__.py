@@ -14,6 +14,7 @@ import numpy as np
 from layoutcheck.analysis.comparison.comparer import Comparer
 from layoutcheck.analysis.comparison.footprint import footprint
 from layoutcheck.analysis.comparison.kinds import KINDS, Comparison, Offender
+from layoutcheck.analysis.comparison.observables import observe
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import NOTHING, Execution, Intent
 
@@ -44,8 +45,9 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
     if not resolved or (copy.tiling is not None and not intent.whole):
         for side, base in (("src", src_base), ("dst", dst_base)):
             found.outside(side, footprint(intent, copy, side, base, execution.unit_bits))
+    beside = observe(copy, intent, execution, src_base, dst_base)
     return Comparison(
-        found.counts, found.first, intent.dst.size, execution.dst.size, repeated, execution.unit_bits
+        found.counts, found.first, intent.dst.size, execution.dst.size, repeated, execution.unit_bits, beside
     )
 
 

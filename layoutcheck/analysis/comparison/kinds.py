@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from layoutcheck.analysis.comparison.observables import Observable
 
 KINDS = (
     "misaligned_src",
@@ -58,6 +62,7 @@ class Comparison:
     never                            instructions that a predicate folded to false switches off
 
     `asked` units are to be moved; `moved` are. `repeated` counts units written again with equal contents.
+    `observables` are what differs beside bytes (`observables.py`).
     """
 
     counts: dict[str, int]
@@ -66,6 +71,7 @@ class Comparison:
     moved: int = 0
     repeated: int = 0
     unit_bits: int = 8
+    observables: Mapping[str, Observable] = field(default_factory=dict)
 
     def __getitem__(self, kind: str) -> int:
         return self.counts.get(kind, 0)
@@ -77,5 +83,10 @@ class Comparison:
 
     @property
     def clean(self) -> bool:
-        """Whether the machine does exactly what the layouts say."""
+        """Whether the machine moves exactly the bytes that the layouts say."""
         return not any(self.counts.values())
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything differs: bytes, or what else can be observed."""
+        return not self.clean or bool(self.observables)

@@ -8,6 +8,29 @@ first lane.
 
 from __future__ import annotations
 
-from layoutcheck.atoms.tmem import LANE_STEP
+from layoutcheck.atoms.tmem import COLUMN_BITS, LANE_STEP, TensorMemoryAtom
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.lanes import matrix_iterations
+from layoutcheck.copies.moves import Execution
+from layoutcheck.copies.offsets import IntArray
 
 LANE_BYTES = LANE_STEP * 4
+
+
+def touched(
+    atom: TensorMemoryAtom, done: Execution, src_base: int, dst_base: int
+) -> tuple[IntArray, IntArray]:
+    """Lane and column of every byte that instruction i of thread t touches: [i, t, byte].
+
+    Relative to the base of the view (of the whole tile, with a tiling).
+    """
+    moves, base = (done.src, src_base) if atom.memory_side == "src" else (done.dst, dst_base)
+    relative = moves // (8 // done.unit_bits) - base
+    return relative // LANE_BYTES, relative % LANE_BYTES * 8 // COLUMN_BITS
+
+
+def offset_bits(copy: Copy, atom: TensorMemoryAtom) -> IntArray:
+    """The offset in bits, from the base of the static copy's view, of every instruction of one warp."""
+    both = matrix_iterations(copy)
+    out: IntArray = both[atom.memory_side == "dst"] * copy.side(atom.memory_side).dtype.bits
+    return out

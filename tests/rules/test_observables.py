@@ -1,0 +1,68 @@
+"""Rules of level `wrong` follow from the comparison: their copies differ in it, or the rule says why not."""
+
+import pytest
+
+from layoutcheck.analysis import Analysis
+from layoutcheck.analysis.comparison.observables import OBSERVABLES
+from layoutcheck.check import check
+from layoutcheck.rules import rules
+from layoutcheck.sources.request import build
+from tests.cluster_miscompiles import CLUSTER_MISCOMPILES
+from tests.miscompiles import MISCOMPILES
+
+WRONG = {code: rule for code, rule in rules().items() if rule.severity == "wrong"}
+# What is not of bytes, and the rule that names it.
+BESIDE = {
+    "LC208": {"type"}, "LC225": {"barrier"}, "LC226": {"barrier"}, "LC298": {"waiting"},
+    "LC250": {"lanes"}, "LC253": {"bounds"},
+}  # fmt: skip
+
+
+def _analysis(arguments: dict[str, object]) -> Analysis:
+    return Analysis(build(**arguments)[0])  # type: ignore[arg-type]
+
+
+def _differs(analysis: Analysis) -> bool:
+    return any(run.comparison.differs for run in analysis.runs)
+
+
+@pytest.mark.parametrize("code", WRONG)
+def test_a_wrong_copy_differs_or_the_rule_says_why_not(code: str) -> None:
+    rule = WRONG[code]
+    flagged, clean = _analysis(rule.example.flagged), _analysis(rule.example.clean)
+    assert _differs(flagged) != bool(rule.beyond)
+    assert not _differs(clean)
+
+
+@pytest.mark.parametrize("code", BESIDE)
+def test_what_is_not_of_bytes_is_seen_all_the_same(code: str) -> None:
+    flagged, clean = (_analysis(one) for one in (WRONG[code].example.flagged, WRONG[code].example.clean))
+    assert set(flagged.observables) == BESIDE[code] and not clean.observables
+    assert flagged.worst is None  # every byte is where it belongs
+
+
+def test_no_rule_is_excused_without_need() -> None:
+    assert {code for code, rule in rules().items() if rule.beyond} == {"LC244", "LC257"}
+
+
+@pytest.mark.parametrize("name", [*MISCOMPILES, *CLUSTER_MISCOMPILES])
+def test_what_differs_is_wrong_and_what_is_right_does_not_differ(name: str) -> None:
+    broken, fixed = (
+        MISCOMPILES[name][:2] if name in MISCOMPILES else
+        [build(**one)[0] for one in CLUSTER_MISCOMPILES[name][:2]]
+    )  # fmt: skip
+    assert not Analysis(fixed).observables
+    if Analysis(broken).observables:
+        assert check(broken).verdict in ("wrong", "rejected")
+
+
+def test_the_places_that_are_told() -> None:
+    seen = {code: _analysis(WRONG[code].example.flagged).observables for code in BESIDE}
+    assert seen["LC208"]["type"][:2] == ("bf16", "f16")
+    assert seen["LC225"]["barrier"][:2] == (256, 128)
+    assert seen["LC226"]["barrier"][:2] == (128, 32 * 128)
+    assert seen["LC298"]["waiting"][:2] == (0, 1)
+    lanes, bounds = seen["LC250"]["lanes"], seen["LC253"]["bounds"]
+    assert lanes[:2] == (0, 32) and lanes.first[:2] == (0, 1)  # the second instruction, 32 lanes on
+    assert bounds[:2] == ((128, 512), (0, 512)) and bounds.first[:2] == (0, 4)
+    assert {name for one in seen.values() for name in one} == set(OBSERVABLES)
