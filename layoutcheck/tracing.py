@@ -20,8 +20,10 @@ from layoutcheck.errors import InputError
 from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.settings import find as find_settings
-from layoutcheck.lint.settings import wants_lowered
+from layoutcheck.lint.settings import wants_lowered, wants_order
+from layoutcheck.order import check_module
 from layoutcheck.patching.repair import Repaired, repair
+from layoutcheck.reports.order import is_wrong
 from layoutcheck.reports.trace import SHOWN, Judged
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
 
@@ -34,16 +36,19 @@ def traced(
     arch: str | None = None,
     timeout_s: float | None = None,
     lowered: bool = True,
+    order: bool = True,
 ) -> Judged:
     """Run the script, its output on standard error, and judge what it compiled. Raises InputError.
 
-    `lowered` False leaves copies whose layouts cannot be followed to their types, as do the settings.
+    `lowered` False leaves copies whose layouts cannot be followed to their types, `order` False the order of
+    accesses unchecked, as do the settings.
     """
-    lowered = lowered and wants_lowered(find_settings(Path()))
-    with _shown() as progress, Lowering() as lowering:
+    settings = find_settings(Path())
+    lowered, order = lowered and wants_lowered(settings), order and wants_order(settings)
+    with _shown() as progress, Lowering(copies=lowered, order=check_module if order else None) as lowering:
         found = trace_script(
             script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,
-            lowering=lowering if lowered else None,
+            lowering=lowering if lowered or order else None,
         )  # fmt: skip
     unsupported = [failure for failure in found.failures if failure.kind == "unsupported"]
     if unsupported:
@@ -140,6 +145,8 @@ def status(judged: Judged, strict: bool, gate: Gate) -> int:
     """The exit status, as `gate.py` has it."""
     verdicts = judged.verdicts()
     if verdicts["rejected"] or verdicts["wrong"] or judged.uncompiled:
+        return 1
+    if is_wrong(judged.trace.orders):
         return 1
     if strict and (verdicts["slow"] or verdicts["unknown"]):
         return 1

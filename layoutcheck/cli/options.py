@@ -18,4 +18,7 @@ Coverage = Annotated[float | None, Option("exit 2 where fewer percent of the cop
 NoLowered = Annotated[
     bool, Option("copies of unknown layouts by their types, not the compiler's lowering", "--no-lowered")
 ]
+NoOrder = Annotated[
+    bool, Option("leave the order of accesses (waits, barriers, fences, phases) unchecked", "--no-order")
+]
 Compiler = Annotated[bool, Option("ask the installed DSL as well", "--compiler")]

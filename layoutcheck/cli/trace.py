@@ -6,7 +6,7 @@ import sys
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.options import Coverage, FailOn, Format, NoLowered, Output, Strict
+from layoutcheck.cli.options import Coverage, FailOn, Format, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
 from layoutcheck.gate import gate
@@ -29,6 +29,7 @@ def trace(
     no_lowered: NoLowered = False,
     fix: Annotated[bool, Option("repair the script's files; every edit is traced before it stays")] = False,
     diff: Annotated[bool, Option("with --fix: show the diff and write nothing")] = False,
+    no_order: NoOrder = False,
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
@@ -78,6 +79,7 @@ def trace(
         arch=arch,
         timeout_s=timeout,
         lowered=not no_lowered,
+        order=not no_order,
     )
     if format_ in ("github", "sarif"):
         annotate = github if format_ == "github" else sarif

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering, TracedModule
 from layoutcheck.errors import InputError
 from layoutcheck.sources.pasted import plain
 from layoutcheck.sources.printed import read_module, where_of
-from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFailure
+from layoutcheck.sources.traced import Frame, Kernel, OrderReport, Trace, TracedCopy, TraceFailure
 
 # Called with the text of each module that is new, its architecture, and the copies in it.
 Observe = Callable[[str, str, Sequence[TracedCopy]], None]
@@ -48,8 +48,8 @@ class Collector:
         self._versions: dict[str, str] = {}
         self._spans: dict[tuple[int, int], range] = {}  # (process, module) -> its copies
         self._refused = 0
-        # Kernel, text and architecture of those with more to ask.
-        self._modules: list[tuple[str, str, str, range]] = []
+        self._modules: list[tuple[TracedModule, range]] = []  # those with more to ask, and their copies
+        self._orders: list[OrderReport] = []
 
     def take(self, events: Iterable[dict[str, Any]]) -> bool:
         """Work through events; whether there were any."""
@@ -60,20 +60,24 @@ class Collector:
         return found
 
     def resolve(self, between: Callable[[], None] | None = None) -> None:
-        """Ask the lowering for the addresses of copies of which only the types are known.
+        """Ask the lowering for the addresses of copies of which only the types are known, and for the order.
 
         Once all events are taken; `between` is called before each module.
         """
         modules, self._modules = self._modules, []
-        for kernel, text, arch, span in modules:
+        wanting = False
+        for module, span in modules:
             if between is not None:
                 between()
             if self.lowering is not None:
                 mine = self.copies[span.start : span.stop]
-                self.copies[span.start : span.stop] = self.lowering.resolve(text, mine, arch)
+                wanting |= any(one.address_source == "types" for one in mine)
+                self.copies[span.start : span.stop] = self.lowering.resolve(module.text, mine, module.arch)
                 if not self.compiled and not any(one.refused for one in mine):
-                    self._compile(kernel, text, arch, span)
-        if modules and self.lowering is not None and self.lowering.problem:
+                    self._compile(module.kernel, module.text, module.arch, span)
+                order = self.lowering.check_order(module)
+                self._orders += [] if order is None else [order]
+        if wanting and self.lowering is not None and self.lowering.problem:
             self._note(f"copies of unknown layouts are judged by their types: {self.lowering.problem}")
 
     def _compile(self, kernel: str, text: str, arch: str, span: range) -> None:
@@ -99,8 +103,9 @@ class Collector:
             cache = "loaded from a cache? Empty it, or turn it off (QUACK_CACHE_ENABLED=0)"
             notes.append(files + cache)
         return Trace(
-            tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions
-        )
+            tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions,
+            tuple(self._orders),
+        )  # fmt: skip
 
     def _take(self, event: dict[str, Any]) -> None:
         kind = event["kind"]
@@ -142,8 +147,11 @@ class Collector:
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
         wanted = any(one.address_source == "types" for one in found)
-        if self.lowering is not None and (wanted or not self.compiled):
-            self._modules.append((event["kernel"], event["text"], event["arch"], self._spans[module]))
+        if self.lowering is not None and (wanted or not self.compiled or self.lowering.order is not None):
+            kept = TracedModule(
+                event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
+            )
+            self._modules.append((kept, self._spans[module]))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))
         if self.observe is not None:

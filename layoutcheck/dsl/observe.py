@@ -17,11 +17,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from layoutcheck.dsl.imports import when_imported
+from layoutcheck.dsl.tagged import TAGGED
 
 HOME = "cutlass.base_dsl.dsl"
 LOADER = "cutlass.base_dsl.export.external_binary_module"
@@ -38,6 +39,8 @@ COPIES = ("cute.copy", "cute.copy_atom_call")
 class Built:
     """A module as the DSL traced it: `text` in MLIR's generic form, `locations` those of its copies in order.
 
+    `sites` says of every operation that moves or orders memory (`dsl/tagged.py`) which of `places` it is at.
+
     It is recorded twice where the verifier refuses it: once as traced, without `refused`, so that nothing is
     lost if the verifier dies of it; and once with an empty text and `refused`, the (index, message) of every
     copy that is refused, and `others`, the (name, message, location) of every other operation.
@@ -48,6 +51,8 @@ class Built:
     arch: str
     text: str
     locations: tuple[str, ...] = ()
+    sites: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
     refused: tuple[tuple[int, str], ...] = ()
     others: tuple[tuple[str, str, str], ...] = ()
 
@@ -256,7 +261,8 @@ def _observe(dsl: Any, built: Any, kernel: str, record: Record) -> None:
     text = operation.get_asm(print_generic_op_form=True, use_local_scope=True)
     arch = str(getattr(dsl.envar, "arch", "") or "sm_90a")
     number = next(_numbers)
-    record(Built(number, kernel, arch, text, _locations(operation) if COPIES[0] in text else ()))
+    locations = _locations(operation) if COPIES[0] in text else ()
+    record(Built(number, kernel, arch, text, locations, *_sites(operation)))
     try:
         operation.verify()
     except Exception:
@@ -276,6 +282,22 @@ def _locations(operation: Any) -> tuple[str, ...]:
 
     operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return tuple(found)
+
+
+def _sites(operation: Any) -> tuple[dict[str, tuple[int, ...]], tuple[str, ...]]:
+    """Where everything that moves or orders memory stands: by name, in the order of the text."""
+    ir = sys.modules["cutlass._mlir.ir"]
+    sites: dict[str, list[int]] = {}
+    places: dict[str, int] = {}
+
+    def visit(op: Any) -> Any:
+        name = op.name
+        if TAGGED.match(name):
+            sites.setdefault(name, []).append(places.setdefault(str(op.location), len(places)))
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return {name: tuple(found) for name, found in sites.items()}, tuple(places)
 
 
 def _refusals(

@@ -14,7 +14,7 @@ from typing import Any
 from layoutcheck.errors import InputError
 
 TABLE = "tool.layoutcheck"
-LOWERED = "LAYOUTCHECK_LOWERED"
+LOWERED, ORDER = "LAYOUTCHECK_LOWERED", "LAYOUTCHECK_ORDER"
 _CODE = re.compile(r"(LC[0-9]{0,3}|ALL)\Z")
 _ARCH = re.compile(r"sm_[0-9]{2,3}[af]?\Z")
 
@@ -37,6 +37,7 @@ class Settings:
     timeout: int = 120
     cache: str | None = ".layoutcheck_cache"
     lowered: bool = True
+    order: bool = True
     places: dict[str, str] = field(default_factory=dict, compare=False)
 
     def selected(self, code: str, path: str) -> bool:
@@ -96,10 +97,19 @@ def wants_lowered(settings: Settings) -> bool:
     The variable LAYOUTCHECK_LOWERED is heard before the settings. Raises InputError for one that is not 0
     or 1.
     """
-    given = os.environ.get(LOWERED, "")
+    return _switch(LOWERED, settings.lowered)
+
+
+def wants_order(settings: Settings) -> bool:
+    """Whether the order of accesses is checked: LAYOUTCHECK_ORDER, then the settings. Raises InputError."""
+    return _switch(ORDER, settings.order)
+
+
+def _switch(variable: str, otherwise: bool) -> bool:
+    given = os.environ.get(variable, "")
     if given not in ("", "0", "1"):
-        raise InputError(f"{LOWERED}={given[:20]}", expected="0 or 1")
-    return given == "1" if given else settings.lowered
+        raise InputError(f"{variable}={given[:20]}", expected="0 or 1")
+    return given == "1" if given else otherwise
 
 
 def read(file: Path, *, required: bool = True) -> Settings | None:
@@ -157,7 +167,7 @@ def _value(key: str, value: Any, where: str) -> Any:
         if type(value) is not int or not 1 <= value <= 86400:
             raise InputError(f"{where}: {value!r:.40}", expected="seconds for each case, 1 to 86400")
         return value
-    if key == "lowered":
+    if key in ("lowered", "order"):
         if type(value) is not bool:
             raise InputError(f"{where}: {value!r:.40}", expected="true or false")
         return value

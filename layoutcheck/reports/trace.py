@@ -14,7 +14,7 @@ from layoutcheck.catalogue import answers
 from layoutcheck.check import Report
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.gate import NO_GATE, Gate
-from layoutcheck.reports import text
+from layoutcheck.reports import order, text
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import (
@@ -68,6 +68,8 @@ def render(judged: Judged, style: Style, gate: Gate = NO_GATE) -> str:
     for one, report in judged.reports:
         if report is not None and (report.verdict in SHOWN or style.everything):
             blocks.append(text.render([replace(report, subject=subject(one))], style))
+    told = "\n".join(order.render(judged.trace.orders, style))
+    blocks += [told] if told else []
     missed = [
         line for reason in judged.unseen(gate) for line in style.wrap(f"not seen: {reason}", "    ", "  ")
     ]
@@ -118,6 +120,7 @@ def render_json(judged: Judged, style: Style, gate: Gate = NO_GATE) -> str:
         }
         given = None if report is None else report.to_dict()
         lines.append({"schema_version": SCHEMA_VERSION, "trace": seen, "report": given})
+    lines += [{"schema_version": SCHEMA_VERSION, "order": one} for one in order.to_dicts(judged.trace.orders)]
     lines.append(
         {"schema_version": SCHEMA_VERSION, "summary": {**summary(judged), "unseen": judged.unseen(gate)}}
     )
@@ -134,7 +137,7 @@ def located(judged: Judged) -> list[Located]:
             if finding.severity in SHOWN:
                 place = (path, where.line, max(1, where.column))
                 found.append(Located(finding.code, finding.severity, finding.title, finding.message, *place))
-    return found
+    return found + order.located(judged.trace.orders)
 
 
 def summary(judged: Judged) -> dict[str, Any]:
@@ -216,6 +219,7 @@ def _counts(judged: Judged, style: Style) -> Iterator[str]:
         yield from style.wrap(tiers(found["pictures"]), "    ", "  ")
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")
+    yield from order.counts(judged.trace.orders, style)
     for failure in judged.trace.failures:
         if failure.kind in UNCOMPILED:
             continue

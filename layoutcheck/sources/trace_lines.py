@@ -19,6 +19,9 @@ from layoutcheck.sources.traced import (
     Kernel,
     LoweredFault,
     LoweredSide,
+    OrderFinding,
+    OrderPlace,
+    OrderReport,
     Trace,
     TracedCopy,
     TraceFailure,
@@ -36,6 +39,7 @@ def to_lines(trace: Trace) -> Iterator[str]:
         "notes": list(trace.notes),
         "kernels": [asdict(kernel) for kernel in trace.kernels],
         "failures": [asdict(failure) for failure in trace.failures],
+        "orders": [asdict(order) for order in trace.orders],
     }
     yield json.dumps(head)
     for one, count in Counter(trace.copies).items():
@@ -77,6 +81,7 @@ def from_lines(lines: Iterable[str]) -> Trace:
             tuple(TraceFailure(f["kind"], f["message"], _frame(f["where"])) for f in head["failures"]),
             tuple(head["notes"]),
             dict(head["versions"]),
+            tuple(_order(order) for order in head.get("orders", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"not a trace: {error}") from None
@@ -94,6 +99,21 @@ def _object(line: str) -> dict[str, Any]:
 
 def _frame(value: dict[str, Any] | None) -> Frame | None:
     return None if value is None else Frame(**value)
+
+
+def _order(record: dict[str, Any]) -> OrderReport:
+    findings = tuple(
+        OrderFinding(**{**finding, "places": tuple(_order_place(place) for place in finding["places"])})
+        for finding in record["findings"]
+    )
+    sentences = {key: tuple(record[key]) for key in ("assumed", "unchecked")}
+    return OrderReport(**{**record, **sentences, "findings": findings})
+
+
+def _order_place(record: dict[str, Any]) -> OrderPlace:
+    stack = tuple(Frame(**frame) for frame in record["stack"])
+    turns = tuple(record["turns"])
+    return OrderPlace(**{**record, "where": Frame(**record["where"]), "stack": stack, "turns": turns})
 
 
 def _copy_in(record: dict[str, Any]) -> TracedCopy:

@@ -123,6 +123,53 @@ class TracedCopy:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderPlace:
+    """What one line has to do with a finding about order: `thread` of `block` does `what` there.
+
+    `turns` are the numbers of the loop iterations around it, outermost first; `stack` are the callers,
+    innermost first.
+    """
+
+    what: str
+    where: Frame
+    stack: tuple[Frame, ...] = ()
+    thread: int = 0
+    block: int = 0
+    turns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFinding:
+    """Two places of a kernel that nothing orders, or a wait that never ends; `places` has one or more."""
+
+    code: str
+    severity: str
+    title: str
+    message: str
+    places: tuple[OrderPlace, ...]
+    evidence: dict[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderReport:
+    """What the check of one kernel's order came to. `problem` says why it was not checked, "" where it was.
+
+    `assumed` and `unchecked` are sentences: what the run took for granted, and what it did not look at.
+    """
+
+    kernel: str
+    arch: str
+    findings: tuple[OrderFinding, ...] = ()
+    problem: str = ""
+    assumed: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    threads: int = 0
+    blocks: int = 1
+    events: int = 0
+    seconds: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A module that the DSL built: its function's name, how many copies it has, how often it was built."""
 
@@ -159,6 +206,7 @@ class Trace:
     failures: tuple[TraceFailure, ...] = ()
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
+    orders: tuple[OrderReport, ...] = ()
 
     def merged(self, other: Trace) -> Trace:
         """One trace of both."""
@@ -168,6 +216,7 @@ class Trace:
             self.failures + other.failures,
             tuple(dict.fromkeys(self.notes + other.notes)),
             {**self.versions, **other.versions},
+            self.orders + other.orders,
         )
 
 

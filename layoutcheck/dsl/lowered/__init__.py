@@ -19,6 +19,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from layoutcheck.dsl.lowered.evaluate import Contents, evaluate
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
@@ -81,24 +82,28 @@ def lower(
     if session is None:
         with Session() as session:
             return lower(modules, timeout, session)
-    found = []
-    for text in modules:
-        try:
-            bare = without_locations(text)
-        except InputError as error:
-            found.append(Lowered(problem=f"the module cannot be read: {error.message}"))
-            continue
-        answer = session.ask("passes", [{"module": bare}], timeout)[0]
-        seconds = answer.get("seconds", 0.0)
-        refused, notes = tuple(answer.get("refused", ())), tuple(answer.get("notes", ()))
-        if "lowered" in answer:
-            found.append(read(answer["lowered"], bare, seconds, notes, refused))
-        else:
-            died = f"the passes die of signal {answer.get('died')}"
-            found.append(
-                Lowered(problem=answer.get("problem", died), refused=refused, seconds=(seconds, 0.0))
-            )
-    return found
+    return [of_answer(passes(text, timeout, session), text) for text in modules]
+
+
+def passes(text: str, timeout: float | None, session: Session) -> dict[str, Any]:
+    """What the DSL says of a module: "lowered" text, or a "problem" in words. Raises DslUnavailable."""
+    try:
+        bare = without_locations(text)
+    except InputError as error:
+        return {"problem": f"the module cannot be read: {error.message}"}
+    answer: dict[str, Any] = session.ask("passes", [{"module": bare}], timeout)[0]
+    if "lowered" not in answer:
+        answer.setdefault("problem", f"the passes die of signal {answer.get('died')}")
+    return answer
+
+
+def of_answer(answer: dict[str, Any], text: str) -> Lowered:
+    """An answer of `passes` on the module `text`, evaluated."""
+    seconds = answer.get("seconds", 0.0)
+    refused, notes = tuple(answer.get("refused", ())), tuple(answer.get("notes", ()))
+    if "lowered" not in answer:
+        return Lowered(problem=answer["problem"], refused=refused, seconds=(seconds, 0.0))
+    return read(answer["lowered"], without_locations(text), seconds, notes, refused)
 
 
 def read(
@@ -114,7 +119,7 @@ def read(
     """
     start = time.process_time()
     try:
-        evaluated = evaluate(lowered, _argument_types(traced))
+        evaluated = evaluate(lowered, argument_types(traced))
     except InputError as error:
         return Lowered(
             problem=f"the lowered module cannot be read: {error.message}", notes=notes, refused=refused
@@ -137,7 +142,7 @@ def read(
     return Lowered(kernels, "", notes, refused, (seconds, time.process_time() - start))
 
 
-def _argument_types(traced: str) -> dict[str, list[str]]:
+def argument_types(traced: str) -> dict[str, list[str]]:
     """The types of the arguments of every function in a traced module, by its name."""
     found: dict[str, list[str]] = {}
     for match in _FUNCTION.finditer(traced):

@@ -17,7 +17,7 @@ from layoutcheck.copies.moves import Execution
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Lowered
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, memory_accesses
-from layoutcheck.dsl.tasks.passes import TAGGED
+from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.sources.mlir import parse

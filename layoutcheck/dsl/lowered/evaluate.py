@@ -70,8 +70,10 @@ def evaluate(module: Module | str, types: dict[str, list[str]] | None = None) ->
     """
     parsed = parse(module) if isinstance(module, str) else module
     kernels = [op for op in parsed.walk() if op.name in KERNELS and op.regions and op.regions[0].blocks]
-    launches = _launches(parsed, types or {})
-    return [evaluate_kernel(op, launches.get(_name(op)), (types or {}).get(_name(op), [])) for op in kernels]
+    launches = launches_of(parsed, types or {})
+    return [
+        evaluate_kernel(op, launches.get(name_of(op)), (types or {}).get(name_of(op), [])) for op in kernels
+    ]
 
 
 def tag(op: Operation) -> str:
@@ -85,19 +87,14 @@ def tag(op: Operation) -> str:
 
 def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: Any = ()) -> Evaluated:
     """One kernel, with its launch and arguments as the host computes them, where that is known."""
-    how = launch[0] if launch else Launch()
-    block = integers(kernel.attributes.get("nvvm.reqntid", "")) or how.block
-    block = tuple((*block, 1, 1)[:3])
-    if launch is None and not integers(kernel.attributes.get("nvvm.reqntid", "")):
-        block = (128, 1, 1)
-    how = Launch(block, how.grid, how.cluster, how.known)  # type: ignore[arg-type]
+    how = launch_of(kernel, launch)
     machine, run = prepare(kernel, how)
-    _run(kernel, machine, run, launch, types)
+    run_kernel(kernel, machine, run, launch, types)
     present = frozenset(t for op in kernel.walk() if (t := tag(op)) and is_memory(op))
 
     def contents(tags: Collection[str]) -> dict[str, list[Recorded]]:
         again, random = prepare(kernel, how, contents=tags)
-        _run(kernel, again, random, launch, types)
+        run_kernel(kernel, again, random, launch, types)
         found = {tag: accesses for tag, accesses in again.accesses.items() if tag in tags}
         for access in (access for accesses in found.values() for access in accesses):
             access.value_known = again.reasons.worst(access.value_provenance) != "blocked"
@@ -106,18 +103,22 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
         return found
 
     return Evaluated(
-        _name(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
+        name_of(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
         machine.shared_bytes, machine.steps, contents,
     )  # fmt: skip
 
 
-def _run(
-    kernel: Operation,
-    machine: Machine,
-    run: Flow,
-    launch: tuple[Launch, list[tuple[Value, int]]] | None,
-    types: Any,
-) -> None:
+def launch_of(kernel: Operation, launch: Launched | None) -> Launch:
+    """How a kernel is launched: as the host does, with the block size that the kernel itself demands."""
+    how = launch[0] if launch else Launch()
+    block = integers(kernel.attributes.get("nvvm.reqntid", "")) or how.block
+    block = tuple((*block, 1, 1)[:3])
+    if launch is None and not integers(kernel.attributes.get("nvvm.reqntid", "")):
+        block = (128, 1, 1)
+    return Launch(block, how.grid, how.cluster, how.known)  # type: ignore[arg-type]
+
+
+def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched | None, types: Any) -> None:
     """Evaluate a kernel with its arguments."""
     entry = kernel.regions[0].blocks[0]
     bit = machine.reasons.bit("arguments", "dynamic arguments are given numbers")
@@ -139,11 +140,16 @@ def _run(
 
 
 def prepare(
-    kernel: Operation, launch: Launch, roots: Any = None, contents: Collection[str] = ()
+    kernel: Operation,
+    launch: Launch,
+    roots: Any = None,
+    contents: Collection[str] = (),
+    recorded: Callable[[Operation], str] | None = None,
 ) -> tuple[Machine, Flow]:
     """A machine and what runs on it; `roots` are (operation, numbers, data), by default all tagged.
 
-    With `contents` they are the stores under these tags, with what they write.
+    With `contents` they are the stores under these tags, with what they write. `recorded` gives the tag under
+    which an access is recorded.
     """
     slots: dict[SsaValue, int] = {}
     for op in kernel.walk():
@@ -172,12 +178,13 @@ def prepare(
         operations = RandomOperations(machine, slots)
         memory = RandomMemory(operations, full.levels, tag, addresses)
     fast = fast_part(kernel, full)
-    memory = memory or Memory(operations, full.levels, tag)
+    memory = memory or Memory(operations, full.levels, recorded or tag)
 
     def translate(op: Operation) -> Step:
         return memory.step(op) or operations.step(op)
 
-    return machine, Flow(machine, slots, full, fast, translate, _recorded, tag, {**BRANCHES, **LOOPS})
+    tags = recorded or _recorded
+    return machine, Flow(machine, slots, full, fast, translate, tags, tag, {**BRANCHES, **LOOPS})
 
 
 def _recorded(op: Operation) -> str:
@@ -185,7 +192,7 @@ def _recorded(op: Operation) -> str:
     return tag(op) if is_memory(op) else ""
 
 
-def _launches(module: Module, types: dict[str, list[str]]) -> dict[str, Launched]:
+def launches_of(module: Module, types: dict[str, list[str]]) -> dict[str, Launched]:
     """What the host's functions launch: kernel's name -> (launch, arguments)."""
     found: dict[str, Launched] = {}
     for host in module.walk():
@@ -196,7 +203,7 @@ def _launches(module: Module, types: dict[str, list[str]]) -> dict[str, Launched
             continue
         roots: Any = [(op, [*op.operands, *_configuration(op)], []) for op in calls]
         machine, run = prepare(host, Launch((1, 1, 1), (1, 1, 1)), roots)
-        given = types.get(_name(host), [])
+        given = types.get(name_of(host), [])
         for i, argument in enumerate(host.regions[0].blocks[0].arguments):
             cute = given[i] if i < len(given) else ""
             slot = run.slots[argument]
@@ -265,5 +272,6 @@ def _callee(op: Operation) -> str:
     return match[1].strip('"') if match else ""
 
 
-def _name(op: Operation) -> str:
+def name_of(op: Operation) -> str:
+    """The symbol that a kernel or function defines."""
     return op.attributes.get("sym_name", "").strip('"')

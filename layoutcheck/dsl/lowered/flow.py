@@ -19,7 +19,9 @@ class Flow:
 
     `control` makes those of branches and loops, by the operation's name. `full` is what a run needs, `fast`
     what carries state through loops. `tags` gives the tag under which an
-    operation is recorded, `made_by` that of what it was lowered from.
+    operation is recorded, `made_by` that of what it was lowered from. `consecutive` runs all iterations of
+    all loops in full, in order; a loop that ends by a loaded value is run once, and a loop of `most_turns`
+    no more often than it says.
     """
 
     def __init__(
@@ -37,6 +39,8 @@ class Flow:
         self.full, self.fast = full, fast
         self.translate, self.tag, self.made_by, self.control = translate, tags, made_by, control
         self._translated: dict[Operation, Step] = {}
+        self.consecutive = False
+        self.most_turns: dict[Operation, int] = {}
         self.depth = self.start = 0  # loops around, and the steps taken when the outermost began
 
     def steps(self, block: Block, fast: bool) -> list[Step]:

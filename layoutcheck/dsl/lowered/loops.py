@@ -21,6 +21,7 @@ WHOLE = 8  # iterations that are all run in full
 UNROLLED = 1024  # the same of a loop that the compiler will unroll
 MOST_ITERATIONS = 4096  # of one loop; what comes after is noted, not run
 MOST_STEPS = 40_000  # operations of one outermost loop; once they are spent its loops run twice at most
+MOST_CONSECUTIVE = 600_000  # the same where all iterations run in full
 
 
 def _for(flow: Flow, op: Operation, fast: bool) -> Step:
@@ -62,7 +63,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
             for k in range(count):
                 if _spent(flow, k):
                     break
-                full = not fast and (count <= most or k < 2 or k == count - 1)
+                full = flow.consecutive or (not fast and (count <= most or k < 2 or k == count - 1))
                 steps = whole if full else quick
                 if isinstance(trips, int):
                     once(k, steps, start, stride, bits)
@@ -104,7 +105,7 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
         _enter_loop(flow)
         try:
             for k in range(MOST_ITERATIONS + 1):
-                head, body = whole if not fast and k < WHOLE else quick
+                head, body = whole if flow.consecutive or (not fast and k < WHOLE) else quick
                 machine.iterations = (*where, k)
                 flow.run(head)
                 inside = number(values[condition])
@@ -118,7 +119,7 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
                     if not mask.any():
                         break
                     machine.mask = mask
-                if _spent(flow, k):
+                if _spent(flow, k) or (flow.consecutive and k and _ends(flow, op, k, bits)):
                     break
                 flow.move(onward)
                 flow.run(body)
@@ -160,10 +161,22 @@ def _enter_loop(flow: Flow) -> None:
 
 def _spent(flow: Flow, k: int) -> bool:
     """Whether a loop has to end before its iteration `k`."""
-    if k >= MOST_ITERATIONS or (k > 1 and flow.machine.steps - flow.start > MOST_STEPS):
+    most = MOST_CONSECUTIVE if flow.consecutive else MOST_STEPS
+    if k >= MOST_ITERATIONS or (k > 1 and flow.machine.steps - flow.start > most):
         flow.machine.notes.add("a loop was cut short: a value that it ends by was assumed, or it is long")
         return True
     return False
+
+
+def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
+    """Whether a loop has had its turns: it ends by what only a run can say, or is not followed further."""
+    if k >= flow.most_turns.get(loop, k + 1):
+        flow.machine.notes.add(f"a persistent loop is followed for its first {k} turns")
+        return True
+    if flow.machine.reasons.worst(bits) not in ("uniform", "data", "blocked"):
+        return False
+    flow.machine.notes.add("a loop that ends by a value loaded at run time is taken to run once")
+    return True
 
 
 def _trips(start: Any, stop: Any, step: Any) -> Any:

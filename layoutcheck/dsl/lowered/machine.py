@@ -20,17 +20,27 @@ MOST_ACCESSES = 4096  # of one tag; a full unrolled copy has a few hundred
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a kernel is launched; `known` says that the grid comes from the host's code."""
+    """How a kernel is launched; `known` says that the grid comes from the host's code.
+
+    `index` is the block that is evaluated.
+    """
 
     block: tuple[int, int, int] = (1, 1, 1)
     grid: tuple[int, int, int] = (1024, 1, 1)
     cluster: tuple[int, int, int] = (1, 1, 1)
     known: bool = False
+    index: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
         return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def rank(self) -> int:
+        """The block's rank in its cluster: x runs fastest (PTX ISA, %cluster_ctarank)."""
+        x, y, z = (i % n for i, n in zip(self.index, self.cluster, strict=True))
+        return x + self.cluster[0] * (y + self.cluster[1] * z)
 
 
 @dataclass(slots=True)

@@ -89,7 +89,7 @@ def _special_registers(machine: Machine) -> dict[str, Value]:
         "warpsize": 32,
         "warpid": np.arange(launch.threads, dtype=np.int64) // 32,
         "nwarpid": -(-launch.threads // 32),
-        "cluster.ctarank": 0,
+        "cluster.ctarank": launch.rank,
         "cluster.nctarank": cluster,
         "is.explicit.cluster": int(cluster > 1),
     }
@@ -97,7 +97,10 @@ def _special_registers(machine: Machine) -> dict[str, Value]:
         found[f"tid.{axis}"] = machine.tid[i] if launch.block[i] > 1 else 0
         found[f"ntid.{axis}"] = launch.block[i]
         found[f"nctaid.{axis}"] = launch.grid[i]
-        found[f"ctaid.{axis}"] = found[f"clusterid.{axis}"] = found[f"cluster.ctaid.{axis}"] = 0
+        found[f"ctaid.{axis}"] = launch.index[i]
+        found[f"clusterid.{axis}"], found[f"cluster.ctaid.{axis}"] = divmod(
+            launch.index[i], launch.cluster[i]
+        )
         found[f"nclusterid.{axis}"] = -(-launch.grid[i] // launch.cluster[i])
         found[f"cluster.nctaid.{axis}"] = launch.cluster[i]
     return {f"nvvm.read.ptx.sreg.{name}": value for name, value in found.items()}

@@ -15,15 +15,16 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
-from layoutcheck.dsl.lowered import Kernel, Lowered, lower
+from layoutcheck.dsl.lowered import Kernel, Lowered, of_answer, passes
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.races import contested, race
@@ -32,9 +33,23 @@ from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide, TracedCopy
+from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide, OrderReport, TracedCopy
 
 MODULE_SECONDS = 60.0
+
+
+class TracedModule(NamedTuple):
+    """A module as traced; `sites` and `places` as in `dsl.observe.Built`."""
+
+    text: str
+    kernel: str
+    arch: str
+    sites: Mapping[str, Sequence[int]]
+    places: Sequence[str]
+
+
+# Called with a module, its lowered text, and why there is none ("" where there is).
+Ordering = Callable[[TracedModule, str, str], OrderReport]
 _SURE = ("static", "arguments")
 _KNOWN = (*_SURE, "uniform")
 
@@ -43,11 +58,17 @@ class Lowering:
     """Lowers modules in one process of the DSL, started where the first is asked for; threads may share it.
 
     `seconds` is the time that all modules together may take. `problem` says why nothing more can be lowered,
-    once that is so. What was found of a module is kept: the same module again costs nothing.
+    once that is so. What was found of a module is kept: the same module again costs nothing. `copies`
+    False leaves copies to their types; `order`, where given, checks the order of accesses in every module.
     """
 
-    def __init__(self, seconds: float | None = None) -> None:
+    def __init__(
+        self, seconds: float | None = None, *, copies: bool = True, order: Ordering | None = None
+    ) -> None:
         self.problem = ""
+        self.copies = copies
+        self.order = order
+        self._answer: tuple[str, dict[str, Any]] = ("", {})  # of the module that was lowered last
         self._seconds, self._spent = seconds, 0.0
         self._session: Session | None = None
         self._lock = threading.Lock()
@@ -70,7 +91,7 @@ class Lowering:
 
     def resolve(self, text: str, copies: Sequence[TracedCopy], arch: str) -> list[TracedCopy]:
         """The copies of a module in order; those known by types get addresses, or the reason why not."""
-        if not any(wanting(one) for one in copies):
+        if not self.copies or not any(wanting(one) for one in copies):
             return list(copies)
         digest = hashlib.sha256(f"{arch} {text}".encode()).digest()
         known = self._known.get(digest)
@@ -110,7 +131,7 @@ class Lowering:
             if self.problem:
                 return Lowered(problem=self.problem)
             try:
-                return lower([text], self._left(), self._started())[0]
+                return of_answer(self._passes(text), text)
             except DslUnavailable as error:
                 self.problem = str(error)
                 return Lowered(problem=self.problem)
@@ -123,6 +144,33 @@ class Lowering:
     def _left(self) -> float:
         left = MODULE_SECONDS if self._seconds is None else max(1.0, self._seconds - self._spent)
         return min(MODULE_SECONDS, left)
+
+    def _passes(self, text: str) -> dict[str, Any]:
+        """A module's lowered text, from the last time if it was this one. Raises DslUnavailable."""
+        if self._answer[0] != text:
+            self._answer = (text, passes(text, self._left(), self._started()))
+        return self._answer[1]
+
+    def check_order(self, module: TracedModule) -> OrderReport | None:
+        """The order of accesses of a module's kernel; None where that is not asked for."""
+        if self.order is None:
+            return None
+        start = time.monotonic()
+        problem, lowered = self.problem, ""
+        if not problem:
+            with self._lock:
+                try:
+                    answer = self._passes(module.text)
+                    lowered, problem = answer.get("lowered", ""), answer.get("problem", "")
+                    if answer.get("refused"):
+                        problem = "the compiler refuses copies of it"
+                except DslUnavailable as error:
+                    problem = self.problem = str(error)
+        found = self.order(module, lowered, problem)
+        self._spent += time.monotonic() - start
+        if self._seconds is not None and self._spent > self._seconds:
+            self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
+        return found
 
 
 def _resolved_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> list[TracedCopy]:

@@ -1,9 +1,10 @@
 """Addresses as numbers: each memory space has its own range, so that a number says what it points into.
 
 Shared memory begins at 0 of its window (the dynamic part lies at a multiple of 1024 bytes on every
-architecture), global objects in ranges of 2^44, registers in memory (`llvm.alloca`) at multiples of 2^24
-above 2^60. A generic pointer to shared memory is 2^42 higher than the shared one, a cluster pointer 2^43
-higher and the block's rank in the cluster in the bits from 24 up.
+architecture), that of block r of a cluster at r 2^24 (so that CUTLASS's mask of peers works), global
+objects in ranges of 2^44, registers in memory (`llvm.alloca`) at multiples of 2^24 above 2^60. A generic
+pointer to shared memory is 2^42 higher than the shared one, a cluster pointer 2^43 higher and the block's
+rank in the cluster in the bits from 24 up.
 """
 
 from __future__ import annotations

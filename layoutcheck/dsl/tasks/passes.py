@@ -15,17 +15,12 @@ import time
 from collections import Counter
 from typing import Any
 
+from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.sources.mlir import split
 
 _NO_SUCH_PASS = re.compile(r"'([\w-]+)' does not refer to a registered pass")
 
-# Operations that move memory, and those of lower dialects that a user may have written himself.
-TAGGED = re.compile(
-    r"cute\.(?:copy|copy_atom_call|memref\.(?:load|store|load_vec|store_vec)|prefetch|atomic\w*)\Z"
-    r"|cute_nvgpu\.(?:copy|bulk|.*tma)\w*"
-    r"|llvm\.(?:inline_asm|load|store|atomicrmw)\Z|nvvm\.(?:ldmatrix|stmatrix|cp\.|tcgen05|st\.|ld\.|red)"
-)
 RENAMED = {"cuda.launch_ex": "layoutcheck.launch", "cuda.launch": "layoutcheck.launch",
            "cute.kernel_smem_size": "layoutcheck.smem_size"}  # fmt: skip
 

@@ -72,8 +72,8 @@ def _rank(steps: Steps, op: Operation) -> Step:
     source = parse_type(op.operands[0].type)
 
     def run() -> None:
-        at = spaces.cast(number(values[a]), source.space, SHARED)
-        at = at + (number(values[b]) << 24)
+        at = spaces.cast(number(values[a]), source.space, SHARED) & (spaces.SHARED_BYTES - 1)
+        at = at + number(values[b]) * spaces.SHARED_BYTES
         values[out] = at + (
             spaces.CLUSTER_SHARED if target.kind == "pointer" and target.space != SHARED else 0
         )
@@ -97,6 +97,7 @@ def _allocate(steps: Steps, op: Operation) -> Step:
             if shared:
                 start = -(-machine.shared_bytes // align) * align
                 machine.shared_bytes = start + size
+                start += machine.launch.rank * spaces.SHARED_BYTES
             else:
                 start = machine.registers.allocate(size)
             place.append(start)
@@ -112,7 +113,8 @@ def _address_of(steps: Steps, op: Operation) -> Step:
     bit = 0 if not shared else machine.reasons.bit("uniform", "a global shared array begins at 0")
 
     def run() -> None:
-        machine.values[out], machine.provenance[out] = 0 if shared else spaces.object_at(1 << 10), bit
+        own = machine.launch.rank * spaces.SHARED_BYTES
+        machine.values[out], machine.provenance[out] = own if shared else spaces.object_at(1 << 10), bit
 
     return run
 

@@ -1,0 +1,18 @@
+"""Which operations of a traced module keep a name through the lowering, and a place in the user's source.
+
+An operation's tag is its name and its number among those of that name, in the order of the text:
+"cute.copy#3" is the fourth `cute.copy`.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Operations that move memory or order it, and those of lower dialects that a user may have written himself.
+TAGGED = re.compile(
+    r"cute\.(?:copy|copy_atom_call|gemm|mma_atom_call|memref\.(?:load|store|load_vec|store_vec)|prefetch|atomic\w*)\Z"
+    r"|cute_nvgpu\.(?:copy|bulk|.*tma)\w*"
+    r"|llvm\.(?:inline_asm|load|store|atomicrmw|cmpxchg|fence)\Z"
+    r"|nvvm\.(?:ldmatrix|stmatrix|cp\.|tcgen05|st\.|ld\.|red|load|store|atomic|bar|mbarrier|fence|membar|memory|"
+    r"cluster\.|elect|wgmma)"
+)

@@ -1,0 +1,144 @@
+"""Order: whether data is there when it is read, and a buffer free when it is written.
+
+    check_module(module, lowered, problem) -> OrderReport
+
+A traced kernel, lowered by the DSL's own passes, is run by the evaluator for all threads of a block (of all
+blocks of a cluster); what moves or orders memory is written down (`events`), and replayed with vector clocks
+(`engine`). What nothing orders becomes a finding with both places in the user's source (`rules`). The memory
+model, and what is not modelled: docs/order.md.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable
+
+from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered.resolve import TracedModule
+from layoutcheck.errors import InputError
+from layoutcheck.order.engine import Outcome, run
+from layoutcheck.order.events import Watched, WatchedKernel, kernels
+from layoutcheck.order.problems import Problem, Undecided
+from layoutcheck.order.tell import Teller
+from layoutcheck.sources.mlir import without_locations
+from layoutcheck.sources.traced import OrderFinding, OrderReport
+
+MOST_BLOCKS = 4  # of a cluster
+_ORDERS = ("nvvm.barrier", "nvvm.mbarrier", "nvvm.cp.async", "nvvm.bar.warp", "llvm.alloca")
+_SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
+_COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
+_BITS = re.compile(r"copy_bits = ([0-9]+)")
+# Another version's operations may have other shapes than those of 4.8.1.
+_SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+
+
+def check_module(module: TracedModule, lowered: str, problem: str) -> OrderReport:
+    """The order of accesses in a traced module. Raises nothing: what cannot be checked says so."""
+    start = time.monotonic()
+    if problem:
+        return OrderReport(module.kernel, module.arch, problem=problem)
+    try:
+        found = [_kernel(kernel, module) for kernel in kernels(lowered, argument_types(_bare(module.text)))]
+    except InputError as error:
+        return OrderReport(
+            module.kernel, module.arch, problem=f"the lowered module cannot be read: {error.message}"
+        )
+    except _SURPRISES as error:
+        reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
+        return OrderReport(module.kernel, module.arch, problem=reason)
+    return OrderReport(
+        module.kernel, module.arch,
+        tuple(f for one in found for f in one.findings),
+        next((one.problem for one in found if one.problem), ""),
+        _once(s for one in found for s in one.assumed),
+        _once(s for one in found for s in one.unchecked),
+        max((one.threads for one in found), default=0),
+        max((one.blocks for one in found), default=0),
+        sum(one.events for one in found),
+        time.monotonic() - start,
+    )  # fmt: skip
+
+
+def _kernel(kernel: WatchedKernel, module: TracedModule) -> OrderReport:
+    name, arch = module.kernel, module.arch
+    cluster = kernel.launch.cluster
+    size = cluster[0] * cluster[1] * cluster[2]
+    threads = kernel.launch.threads
+    if not any(
+        m.kind not in ("read", "write", "atomic") or m.space != "gmem" for m in kernel.meanings.values()
+    ):
+        return OrderReport(name, arch, threads=threads)
+    if size > MOST_BLOCKS:
+        why = f"a cluster of {size} blocks; up to {MOST_BLOCKS} are simulated"
+        return OrderReport(name, arch, problem=why, threads=threads)
+    if threads > 1024:
+        return OrderReport(name, arch, problem=f"a block of {threads} threads", threads=threads)
+    indices = [(x, y, z) for z in range(cluster[2]) for y in range(cluster[1]) for x in range(cluster[0])]
+    transfers = _transfers(module.text)
+    teller = Teller(module)
+    findings: dict[object, OrderFinding] = {}
+    problem, assumed, unchecked, events = "", set[str](), set[str](), 0
+    for token in (0, 1) if kernel.tokens else (0,):
+        blocks = [kernel.watch(index, token) for index in indices]
+        for backwards in (False, True):
+            outcome = run(blocks, transfers, backwards)
+            events = max(events, outcome.events)
+            if outcome.undecided is not None:
+                problem = problem or teller.undecided(outcome.undecided)
+                continue
+            told = [one for one in outcome.problems if _counts(one, blocks, token)]
+            for one in teller.findings(told):
+                findings.setdefault((one.code, *((p.where.file, p.where.line) for p in one.places[:2])), one)
+            unchecked |= _unchecked(outcome, blocks, token)
+        assumed |= {sentence for block in blocks for sentence in block.assumed}
+    kept: list[OrderFinding] = [] if problem else list(findings.values())
+    if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in kept):
+        kept = [f for f in kept if f.code not in _SYMPTOMS]  # its cause is told, or it is one more symptom
+    return OrderReport(
+        name, arch, tuple(kept), problem, tuple(sorted(assumed)), tuple(sorted(unchecked)), threads,
+        size, events,
+    )  # fmt: skip
+
+
+def _counts(problem: Problem, blocks: list[Watched], token: int) -> bool:
+    """Whether a problem can be told: what never ends may only seem so where loops were cut."""
+    if problem.kind in ("deadlock", "bytes-never-arrive", "too-many-arrivals"):
+        return token == 0 and all(block.complete for block in blocks)
+    return True
+
+
+def _unchecked(outcome: Outcome, blocks: list[Watched], token: int) -> set[str]:
+    found = set(outcome.skipped)
+    for block in blocks:
+        found |= set(block.notes)
+    if outcome.stopped == "deadlock" and (token or not all(block.complete for block in blocks)):
+        found.add("what follows a wait that did not end in this run")
+    return found
+
+
+def _transfers(text: str) -> dict[str, int]:
+    """Bytes that each instruction of a TMA copy moves, by the copy's tag."""
+    found: dict[str, int] = {}
+    seen: Counter[str] = Counter()
+    for match in _COPY.finditer(text):
+        bits = _BITS.search(match[0])
+        if bits is not None:
+            found[f"{match[1]}#{seen[match[1]]}"] = int(bits[1]) // 8
+        seen[match[1]] += 1
+    return found
+
+
+def _bare(text: str) -> str:
+    try:
+        return without_locations(text)
+    except InputError:
+        return text
+
+
+def _once(sentences: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(sentences))
+
+
+__all__ = ["OrderReport", "Undecided", "check_module"]

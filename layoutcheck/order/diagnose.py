@@ -1,0 +1,86 @@
+"""Why two accesses are not ordered: which statement is missing, or is there and does not do it."""
+
+from __future__ import annotations
+
+from layoutcheck.order.events import Event
+from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.replay import World
+
+
+def diagnose(world: World, problem: Problem) -> None:
+    """Adds `cause` to the facts of a problem, and the statement that is there to its parties."""
+    first, second = problem.first, problem.second
+    if first is None or second is None or "cause" in problem.facts:
+        return
+    if problem.kind == "not-complete":
+        if first.event.meaning.kind == "cp_async":
+            _cp_async(world, problem, first, second)
+        else:
+            _mbarrier(world, problem, first, second)
+    elif problem.kind == "overwritten-while-copied":
+        _reader(world, problem, first, second)
+
+
+def _cp_async(world: World, problem: Problem, first: Party, second: Party) -> None:
+    """The copying warp's commits and waits between the copy and the access, in the order of the program."""
+    groups, closed, wait = 0, False, None
+    for event in _between(world, first, second):
+        kind = event.meaning.kind
+        if kind == "cp_commit":
+            groups += 1
+        elif kind == "cp_wait":
+            wait = event
+            closed = closed or groups > event.meaning.count
+    if closed:
+        problem.facts["cause"] = "no-barrier"
+    elif wait is None:
+        problem.facts["cause"] = "no-wait" if groups else "no-commit"
+    else:
+        problem.facts["cause"] = "wait-count" if groups else "no-commit"
+        problem.facts["pending"], problem.facts["most"] = wait.meaning.count, max(0, groups - 1)
+    if wait is not None:
+        problem.parties.append(Party(wait, first.block, first.thread))
+
+
+def _mbarrier(world: World, problem: Problem, first: Party, second: Party) -> None:
+    """Whether the second party has waited for the mbarrier on which the copy completes."""
+    mbarrier = _number(first.event, 1, first.thread) & 0xFFFFFF
+    waits = [
+        event
+        for event in _before(world, second)
+        if event.meaning.kind in ("mbar_wait", "mbar_token")
+        and _number(event, 0, second.thread) & 0xFFFFFF == mbarrier
+    ]
+    problem.facts["cause"] = "early-wait" if waits else "no-wait"
+    if waits:
+        problem.facts["parity"] = _number(waits[-1], 1, second.thread) & 1
+        problem.facts["waits"] = len(waits)
+        problem.parties.append(Party(waits[-1], second.block, second.thread))
+
+
+def _reader(world: World, problem: Problem, first: Party, second: Party) -> None:
+    """Whether the warp that started the copy or multiplication waits for its end."""
+    kind = "wgmma_wait" if first.event.meaning.kind == "wgmma" else "bulk_wait"
+    waits = [event for event in _between(world, first, second) if event.meaning.kind == kind]
+    problem.facts["cause"] = "no-barrier" if waits else "no-wait"
+    if waits:
+        problem.parties.append(Party(waits[-1], first.block, first.thread))
+
+
+def _between(world: World, first: Party, second: Party) -> list[Event]:
+    """Events of the first party's warp after its own, and before the second's where one program has both."""
+    return [e for e in _of_warp(world, first) if first.event.number < e.number < second.event.number]
+
+
+def _before(world: World, party: Party) -> list[Event]:
+    return [event for event in _of_warp(world, party) if event.number < party.event.number]
+
+
+def _of_warp(world: World, party: Party) -> list[Event]:
+    warp = world.warps[party.block * world.warps_each + party.warp]
+    return [world.events[index] for index, _ in warp.todo]
+
+
+def _number(event: Event, operand: int, thread: int) -> int:
+    value = event.values[operand]
+    return value if isinstance(value, int) else int(value[thread])

@@ -1,0 +1,168 @@
+"""`run(blocks, transfers)`: replay the events of the blocks of a cluster; what is not ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from layoutcheck.order.diagnose import diagnose
+from layoutcheck.order.events import Event, Watched
+from layoutcheck.order.groups import AsyncCopies
+from layoutcheck.order.mbarriers import Mbarriers
+from layoutcheck.order.problems import Party, Problem, Undecided
+from layoutcheck.order.rendezvous import Rendezvous
+from layoutcheck.order.replay import Accesses, Stopped, Warp, World
+
+LOOK_AHEAD = 4000  # events that lanes not waiting may be ahead of the waiting lanes of their warp
+FULL = (1 << 32) - 1
+
+Handler = Callable[[Warp, int, Event, int], bool]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a replay found. `stopped` says why it could not go on, "" where every warp came to its end."""
+
+    problems: list[Problem]
+    events: int
+    warps: int
+    skipped: dict[str, int] = field(default_factory=dict)
+    stopped: str = ""
+    undecided: Undecided | None = None
+
+
+class Engine:
+    """Runs the warps in turn; `backwards` begins with the last."""
+
+    def __init__(self, blocks: list[Watched], transfers: dict[str, int], backwards: bool = False) -> None:
+        self.world = World(blocks, transfers)
+        self.accesses = Accesses(self.world)
+        self.mbarriers = Mbarriers(self.world)
+        self.copies = AsyncCopies(self.world, self.mbarriers)
+        self.meeting = Rendezvous(self.world)
+        self.backwards = backwards
+        self.handlers: dict[str, Handler] = {
+            **self.mbarriers.handlers(), **self.copies.handlers(), **self.meeting.handlers(),
+            "unknown": self._unknown, "fence": self._fence,
+        }  # fmt: skip
+
+    def run(self) -> Outcome:
+        """Run until every warp has exited, or none can go on."""
+        world = self.world
+        order = list(reversed(world.warps)) if self.backwards else world.warps
+        stopped, undecided = "", None
+        try:
+            while True:
+                moved = False
+                for warp in order:
+                    moved |= self._advance(warp)
+                if all(warp.exited for warp in world.warps):
+                    break
+                if not moved:
+                    stopped = "deadlock"
+                    break
+            for warp in world.warps:
+                self.accesses.flush(warp)
+            if stopped:
+                self._deadlock()
+        except Stopped:
+            stopped = "undefined"
+        except Undecided as error:
+            stopped, undecided = str(error), error
+        for problem in world.problems.values():
+            diagnose(world, problem)
+        return Outcome(
+            list(world.problems.values()),
+            len(world.events),
+            len(world.warps),
+            world.skipped,
+            stopped,
+            undecided,
+        )
+
+    def _advance(self, warp: Warp) -> bool:
+        """Run a warp as far as it goes; whether it went anywhere."""
+        if warp.exited:
+            return False
+        moved, blocked, at = False, 0, warp.at
+        todo = warp.todo
+        warp.waits = None
+        while at < len(todo):
+            index, lanes = todo[at]
+            if at in warp.done:
+                at += 1
+                if not blocked:
+                    warp.done.discard(at - 1)
+                    warp.at = at
+                continue
+            if lanes & blocked:
+                blocked |= lanes
+            elif self._execute(warp, index, lanes):
+                moved = True
+                if blocked:
+                    warp.done.add(at)
+                else:
+                    warp.at = at + 1
+            else:
+                if not blocked and warp.waits is None:
+                    warp.waits = self.world.party(warp, index, (lanes & -lanes).bit_length() - 1)
+                blocked |= lanes
+            at += 1
+            if blocked == FULL or at - warp.at > LOOK_AHEAD:
+                return moved
+        if not blocked:
+            self.accesses.flush(warp)
+            warp.exited = True
+            self.copies.leave(warp)
+            self.meeting.leave(warp)
+            moved = True
+        return moved
+
+    def _execute(self, warp: Warp, index: int, lanes: int) -> bool:
+        """One event; False where the warp has to wait."""
+        event = self.world.events[index]
+        handler = self.handlers.get(event.meaning.kind)
+        if handler is None:
+            self.accesses.add(warp, index, lanes)
+            return True
+        if (event.guarded or event.doubt) and event.meaning.kind not in ("elect", "warp_sync"):
+            raise Undecided("whether or where it happens depends on values that each thread loads", event)
+        self.accesses.flush(warp)
+        return handler(warp, index, event, lanes)
+
+    def _unknown(self, _warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
+        raise Undecided(f"'{event.meaning.facts.get('name', '?')}' is not modelled", event)
+
+    def _fence(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
+        self.world.fenced[warp.number] = self.world.clocks.snapshot(warp.number)
+        return True
+
+    def _deadlock(self) -> None:
+        """Nobody can go on: tell who waits for what."""
+        stuck = [warp for warp in self.world.warps if not warp.exited and warp.waits is not None]
+        parties: list[Party] = []
+        seen = set()
+        for warp in stuck:
+            assert warp.waits is not None
+            key = warp.waits.event.meaning.op
+            if key not in seen:
+                seen.add(key)
+                parties.append(warp.waits)
+        if not parties:
+            return
+        # A wait for a phase that nothing more can end says most about the cause.
+        parties.sort(key=lambda party: self.mbarriers.describe(party).get("pending", 1) != 0)
+        first = parties[0]
+        facts: dict[str, int | str] = {"warps": len(stuck)}
+        facts.update(self.mbarriers.describe(first))
+        facts.update(self.meeting.describe(first))
+        expected = self.mbarriers.expecting(first)
+        if facts.get("what") == "mbarrier" and facts["pending"] == 0 and expected is not None:
+            self.world.tell(Problem("bytes-never-arrive", expected, first, parties, facts))
+        else:
+            self.world.tell(Problem("deadlock", None, first, parties, facts))
+
+
+def run(blocks: list[Watched], transfers: dict[str, int], backwards: bool = False) -> Outcome:
+    """Replay the blocks. `transfers` are the bytes of TMA copies by their site in the traced module."""
+    return Engine(blocks, transfers, backwards).run()

@@ -1,0 +1,262 @@
+"""The events of a kernel: what orders or reaches memory, with its numbers for all threads of a block.
+
+    for kernel in kernels(lowered_text, types):
+        kernel.watch((0, 0, 0)).events
+
+The evaluator of lowered modules runs the kernel for all threads of a block at once, each loop to its end,
+and what `meaning.describe` knows is written down in program order: which threads take part, and what their
+operands are. What a thread loads is not known; a branch or a loop that depends on it is followed as if it
+were 0, and says so in `Event.guarded`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.evaluate import (
+    KERNELS,
+    Launched,
+    launch_of,
+    launches_of,
+    name_of,
+    prepare,
+    run_kernel,
+    tag,
+)
+from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
+from layoutcheck.dsl.lowered.record import Mask, Number
+from layoutcheck.dsl.lowered.values import Reasons, number
+from layoutcheck.order.meaning import Meaning, describe
+from layoutcheck.sources.mlir import Operation, parse
+from layoutcheck.sources.mlir import Value as SsaValue
+
+MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning
+MOST_TILES = 3  # turns of a loop over tiles, which asks a scheduler for the next one
+_DATA = ("data", "blocked")
+
+
+@dataclass(eq=False, slots=True)
+class Event:
+    """One operation, met once. `values` are its operands' numbers, one for all threads or one for each.
+
+    `mask` are the threads that execute it (None: all), `turns` the numbers of the loop iterations around it.
+    `doubt` says that its numbers, `guarded` that whether it happens at all, rests on values that only a run
+    knows and that differ from thread to thread.
+    """
+
+    meaning: Meaning
+    values: tuple[Number, ...]
+    mask: Mask | None
+    turns: tuple[int, ...]
+    doubt: bool
+    guarded: bool
+    number: int = 0  # in program order, of its block
+
+
+@dataclass(slots=True)
+class Watched:
+    """What one block does. `complete` is False where its loops were cut; `assumed` are sentences.
+
+    `token` is what every trial of an mbarrier was taken to return.
+    """
+
+    launch: Launch
+    events: list[Event] = field(default_factory=list)
+    complete: bool = True
+    assumed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    shared_bytes: int = 0
+    token: int = 0
+
+
+@dataclass(slots=True)
+class WatchedKernel:
+    """A kernel of a lowered module, with the meanings of its operations."""
+
+    name: str
+    operation: Operation
+    launch: Launch
+    given: Launched | None
+    types: list[str]
+    meanings: dict[Operation, Meaning]
+
+    @property
+    def tokens(self) -> bool:
+        """Whether something is tried and may fail."""
+        return any(m.kind == "mbar_token" for m in self.meanings.values())
+
+    def _tiles(self) -> list[Operation]:
+        """The loops without a count in which something happens."""
+        found: dict[Operation, None] = {}
+        for op in self.meanings:
+            around = op.parent_operation
+            while around is not None and around.name not in KERNELS:
+                if around.name == "scf.while":
+                    found[around] = None
+                around = around.parent_operation
+        return list(found)
+
+    def watch(self, block: tuple[int, int, int] = (0, 0, 0), token: int = 0) -> Watched:
+        """The events of one block; `token` is what every trial of an mbarrier returns."""
+        launch = replace(self.launch, index=block)
+        roots: Any = [(op, m.operands, []) for op, m in self.meanings.items()]
+        machine, run = prepare(self.operation, launch, roots, recorded=lambda _op: "")
+        watched = Watched(launch, token=token)
+        run.consecutive = True
+        run.most_turns = dict.fromkeys(self._tiles(), MOST_TILES)
+        run.translate = _Recorder(machine, run, self.meanings, watched, token).step
+        run_kernel(self.operation, machine, run, self.given, self.types)
+        watched.notes = tuple(sorted(machine.notes))
+        watched.complete = not any("cut short" in note or "its first" in note for note in machine.notes)
+        watched.shared_bytes = machine.shared_bytes
+        watched.assumed = tuple(s for kind, s in machine.reasons.known if kind == "uniform")
+        return watched
+
+
+def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[WatchedKernel]:
+    """The kernels of a lowered module. Raises InputError where the text is no module."""
+    module = parse(lowered)
+    launches = launches_of(module, types or {})
+    found = []
+    for op in module.walk():
+        if op.name not in KERNELS or not op.regions or not op.regions[0].blocks:
+            continue
+        given = launches.get(name_of(op))
+        meanings = {}
+        for one in op.walk():
+            meaning = describe(one)
+            if meaning is not None:
+                meaning.site = tag(one)
+                if not _in_registers(meaning):
+                    meanings[one] = meaning
+        _settle_tokens(meanings)
+        found.append(
+            WatchedKernel(
+                name_of(op), op, launch_of(op, given), given, (types or {}).get(name_of(op), []), meanings
+            )
+        )
+    return found
+
+
+class _Recorder:
+    """Makes steps that write down an event and then do what the evaluator does."""
+
+    def __init__(
+        self, machine: Machine, run: Flow, meanings: dict[Operation, Meaning], out: Watched, token: int
+    ) -> None:
+        self.machine, self.slots, self.meanings, self.out = machine, run.slots, meanings, out
+        self.inner: Callable[[Operation], Step] = run.translate
+        self.token = token
+        self.reasons: Reasons = machine.reasons
+
+    def step(self, op: Operation) -> Step:
+        """The step of an operation."""
+        meaning = self.meanings.get(op)
+        inner = self.inner(op)
+        if meaning is None:
+            return inner
+        slots = [self.slots[value] for value in meaning.operands]
+        machine, events, out = self.machine, self.out.events, self.out
+        token = self.token if meaning.kind == "mbar_token" else None
+        results = [self.slots[value] for value in op.results]
+
+        def run() -> None:
+            if machine.mask is None or machine.mask.any():
+                if len(events) >= MOST_EVENTS:
+                    machine.notes.add(f"the kernel's events were cut short after {MOST_EVENTS}")
+                else:
+                    trust = 0
+                    for slot in slots:
+                        trust |= machine.provenance[slot]
+                    events.append(
+                        Event(
+                            meaning, tuple(number(machine.values[slot]) for slot in slots), machine.mask,
+                            machine.iterations, self.doubt(trust), self.doubt(machine.guard), len(events),
+                        )
+                    )  # fmt: skip
+            inner()
+            if token is not None:
+                for slot in results:
+                    machine.values[slot], machine.provenance[slot] = token, 0
+
+        del out
+        return run
+
+    def doubt(self, trust: int) -> bool:
+        """Whether a single thread's own loaded value is behind it."""
+        return trust != 0 and self.reasons.worst(trust) in _DATA
+
+
+def _settle_tokens(meanings: dict[Operation, Meaning]) -> None:
+    """A trial that ends the loop around it is a wait; one whose result nobody uses does nothing."""
+    uses: dict[SsaValue, list[tuple[Operation, int]]] | None = None
+    for op, meaning in list(meanings.items()):
+        if meaning.kind != "mbar_token":
+            continue
+        if uses is None:
+            uses = _uses(op)
+        if not uses.get(op.results[0]):
+            del meanings[op]
+        elif _ends_its_loop(op, uses):
+            meaning.kind = "mbar_wait"
+
+
+def _uses(op: Operation) -> dict[SsaValue, list[tuple[Operation, int]]]:
+    top = op
+    while top.parent_operation is not None and top.name not in KERNELS:
+        top = top.parent_operation
+    uses: dict[SsaValue, list[tuple[Operation, int]]] = {}
+    for one in top.walk():
+        for i, value in enumerate(one.operands):
+            uses.setdefault(value, []).append((one, i))
+    return uses
+
+
+def _ends_its_loop(op: Operation, uses: dict[SsaValue, list[tuple[Operation, int]]]) -> bool:
+    """Whether the result decides on the innermost `scf.while` around the trial, and no loop is nearer."""
+    loop = op.parent_operation
+    while loop is not None and loop.name not in ("scf.while", "scf.for", *KERNELS):
+        loop = loop.parent_operation
+    if loop is None or loop.name != "scf.while":
+        return False
+    before = loop.regions[0].blocks[0]
+    seen: set[Any] = set()
+    queue: list[SsaValue] = list(op.results)
+    while queue:
+        value = queue.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for user, index in uses.get(value, ()):
+            if user.name == "scf.condition":
+                if index == 0 and user.parent_operation is loop:
+                    return True
+            elif user.name == "scf.yield":
+                around = user.parent_operation
+                if around is loop and index < len(before.arguments):
+                    queue.append(before.arguments[index])
+                elif around is not None and around is not loop and index < len(around.results):
+                    queue.append(around.results[index])
+            elif user.name.startswith("arith."):
+                queue += user.results
+    return False
+
+
+def _in_registers(meaning: Meaning) -> bool:
+    """Whether a plain access is one of registers that still lie in memory."""
+    if meaning.space != "generic" or not meaning.operands:
+        return False
+    made = meaning.operands[0].definition
+    while made is not None and made.name in ("llvm.getelementptr", "llvm.bitcast"):
+        made = made.operands[0].definition
+    return made is not None and made.name == "llvm.alloca"
+
+
+def lanes_of(event: Event, threads: int) -> np.ndarray[Any, Any]:
+    """The event's threads, as an array of booleans."""
+    return np.ones(threads, bool) if event.mask is None else event.mask

@@ -1,0 +1,333 @@
+"""Asynchronous work: cp.async, bulk and TMA copies, wgmma, tcgen05, and the fences between the proxies.
+
+PTX ISA: "Data Movement and Conversion Instructions: Asynchronous copy"; "Asynchronous Warpgroup Level Matrix
+Instructions"; "TensorCore 5th Generation Family Instructions"; "Memory Consistency Model: Proxies".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.values import unsigned
+from layoutcheck.order.clocks import HAPPENED
+from layoutcheck.order.events import Event
+from layoutcheck.order.footprint import UNIT, operand
+from layoutcheck.order.mbarriers import Mbarriers
+from layoutcheck.order.problems import Party, Problem, Undecided
+from layoutcheck.order.replay import Warp, World, report
+from layoutcheck.order.shadow import Access
+from layoutcheck.order.waiting import Groups
+
+_K_BYTES = 32  # of one wgmma or tcgen05.mma, dense: 256 bits of every operand type
+
+
+class AsyncCopies:
+    """Groups of every warp, and the accesses of what they hold."""
+
+    def __init__(self, world: World, mbarriers: Mbarriers) -> None:
+        self.world, self.mbarriers = world, mbarriers
+        self.cp: dict[int, Groups] = {}
+        self.bulk: dict[int, dict[int, Groups]] = {}  # warp -> lane that issues -> groups
+        self.mma: dict[int, Groups] = {}
+        self.tensor: dict[int, Groups] = {}
+        self.footprints: dict[Any, Any] = {}
+        self.sources: dict[int, Party] = {}  # warp -> its last bulk store
+
+    def handlers(self) -> dict[str, Any]:
+        """By kind of event."""
+        return {
+            "cp_async": self.copy, "cp_commit": self.commit, "cp_wait": self.wait, "cp_arrive": self.arrive,
+            "bulk_load": self.load, "bulk_store": self.store, "bulk_commit": self.bulk_commit,
+            "bulk_wait": self.bulk_wait, "bulk_peer": self.peer, "fence_proxy": self.fence,
+            "fence_init": self.fence_init, "wgmma": self.multiply, "wgmma_fence": self.nothing,
+            "wgmma_commit": self.mma_commit, "wgmma_wait": self.mma_wait, "tc_mma": self.tensor_multiply,
+            "tc_copy": self.tensor_copy, "tc_commit": self.tensor_commit,
+        }  # fmt: skip
+
+    def nothing(self, _warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
+        """No effect on memory."""
+        return True
+
+    def copy(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """cp.async: written in the generic proxy, at a time of its own."""
+        world = self.world
+        groups = self.cp.setdefault(warp.number, Groups())
+        groups.pending = True
+        cells, records = [], []
+        for lane in _lanes(lanes):
+            address = _of(event.values[0], warp.first + lane)
+            place = world.place(address, event.meaning.space, warp.block)
+            if place is None:
+                continue
+            found = world.cells(place[1], event.meaning.size, place[0])
+            cells.append(found)
+            records.append(np.full(found.shape, index << 10 | (warp.first + lane), np.int64))
+        if cells:
+            access = Access(
+                np.concatenate(cells),
+                np.concatenate(records),
+                world.clocks.copies(warp.number),
+                groups.step,
+                False,
+            )
+            report(world, world.shared.write(access, world.clocks.known[warp.number]))
+        return True
+
+    def commit(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
+        """cp.async.commit_group."""
+        self.cp.setdefault(warp.number, Groups()).commit()
+        return True
+
+    def wait(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
+        """cp.async.wait_group, wait_all."""
+        groups = self.cp.setdefault(warp.number, Groups())
+        if event.meaning.op is not None and event.meaning.op.name.endswith("wait.all"):
+            groups.commit()
+        self._learn_copies(warp, groups.done(event.meaning.count))
+        return True
+
+    def _learn_copies(self, warp: Warp, step: int) -> None:
+        """The copies are done, in the generic proxy: a fence must follow before asynchronous reads."""
+        row = self.world.clocks.known[warp.number, HAPPENED]
+        component = self.world.clocks.copies(warp.number)
+        row[component] = max(int(row[component]), step)
+
+    def arrive(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """cp.async.mbarrier.arrive: an arrival when all copies issued before are done."""
+        groups = self.cp.setdefault(warp.number, Groups())
+        clocks = self.world.clocks
+        clock = clocks.snapshot(warp.number)
+        clock[HAPPENED, clocks.copies(warp.number)] = groups.cut()
+        for place, group in self.mbarriers.places(warp, event, lanes):
+            party = self.world.party(warp, index, group[0], place[1], 8)
+            barrier = self.mbarriers.find(place, warp, party)
+            if barrier is None:
+                continue
+            if not _said(event.meaning.facts.get("noinc", "")):
+                barrier.pending += len(group)
+            self.mbarriers.come(barrier, clock, len(group), party)
+        return True
+
+    def load(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """A bulk or TMA load: written by the asynchronous proxy, complete on an mbarrier."""
+        world, facts = self.world, event.meaning.facts
+        for lane in self._issuing(warp, index, event, lanes):
+            thread = warp.first + lane
+            size = self._size(event, thread)
+            destination = world.place(_of(event.values[0], thread), event.meaning.space, warp.block)
+            place = world.place(_of(event.values[1], thread), _mbarrier_space(event), warp.block)
+            if destination is None or place is None:
+                world.skip("copies to blocks that are not simulated")
+                continue
+            targets = [(destination, place)]
+            if facts.get("multicast"):
+                mask = _of(event.values[2], thread) & 0xFFFF
+                blocks = [world.ranks[r] for r in range(16) if mask >> r & 1 and r in world.ranks]
+                targets = [((b, destination[1]), (b, place[1])) for b in blocks]
+            for (block, offset), target in targets:
+                party = world.party(warp, index, lane, offset, size)
+                found = self.mbarriers.load(target, warp, party, size)
+                if found is None:
+                    continue
+                cells = world.cells(offset, size, block)
+                access = Access(cells, index << 10 | thread, *found, True)
+                report(world, world.shared.write(access, world.clocks.known[warp.number]))
+        return True
+
+    def _issuing(self, warp: Warp, index: int, event: Event, lanes: int) -> list[int]:
+        """The lanes that start a copy: all that execute a bulk copy, one for a TMA copy."""
+        chosen = _lanes(lanes)
+        if event.meaning.facts.get("tensor"):
+            return chosen[:1]
+        places = {_of(event.values[0], warp.first + lane) for lane in chosen}
+        if len(chosen) > len(places):
+            party = self.world.party(warp, index, chosen[0])
+            self.world.tell(Problem("copied-by-many", None, party, [], {"lanes": len(chosen)}))
+        return chosen
+
+    def _size(self, event: Event, thread: int) -> int:
+        facts = event.meaning.facts
+        if facts.get("tensor"):
+            size = self.world.transfers.get(event.meaning.site)
+            if size is None:
+                raise Undecided("the bytes of this TMA copy are not known", event)
+            return size
+        if event.meaning.kind == "bulk_load":
+            return _of(event.values[3 if facts.get("multicast") else 2], thread)
+        return _of(event.values[1], thread)
+
+    def store(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """A bulk or TMA store: the source is read by the asynchronous proxy."""
+        world, clocks = self.world, self.world.clocks
+        for lane in self._issuing(warp, index, event, lanes):
+            thread = warp.first + lane
+            groups = self.bulk.setdefault(warp.number, {}).setdefault(lane, Groups())
+            groups.pending = True
+            size = self._size(event, thread)
+            place = world.place(_of(event.values[0], thread), event.meaning.space, warp.block)
+            if place is None:
+                continue
+            party = world.party(warp, index, lane, place[1], size)
+            self.sources[warp.number] = party
+            cells = world.cells(place[1], size, place[0])
+            access = Access(cells, index << 10 | thread, clocks.bulk_reads(warp.number), groups.step, True)
+            report(world, world.shared.read(access, clocks.known[warp.number]))
+        return True
+
+    def bulk_commit(self, warp: Warp, _index: int, _event: Event, lanes: int) -> bool:
+        """cp.async.bulk.commit_group of each lane."""
+        for lane, groups in self.bulk.get(warp.number, {}).items():
+            if lanes >> lane & 1:
+                groups.commit()
+        return True
+
+    def bulk_wait(self, warp: Warp, _index: int, event: Event, lanes: int) -> bool:
+        """cp.async.bulk.wait_group: the sources are read, and without `.read` the destinations written."""
+        clocks = self.world.clocks
+        for lane, groups in self.bulk.get(warp.number, {}).items():
+            if lanes >> lane & 1:
+                done = groups.done(event.meaning.count)
+                clocks.learn_step(warp.number, clocks.bulk_reads(warp.number), done)
+                if not event.meaning.facts.get("read"):
+                    clocks.learn_step(warp.number, clocks.bulk_writes(warp.number), done)
+        return True
+
+    def peer(self, _warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
+        """cp.async.bulk from shared memory to that of another block."""
+        raise Undecided("bulk copies between the shared memories of a cluster are not modelled", event)
+
+    def fence(self, warp: Warp, _index: int, event: Event, lanes: int) -> bool:
+        """fence.proxy.async and its forms for one state space."""
+        proxy = event.meaning.facts.get("proxy", "async")
+        if proxy.startswith("async"):
+            self.mbarriers.fenced(warp)
+            left = min(32, self.world.threads - warp.first)
+            strict = lanes == (1 << left) - 1
+            self.world.clocks.fence(warp.number, "global" not in proxy, "shared" not in proxy, strict)
+        return True
+
+    def fence_init(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
+        """fence.mbarrier_init: a release for a relaxed arrival that follows (ptxas emits nothing)."""
+        self.mbarriers.fenced(warp)
+        self.world.fenced[warp.number] = self.world.clocks.snapshot(warp.number)
+        return True
+
+    def multiply(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
+        """wgmma: reads A and B by the asynchronous proxy, each warp 16 of the 64 rows of A and all of B."""
+        groups = self.mma.setdefault(warp.number, Groups())
+        groups.pending = True
+        facts, quarter = event.meaning.facts, warp.first // 32 % 4
+        descriptors = [_u64(_of(value, warp.first)) for value in event.values]
+        component = self.world.clocks.wgmma(warp.number)
+        if len(descriptors) > 1:
+            rows = range(16 * quarter, 16 * quarter + 16)
+            units = self._units(descriptors[0], rows, facts["majors"][0])
+            self._read(warp, index, units, component, groups.step)
+        units = self._units(descriptors[-1], range(int(facts["n"])), facts["majors"][-1])
+        self._read(warp, index, units, component, groups.step)
+        return True
+
+    def _units(self, descriptor: int, rows: range, major: str) -> Any:
+        """The cells of block 0 that an operand lies in."""
+        key = (descriptor, rows, major)
+        found = self.footprints.get(key)
+        if found is None:
+            world = self.world
+            units = operand(descriptor, rows, major)
+            units = units[(units >= 0) & (units + UNIT <= world.span)]
+            each = max(1, UNIT // world.cell)
+            found = (units[:, None] // world.cell + np.arange(each, dtype=np.int64)[None, :]).ravel()
+            self.footprints[key] = found
+        return found
+
+    def _read(self, warp: Warp, index: int, cells: Any, component: int, step: int) -> None:
+        world = self.world
+        if warp.block:
+            cells = cells + warp.block * (world.span // world.cell)
+        access = Access(cells, index << 10 | warp.first, component, step, True)
+        report(world, world.shared.read(access, world.clocks.known[warp.number]))
+
+    def mma_commit(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
+        """wgmma.commit_group."""
+        self.mma.setdefault(warp.number, Groups()).commit()
+        return True
+
+    def mma_wait(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
+        """wgmma.wait_group: the warpgroup's operands have been read."""
+        groups = self.mma.setdefault(warp.number, Groups())
+        clocks = self.world.clocks
+        needed = len(groups.closed) - event.meaning.count
+        first = warp.number - warp.first // 32 % 4
+        for other in self.world.warps[first : first + 4]:  # the warpgroup executes each wgmma together
+            done = len(self.mma[other.number].closed) if other.number in self.mma else 0
+            if other.block == warp.block and done < needed and not other.exited:
+                return False
+        clocks.learn_step(warp.number, clocks.wgmma(warp.number), groups.done(event.meaning.count))
+        return True
+
+    def tensor_multiply(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
+        """tcgen05.mma: its footprint in shared memory is not followed."""
+        del warp, event
+        self.world.skip("operands of tcgen05.mma in shared memory")
+        return True
+
+    def tensor_copy(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
+        """tcgen05.cp: likewise."""
+        del warp, event
+        self.world.skip("sources of tcgen05.cp in shared memory")
+        return True
+
+    def tensor_commit(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """tcgen05.commit: an arrival when all tcgen05 work of the thread is done."""
+        clocks = self.world.clocks
+        groups = self.tensor.setdefault(warp.number, Groups())
+        clock = clocks.snapshot(warp.number)
+        clock[:, clocks.tcgen05(warp.number)] = groups.cut()
+        for place, group in self.mbarriers.places(warp, event, lanes):
+            targets = [place]
+            if event.meaning.facts.get("multicast"):
+                mask = _of(event.values[1], warp.first + group[0]) & 0xFFFF
+                targets = [
+                    (self.world.ranks[r], place[1])
+                    for r in range(16)
+                    if mask >> r & 1 and r in self.world.ranks
+                ]
+            for target in targets:
+                party = self.world.party(warp, index, group[0], target[1], 8)
+                barrier = self.mbarriers.find(target, warp, party)
+                if barrier is not None:
+                    self.mbarriers.come(barrier, clock, len(group), party)
+        return True
+
+    def leave(self, warp: Warp) -> None:
+        """A warp exits: the sources of its bulk stores must have been read."""
+        for groups in self.bulk.get(warp.number, {}).values():
+            last = groups.step if groups.pending else groups.done(0)
+            component = self.world.clocks.bulk_reads(warp.number)
+            if self.world.clocks.known[warp.number, HAPPENED, component] < last:
+                self.world.tell(Problem("exit-while-copied", None, self.sources[warp.number]))
+
+
+def _lanes(lanes: int) -> list[int]:
+    return [lane for lane in range(32) if lanes >> lane & 1]
+
+
+def _of(value: Any, thread: int) -> int:
+    return value if isinstance(value, int) else int(value[thread])
+
+
+def _u64(value: int) -> int:
+    return int(unsigned(value, 64))
+
+
+def _said(attribute: str) -> bool:
+    return attribute not in ("", "false") and not attribute.startswith(("0 ", "false"))
+
+
+def _mbarrier_space(event: Event) -> str:
+    from layoutcheck.dsl.lowered.types import CLUSTER, SHARED, parse_type
+
+    space = parse_type(event.meaning.operands[1].type).space
+    return {SHARED: "smem", CLUSTER: "dsmem"}.get(space, "generic")

@@ -1,0 +1,213 @@
+"""Mbarriers: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from layoutcheck.order.clocks import HAPPENED, Clock
+from layoutcheck.order.events import Event
+from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.replay import Warp, World
+from layoutcheck.order.waiting import Load, Mbarrier
+
+
+class Mbarriers:
+    """All mbarriers of the replay, by block and address."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.known: dict[tuple[int, int], Mbarrier] = {}
+
+    def handlers(self) -> dict[str, Any]:
+        """By kind of event."""
+        return {
+            "mbar_init": self.init, "mbar_arrive": self.arrive, "mbar_expect": self.expect,
+            "mbar_wait": self.wait, "mbar_token": self.token, "mbar_invalid": self.invalidate,
+        }  # fmt: skip
+
+    def init(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """A new object in a memory word."""
+        clocks = self.world.clocks
+        for place, group in self.places(warp, event, lanes):
+            count = _of(event.values[1], warp.first + group[0])
+            party = self.world.party(warp, index, group[0], place[1], 8)
+            made = (warp.number, clocks.now(warp.number))
+            self.known[place] = Mbarrier(clocks.new(), count, made, party, count)
+        return True
+
+    def invalidate(self, warp: Warp, _index: int, event: Event, lanes: int) -> bool:
+        """The word is ordinary memory again."""
+        for place, _ in self.places(warp, event, lanes):
+            self.known.pop(place, None)
+        return True
+
+    def arrive(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """Arrivals of each lane, with transaction bytes where the form has them."""
+        clock = self.world.clocks.snapshot(warp.number)
+        form = event.meaning.facts["form"]
+        for place, group in self.places(warp, event, lanes):
+            party = self.world.party(warp, index, group[0], place[1], 8)
+            barrier = self.find(place, warp, party)
+            if barrier is None:
+                continue
+            operand = (
+                [_of(event.values[1], warp.first + lane) for lane in group] if len(event.values) > 1 else []
+            )
+            if form == "tx":
+                barrier.bytes += sum(operand)
+                barrier.expected.append((party, sum(operand)))
+            count = len(group) if form == "tx" or not operand else sum(operand)
+            if form == "drop":
+                barrier.count -= count
+            self.come(barrier, clock, count, party)
+        return True
+
+    def come(self, barrier: Mbarrier, clock: Clock, count: int, party: Party) -> None:
+        """`count` arrivals at once."""
+        if count > barrier.pending:
+            facts: dict[str, int | str] = {
+                "count": barrier.count, "arrivals": barrier.count - barrier.pending + count,
+                "phase": barrier.phase,
+                "bytes": barrier.bytes,
+            }  # fmt: skip
+            self.world.tell(Problem("too-many-arrivals", barrier.maker, party, list(barrier.came), facts))
+            count = barrier.pending
+        barrier.gather(clock)
+        barrier.pending -= count
+        barrier.came.append(party)
+        if barrier.over:
+            self.turn(barrier)
+
+    def turn(self, barrier: Mbarrier) -> None:
+        """A phase is over; copies that are still under way had not been announced."""
+        if barrier.loads:
+            load = barrier.loads[0]
+            announced = barrier.expected[-1][0] if barrier.expected else barrier.came[-1]
+            facts: dict[str, int | str] = {
+                "expected": sum(size for _, size in barrier.expected),
+                "missing": sum(x.size for x in barrier.loads),
+                "phase": barrier.phase,
+            }  # fmt: skip
+            self.world.tell(Problem("too-few-bytes", announced, load.who, [], facts))
+        barrier.turn()
+
+    def expecting(self, party: Party) -> Party | None:
+        """Who announced the bytes that a wait waits for."""
+        place = self._waited(party)
+        barrier = self.known.get(place) if place is not None else None
+        return barrier.expected[-1][0] if barrier is not None and barrier.expected else None
+
+    def _waited(self, party: Party) -> tuple[int, int] | None:
+        event = party.event
+        if event.meaning.kind not in ("mbar_wait", "mbar_token"):
+            return None
+        return self.world.place(_of(event.values[0], party.thread), event.meaning.space, party.block)
+
+    def expect(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """More, or fewer, bytes of the current phase."""
+        for place, group in self.places(warp, event, lanes):
+            party = self.world.party(warp, index, group[0], place[1], 8)
+            barrier = self.find(place, warp, party)
+            if barrier is None:
+                continue
+            size = sum(_of(event.values[1], warp.first + lane) for lane in group)
+            if event.meaning.facts["form"] == "complete_tx":
+                size = -size
+            barrier.bytes += size
+            barrier.expected.append((party, size))
+            if barrier.over and size < 0:
+                self.turn(barrier)
+        return True
+
+    def wait(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """Until the phase of the given parity is over; copies complete now if that helps."""
+        clocks = self.world.clocks
+        found = []
+        for place, group in self.places(warp, event, lanes):
+            party = self.world.party(warp, index, group[0], place[1], 8)
+            barrier = self.find(place, warp, party)
+            if barrier is None:
+                continue
+            parity = _of(event.values[1], warp.first + group[0]) & 1
+            while barrier.phase & 1 == parity and barrier.pending == 0 and barrier.loads:
+                barrier.deliver()
+                if barrier.over:
+                    self.turn(barrier)
+            if barrier.phase & 1 == parity and (warp.number, index) not in barrier.granted:
+                barrier.waiting[warp.number, index] = parity
+                return False
+            found.append(barrier)
+        for barrier in found:
+            past = barrier.granted.pop((warp.number, index), barrier.past)
+            clocks.learn(warp.number, _fit(past, clocks.known.shape[2]))
+        return True
+
+    def token(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """A trial: it fails, unless the run is one in which all trials succeed."""
+        if self.world.blocks[0].token:
+            return self.wait(warp, index, event, lanes)
+        return True
+
+    def load(self, place: tuple[int, int], warp: Warp, party: Party, size: int) -> tuple[int, int] | None:
+        """A copy that will complete here: the agent and the step of its writes."""
+        barrier = self.find(place, warp, party)
+        if barrier is None:
+            return None
+        if not barrier.fenced:
+            self.world.tell(Problem("initialisation-not-fenced", barrier.maker, party))
+        barrier.issued += 1
+        barrier.loads.append(Load(size, barrier.issued, party))
+        return barrier.component, barrier.issued
+
+    def find(self, place: tuple[int, int], warp: Warp, party: Party) -> Mbarrier | None:
+        """The object that a warp uses; tells where there is none, or the warp cannot know of it."""
+        barrier = self.known.get(place)
+        if barrier is None:
+            self.world.tell(Problem("not-initialised", None, party, [], {"address": place[1]}))
+            return None
+        maker, step = barrier.made
+        if self.world.clocks.known[warp.number, HAPPENED, maker] < step:
+            self.world.tell(Problem("initialisation-not-seen", barrier.maker, party))
+        return barrier
+
+    def fenced(self, warp: Warp) -> None:
+        """A fence of initialisations: of all that this warp knows of."""
+        known = self.world.clocks.known[warp.number, HAPPENED]
+        for barrier in self.known.values():
+            maker, step = barrier.made
+            barrier.fenced = barrier.fenced or bool(known[maker] >= step)
+
+    def places(self, warp: Warp, event: Event, lanes: int) -> Iterator[tuple[tuple[int, int], list[int]]]:
+        """The objects that the lanes name, each with its lanes."""
+        groups: dict[int, list[int]] = {}
+        value = event.values[0]
+        for lane in range(32):
+            if lanes >> lane & 1:
+                groups.setdefault(_of(value, warp.first + lane), []).append(lane)
+        for address, group in groups.items():
+            place = self.world.place(address, event.meaning.space, warp.block)
+            if place is None:
+                self.world.skip("mbarriers of blocks that are not simulated")
+                continue
+            yield place, group
+
+    def describe(self, party: Party) -> dict[str, int | str]:
+        """What a wait that never returns waits for."""
+        event, place = party.event, self._waited(party)
+        barrier = self.known.get(place) if place is not None else None
+        if barrier is None:
+            return {}
+        return {
+            "what": "mbarrier", "address": place[1] if place else 0, "count": barrier.count,
+            "pending": barrier.pending, "bytes": barrier.bytes, "phase": barrier.phase,
+            "parity": _of(event.values[1], party.thread) & 1,
+        }  # fmt: skip
+
+
+def _of(value: Any, thread: int) -> int:
+    return value if isinstance(value, int) else int(value[thread])
+
+
+def _fit(clock: Clock, width: int) -> Clock:
+    return clock[:, :width] if clock.shape[1] > width else clock

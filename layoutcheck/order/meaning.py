@@ -1,0 +1,307 @@
+"""What an operation of a lowered module means for the order of accesses: its kind, and its operands.
+
+`describe(op)` is a `Meaning`, or None for arithmetic. The kinds:
+
+read, write, atomic                       generic accesses: operand 0 is the address of each thread
+matrix_read, matrix_write                 ldmatrix, stmatrix: the first 8 x num lanes each name 16 bytes
+cp_async, cp_commit, cp_wait, cp_arrive   cp.async: (to, from, bytes read); groups; arrival on an mbarrier
+barrier, barrier_arrive, warp_sync        barrier.cta (id, threads), bar.warp.sync (lanes)
+mbar_init, mbar_arrive, mbar_expect, mbar_wait, mbar_token, mbar_invalid
+bulk_load, bulk_store, bulk_peer          cp.async.bulk and its tensor forms; bulk_commit, bulk_wait
+fence_proxy, fence_init, fence            fence.proxy.async, fence.mbarrier_init, membar and the like
+cluster_arrive, cluster_wait, elect
+wgmma, wgmma_fence, wgmma_commit, wgmma_wait; tc_mma, tc_commit, tc_copy: the tensor cores of sm_90 and sm_100
+
+Names and operands are those of DSL 4.8.1's `nvvm` dialect; what each does: PTX ISA 9.x, section "Instruction
+Set", under the instruction's own name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES
+from layoutcheck.dsl.lowered.types import CLUSTER, GENERIC, GLOBAL, SHARED, TENSOR, parse_type
+from layoutcheck.sources.mlir import Operation, Value, integer, integers
+
+_WORD = re.compile(r"<(?:\w+\s+)?([\w.]+)>")
+# Inline PTX that orders, waits or reaches memory; whatever else stands in inline PTX is arithmetic.
+_ORDERS = re.compile(
+    r"(?<![\w.])(?:bar|barrier|mbarrier|fence|membar|cp\.async|cp\.reduce|wgmma|tcgen05|red|atom|multimem|"
+    r"st|ld|ldmatrix|stmatrix|elect|clusterlaunchcontrol|griddepcontrol|discard|mapa)(?:\.[\w:.]+)+"
+)
+_HARMLESS = re.compile(
+    r"(?<![\w.])(?:fence\.proxy\.tensormap|prefetch|st\.global|ld\.(?:global|const|param)|mapa|"
+    r"red\.global|red\.(?:\w+\.)*global|griddepcontrol|discard|wgmma\.mma_async)[\w:.]*"
+)
+WGMMA = re.compile(
+    r"wgmma\.mma_async(?:\.sp)?\.sync\.aligned\.m([0-9]+)n([0-9]+)k([0-9]+)\.(\w+)\.(\w+)\.(\w+)"
+)
+_SPACES = {SHARED: "smem", CLUSTER: "dsmem", GLOBAL: "gmem", GENERIC: "generic", TENSOR: "tmem"}
+_WAIT_NAMES = {
+    "nvvm.mbarrier.try_wait.parity", "nvvm.mbarrier.try_wait.parity.timelimit", "nvvm.mbarrier.wait.parity",
+    "nvvm.mbarrier.test.wait.parity", "nvvm.mbarrier.test_wait.parity",
+}  # fmt: skip
+
+
+@dataclass(eq=False, slots=True)
+class Meaning:
+    """`kind` as above; `operands` are recorded as numbers of all threads; `space` is that of operand 0.
+
+    `size` in bytes, `count` a group's number or lanes; `facts` whatever else the kind needs. `site` is the
+    tag of the traced operation that it comes from.
+    """
+
+    kind: str
+    operands: list[Value] = field(default_factory=list)
+    space: str = ""
+    size: int = 0
+    count: int = 0
+    facts: dict[str, str] = field(default_factory=dict)
+    site: str = ""
+    op: Operation | None = None
+
+
+def describe(op: Operation) -> Meaning | None:
+    """The meaning of an operation; None where it orders nothing and reaches no memory."""
+    found = _describe(op)
+    if found is not None:
+        found.op = op
+    return found
+
+
+def _describe(op: Operation) -> Meaning | None:
+    name = op.name
+    if name in ("llvm.load", "llvm.store"):
+        return _plain(op)
+    if not name.startswith(("nvvm.", "llvm.")):
+        return None
+    if name in SIMPLE:
+        return Meaning(SIMPLE[name])
+    if name == "llvm.inline_asm":
+        return _inline(op)
+    if name in _WAIT_NAMES:
+        # The wait with a time limit stands in a loop that the DSL makes: it waits until it succeeds.
+        token = bool(op.results) and not name.endswith("timelimit")
+        return Meaning("mbar_token" if token else "mbar_wait", op.operands[:2], _space(op.operands[0]))
+    if name in _MAKERS:
+        return _MAKERS[name](op)
+    if name.startswith("nvvm.mbarrier."):
+        return _mbarrier(op)
+    if name.startswith("nvvm.cp.async.bulk") or name in BULK:
+        return _bulk(op)
+    if name.startswith("nvvm.tcgen05."):
+        return _tcgen05(op)
+    if name.startswith("nvvm.fence") or name in ("llvm.fence", "nvvm.memory.barrier", "nvvm.membar"):
+        return Meaning("fence", facts={"name": name})
+    if "atomic" in name or "cmpxchg" in name or name in ("nvvm.red", "nvvm.load.ext", "nvvm.store.ext"):
+        return _atomic(op)
+    return None
+
+
+def _space(value: Value) -> str:
+    return _SPACES.get(parse_type(value.type).space, "other")
+
+
+def _plain(op: Operation) -> Meaning | None:
+    write = op.name == "llvm.store"
+    pointer, data = (op.operands[1], op.operands[0]) if write else (op.operands[0], op.results[0])
+    space = _space(pointer)
+    if space == "other" or space == "tmem":
+        return None
+    size = parse_type(data.type).size_bytes
+    facts: dict[str, str] = {}
+    if write and data.definition is not None and data.definition.name.endswith("constant"):
+        facts["constant"] = data.definition.attributes.get("value", "")
+    return Meaning("write" if write else "read", [pointer], space, size, facts=facts)
+
+
+def _inline(op: Operation) -> Meaning | None:
+    text = op.attributes.get("asm_string", "")
+    if match := WGMMA.search(text):
+        return _wgmma(op, match)
+    rest = _HARMLESS.sub("", text)
+    found = _ORDERS.search(rest)
+    if found is None:
+        return None
+    if re.match(r"fence\.proxy\.async", found[0]) and len(_ORDERS.findall(rest)) == 1:
+        kind = found[0].removeprefix("fence.proxy.").replace("::cta", "").replace("::cluster", "")
+        return Meaning("fence_proxy", facts={"proxy": kind.replace("shared::", "shared")})
+    return Meaning("unknown", facts={"name": found[0]})
+
+
+def _wgmma(op: Operation, match: re.Match[str]) -> Meaning:
+    """Descriptors of A (unless its values are in registers) and B are the operands of 64 bits."""
+    wide = [value for value in op.operands if value.type == "i64"]
+    m, n, k, _, a, b = match.groups()
+    words = [value for value in op.operands if value.type == "i32"]
+    majors = "kk"
+    if a in ("f16", "bf16") and b in ("f16", "bf16"):  # the last immediates: whether A and B are transposed
+        majors = "".join("m" if _constant(v) else "k" for v in words[-len(wide) :])
+    return Meaning("wgmma", wide, "smem", facts={"m": m, "n": n, "k": k, "majors": majors[-len(wide) :]})
+
+
+def _constant(value: Value) -> int:
+    made = value.definition
+    return (integer(made.attributes.get("value", "0")) or 0) if made is not None else 0
+
+
+def _mbarrier(op: Operation) -> Meaning | None:
+    name = op.name.removeprefix("nvvm.mbarrier.").removesuffix(".shared")
+    if name == "init":
+        return Meaning("mbar_init", op.operands[:2], _space(op.operands[0]))
+    if name == "inval":
+        return Meaning("mbar_invalid", op.operands[:1], _space(op.operands[0]))
+    if name.startswith("arrive"):
+        kind = "tx" if "expect_tx" in name else "drop" if "drop" in name else ""
+        return Meaning("mbar_arrive", op.operands[:2], _space(op.operands[0]), facts={"form": kind})
+    if name in ("expect_tx", "complete_tx"):
+        return Meaning("mbar_expect", op.operands[:2], _space(op.operands[0]), facts={"form": name})
+    if name.startswith(("try_wait", "test", "wait")):  # by state: the state of the arrival is not followed
+        return Meaning("unknown", facts={"name": op.name})
+    return None
+
+
+def _barrier(op: Operation) -> Meaning:
+    sizes = integers(op.attributes.get("operandSegmentSizes", "")) or (0, 0, 0)
+    arrive = "arrive" in op.name
+    if "operandSegmentSizes" not in op.attributes:
+        sizes = (int(len(op.operands) > 1), int(len(op.operands) > 0))
+    operands = op.operands[: sizes[0] + sizes[1]]
+    facts = {"id": "yes" if sizes[0] else "", "threads": "yes" if sizes[1] else ""}
+    if sizes[0] == 0 and "barrierId" in op.attributes:
+        facts["number"] = op.attributes["barrierId"]
+    facts["aligned"] = op.attributes.get("aligned", "")
+    return Meaning("barrier_arrive" if arrive else "barrier", list(operands), facts=facts)
+
+
+def _cp_async(op: Operation) -> Meaning:
+    size = integer(op.attributes.get("size", "")) or 0
+    return Meaning("cp_async", op.operands[:3], _space(op.operands[0]), size)
+
+
+def _bulk(op: Operation) -> Meaning | None:
+    name = op.name
+    if name == "nvvm.cp.async.bulk.commit.group":
+        return Meaning("bulk_commit")
+    if name == "nvvm.cp.async.bulk.wait_group":
+        read = {"read": "yes"} if "read" in op.attributes else {}
+        return Meaning("bulk_wait", count=integer(op.attributes.get("group", "0")) or 0, facts=read)
+    if "prefetch" in name:
+        return None
+    sizes = integers(op.attributes.get("operandSegmentSizes", "")) or ()
+    if name == TENSOR_LOAD:  # shared, descriptor, coordinates, mbarrier, offsets, multicast, ...
+        n = 2 + sizes[2]
+        masks = list(op.operands[n + 1 + sizes[4] : n + 1 + sizes[4] + sizes[5]])
+        facts = {"tensor": "yes", "multicast": "yes" if masks else ""}
+        return Meaning(
+            "bulk_load", [op.operands[0], op.operands[n], *masks], _space(op.operands[0]), facts=facts
+        )
+    if name in TENSOR_STORES:
+        reduce = {"tensor": "yes"}
+        return Meaning("bulk_store", [op.operands[1]], _space(op.operands[1]), facts=reduce)
+    if name == "nvvm.cp.async.bulk.shared.cluster.global":  # to, from, mbarrier, bytes, multicast, hint
+        masks = list(op.operands[4 : 4 + sizes[4]]) if len(sizes) > 4 else []
+        facts = {"multicast": "yes" if masks else ""}
+        operands = [op.operands[0], op.operands[2], *masks]
+        return Meaning(
+            "bulk_load", [*operands, op.operands[3], op.operands[1]], _space(op.operands[0]), facts=facts
+        )
+    if name == "nvvm.cp.async.bulk.shared.cluster.shared.cta":
+        to, source, mbarrier, size = op.operands[:4]
+        return Meaning("bulk_peer", [to, mbarrier, size, source], _space(to))
+    if name in BULK:  # to global memory, also with a reduction
+        to, source, size = op.operands[0], op.operands[1], op.operands[BULK[name]]
+        return Meaning("bulk_store", [source, size, to], _space(source))
+    return Meaning("unknown", facts={"name": name})
+
+
+def _tcgen05(op: Operation) -> Meaning | None:
+    name = op.name.removeprefix("nvvm.tcgen05.")
+    if name.startswith("commit"):
+        pointer = [v for v in op.operands if v.type.startswith("!llvm.ptr")][:1]
+        rest = [v for v in op.operands if v.type in ("i16", "i32")][:1]
+        return Meaning(
+            "tc_commit", [*pointer, *rest], _space(pointer[0]), facts={"multicast": "yes" if rest else ""}
+        )
+    if name.startswith("mma") and "smem_desc" not in name:
+        return Meaning(
+            "tc_mma", [v for v in op.operands if v.type == "i64"][:2], "smem", facts=dict(op.attributes)
+        )
+    if name.startswith("cp"):
+        return Meaning(
+            "tc_copy", [v for v in op.operands if v.type == "i64"][:1], "smem", facts=dict(op.attributes)
+        )
+    if name.startswith("alloc"):  # writes the address of tensor memory to shared memory, for all 32 lanes
+        pointer = [v for v in op.operands if v.type.startswith("!llvm.ptr")][:1]
+        return (
+            Meaning("write", pointer, _space(pointer[0]), 4, facts={"constant": "tmem"}) if pointer else None
+        )
+    return None
+
+
+def _atomic(op: Operation) -> Meaning | None:
+    pointers = [v for v in op.operands if v.type.startswith("!llvm.ptr")][:1]
+    if not pointers or _space(pointers[0]) in ("other", "tmem"):
+        return None
+    types = [v.type for v in (*op.results, *op.operands) if v not in pointers]
+    size = max((parse_type(t).size_bytes for t in types), default=4)
+    kind = "atomic"
+    facts = {k: v for k, v in op.attributes.items() if len(v) < 80}
+    if op.name in ("nvvm.load.ext", "nvvm.store.ext") and "weak" in str(
+        facts.get("sem", facts.get("order", ""))
+    ):
+        kind = "read" if "load" in op.name else "write"
+    return Meaning(kind, pointers, _space(pointers[0]), size, facts=facts)
+
+
+def _matrix(op: Operation) -> Meaning:
+    if op.name == "nvvm.ldmatrix":
+        num = integer(op.attributes.get("num", "1")) or 1
+        return Meaning("matrix_read", op.operands[:1], _space(op.operands[0]), 16, 8 * num)
+    return Meaning("matrix_write", op.operands[:1], _space(op.operands[0]), 16, 8 * (len(op.operands) - 1))
+
+
+def _fence_proxy(op: Operation) -> Meaning:
+    match = _WORD.search(op.attributes.get("kind", ""))
+    return Meaning("fence_proxy", facts={"proxy": match[1] if match else "async"})
+
+
+def _counted(kind: str, key: str) -> Callable[[Operation], Meaning]:
+    return lambda op: Meaning(kind, count=integer(op.attributes.get(key, "0")) or 0)
+
+
+SIMPLE = {
+    "nvvm.cp.async.commit.group": "cp_commit",
+    "nvvm.fence.mbarrier.init": "fence_init",
+    "nvvm.cluster.wait": "cluster_wait",
+    "nvvm.cluster.arrive": "cluster_arrive",
+    "nvvm.cluster.arrive.relaxed": "cluster_arrive",
+    "nvvm.elect.sync": "elect",
+    "nvvm.wgmma.fence.aligned": "wgmma_fence",
+    "nvvm.wgmma.commit.group.sync.aligned": "wgmma_commit",
+    "nvvm.cp.async.wait.all": "cp_wait",
+}
+_MAKERS: dict[str, Callable[[Operation], Meaning | None]] = {
+    "nvvm.cp.async.shared.global": _cp_async,
+    "nvvm.cp.async.wait.group": _counted("cp_wait", "n"),
+    "nvvm.wgmma.wait.group.sync.aligned": _counted("wgmma_wait", "group"),
+    "nvvm.cp.async.mbarrier.arrive": lambda op: Meaning(
+        "cp_arrive", op.operands[:1], _space(op.operands[0]), facts={"noinc": op.attributes.get("noinc", "")}
+    ),
+    "nvvm.cp.async.mbarrier.arrive.shared": lambda op: Meaning(
+        "cp_arrive", op.operands[:1], _space(op.operands[0]), facts={"noinc": op.attributes.get("noinc", "")}
+    ),
+    "nvvm.barrier0": _barrier,
+    "nvvm.barrier": _barrier,
+    "nvvm.barrier.arrive": _barrier,
+    "nvvm.barrier.cta.arrive": _barrier,
+    "nvvm.barrier.cta.sync": _barrier,
+    "nvvm.barrier.cta.red": _barrier,
+    "nvvm.bar.warp.sync": lambda op: Meaning("warp_sync", op.operands[:1]),
+    "nvvm.ldmatrix": _matrix,
+    "nvvm.stmatrix": _matrix,
+    "nvvm.fence.proxy": _fence_proxy,
+}

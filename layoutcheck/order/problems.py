@@ -1,0 +1,46 @@
+"""A `Problem` is a kind and the parties to it, each an event of a warp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from layoutcheck.order.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """One access or wait: `event` as executed by `thread` of `block`; `address` in bytes of shared memory."""
+
+    event: Event
+    block: int
+    thread: int
+    address: int = -1
+    size: int = 0
+
+    @property
+    def warp(self) -> int:
+        """The thread's warp in its block."""
+        return self.thread // 32
+
+
+@dataclass(slots=True)
+class Problem:
+    """`kind` names the rule (`rules/`); `first` came earlier in the replay, `second` later.
+
+    `parties` are others that have a part: the threads of a deadlock, the wait that returned too early.
+    `facts` are numbers and words for the sentence.
+    """
+
+    kind: str
+    first: Party | None
+    second: Party | None
+    parties: list[Party] = field(default_factory=list)
+    facts: dict[str, int | str] = field(default_factory=dict)
+
+
+class Undecided(Exception):
+    """The kernel does something whose order cannot be followed; the message says what, `event` where."""
+
+    def __init__(self, message: str, event: Event | None = None) -> None:
+        super().__init__(message)
+        self.event = event

@@ -1,0 +1,284 @@
+"""The replay: events of all warps of a block (or of a cluster's blocks), run against one another.
+
+A warp runs until it has to wait; asynchronous copies complete as late as they may, when a warp would wait for
+them otherwise. What is ordered only by luck in this run is not ordered by its clocks, so that one run tells
+for all that take the same branches. Rules of the model: docs/order.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.order.clocks import SHARED, STRICT, Clock, Clocks
+from layoutcheck.order.events import Event, Watched, lanes_of
+from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.shadow import Access, Clash, Shadow
+from layoutcheck.sources.mlir import Operation, Region
+
+MOST_PROBLEMS = 60
+
+
+@dataclass(slots=True)
+class Warp:
+    """A warp's events, as (number of the event, bit mask of lanes); `at` is the next."""
+
+    number: int
+    block: int
+    first: int  # thread of its block
+    todo: list[tuple[int, int]] = field(default_factory=list)
+    at: int = 0
+    done: set[int] = field(default_factory=set)  # places beyond `at` that lanes not waiting have passed
+    waits: Party | None = None
+    why: Callable[[], str] | None = None
+    exited: bool = False
+
+
+class Stopped(Exception):
+    """The kernel's behaviour is undefined from here on."""
+
+
+_FATAL = ("not-initialised", "too-many-arrivals", "copied-by-many", "too-few-bytes")
+
+
+class World:
+    """What is shared by all parts of a replay: warps, clocks, shadows, and what was found."""
+
+    def __init__(self, blocks: list[Watched], transfers: dict[str, int]) -> None:
+        self.blocks, self.transfers = blocks, transfers
+        self.threads = blocks[0].launch.threads
+        self.warps_each = -(-self.threads // 32)
+        self.events: list[Event] = []
+        self.block_of: list[int] = []
+        self.warps: list[Warp] = []
+        for number, block in enumerate(blocks):
+            self._spread(number, block)
+        self.clocks = Clocks(len(self.warps))
+        self.cell, self.span = _cell_bytes(self.events), _span(blocks)
+        self.shared = Shadow(self.span // self.cell * len(blocks), SHARED, STRICT)
+        self.problems: dict[Any, Problem] = {}
+        self.skipped: dict[str, int] = {}
+        self.fenced: dict[int, Clock] = {}  # warp -> what it knew at its last fence
+        self.ranks = {block.launch.rank: number for number, block in enumerate(blocks)}
+        self.rank_table = np.array([self.ranks.get(rank, -1) for rank in range(256)], np.int64)
+
+    def _spread(self, number: int, block: Watched) -> None:
+        first = len(self.warps)
+        own = [Warp(first + w, number, 32 * w) for w in range(self.warps_each)]
+        weights = 1 << np.arange(32, dtype=np.int64)
+        padded = np.zeros(self.warps_each * 32, bool)
+        for event in block.events:
+            index = len(self.events)
+            self.events.append(event)
+            self.block_of.append(number)
+            padded[: self.threads] = lanes_of(event, self.threads)
+            bits = padded.reshape(-1, 32) @ weights
+            for warp in np.flatnonzero(bits).tolist():
+                own[warp].todo.append((index, int(bits[warp])))
+        self.warps += own
+
+    def party(self, warp: Warp, index: int, lane: int = 0, address: int = -1, size: int = 0) -> Party:
+        """A warp's lane as a party to a problem."""
+        return Party(self.events[index], warp.block, warp.first + lane, address, size)
+
+    def tell(self, problem: Problem) -> None:
+        """Keep a problem, one for each kind and pair of places in the source."""
+        sites = tuple(p.event.meaning.op if p is not None else None for p in (problem.first, problem.second))
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.setdefault((problem.kind, sites), problem)
+        if problem.kind in _FATAL:
+            raise Stopped
+
+    def skip(self, why: str) -> None:
+        """Note something that is not looked at."""
+        self.skipped[why] = self.skipped.get(why, 0) + 1
+
+    def place(self, address: int, space: str, block: int) -> tuple[int, int] | None:
+        """(block, offset) of an address in shared memory; None where it is none that is simulated."""
+        if space == "generic":
+            space = spaces.space_of(0, address)
+            if space not in ("smem", "dsmem"):
+                return None
+        rank = (address & ((1 << 42) - 1)) >> 24
+        offset = address & (spaces.SHARED_BYTES - 1)
+        number = self.ranks.get(rank)
+        if number is None or offset >= self.span:
+            return None
+        del block
+        return number, offset
+
+    def cells(self, address: int, size: int, block: int) -> Any:
+        """The cells of `size` bytes at an offset of a block's shared memory."""
+        base = block * (self.span // self.cell)
+        stop = min(address + size, self.span)
+        return np.arange(base + address // self.cell, base + -(-stop // self.cell), dtype=np.int64)
+
+    def address_of(self, cell: int) -> int:
+        """Where in its block's shared memory a cell lies."""
+        return cell % (self.span // self.cell) * self.cell
+
+
+def _cell_bytes(events: list[Event]) -> int:
+    """The largest power of two, up to 16, that divides every plain access of shared memory."""
+    cell = 16
+    for event in events:
+        if event.meaning.kind in ("read", "write", "atomic", "cp_async") and event.meaning.space != "gmem":
+            cell = min(cell, event.meaning.size & -event.meaning.size or 1)
+            if event.meaning.kind != "cp_async":
+                value = event.values[0]
+                low = int(value if isinstance(value, int) else np.bitwise_or.reduce(value))
+                cell = min(cell, low & -low or 16)
+            if cell <= 1:
+                return 1
+    return cell
+
+
+def _span(blocks: list[Watched]) -> int:
+    """Bytes of shared memory to follow: what is allocated, or all that a block can have."""
+    most = max(block.shared_bytes for block in blocks)
+    return -(-(most or 228 * 1024) // 1024) * 1024
+
+
+class Accesses:
+    """Plain accesses of warps, gathered while a clock stands still, then checked at once."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.kept: dict[int, list[tuple[bool, Any, Any]]] = {}  # warp -> (write, cells, records)
+        self._cells: dict[int, Any] = {}
+
+    def add(self, warp: Warp, index: int, lanes: int) -> None:
+        """One event of a warp."""
+        event = self.world.events[index]
+        cells = self._cells_of(index, event, warp.block)
+        if cells is None:
+            return
+        mine = cells[warp.first : warp.first + 32]
+        own = np.arange(warp.first, warp.first + len(mine), dtype=np.int64)
+        kind, count = event.meaning.kind, event.meaning.count
+        chosen = np.array([bool(lanes >> i & 1) for i in range(len(mine))])
+        if kind.startswith("matrix"):
+            chosen &= np.arange(len(mine)) < count
+        chosen &= mine[:, 0] >= 0
+        if not chosen.any():
+            return
+        picked = mine[chosen]
+        records = np.repeat(own[chosen] | (index << 10), picked.shape[1])
+        write = kind in ("write", "matrix_write", "atomic")
+        self.kept.setdefault(warp.number, []).append((write, picked.ravel(), records))
+
+    def flush(self, warp: Warp) -> None:
+        """Check and keep what was gathered."""
+        gathered = self.kept.pop(warp.number, None)
+        if not gathered:
+            return
+        world = self.world
+        clock, step = world.clocks.known[warp.number], world.clocks.now(warp.number)
+        for write in (False, True):
+            parts = [(cells, records) for w, cells, records in gathered if w == write]
+            if not parts:
+                continue
+            access = Access(
+                np.concatenate([cells for cells, _ in parts]), np.concatenate([r for _, r in parts]),
+                warp.number, step, False,
+            )  # fmt: skip
+            check = world.shared.write if write else world.shared.read
+            report(world, check(access, clock))
+
+    def _cells_of(self, index: int, event: Event, block: int) -> Any:
+        """[thread, cells of one access], -1 in front where a thread's address is not in shared memory."""
+        if index in self._cells:
+            return self._cells[index]
+        world = self.world
+        meaning = event.meaning
+        found: Any = None
+        if event.doubt or event.guarded:
+            world.skip("accesses at addresses, or under conditions, that only a run knows")
+        else:
+            address = np.broadcast_to(np.asarray(event.values[0], np.int64), (world.threads,))
+            space = meaning.space if meaning.space != "generic" else spaces.space_of(0, int(address[0]))
+            if space in ("smem", "dsmem"):
+                rank = (address & ((1 << 42) - 1)) >> 24
+                offset = address & (spaces.SHARED_BYTES - 1)
+                known = world.rank_table[np.clip(rank, 0, 255)]
+                many = max(1, meaning.size // world.cell)
+                first = known * (world.span // world.cell) + offset // world.cell
+                found = first[:, None] + np.arange(many, dtype=np.int64)[None, :]
+                outside = (known < 0) | (offset + meaning.size > world.span) | (offset < 0)
+                found = np.where(outside[:, None], -1, found)
+        self._cells[index] = found
+        return found
+
+
+def report(world: World, clashes: Iterator[Clash]) -> None:
+    """What the shadow finds, as problems."""
+    for clash in clashes:
+        parties = []
+        for record in (clash.earlier, clash.later):
+            index, thread = record >> 10, record & 1023
+            address = world.address_of(clash.cell)
+            parties.append(Party(world.events[index], world.block_of[index], thread, address, world.cell))
+        first, second = parties
+        later = first.block == second.block and first.event.number > second.event.number
+        if later and _in_sequence(first.event.meaning.op, second.event.meaning.op):
+            first, second = second, first  # as the program has it, whoever came first in this run
+        if not _harmless(clash, first, second):
+            world.tell(Problem(_kind(clash, first, second), first, second))
+
+
+def _in_sequence(a: Operation | None, b: Operation | None) -> bool:
+    """Whether one comes after the other in the program: not in two branches of one test."""
+    if a is None or b is None:
+        return True
+    around: dict[Operation, Region | None] = {}
+    at: Operation | None = a
+    while at is not None and at.parent is not None:
+        region = at.parent.parent
+        around[region.parent] = region
+        at = region.parent
+    at = b
+    while at is not None and at.parent is not None:
+        region = at.parent.parent
+        if region.parent in around:
+            same = around[region.parent] is region
+            return same or region.parent.name not in ("scf.if", "scf.index_switch")
+        at = region.parent
+    return True
+
+
+def _harmless(clash: Clash, first: Party, second: Party) -> bool:
+    """The same value written twice is no race worth telling, and atomics are ordered among themselves."""
+    a, b = first.event.meaning, second.event.meaning
+    if a.kind == "atomic" and b.kind == "atomic":
+        return True
+    if clash.kind != "race" or a.kind not in _WRITES or b.kind not in _WRITES:
+        return False
+    if a.op is b.op:  # one statement, by several threads: most often one value
+        return True
+    return "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
+
+
+_WRITES = ("write", "matrix_write")
+_ASYNC_READS = ("bulk_store", "wgmma", "tc_mma", "tc_copy", "bulk_peer")
+_ASYNC_WRITES = ("bulk_load", "cp_async", "bulk_peer")
+
+
+def _kind(clash: Clash, first: Party, second: Party) -> str:
+    """The kind of problem that two accesses make, in the order in which the program has them."""
+    one, other = first.event.meaning.kind, second.event.meaning.kind
+    if clash.kind == "strict":
+        return "fence-by-reader"
+    if clash.kind == "proxy":
+        write = clash.write_first and other in _ASYNC_READS
+        return "no-proxy-fence" if write else "no-proxy-fence-before-overwrite"
+    if one in _ASYNC_WRITES:
+        return "not-complete"
+    if one in _ASYNC_READS:
+        return "overwritten-while-copied"
+    if other in _ASYNC_WRITES:
+        return "overwritten-by-copy"
+    return "race"

@@ -1,0 +1,90 @@
+"""LC501 read-before-complete: data is read before the copy that brings it is complete.
+
+## What it means
+
+`cp.async`, bulk and TMA copies return at once; their data arrives later. A thread reads (or overwrites) bytes
+that such a copy still writes: it gets what was there before, now and then or always. The finding names the copy,
+the access, and what is missing between them: the commit, the wait, a wait for fewer open groups, the barrier that
+hands the data to other threads, or a wait for the right phase of the right mbarrier.
+
+## Why
+
+PTX ISA, cp.async: "the writes being performed by cp.async are made visible to the executing thread" only after
+`cp.async.wait_group` or `wait_all`, or through an mbarrier; other threads need a barrier after that. PTX ISA,
+cp.async.bulk: the writes are visible to threads that observe the completion of the mbarrier's phase. Every case
+was run on an H200: without the wait, with the wait but no barrier, with `wait_group(1)` for 0, with the wait after
+the read, and with the wrong parity the output is wrong.
+
+## How to fix it
+
+- cp.async, no wait: `cute.arch.cp_async_commit_group()` after the copy, `cute.arch.cp_async_wait_group(n)` before
+  the read, where n is the number of groups that may stay open.
+- cp.async, read by other threads: `cute.arch.sync_threads()` after the wait.
+- Bulk and TMA: `cute.arch.mbarrier_wait(bar, phase)` by every reading warp, the phase being 0 for the first use of
+  the barrier, 1 for the second, and so on in turn. With `PipelineTmaAsync`: `consumer_wait(state)`, the consumer's
+  state made by `make_pipeline_state(PipelineUserType.Consumer, stages)`.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC501] reason` at the second line, `ignore = ["LC501"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line, same_warp, two
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The copy, the access, and the statement between them."""
+    first, second = places[0], places[1]
+    return (
+        f"{line(second)} {second.what} what {line(first)} still {first.what}",
+        f"{two(problem, places)} {_missing(problem, places)}",
+    )
+
+
+def _missing(problem: Problem, places: Sequence[OrderPlace]) -> str:
+    facts, second = problem.facts, line(places[1])
+    cause, wait = facts.get("cause"), places[2] if len(places) > 2 else None
+    if places[0].what != "copies (cp.async)":
+        if cause == "early-wait" and wait is not None:
+            return (
+                f"The wait at {line(wait)} has returned for an earlier phase: it asks for parity {facts['parity']}, and "
+                "returns at once while the phase of the other parity is under way."
+            )
+        return f"Missing: mbarrier_wait on the mbarrier of that copy, by the reading warp, before {second}."
+    if cause == "no-commit":
+        return f"Missing: cp_async_commit_group() after {line(places[0])}: no group that is waited for has the copy."
+    if cause == "wait-count" and wait is not None:
+        return (
+            f"cp_async_wait_group({facts['pending']}) at {line(wait)} leaves the copy's group open: it needs "
+            f"cp_async_wait_group({facts['most']}) or less."
+        )
+    if cause == "no-barrier" and not same_warp(problem):
+        after = f" after the wait at {line(wait)}" if wait is not None else ""
+        return f"Missing: sync_threads(){after} and before {second}: other threads' copies are waited for by these alone."
+    return f"Missing: cp_async_wait_group(0) before {second}" + (
+        "." if same_warp(problem) else f", and sync_threads() after it ({does(places[1])})."
+    )
+
+
+FLAGGED = """
+cute.copy(cp_async, gmem, smem)
+cute.arch.cp_async_commit_group()
+cute.arch.sync_threads()
+value = smem[other]  # the copy may still be under way
+"""
+CLEAN = """
+cute.copy(cp_async, gmem, smem)
+cute.arch.cp_async_commit_group()
+cute.arch.cp_async_wait_group(0)
+cute.arch.sync_threads()
+value = smem[other]
+"""
+
+RULE = make_rule(__doc__, "wrong", ("not-complete",), tell, FLAGGED, CLEAN)

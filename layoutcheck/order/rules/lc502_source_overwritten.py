@@ -1,0 +1,60 @@
+"""LC502 source-overwritten: shared memory is overwritten while a bulk store or a tensor core still reads it.
+
+## What it means
+
+A bulk or TMA store, or a wgmma, reads shared memory after its instruction has returned. Something writes there
+before that read is known to be over: the output has bytes of the next tile.
+
+## Why
+
+PTX ISA, cp.async.bulk.wait_group: only after `wait_group` (or `wait_group.read`) by the thread that committed the
+group have its source reads completed. PTX ISA, wgmma.mma_async: accesses of its operands before
+`wgmma.wait_group` are undefined. Both corrupt the output on an H200.
+
+## How to fix it
+
+The issuing thread waits, then a barrier tells the others: `cute.arch.cp_async_bulk_wait_group(0, read=True)`
+(`tma_store_wait`, `PipelineTmaStore.producer_acquire`) or `warpgroup.wait_group(0)`, then
+`cute.arch.sync_threads()` or the release of the stage.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC502] reason` at the second line, `ignore = ["LC502"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import line, two
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The asynchronous read, the overwrite, and the wait between them."""
+    first, second = places[0], places[1]
+    wait = "warpgroup.wait_group(0)" if "wgmma" in first.what else "cp_async_bulk_wait_group(0, read=True)"
+    if problem.facts.get("cause") == "no-barrier" and len(places) > 2:
+        missing = f"Missing: a barrier between the wait at {line(places[2])} and {line(second)}."
+    else:
+        missing = f"Missing: {wait} by the thread that issues it, and a barrier, before {line(second)}."
+    return f"{line(second)} {second.what} what {line(first)} still reads", f"{two(problem, places)} {missing}"
+
+
+FLAGGED = """
+cute.copy(tma_store, smem, gmem)
+cute.arch.cp_async_bulk_commit_group()
+cute.arch.sync_threads()
+smem[thread] = next_value  # the store may not have read it yet
+"""
+CLEAN = """
+cute.copy(tma_store, smem, gmem)
+cute.arch.cp_async_bulk_commit_group()
+cute.arch.cp_async_bulk_wait_group(0, read=True)
+cute.arch.sync_threads()
+smem[thread] = next_value
+"""
+
+RULE = make_rule(__doc__, "wrong", ("overwritten-while-copied",), tell, FLAGGED, CLEAN)

@@ -1,0 +1,57 @@
+"""LC504 race-between-threads: two threads reach the same shared memory, one writes, and no barrier orders them.
+
+## What it means
+
+One thread writes bytes that a thread of another warp reads or writes, and no barrier, mbarrier or other
+synchronisation stands between the two. Which comes first is chance.
+
+Not told: the same statement executed by several threads that write one place (most often one value), the same
+constant written twice, atomics among themselves, and lanes of one warp.
+
+## Why
+
+PTX ISA, Memory Consistency Model: "data race": two conflicting accesses, of which one is a write, that are not
+ordered by causality. Seen on an H200 with the barrier left out, under a condition that half of the warps take, and
+with a count that lets the first half through.
+
+## How to fix it
+
+`cute.arch.sync_threads()` (all threads of the block, outside of conditions that warps take differently) or
+`cute.arch.barrier(barrier_id=, number_of_threads=)` (those that take part) between the two lines.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC504] reason` at the second line, `ignore = ["LC504"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import line, two
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The two accesses."""
+    first, second = places[0], places[1]
+    missing = f"Missing: a barrier that both execute between {line(first)} and {line(second)}."
+    return (
+        f"{line(second)} {second.what} what another thread {first.what} at {line(first)}, with no barrier between",
+        (f"{two(problem, places)} {missing}"),
+    )
+
+
+FLAGGED = """
+smem[thread] = value
+other = smem[(thread + 32) % threads]
+"""
+CLEAN = """
+smem[thread] = value
+cute.arch.sync_threads()
+other = smem[(thread + 32) % threads]
+"""
+
+RULE = make_rule(__doc__, "wrong", ("race",), tell, FLAGGED, CLEAN)

@@ -1,0 +1,64 @@
+"""LC506 mbarrier-not-initialised: an mbarrier is used by a thread that cannot know of its initialisation.
+
+## What it means
+
+A warp waits for, arrives at, or copies with an mbarrier that nobody has initialised (a stage index beyond the
+stages, say), or that another warp initialises with no barrier in between: it works on whatever was in that memory.
+
+## Why
+
+PTX ISA, mbarrier.init: operations on an object that is not initialised are undefined, and the initialisation must
+be ordered before other threads' use. On an H200 both cases fault or hang.
+
+## How to fix it
+
+`cute.arch.mbarrier_init_fence()` and `cute.arch.sync_threads()` (in a cluster `cluster_arrive`, `cluster_wait`)
+after the initialisation and before the first use; pipeline states with the pipeline's own number of stages.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC506] reason` at the second line, `ignore = ["LC506"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """Who initialises it, if anybody does, and who uses it."""
+    if problem.kind == "not-initialised":
+        return f"{line(places[0])} {places[0].what} that is not initialised at that time", (
+            f"{does(places[0])}; no mbarrier is initialised at byte {problem.facts['address']} of shared memory before. "
+            "A stage index beyond the stages, or a missing barrier between the initialisation and this use?"
+        )
+    return (
+        f"{line(places[1])} {places[1].what} that {line(places[0])} initialises, with no barrier between",
+        (
+            f"{does(places[0])}; {does(places[1])}. Missing: mbarrier_init_fence() and sync_threads() after "
+            f"{line(places[0])} and before {line(places[1])}."
+        ),
+    )
+
+
+FLAGGED = """
+if warp == 0:
+    with cute.arch.elect_one():
+        cute.arch.mbarrier_init(bar, 1)
+cute.arch.mbarrier_wait(bar, 0)  # other warps: not initialised yet
+"""
+CLEAN = """
+if warp == 0:
+    with cute.arch.elect_one():
+        cute.arch.mbarrier_init(bar, 1)
+cute.arch.mbarrier_init_fence()
+cute.arch.sync_threads()
+cute.arch.mbarrier_wait(bar, 0)
+"""
+
+RULE = make_rule(__doc__, "wrong", ("not-initialised", "initialisation-not-seen"), tell, FLAGGED, CLEAN)

@@ -1,0 +1,54 @@
+"""LC508 too-many-arrivals: more threads arrive at an mbarrier in one phase than it was initialised for.
+
+## What it means
+
+The pending count of an mbarrier falls below zero: arrivals of a phase exceed its count while its bytes are still
+under way. Threads arrive that were not counted, or a producer arrives for the next phase without having waited.
+
+## Why
+
+PTX ISA, mbarrier.init and mbarrier.arrive: the count is the number of arrivals of every phase; the pending count
+has a range of 0 to 2^20 - 1, and what goes beyond is undefined.
+
+## How to fix it
+
+Initialise with the number of arrivals of one phase (threads that arrive, not threads that exist: one for an elected
+lane), and wait for the phase before arriving for the next.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC508] reason` at the second line, `ignore = ["LC508"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The count, and who comes too often."""
+    facts = problem.facts
+    return f"arrival {facts['arrivals']} at an mbarrier for {facts['count']}", (
+        f"The mbarrier is initialised for {facts['count']} arrivals a phase ({line(places[0])}); in phase "
+        f"{facts['phase']} {does(places[1])}, which makes {facts['arrivals']}."
+    )
+
+
+FLAGGED = """
+cute.arch.mbarrier_init(bar, 1)
+...
+cute.arch.mbarrier_arrive_and_expect_tx(bar, size)  # by all 32 lanes
+"""
+CLEAN = """
+cute.arch.mbarrier_init(bar, 1)
+...
+with cute.arch.elect_one():
+    cute.arch.mbarrier_arrive_and_expect_tx(bar, size)
+"""
+
+RULE = make_rule(__doc__, "wrong", ("too-many-arrivals",), tell, FLAGGED, CLEAN)

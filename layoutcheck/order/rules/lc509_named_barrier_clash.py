@@ -1,0 +1,62 @@
+"""LC509 named-barrier-clash: threads meet at a named barrier that others may be using at the same time.
+
+## What it means
+
+A barrier lets through the first threads that come, by their number. Warps arrive that cannot know that the meeting
+before is over (two groups with one id, or a count smaller than the threads that come), or that give another count:
+who meets whom is chance.
+
+## Why
+
+PTX ISA, barrier: the barrier is named by its number alone, and completes when as many threads have arrived as the
+count says; it must not be used again before it has completed, and all must give the same count. On an H200 both
+corrupt the output.
+
+## How to fix it
+
+An id of its own for every group that meets independently (1 to 15; 0 is `sync_threads`), and the number of threads
+that really come as `number_of_threads`.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC509] reason` at the second line, `ignore = ["LC509"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """Both uses of the barrier."""
+    facts = problem.facts
+    if problem.kind == "barrier-counts-differ":
+        return f"barrier {facts['id']} is used with {facts['first']} and with {facts['second']} threads", (
+            f"{does(places[0])} with {facts['first']} threads; {does(places[-1])} with {facts['second']}, in one meeting."
+        )
+    other = f" ({line(places[0])})" if len(places) > 1 else ""
+    return f"{line(places[-1])} meets at barrier {facts['id']}, which others may still be using", (
+        f"{does(places[-1])}, barrier {facts['id']}, and nothing tells it that the meeting before is over{other}: it may "
+        "be counted there. Two groups with one id, or a count that is smaller than the threads that come."
+    )
+
+
+FLAGGED = """
+if thread < 64:
+    cute.arch.barrier(barrier_id=1, number_of_threads=64)
+else:
+    cute.arch.barrier(barrier_id=1, number_of_threads=64)
+"""
+CLEAN = """
+if thread < 64:
+    cute.arch.barrier(barrier_id=1, number_of_threads=64)
+else:
+    cute.arch.barrier(barrier_id=2, number_of_threads=64)
+"""
+
+RULE = make_rule(__doc__, "wrong", ("barrier-shared", "barrier-counts-differ"), tell, FLAGGED, CLEAN)

@@ -1,0 +1,63 @@
+"""LC510 deadlock: warps wait for one another, or for what nobody does, and the kernel never ends.
+
+## What it means
+
+No warp can go on: each waits for a phase of an mbarrier, for a barrier, or for the cluster, and nobody is left who
+could end the wait. The finding lists who waits where, and what the first wait still lacks.
+
+## Why
+
+Followed in the replay with every asynchronous copy completed. Told only where the kernel was followed to its end:
+loops that are cut, and trials of an mbarrier, do not count. On an H200: a producer that begins with the consumer's
+phase, a barrier with a count that is never reached.
+
+## How to fix it
+
+Counts that are the number of arrivals, states that begin with the right phase (producer 1, consumer 0), and
+barriers outside of conditions that some of the counted threads do not take.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC510] reason` at the second line, `ignore = ["LC510"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """Who waits where, and what for."""
+    facts = problem.facts
+    waits = "; ".join(does(place) for place in places)
+    if facts.get("what") == "mbarrier":
+        lacks = (
+            f"The mbarrier at byte {facts['address']} of shared memory is in phase {facts['phase']}, with "
+            f"{facts['pending']} of {facts['count']} arrivals and {facts['bytes']} bytes to come; the wait is for the end "
+            f"of a phase of parity {facts['parity']}."
+        )
+    elif facts.get("what") == "barrier":
+        lacks = f"Barrier {facts['id']} waits for {facts['expected']} threads; {facts['arrived']} have come."
+    else:
+        lacks = "Blocks of the cluster, or warps, that have not arrived are waited for."
+    return (
+        f"{line(places[0])} {places[0].what} and never goes on",
+        f"{waits}; {facts['warps']} warps cannot go on. {lacks}",
+    )
+
+
+FLAGGED = """
+state = make_pipeline_state(PipelineUserType.Consumer, stages)  # of the producer: phase 0
+pipe.producer_acquire(state)
+"""
+CLEAN = """
+state = make_pipeline_state(PipelineUserType.Producer, stages)  # phase 1: the buffer is empty
+pipe.producer_acquire(state)
+"""
+
+RULE = make_rule(__doc__, "wrong", ("deadlock",), tell, FLAGGED, CLEAN)

@@ -1,0 +1,50 @@
+"""LC511 copied-by-many: every lane that executes a bulk copy starts a copy of its own.
+
+## What it means
+
+A bulk copy without a tensor map is executed by several threads: each starts the same copy. Loads complete as many
+times the announced bytes on the mbarrier, whose phases never come right again.
+
+## Why
+
+PTX ISA, cp.async.bulk: each executing thread initiates a copy. DSL 4.8.1, `CopyBulkG2SOp`: "The compiler does not
+perform thread election for this operation" (for TMA copies it does). On an H200 the kernel hangs.
+
+## How to fix it
+
+`with cute.arch.elect_one():` around the copy, in one warp.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC511] reason` at the second line, `ignore = ["LC511"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The copy, and how many start it."""
+    lanes = problem.facts["lanes"]
+    return f"{lanes} lanes each start the bulk copy of {line(places[0])}", (
+        f"{does(places[0])}, and so do {lanes} lanes of its warp, to the same place. Missing: elect_one() around it."
+    )
+
+
+FLAGGED = """
+if warp == 0:
+    cute.copy(bulk_load, gmem, smem, mbar_ptr=bar)
+"""
+CLEAN = """
+if warp == 0:
+    with cute.arch.elect_one():
+        cute.copy(bulk_load, gmem, smem, mbar_ptr=bar)
+"""
+
+RULE = make_rule(__doc__, "wrong", ("copied-by-many",), tell, FLAGGED, CLEAN)

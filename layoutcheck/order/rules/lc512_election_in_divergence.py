@@ -1,0 +1,53 @@
+"""LC512 election-in-divergence: a lane is elected from a warp of which not all lanes come.
+
+## What it means
+
+`elect.sync` waits for all lanes of its mask, which is the whole warp. It stands where only some of the lanes come
+(a TMA load, which elects by itself, inside `elect_one()` or under `if tidx == 0`), and the others go on to wait for
+something: the kernel hangs.
+
+## Why
+
+PTX ISA, elect.sync: all threads of the mask must execute it. On an H200 a TMA load inside `elect_one()` hangs. Lanes
+that only exit are not missed, and not told.
+
+## How to fix it
+
+The TMA copy outside of `elect_one()`, in a branch that the whole warp takes.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC512] reason` at the second line, `ignore = ["LC512"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The election, and who comes."""
+    facts = problem.facts
+    return (
+        f"{line(places[0])} elects a lane of the warp where {facts['lanes']} of {facts['all']} lanes come",
+        (
+            f"{does(places[0])}: elect.sync waits for all {facts['all']} lanes of the warp, and the others wait elsewhere. A "
+            "TMA copy elects its lane itself: take it out of elect_one()."
+        ),
+    )
+
+
+FLAGGED = """
+with cute.arch.elect_one():
+    cute.copy(tma_load, gmem, smem, tma_bar_ptr=bar)
+"""
+CLEAN = """
+cute.copy(tma_load, gmem, smem, tma_bar_ptr=bar)
+"""
+
+RULE = make_rule(__doc__, "wrong", ("elect-in-divergence",), tell, FLAGGED, CLEAN)

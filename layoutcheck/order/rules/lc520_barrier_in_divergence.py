@@ -1,0 +1,48 @@
+"""LC520 barrier-in-divergence: a barrier of the block is executed by a part of a warp.
+
+## What it means
+
+Only some lanes of a warp execute a barrier. It counts whole warps, and the lanes come together again on today's
+hardware, so that this works; PTX leaves it undefined.
+
+## Why
+
+PTX ISA, bar.sync (`barrier.sync.aligned`): all threads in the warp must execute the same instruction. On an H200
+the result was right in every run.
+
+## How to fix it
+
+The barrier outside of the condition, or a condition that is the same for the whole warp.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC520] reason` at the second line, `ignore = ["LC520"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The barrier, and who comes."""
+    lanes = problem.facts["lanes"]
+    return f"{lanes} lanes of a warp execute the barrier of {line(places[0])}", (
+        f"{does(places[0])}, with {lanes} lanes of its warp. PTX leaves that undefined."
+    )
+
+
+FLAGGED = """
+if lane < 16:
+    cute.arch.sync_threads()
+"""
+CLEAN = """
+cute.arch.sync_threads()
+"""
+
+RULE = make_rule(__doc__, "note", ("barrier-in-divergence",), tell, FLAGGED, CLEAN)

@@ -1,0 +1,71 @@
+"""LC522 proxy-fence-elsewhere: the proxy fence that PTX asks for is missing, or stands where PTX does not ask for it, and that works today.
+
+## What it means
+
+Ordinary accesses come before an asynchronous *write* of the same shared memory with a barrier but no
+`fence.proxy.async` between (every main loop of CUTLASS does that when it reuses a stage); or the fence is executed by
+the thread that issues the copy and not by those that wrote; or `mbarrier_init_fence()` is missing where a barrier
+is there.
+
+## Why
+
+PTX ISA, Memory Consistency Model: Proxies, asks for a proxy fence between accesses through different proxies,
+whichever come first; TransformerEngine added one for reads before a TMA load (PR 2695). No run on an H200 showed a
+difference, and fence.mbarrier_init emits nothing.
+
+## How to fix it
+
+`cute.arch.fence_proxy("async.shared", space="cta")` by every thread that accessed the memory, before the barrier or
+the release; `cute.arch.mbarrier_init_fence()` after the initialisation.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC522] reason` at the second line, `ignore = ["LC522"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line, two
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """Both accesses, and the fence."""
+    if problem.kind == "initialisation-not-fenced":
+        return f"no mbarrier_init_fence() follows {line(places[0])}", f"{does(places[0])}; {does(places[1])}."
+    first, second = places[0], places[1]
+    if problem.kind == "fence-by-reader":
+        return (
+            f"the proxy fence between {line(first)} and {line(second)} is not executed by the writing thread",
+            (two(problem, places)),
+        )
+    return (
+        f"{line(second)} {second.what} over what {line(first)} {first.what}, with a barrier but no proxy fence between",
+        (two(problem, places)),
+    )
+
+
+FLAGGED = """
+value = smem[thread]
+cute.arch.sync_threads()
+cute.copy(tma_load, gmem, smem, tma_bar_ptr=bar)
+"""
+CLEAN = """
+value = smem[thread]
+cute.arch.fence_proxy("async.shared", space="cta")
+cute.arch.sync_threads()
+cute.copy(tma_load, gmem, smem, tma_bar_ptr=bar)
+"""
+
+RULE = make_rule(
+    __doc__,
+    "note",
+    ("no-proxy-fence-before-overwrite", "fence-by-reader", "initialisation-not-fenced"),
+    tell,
+    FLAGGED,
+    CLEAN,
+)

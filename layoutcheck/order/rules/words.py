@@ -1,0 +1,62 @@
+"""Words that the rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from layoutcheck.order.problems import Party, Problem
+from layoutcheck.sources.traced import OrderPlace
+
+
+def line(place: OrderPlace) -> str:
+    """`kernel.py:12`."""
+    if not place.where.file:
+        return "an unknown line"
+    return f"{Path(place.where.file).name}:{place.where.line}"
+
+
+def who(place: OrderPlace) -> str:
+    """Thread, block and turns of one party."""
+    block = f" of block {place.block} of the cluster" if place.block else ""
+    turns = f", turn {'.'.join(map(str, place.turns))}" if place.turns else ""
+    return f"thread {place.thread}{block}{turns}"
+
+
+def does(place: OrderPlace) -> str:
+    """`thread 32, turn 1 reads at kernel.py:12`."""
+    return f"{who(place)} {place.what} at {line(place)}"
+
+
+def where_bytes(problem: Problem) -> str:
+    """The bytes of shared memory that two accesses meet in."""
+    at: Party | None = (
+        problem.second if problem.second is not None and problem.second.address >= 0 else problem.first
+    )
+    if at is None or at.address < 0:
+        return "shared memory"
+    last = at.address + max(1, at.size) - 1
+    return (
+        f"bytes {at.address} to {last} of shared memory"
+        if last > at.address
+        else f"byte {at.address} of shared memory"
+    )
+
+
+def two(problem: Problem, places: Sequence[OrderPlace]) -> str:
+    """Both parties in one sentence each."""
+    first, second = places[0], places[1]
+    return f"{_capital(does(first))}; {does(second)}; both reach {where_bytes(problem)}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def same_warp(problem: Problem) -> bool:
+    """Whether both parties are of one warp."""
+    a, b = problem.first, problem.second
+    return a is not None and b is not None and a.block == b.block and a.warp == b.warp
+
+
+__all__ = ["does", "line", "same_warp", "two", "where_bytes", "who"]

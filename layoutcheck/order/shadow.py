@@ -1,0 +1,117 @@
+"""Shadow memory: who wrote each cell last, and how far each agent has read it.
+
+A cell is the largest power of two of bytes that no access of the kernel divides (1 to 16). Of reads, the last
+step of every agent is kept, and of writes the last one: enough to find the first of the races of a cell
+(FastTrack, Flanagan and Freund, PLDI 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from layoutcheck.order.clocks import HAPPENED, Clock
+
+Cells = npt.NDArray[np.int64]
+
+
+class Access(NamedTuple):
+    """Cells touched by `component` at its step `step`; `records` say by which event and thread."""
+
+    cells: Cells
+    records: Any  # one number, or an array of one a cell
+    component: int
+    step: int
+    asynchronous: bool
+
+
+class Clash(NamedTuple):
+    """Two accesses of one cell that nothing orders ("race"), or no fence ("proxy", "strict").
+
+    `write_first` says whether the earlier one was the write.
+    """
+
+    kind: str
+    earlier: int
+    later: int
+    cell: int
+    write_first: bool
+
+
+class Shadow:
+    """Cells of one memory; `view` is what asynchronous accesses are held against (`clocks.SHARED`)."""
+
+    def __init__(self, cells: int, view: int, strict: int | None) -> None:
+        self.size, self.view, self.strict = cells, view, strict
+        self.writer = np.zeros(cells, np.int32)
+        self.written = np.zeros(cells, np.int32)
+        self.record = np.full(cells, -1, np.int64)
+        self.by_proxy = np.zeros(cells, bool)
+        self.readers: dict[int, tuple[Any, Any]] = {}  # component -> (step, record) of each cell
+        self.proxy_readers: set[int] = set()
+
+    def read(self, access: Access, clock: Clock) -> Iterator[Clash]:
+        """Check a read and keep it."""
+        if not access.cells.size:
+            return
+        yield from self._after_write(access, clock)
+        found = self.readers.get(access.component)
+        if found is None:
+            found = np.zeros(self.size, np.int32), np.full(self.size, -1, np.int64)
+            self.readers[access.component] = found
+            if access.asynchronous:
+                self.proxy_readers.add(access.component)
+        found[0][access.cells], found[1][access.cells] = access.step, access.records
+
+    def write(self, access: Access, clock: Clock) -> Iterator[Clash]:
+        """Check a write and keep it."""
+        cells = access.cells
+        if not cells.size:
+            return
+        yield from self._after_write(access, clock)
+        for component, (steps, records) in self.readers.items():
+            seen = steps[cells]
+            known = _at(clock[HAPPENED], component)
+            bad = seen > known
+            if bad.any():
+                yield from self._clashes("race", access, records[cells], bad, False)
+            elif access.asynchronous and component not in self.proxy_readers:
+                bad = seen > _at(clock[self.view], component)
+                if bad.any():
+                    yield from self._clashes("proxy", access, records[cells], bad, False)
+        self.writer[cells], self.written[cells] = access.component, access.step
+        self.record[cells], self.by_proxy[cells] = access.records, access.asynchronous
+
+    def _after_write(self, access: Access, clock: Clock) -> Iterator[Clash]:
+        cells = access.cells
+        written, writer = self.written[cells], self.writer[cells]
+        bad = written > clock[HAPPENED][writer]
+        if bad.any():
+            yield from self._clashes("race", access, self.record[cells], bad, True)
+        if access.asynchronous:
+            generic = ~self.by_proxy[cells] & ~bad
+            unseen = generic & (written > clock[self.view][writer])
+            if unseen.any():
+                yield from self._clashes("proxy", access, self.record[cells], unseen, True)
+            elif self.strict is not None:
+                unseen = generic & (written > clock[self.strict][writer])
+                if unseen.any():
+                    yield from self._clashes("strict", access, self.record[cells], unseen, True)
+
+    def _clashes(
+        self, kind: str, access: Access, earlier: Any, bad: Any, write_first: bool
+    ) -> Iterator[Clash]:
+        """One for each pair of records."""
+        places = np.flatnonzero(bad)
+        later = np.broadcast_to(access.records, access.cells.shape)
+        pairs = np.stack([earlier[places] >> 10, later[places] >> 10])
+        _, first = np.unique(pairs, axis=1, return_index=True)
+        for i in places[first].tolist():
+            yield Clash(kind, int(earlier[i]), int(later[i]), int(access.cells[i]), write_first)
+
+
+def _at(view: Any, component: int) -> int:
+    return int(view[component]) if component < view.shape[0] else 0

@@ -1,0 +1,92 @@
+"""Problems as findings: who, where in the user's source, in which turn of which loop, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.digits import is_number
+from layoutcheck.dsl.lowered.resolve import TracedModule
+from layoutcheck.order.problems import Party, Problem, Undecided
+from layoutcheck.order.rules import rule_of
+from layoutcheck.sources.printed import where_of
+from layoutcheck.sources.traced import Frame, OrderFinding, OrderPlace
+
+_NOWHERE = Frame("", 0)
+
+
+class Teller:
+    """Knows where the operations of one module stand."""
+
+    def __init__(self, module: TracedModule) -> None:
+        self.module = module
+        self._frames: dict[str, list[Frame]] = {}
+
+    def frames(self, site: str) -> list[Frame]:
+        """The place of an operation and its callers, innermost first; [] where it has none."""
+        if site not in self._frames:
+            name, _, number = site.partition("#")
+            sites = self.module.sites.get(name, ())
+            at = int(number) if is_number(number) else -1
+            known = 0 <= at < len(sites) and sites[at] < len(self.module.places)
+            self._frames[site] = where_of(self.module.places[sites[at]]) if known else []
+        return self._frames[site]
+
+    def place(self, party: Party) -> OrderPlace:
+        """A party's place."""
+        frames = self.frames(party.event.meaning.site)
+        where = frames[0] if frames else _NOWHERE
+        return OrderPlace(
+            action(party), where, tuple(frames[1:]), party.thread, party.block, party.event.turns
+        )
+
+    def findings(self, problems: list[Problem]) -> Iterator[OrderFinding]:
+        """The findings, one for each kind and pair of lines."""
+        seen = set()
+        for problem in problems:
+            rule = rule_of(problem.kind)
+            parties = [p for p in (problem.first, problem.second) if p is not None]
+            others = [p for p in problem.parties if all(p.event is not q.event for q in parties)]
+            places = tuple(self.place(party) for party in (*parties, *others[:3]))
+            key = (rule.code, *((one.where.file, one.where.line) for one in places[:2]))
+            if key in seen:
+                continue
+            seen.add(key)
+            title, message = rule.tell(problem, places)
+            yield OrderFinding(rule.code, rule.severity, title, message, places, self._evidence(problem))
+
+    def _evidence(self, problem: Problem) -> dict[str, object]:
+        found: dict[str, object] = {"kind": problem.kind, **problem.facts}
+        at = problem.second or problem.first
+        if at is not None and at.address >= 0 and "address" not in found:
+            found["shared_bytes"] = [at.address, at.address + max(1, at.size)]
+        found["kernel"], found["arch"] = self.module.kernel, self.module.arch
+        return found
+
+    def undecided(self, error: Undecided) -> str:
+        """Why a kernel is not checked, with the place."""
+        frames = self.frames(error.event.meaning.site) if error.event is not None else []
+        what = error.event.meaning.kind.replace("_", " ") if error.event is not None else ""
+        return f"{frames[0]}: {what}: {error}" if frames else str(error)
+
+
+_ACTIONS = {
+    "read": "reads", "write": "writes", "atomic": "updates", "matrix_read": "reads (ldmatrix)",
+    "matrix_write": "writes (stmatrix)", "cp_async": "copies (cp.async)", "bulk_load": "loads in bulk",
+    "bulk_store": "stores in bulk", "bulk_peer": "copies to a peer", "wgmma": "multiplies (wgmma)",
+    "tc_mma": "multiplies (tcgen05.mma)", "tc_copy": "copies (tcgen05.cp)",
+    "mbar_wait": "waits for an mbarrier",
+    "mbar_token": "tries an mbarrier", "mbar_arrive": "arrives at an mbarrier",
+    "cp_wait": "waits for cp.async", "bulk_wait": "waits for bulk stores", "wgmma_wait": "waits for wgmma",
+    "mbar_expect": "announces bytes to an mbarrier", "mbar_init": "initialises an mbarrier",
+    "barrier": "waits at a barrier", "barrier_arrive": "arrives at a barrier", "elect": "elects a lane",
+    "cluster_wait": "waits for the cluster", "cluster_arrive": "arrives at the cluster's barrier",
+    "cp_arrive": "arrives at an mbarrier (cp.async)", "tc_commit": "commits tcgen05 work to an mbarrier",
+}  # fmt: skip
+
+
+def action(party: Party) -> str:
+    """What a party does, as a verb; a bulk copy with a tensor map is a TMA copy."""
+    meaning = party.event.meaning
+    if meaning.facts.get("tensor"):
+        return "loads by TMA" if meaning.kind == "bulk_load" else "stores by TMA"
+    return _ACTIONS.get(meaning.kind, meaning.kind)

@@ -1,0 +1,141 @@
+"""Findings about order for eyes and for machines: both places, and what was checked."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.reports.located import Located
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import Frame, OrderFinding, OrderPlace, OrderReport
+
+FAILING = ("wrong",)
+_MOST_CALLERS = 3
+_MOST_NOTES = 6
+_COLOURS = {"wrong": "red", "note": "blue"}
+
+
+def distinct(orders: Iterable[OrderReport]) -> list[tuple[OrderFinding, list[str]]]:
+    """Each finding once, with the kernels that have it; what is wrong first, then by place."""
+    found: dict[Any, tuple[OrderFinding, list[str]]] = {}
+    for order in orders:
+        for finding in order.findings:
+            key = finding.code, tuple((p.where.file, p.where.line) for p in finding.places[:2])
+            kernels = found.setdefault(key, (finding, []))[1]
+            if order.kernel not in kernels:
+                kernels.append(order.kernel)
+    return sorted(
+        found.values(),
+        key=lambda one: (one[0].severity != "wrong", main(one[0]).where.file, main(one[0]).where.line),
+    )
+
+
+def main(finding: OrderFinding) -> OrderPlace:
+    """The place that a finding is shown at: the later access, or the wait."""
+    return finding.places[min(1, len(finding.places) - 1)]
+
+
+def is_wrong(orders: Iterable[OrderReport]) -> bool:
+    """Whether any finding is more than a note."""
+    return any(finding.severity in FAILING for order in orders for finding in order.findings)
+
+
+def render(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
+    """The findings, notes among them only where everything is asked for, as lines."""
+    for finding, kernels in distinct(orders):
+        if finding.severity in FAILING or style.everything:
+            yield from _finding(finding, kernels, style)
+            yield ""
+
+
+def _finding(finding: OrderFinding, kernels: list[str], style: Style) -> Iterator[str]:
+    first = f"{finding.severity}[{finding.code}]: "
+    lines = style.wrap(finding.title, "  ", first)
+    word = style(finding.severity, "bold", _COLOURS.get(finding.severity, "blue"))
+    yield word + style(lines[0][len(finding.severity) :], "bold")
+    yield from (style(line, "bold") for line in lines[1:])
+    for place in finding.places:
+        yield from _place(place, style)
+    yield ""
+    yield from style.wrap(finding.message, "  ")
+    if len(kernels) > 1:
+        yield from style.wrap(f"in {len(kernels)} kernels", "  ")
+
+
+def _place(place: OrderPlace, style: Style) -> Iterator[str]:
+    where = place.where
+    if not where.file:
+        yield style(f"  --> place unknown: {place.what}", "blue")
+        return
+    block = f", block {place.block}" if place.block else ""
+    turns = f", turn {'.'.join(map(str, place.turns))}" if place.turns else ""
+    yield style(f"  --> {shown(where.file)}:{where.line}", "blue") + (
+        f"  {place.what}: thread {place.thread}{block}{turns}"
+    )
+    source = linecache.getline(where.file, where.line).strip()
+    if source:
+        yield f"        {source[: style.width - 8]}"
+    callers = list(dict.fromkeys(f"{shown(f.file)}:{f.line}" for f in place.stack if _other(f, where)))
+    if callers:
+        yield from style.wrap(f"called from {', '.join(callers[:_MOST_CALLERS])}", "        ")
+
+
+def _other(frame: Frame, where: Frame) -> bool:
+    return (frame.file, frame.function.split(".")[0]) != (where.file, where.function.split(".")[0])
+
+
+def shown(path: str) -> str:
+    """A path, relative to the working directory where it lies in it."""
+    return path.removeprefix(os.path.join(os.getcwd(), ""))  # noqa: PTH109, PTH118 - text, not a path
+
+
+def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
+    """What was checked, what was assumed, and what was not checked."""
+    if not orders:
+        return
+    checked = [order for order in orders if not order.problem]
+    found = distinct(orders)
+    wrong = sum(finding.severity in FAILING for finding, _ in found)
+    notes = len(found) - wrong
+    events = sum(order.events for order in checked)
+    most = max((order.threads * order.blocks for order in checked), default=0)
+    yield from style.wrap(
+        f"order: {len(checked)} of {len(orders)} kernels followed, with up to {most} threads, "
+        f"{events:,} accesses and synchronisations: {wrong} wrong, {notes} notes{' (--all)' * bool(notes)}",
+        "    ", "  ",
+    )  # fmt: skip
+    for title, sentences in (
+        ("not checked", [f"{order.kernel}: {order.problem}" for order in orders if order.problem]),
+        ("assumed", [s for order in checked for s in order.assumed]),
+        ("not followed", [s for order in checked for s in order.unchecked]),
+    ):
+        each = list(dict.fromkeys(sentences))
+        for sentence in each[:_MOST_NOTES]:
+            yield from style.wrap(f"{title}: {sentence}", "      ", "    ")
+        if len(each) > _MOST_NOTES:
+            yield f"    {title}: {len(each) - _MOST_NOTES} more (--format json lists them)"
+
+
+def to_dicts(orders: Sequence[OrderReport]) -> list[dict[str, Any]]:
+    """As JSON has them."""
+    return [asdict(order) for order in orders]
+
+
+def located(orders: Sequence[OrderReport]) -> list[Located]:
+    """Each finding at its own line, with paths from where the run started."""
+    return [
+        Located(finding.code, finding.severity, finding.title, finding.message, *spot(main(finding).where))
+        for finding, _ in distinct(orders)
+        if finding.severity in FAILING
+    ]
+
+
+def spot(where: Frame) -> tuple[str, int, int]:
+    """Path, line and column as annotations have them; an empty path where there is none."""
+    if not where.file:
+        return "", 0, 0
+    return Path(os.path.relpath(where.file)).as_posix(), where.line, max(1, where.column)

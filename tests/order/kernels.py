@@ -1,0 +1,215 @@
+"""Small kernels for the check of order: each compiled right and with one synchronisation left out or wrong.
+
+Run as a script: `python kernels.py [name ...]` compiles every variant of each kernel, 0 being right.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import cutlass
+import cutlass.cute as cute
+from cutlass import BFloat16, Constexpr, Float32, Int32, Int64, const_expr
+from cutlass.cute.nvgpu import cpasync, warpgroup
+from cutlass.cute.runtime import make_ptr
+from cutlass.memory import SmemAllocator
+
+arch = cute.arch
+THREADS = 96
+TILE = 1024
+
+
+def buffer(count, dtype=Int32):
+    return SmemAllocator().allocate_tensor(dtype, cute.make_layout((count,)), byte_alignment=128)
+
+
+def barriers(count):
+    return SmemAllocator().allocate_array(Int64, count)
+
+
+def cp(dtype=Int32):
+    return cute.make_copy_atom(cpasync.CopyG2SOp(), dtype, num_bits_per_copy=128)
+
+
+@cute.kernel
+def neighbours(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """Every thread writes, and reads what the next warp wrote."""
+    thread, _, _ = arch.thread_idx()
+    data = buffer(THREADS)
+    data[thread] = (source + thread).load() + 1
+    if const_expr(how == 0):
+        arch.sync_threads()
+    if const_expr(how == 2) and thread < 64:
+        arch.barrier(barrier_id=3, number_of_threads=64)
+    (target + thread).store(data[(thread + 32) % THREADS])
+
+
+@cute.kernel
+def stages(source: cute.Tensor, target: cute.Pointer, how: Constexpr):
+    """A ring of three stages filled by cp.async, read by the neighbours' threads."""
+    thread, _, _ = arch.thread_idx()
+    layout = cute.make_layout((THREADS, 4, 3), stride=(4, 1, 4 * THREADS))
+    data = SmemAllocator().allocate_tensor(Int32, layout, byte_alignment=128)
+    for ahead in cutlass.range_constexpr(2):
+        cute.copy(cp(), source[(thread, None)], data[(thread, None, ahead)])
+        arch.cp_async_commit_group()
+    for turn in cutlass.range(7, unroll=1):
+        arch.cp_async_wait_group(2 if const_expr(how == 1) else 1)
+        if const_expr(how != 2):
+            arch.sync_threads()
+        (target + thread).store(data[((thread + 32) % THREADS, 1, turn % 3)])
+        there = turn if const_expr(how == 3) else turn + 2
+        cute.copy(cp(), source[(thread, None)], data[(thread, None, there % 3)])
+        if const_expr(how != 4):
+            arch.cp_async_commit_group()
+
+
+@cute.kernel
+def bulk(source: cute.Tensor, target: cute.Pointer, how: Constexpr):
+    """One buffer loaded in bulk again and again, all threads reading."""
+    thread, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    data = buffer(TILE)
+    bar = barriers(1)
+    if warp == 0:
+        with arch.elect_one():
+            arch.mbarrier_init(bar, 2 if const_expr(how == 5) else 1)
+    arch.mbarrier_init_fence()
+    if const_expr(how != 6):
+        arch.sync_threads()
+    for turn in cutlass.range(5, unroll=1):
+        if warp == 0:
+            with arch.elect_one():
+                arch.mbarrier_arrive_and_expect_tx(bar, 4 * TILE + (16 if const_expr(how == 3) else 0))
+                atom = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Int32)
+                cute.copy(atom, source, data, mbar_ptr=bar)
+        if const_expr(how != 1):
+            arch.mbarrier_wait(bar, 0 if const_expr(how == 2) else turn & 1)
+        (target + thread).store(data[thread * 7])
+        if const_expr(how != 4):
+            arch.sync_threads()
+
+
+@cute.kernel
+def store(target: cute.Tensor, how: Constexpr):
+    """A tile written by all threads and stored in bulk, again and again."""
+    thread, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    data = buffer(TILE)
+    for turn in cutlass.range(3, unroll=1):
+        for i in cutlass.range(thread, TILE, THREADS, unroll=1):
+            data[i] = turn
+        if const_expr(how != 1):
+            arch.fence_proxy("async.shared", space="cta")
+        arch.sync_threads()
+        if warp == 1:
+            with arch.elect_one():
+                cute.copy(cute.make_copy_atom(cpasync.CopyBulkS2GOp(), Int32), data, target)
+                arch.cp_async_bulk_commit_group()
+                if const_expr(how != 2):
+                    arch.cp_async_bulk_wait_group(0, read=True)
+        arch.sync_threads()
+    if warp == 1:
+        arch.cp_async_bulk_wait_group(0, read=True)
+
+
+@cute.kernel
+def groups(target: cute.Pointer, how: Constexpr):
+    """Two pairs of warps, each with a barrier of its own; and a producer that only arrives."""
+    thread, _, _ = arch.thread_idx()
+    data = buffer(128)
+    if thread < 64:
+        data[thread] = thread
+        arch.barrier(barrier_id=1, number_of_threads=64)
+        (target + thread).store(data[thread ^ 32])
+    else:
+        data[thread] = thread
+        if const_expr(how == 1):
+            arch.barrier(barrier_id=1, number_of_threads=64)
+        elif const_expr(how == 2):
+            arch.barrier(barrier_id=2, number_of_threads=96)
+        else:
+            arch.barrier(barrier_id=2, number_of_threads=64)
+        (target + thread).store(data[thread ^ 32])
+
+
+@cute.kernel
+def multiply(target: cute.Pointer, mma: cute.TiledMma, la: cute.ComposedLayout, lb: cute.ComposedLayout,
+             how: Constexpr):  # fmt: skip
+    """Operands written by ordinary stores, multiplied, and overwritten."""
+    thread, _, _ = arch.thread_idx()
+    a = SmemAllocator().allocate_tensor(BFloat16, la.outer, byte_alignment=1024, swizzle=la.inner)
+    b = SmemAllocator().allocate_tensor(BFloat16, lb.outer, byte_alignment=1024, swizzle=lb.inner)
+    for i in cutlass.range(thread, 64 * 64, 128, unroll=1):
+        a[(i // 64, i % 64, 0)] = BFloat16(1.0)
+        b[(i // 64, i % 64, 0)] = BFloat16(1.0)
+    if const_expr(how != 1):
+        arch.fence_proxy("async.shared", space="cta")
+    if const_expr(how != 2):
+        arch.sync_threads()
+    ra = mma.make_fragment_A(mma.get_slice(0).partition_A(a))
+    rb = mma.make_fragment_B(mma.get_slice(0).partition_B(b))
+    sums = cute.make_rmem_tensor(mma.partition_shape_C((64, 64)), Float32)
+    mma.set(warpgroup.Field.ACCUMULATE, False)
+    warpgroup.fence()
+    for k in cutlass.range_constexpr(4):
+        cute.gemm(mma, sums, ra[(None, None, k, 0)], rb[(None, None, k, 0)], sums)
+        mma.set(warpgroup.Field.ACCUMULATE, True)
+    warpgroup.commit_group()
+    if const_expr(how != 3):
+        warpgroup.wait_group(0)
+        arch.sync_threads()
+    b[(thread % 64, thread // 64, 0)] = BFloat16(2.0)
+    if const_expr(how == 3):
+        warpgroup.wait_group(0)
+    (target + thread).store(sums[0])
+
+
+@cute.jit
+def run_neighbours(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    neighbours(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
+def run_stages(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    tile = cute.make_tensor(source, cute.make_layout((THREADS, 4), stride=(4, 1)))
+    stages(tile, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
+def run_bulk(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    tile = cute.make_tensor(source, cute.make_layout((TILE,)))
+    bulk(tile, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
+def run_store(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    tile = cute.make_tensor(target, cute.make_layout((TILE,)))
+    store(tile, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
+def run_groups(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    groups(target, how).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
+@cute.jit
+def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    import cutlass.utils.hopper_helpers as hopper
+
+    row, major = cutlass.utils.LayoutEnum.ROW_MAJOR, cute.nvgpu.OperandMajorMode.K
+    mma = hopper.make_trivial_tiled_mma(BFloat16, BFloat16, major, major, Float32, (1, 1, 1), (64, 64))
+    la = hopper.make_smem_layout_a(row, (64, 64, 64), BFloat16, 1)
+    lb = hopper.make_smem_layout_b(row, (64, 64, 64), BFloat16, 1)
+    floats = cute.recast_ptr(target, dtype=Float32)
+    multiply(floats, mma, la, lb, how).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
+VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 7, "store": 3, "groups": 3, "multiply": 4}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or VARIANTS:
+        for variant in range(VARIANTS[name]):
+            pointers = [make_ptr(Int32, 1 << 24, cute.AddressSpace.gmem, assumed_align=128) for _ in range(2)]
+            cute.compile(globals()[f"run_{name}"], *pointers, variant)
+            print(name, variant, flush=True)

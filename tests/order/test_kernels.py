@@ -1,0 +1,116 @@
+"""Real kernels, traced, lowered and replayed: the right twins are silent, the broken ones are not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.order import check_module
+from layoutcheck.reports.order import render
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.trace_lines import from_lines, to_lines
+from layoutcheck.sources.traced import OrderReport, Trace
+
+pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="lines of calls need Python 3.11")
+
+SCRIPT = Path(__file__).with_name("kernels.py")
+LINES = SCRIPT.read_text().splitlines()
+
+# What each variant is told: code, and words of the lines of its places, in their order.
+EXPECTED = {
+    "neighbours": {
+        0: [],
+        1: [("LC504", "data[thread] = (source", "data[(thread + 32)")],
+        2: [("LC504", "data[thread] = (source", "data[(thread + 32)")],
+    },
+    "stages": {
+        0: [],
+        1: [("LC501", "data[(thread, None, ahead)]", "turn % 3)])", "cp_async_wait_group"),
+            ("LC501", "there % 3", "turn % 3)])", "cp_async_wait_group")],
+        2: [("LC501", "data[(thread, None, ahead)]", "turn % 3)])", "cp_async_wait_group"),
+            ("LC501", "there % 3", "turn % 3)])", "cp_async_wait_group"),
+            ("LC503", "turn % 3)])", "there % 3")],
+        3: [("LC503", "turn % 3)])", "there % 3")],
+        4: [("LC501", "data[(thread, None, ahead)]", "turn % 3)])", "cp_async_wait_group"),
+            ("LC501", "there % 3", "turn % 3)])", "cp_async_wait_group"),
+            ("LC501", "data[(thread, None, ahead)]", "there % 3", "cp_async_wait_group"),
+            ("LC501", "there % 3", "there % 3", "cp_async_wait_group")],
+    },
+    "bulk": {
+        0: [],
+        1: [("LC501", "cute.copy", "data[thread * 7]")],
+        2: [("LC501", "cute.copy", "data[thread * 7]", "mbarrier_wait")],
+        3: [("LC507", "expect_tx", "mbarrier_wait")],
+        4: [("LC503", "data[thread * 7]", "cute.copy")],
+        5: [("LC510", "mbarrier_wait")],
+        6: [("LC506", "mbarrier_init", "mbarrier_wait"), ("LC506", "mbarrier_wait")],
+    },
+    "store": {
+        0: [],
+        1: [("LC505", "data[i] = turn", "CopyBulkS2GOp")],
+        2: [("LC502", "CopyBulkS2GOp", "data[i] = turn")],
+    },
+    "groups": {
+        0: [],
+        1: [("LC509", "barrier_id=1", "barrier_id=1"), ("LC509", "barrier_id=1", "barrier_id=1")],
+        2: [("LC510", "number_of_threads=96")],
+    },
+    "multiply": {
+        0: [],
+        1: [("LC505", "a[(i", "cute.gemm"), ("LC505", "b[(i", "cute.gemm")],
+        2: [("LC504", "a[(i", "cute.gemm"), ("LC504", "b[(i", "cute.gemm")],
+        3: [("LC502", "cute.gemm", "BFloat16(2.0)")],
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def traced() -> Trace:
+    with Lowering(copies=False, order=check_module) as lowering:
+        return trace_script(str(SCRIPT), launch=False, arch="sm_90a", timeout_s=120, lowering=lowering)
+
+
+def reports(trace: Trace, name: str) -> list[OrderReport]:
+    """The reports on the variants of a kernel, in their order."""
+    return [order for order in trace.orders if f"run_{name}_" in order.kernel]
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"), [(name, variant) for name, every in EXPECTED.items() for variant in every]
+)
+def test_what_is_told(traced: Trace, name: str, variant: int) -> None:
+    report = reports(traced, name)[variant]
+    assert report.problem == "" and report.events > 0
+    wrong = [finding for finding in report.findings if finding.severity == "wrong"]
+    assert len(wrong) == len(EXPECTED[name][variant]), [finding.title for finding in wrong]
+    for finding, (code, *words) in zip(wrong, EXPECTED[name][variant], strict=True):
+        assert finding.code == code
+        assert [Path(place.where.file).name for place in finding.places] == [SCRIPT.name] * len(words)
+        for place, word in zip(finding.places, words, strict=True):
+            assert word in LINES[place.where.line - 1], finding.title
+
+
+def test_words_name_the_missing_statement(traced: Trace) -> None:
+    (finding,) = [f for f in reports(traced, "neighbours")[1].findings if f.severity == "wrong"]
+    assert "Missing: a barrier that both execute" in finding.message
+    first, second = finding.places
+    assert first.thread // 32 != second.thread // 32
+    waits = reports(traced, "stages")[1].findings[0]
+    assert "cp_async_wait_group(2)" in waits.message and "cp_async_wait_group(1) or less" in waits.message
+    bytes_ = reports(traced, "bulk")[3].findings[0]
+    assert bytes_.evidence["bytes"] == 16
+
+
+def test_reports_and_lines_keep_them(traced: Trace) -> None:
+    again = from_lines(to_lines(traced))
+    assert again.orders == traced.orders
+    text = "\n".join(render(traced.orders, Style()))
+    shown = os.path.relpath(SCRIPT)
+    assert text.count("wrong[LC505]") == 3 and f"{shown}:" in text
+    assert "note[" not in text and "note[LC522]" in "\n".join(render(traced.orders, Style(everything=True)))
