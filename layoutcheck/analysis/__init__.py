@@ -1,4 +1,62 @@
-"""`Analysis`: everything that is known about one copy, each part worked out once and only when asked."""
+"""What a copy is asked to do, what it does, and where the two differ: `Analysis`. Start reading here.
+
+A CuTe copy has two meanings. Its **intent** is in the layouts: element i of the source view goes to element
+i of the destination view. Its **execution** is in the instructions: instruction k of thread t moves w
+adjacent bytes from one address to another. The compiler checks shapes, widths and alignments; it never asks
+whether the two meanings agree. This package does, and everything else in layoutcheck reads the answer.
+
+NVIDIA/cutlass#2320 shows it in one thread. A tile of bf16 is column-major in global memory and row-major in
+shared memory, 64 elements a row. One 16-byte `cp.async` is to take 8 elements down a column:
+
+    >>> from layoutcheck.sources.request import build
+    >>> copy, _ = build("(8):(1)", "(8):(64)", "cp.async", bits=128, dtype="bf16")
+    >>> analysis = Analysis(copy)
+    >>> analysis.prediction.outcome
+    'accepted'
+
+Both meanings are arrays of byte addresses; here they are, counted from the bases of the two tensors:
+
+    element                    0     1     2     3     4     5     6     7
+    read, asked and done      +0    +2    +4    +6    +8   +10   +12   +14
+    written, asked            +0  +128  +256  +384  +512  +640  +768  +896
+    written, done             +0    +2    +4    +6    +8   +10   +12   +14
+
+    >>> run = analysis.worst
+    >>> (run.intent.dst[:, 0, 0] - run.dst_base).tolist()  # [element, thread, byte]
+    [0, 128, 256, 384, 512, 640, 768, 896]
+    >>> (run.execution.dst[0, 0, ::2] - run.dst_base).tolist()  # [instruction, thread, byte]
+    [0, 2, 4, 6, 8, 10, 12, 14]
+
+The comparison is of memory *after* the copy. Every address that the layouts name must hold the contents of
+the address that they name for it, whoever brought them and in whatever order. Seven elements are missing, and
+as many are written where nobody asked for them:
+
+    >>> run.comparison.counts
+    {'missing': 14, 'outside_dst': 14}
+
+The issue's whole tile is refused, so nothing runs. What it would do explains why: the second thread's 16
+bytes begin at byte 2, and threads overwrite each other.
+
+    >>> from layoutcheck.sources.cases import case
+    >>> tile = Analysis(build(**case("issue-2320").copies[0])[0])
+    >>> tile.accepted, tile.worst, tile.would_run.comparison.kinds
+    (False, None, ('misaligned_dst', 'wrong', 'race', 'missing'))
+
+Two things are decided before addresses can be counted. Run-time values: every `?` gets a number that is as
+unhelpful as its type allows (`instantiation`). Bases: as aligned as `align<>` promises, and no more. A copy
+that differs for one choice is wrong; one that differs for none is not thereby proved right. What differs
+beside bytes, such as a barrier's count, is in `comparison.observables`.
+
+Other ways were considered:
+
+- Comparing layouts symbolically, by composition and inverse, says nothing of alignment, races and predicates,
+  and a swizzle acts on byte addresses, which a layout does not have.
+- Linear maps over bits (Triton's LinearLayout) are exact and quick, for extents that are powers of two. They
+  are used where that holds, to search for swizzles (`machine.f2`).
+- Running the copy on random data needs a GPU, sees one set of addresses, and calls equal values equal places.
+  Here contents are told apart by address. The GPU is the judge of this model instead (`layoutcheck confirm`).
+- Asking the compiler answers another question: it accepted the copy above.
+"""
 
 from __future__ import annotations
 
