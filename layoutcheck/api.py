@@ -40,6 +40,7 @@ def check(*given: Any, **options: Any) -> Report:
       `internal_type` as given to `make_tiled_tma_atom`; `im2col`, of the atoms `im2col_tma_load` and
       `im2col_tma_store`, the convolution, such as "filter=(3,3) padding=(1,1)" (W first); `index`, of
       `tma_gather4` and `tma_scatter4`, the tensor of row numbers (`gmem_coord_tensor`)
+    - `aux`: of `tcgen05.ld.red`, the second destination, for the reduced values
     - `arch`: the target, such as "sm_100a"; None is sm_90a, or the first that has the atom
     - `op`: "copy", "autovec_copy", "basic_copy", "basic_copy_if" or "copy_atom_call"
     - `evict_priority`: whether `autovec_copy` is given an `l1c_evict_priority`

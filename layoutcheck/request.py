@@ -57,6 +57,7 @@ class Request:
     internal_type: Annotated[Any, "TMA: internal_type of make_tiled_tma_atom"] = None
     im2col: Annotated[Any, "TMA im2col: 'filter=(3,3) padding=(1,1) ...', W first"] = None
     index: Annotated[Any, "tma_gather4, tma_scatter4: the tensor of row numbers"] = None
+    aux: Annotated[Any, "tcgen05.ld.red: the second destination"] = None
     op: Annotated[str, "copy, autovec_copy, basic_copy, copy_atom_call"] = "copy"
     evict_priority: Annotated[bool, "autovec_copy is given an l1c_evict_priority"] = False
 

@@ -35,7 +35,7 @@ _COMFORT = 1 << 20  # bytes; more than anything needs
 
 def is_static(copy: Copy) -> bool:
     """Whether every extent and stride of the operands is known."""
-    operands = [copy.src, copy.dst, *(one for one in (copy.pred, copy.index) if one is not None)]
+    operands = [copy.src, copy.dst, *(one for one in (copy.pred, copy.index, copy.aux) if one is not None)]
     if copy.tiling:
         operands += [copy.tiling.src, copy.tiling.dst]
     return all(m.layout.is_static for m in operands)
@@ -74,6 +74,7 @@ def _instantiate(copy: Copy, grow: bool) -> Copy:
             dst=_static_memref(copy.dst, grow, 3, least),
             pred=copy.pred and _static_memref(copy.pred, grow, 5),
             index=copy.index and _static_memref(copy.index, grow, 7),
+            aux=copy.aux and _static_memref(copy.aux, grow, 9),
         )
     tiling = copy.tiling
     src = _static_memref(tiling.src, grow, 1)

@@ -20,6 +20,7 @@ def copy_to_dict(copy: Copy) -> dict[str, Any]:
         "dst": memref_to_dict(copy.dst),
         "pred": None if copy.pred is None else memref_to_dict(copy.pred),
         "index": None if copy.index is None else memref_to_dict(copy.index),
+        "aux": None if copy.aux is None else memref_to_dict(copy.aux),
         "tma": _tma(copy),
         "tiled": None if copy.tiled is None else str(copy.tiled),
         "tiling": None if copy.tiling is None else tiling_to_dict(copy.tiling),

@@ -8,7 +8,7 @@ family. All of it was measured; tests/conformance/test_verifier.py holds it agai
 from __future__ import annotations
 
 from layoutcheck.atoms.family import family_of
-from layoutcheck.copies.compiler.operands import check_memrefs, check_predicate, check_shapes
+from layoutcheck.copies.compiler.operands import check_aux, check_memrefs, check_predicate, check_shapes
 from layoutcheck.copies.compiler.pointers import check_pointers
 from layoutcheck.copies.compiler.prediction import ACCEPTED, Prediction, rejected
 from layoutcheck.copies.compiler.python_layer import through_atom_call, through_copy
@@ -59,7 +59,9 @@ def predict_verifier(copy: Copy) -> Prediction:
     if refused:
         return refused
     atom = own.default(atom)
-    stopped = check_shapes(copy) or check_predicate(copy, lambda: own.flat_predicate(atom, copy))
+    stopped = (
+        check_aux(copy) or check_shapes(copy) or check_predicate(copy, lambda: own.flat_predicate(atom, copy))
+    )
     if stopped is None and not own.descriptors:
         stopped = check_memrefs(atom, copy)
     for check in () if stopped else own.checks:

@@ -25,6 +25,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 
 PRIVATE = 1 << 47  # between the registers of two threads
+AUX_APART = 1 << 40  # between a thread's two destinations
 
 
 def as_stored(copy: Copy) -> Copy:

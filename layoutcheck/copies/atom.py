@@ -26,6 +26,7 @@ class Atom(ABC):
     - `modelled`: False where nothing but the name is known
     - `whole_copy`: its copies are predicted and run whole, extents known at run time and all, as those of a
       tensor map; whatever function a copy was written with
+    - `destinations`: 2 where `cute.copy` takes a list of two, the second of which is `Copy.aux`
     - `six_bits`: it moves 6-bit elements outside of a tensor map
     - `booleans`: how it moves booleans, each stored as a byte, is known
     - `folds_float_pred`: code generation takes a floating-point predicate, as false
@@ -39,6 +40,7 @@ class Atom(ABC):
     rules: ClassVar[str] = ""
     modelled: ClassVar[bool] = True
     whole_copy: ClassVar[bool] = False
+    destinations: ClassVar[int] = 1
     six_bits: ClassVar[bool] = False
     booleans: ClassVar[bool] = False
     folds_float_pred: ClassVar[bool] = False

@@ -38,7 +38,7 @@ def changes(given: Copy, made: tuple[Copy, ...]) -> tuple[Change, ...]:
     found += _differing("atom", str(given.atom), ", ".join(dict.fromkeys(str(one.atom) for one in made)))
     found += _differing("threads and values", _threads(given), _threads(first))
     found += _differing("threads launched", _launched(given), _launched(first))
-    for name in ("pred", "index"):
+    for name in ("pred", "index", "aux"):
         found += _differing(name, str(getattr(given, name)), str(getattr(first, name)))
     found += _differing("operation", given.op, ", ".join(dict.fromkeys(one.op for one in made)))
     return (*found, *_of_barriers(given, first))

@@ -71,6 +71,7 @@ class Copy:
     issue: Issue | None = None  # of copies with a barrier, where it is known
     tma: TmaTile | None = None  # of a TMA copy between whole tensors: its tile
     index: Memref | None = None  # of gather4 and scatter4: the tensor of row numbers
+    aux: Memref | None = None  # of an atom with two destinations: the second
 
     mapped: Memref | None = None  # of a TMA copy of coordinates: the tensor that its map was made of
 

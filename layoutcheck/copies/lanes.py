@@ -12,6 +12,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.addresses import thread_offsets
 from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import (
     IntArray,
     has_inner_rest,
@@ -34,14 +35,17 @@ def atom_part(layout: Layout) -> Layout:
 
 def matrix_iterations(copy: Copy) -> tuple[IntArray, IntArray]:
     """The offset of each iteration (over V[1], then the rest modes) on each side, in elements."""
-    counts = []
-    for memref in (copy.src, copy.dst):
-        inner = v_mode(memref.layout)[1] if has_inner_rest(memref.layout) else Layout.trusted(1, 0)
-        rest = rest_modes(memref.layout)
-        limit(size(inner) * size(rest))
-        counts.append((offsets(rest)[:, None] + offsets(inner)).reshape(-1))
+    counts = [iterations_of(memref) for memref in (copy.src, copy.dst)]
     n = min(counts[0].size, counts[1].size)
     return counts[0][:n], counts[1][:n]
+
+
+def iterations_of(memref: Memref) -> IntArray:
+    """The same of one operand."""
+    inner = v_mode(memref.layout)[1] if has_inner_rest(memref.layout) else Layout.trusted(1, 0)
+    rest = rest_modes(memref.layout)
+    limit(size(inner) * size(rest))
+    return (offsets(rest)[:, None] + offsets(inner)).reshape(-1)
 
 
 def lane_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:

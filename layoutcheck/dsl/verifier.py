@@ -56,6 +56,7 @@ def item(copy: Copy) -> dict[str, Any]:
         "dst": str(copy.dst),
         "pred": None if copy.pred is None else str(copy.pred),
         "index": None if copy.index is None else str(copy.index),
+        "aux": None if copy.aux is None else str(copy.aux),
         "evict": copy.evict_priority,
         "rest": rest if isinstance(rest, int) else 1,
     }

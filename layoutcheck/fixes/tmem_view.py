@@ -37,7 +37,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         return
     bits = view.dtype.bits
     packed = atom.packed and bits == 16
-    made = replace(atom, dtype=view.dtype, packed=packed)
+    made = atom.fitted(view.dtype, packed)
     step = 2 if packed else 1
     row = columns(made) * COLUMN_BITS // bits // step
     count = registers(made) * COLUMN_BITS // bits
@@ -49,6 +49,9 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     rectangle = Layout((((row, atom.lanes), 1), *rest), (((step, lane), 0), *_spaced(rest, row * step)))
     own = Layout(((count, 1), *rest), ((1, 0), *_spaced(rest, count)))
     fixed = replace(copy, atom=made, tiled=None, tiling=None)
+    if copy.aux is not None:
+        one = Layout(((1, 1), *rest), ((0, 0), *_spaced(rest, 1)))
+        fixed = replace(fixed, aux=copy.aux.with_layout(one))
     for name, memref, layout in ((side, view, rectangle), (other, fragment, own)):
         fixed = fixed.with_side(name, _with(memref, layout))
     yield Draft(

@@ -171,6 +171,8 @@ def _copy(report: Report, main: Finding | None) -> str:
         )
     if copy.pred is not None:
         rows.append(_row("predicate", _operand(copy.pred, where if where.operand == "pred" else None)))
+    if copy.aux is not None:
+        rows.append(_row("second destination", _operand(copy.aux, where if where.operand == "aux" else None)))
     if copy.index is not None:
         rows.append(_row("row numbers", _operand(copy.index, where if where.operand == "index" else None)))
     if copy.tma is not None:

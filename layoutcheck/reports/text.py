@@ -136,6 +136,8 @@ def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
     lines += _operand("src", copy.src, where, style) + _operand("dst", copy.dst, where, style)
     if copy.pred is not None:
         lines += _operand("pred", copy.pred, where, style)
+    if copy.aux is not None:
+        lines += _operand("aux", copy.aux, where, style)
     if copy.index is not None:
         lines += _operand("index", copy.index, where, style)
     if copy.tma is not None:

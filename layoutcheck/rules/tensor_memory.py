@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.vector import find_break
 from layoutcheck.atoms.tmem import WARP_LANES, TensorMemoryAtom, TmemCopy, registers
 from layoutcheck.atoms.tmem.addresses import offset_bits
 from layoutcheck.atoms.tmem.execution import emitted_repeat
-from layoutcheck.copies.lanes import atom_part
+from layoutcheck.copies.lanes import atom_part, iterations_of
 from layoutcheck.copies.offsets import CompilerFails, IntArray, size
 
 # Every way a copy can differ from its layouts; the causes here explain all of them.
@@ -44,25 +45,37 @@ def fragment_trouble(analysis: Analysis, atom: TmemCopy) -> str | None:
             f"elements of {atom.dtype.bits} bits"
         )
     if size(own) != values:
-        try:
-            emitted = f"x{emitted_repeat(atom, own)} is emitted"
-        except CompilerFails:
-            emitted = "no repetition fits"
+        emitted = _emitted(atom, own)
         whole = analysis.view("src" if side == "dst" else "dst").layout
         warps = size(atom_part(whole)) == size(own) == values * atom.lanes
+        return f"V has {size(own)} values of a thread's registers, {atom.title} moves {values}; {emitted}" + (
+            f". V is the warp's, as the view of tensor memory has it, {atom.lanes} lanes and all"
+            if warps
+            else ""
+        )
+    aux, dst = analysis.copy.aux, analysis.copy.dst
+    if aux is not None and [size(atom_part(aux.layout)), iterations_of(aux).size] != [
+        1,
+        iterations_of(dst).size,
+    ]:
         return (
-            f"V has {size(own)} values of a thread's registers, {atom.title} moves {values}; "
-            f"the repetition comes from V: {emitted}"
-            + (
-                f". V is the warp's, as the view of tensor memory has it, {atom.lanes} lanes and all"
-                if warps
-                else ""
-            )
+            f"{atom.title} reduces to one value for each of {iterations_of(dst).size} instructions; the second "
+            f"destination {aux.layout} has {size(aux.layout)}"
         )
     broken = find_break(analysis.copy, side, values)
     if broken is not None:
         return f"{broken.mode_text} of the registers {view.layout} has stride {broken.stride}; registers are adjacent"
     return None
+
+
+def _emitted(atom: TmemCopy, own: Layout) -> str:
+    """Where the repetition of the emitted instruction comes from, and which it is."""
+    if not atom.repeat_of_fragment:
+        return f"the repetition is the atom's: x{atom.repeat} is emitted"
+    try:
+        return f"the repetition comes from V: x{emitted_repeat(atom, own)} is emitted"
+    except CompilerFails:
+        return "the repetition comes from V: no repetition fits"
 
 
 def warp_of(thread: int) -> int:

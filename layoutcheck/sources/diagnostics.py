@@ -220,8 +220,8 @@ def _copy(text: str, operation: re.Match[str], aliases: dict[str, str], arch: st
     types = [text[a:b].strip() for a, b in split_commas(text, colon.end() + 1, end - 1)]
     types = [one for name in types for one in _listed(name)]
     types = [aliases.get(name, name) for name in types]
-    if len(types) not in (3, 4):
-        raise InputError(f"a copy has 3 or 4 operands, not {len(types)}")
+    if len(types) not in (3, 4, 5):
+        raise InputError(f"a copy has 3 to 5 operands, not {len(types)}")
     atom: Atom | None = None
     tiled: TiledCopy | None = None
     if types[0].startswith("!cute.tiled_copy"):
@@ -232,8 +232,11 @@ def _copy(text: str, operation: re.Match[str], aliases: dict[str, str], arch: st
     op = "copy_atom_call" if operation[1] else "copy"
     if isinstance(atom, TmaCopy) and atom.indexed and len(types) == 4:
         return _of_rows(atom, [parse_memref(text) for text in types[1:]], op, arch)
-    pred = parse_memref(types[3]) if len(types) == 4 else None
-    return Copy(atom, parse_memref(types[1]), parse_memref(types[2]), pred, tiled, op=op, arch=arch)
+    src, dst, *others = map(parse_memref, types[1:])
+    aux = others.pop(0) if atom.destinations == 2 and others else None
+    if len(others) > 1:
+        raise InputError(f"a copy with {atom.destinations} destination has 3 or 4 operands, not {len(types)}")
+    return Copy(atom, src, dst, others[0] if others else None, tiled, op=op, arch=arch, aux=aux)
 
 
 def _shortened(text: str, start: int, stop: int, atom: Atom, arch: str) -> Copy | None:

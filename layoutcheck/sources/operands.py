@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from layoutcheck.algebra.inttuple import is_static, wrap
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import SPACES, Memref
+from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType, dtype
@@ -79,6 +82,28 @@ def predicate(value: Any) -> Memref | None:
     if value is None:
         return None
     return _read("pred", value, Defaults(dtype("i8"), "rmem", None, None, "pred"))
+
+
+def second_destination(atom: Atom | None, dst: Memref, value: Any, assumed: list[str]) -> Memref | None:
+    """The second destination of an atom that has one: without one, a value for each of its instructions.
+
+    Raises InputError for other atoms.
+    """
+    if atom is None or atom.destinations == 1:
+        if value is not None:
+            raise InputError("aux is the second destination", expected="--atom tcgen05.ld.red...")
+        return None
+    if value is not None:
+        return _read("aux", value, Defaults(atom.dtype, "rmem", ALIGN_BYTES["rmem"], None, "aux"))
+    if isinstance(dst, OtherOperand):
+        return None
+    v, *rest = wrap(dst.layout.shape)
+    shape = ((1, v[1]) if type(v) is tuple and len(v) == 2 else 1, *rest)
+    if not is_static(shape):
+        return None
+    made = Memref(atom.dtype, "rmem", Layout(shape), ALIGN_BYTES["rmem"])
+    assumed.append(f"the second destination is {made}")
+    return made
 
 
 def _read(name: str, value: Any, defaults: Defaults) -> Memref:

@@ -24,7 +24,7 @@ from layoutcheck.machine.dtypes import DType, dtype
 from layoutcheck.request import Request, takes_request
 from layoutcheck.sources.cluster import read_cluster
 from layoutcheck.sources.live import to_atom, to_layout, to_memref
-from layoutcheck.sources.operands import operand, predicate, spaces_of, swizzle_of
+from layoutcheck.sources.operands import operand, predicate, second_destination, spaces_of, swizzle_of
 from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.tma import every_mode, plain_smem, tma_index, tma_tile
 
@@ -69,6 +69,7 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     target = operand("dst", given.dst, element, spaces[1], given.dst_space, given.dst_align, pointer, assumed)
     guard = predicate(given.pred)
     named = tma_index(moved, source, target, given.index, assumed)
+    second = second_destination(moved, target, given.aux, assumed)
     source, target, described = plain_smem(moved, source, target, given.described, assumed)
     source, target, tiler, coord, described = every_mode(
         moved, source, target, given.tiler, given.coord, described, assumed
@@ -86,7 +87,7 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     elif given.tiled is None:
         if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (given.src, given.dst))):
             assumed.append("src and dst are one thread's views: thr and val would make them whole tiles")
-        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict, issue, tma, named)
+        copy = Copy(moved, source, target, guard, whole, None, op, arch, evict, issue, tma, named, second)
         return copy, tuple(assumed)
     assert whole is not None
     for view in (source, target):
@@ -94,7 +95,8 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
             raise InputError(f"{view.name} cannot be partitioned here", expected="tensors in memory")
     views = (partition(whole, "src", source).view, partition(whole, "dst", target).view)
     tiling = Tiling(whole, source, target, given.block)
-    return Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict), tuple(assumed)
+    copy = Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict, aux=second)
+    return copy, tuple(assumed)
 
 
 def _tiled_by(atom: Atom | None, thr: Any, val: Any) -> TiledCopy:

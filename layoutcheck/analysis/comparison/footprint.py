@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.copies.addresses import addresses, recast_offsets, swizzled, thread_offsets
+from layoutcheck.copies.addresses import AUX_APART, addresses, recast_offsets, swizzled, thread_offsets
 from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.descriptor import DescriptorView
@@ -14,7 +14,19 @@ from layoutcheck.copies.offsets import IntArray, offsets
 
 
 def footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
-    """Every address of the operand, unordered: of the whole tile if it is in memory, else of all views."""
+    """Every address of the operand, unordered: of the whole tile if it is in memory, else of all views.
+
+    With the destination comes a second one.
+    """
+    found = _footprint(intent, copy, side, base, unit)
+    if copy.aux is None or side != "dst":
+        return found
+    threads = lane_offsets(copy, side).reshape(-1)
+    more = addresses(copy.aux, base + AUX_APART, offsets(copy.aux.layout)[:, None] + threads, unit)
+    return np.concatenate([found.reshape(-1), more.reshape(-1)])
+
+
+def _footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
     memref = copy.src if side == "src" else copy.dst
     if copy.needs_map and memref.space != "smem":
         return intent.src if side == "src" else intent.dst  # the tensor may be of any size

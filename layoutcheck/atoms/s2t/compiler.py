@@ -5,11 +5,9 @@ from __future__ import annotations
 from layoutcheck.atoms.family import Compiler
 from layoutcheck.atoms.s2t import FORMS, S2TCopy
 from layoutcheck.copies.compiler.prediction import Prediction, rejected
-from layoutcheck.copies.compiler.shared import printed_pointer
+from layoutcheck.copies.compiler.shared import printed_view
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.descriptor import DescriptorView
-from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.opaque import OtherOperand
 
 
 def check_type(atom: S2TCopy) -> Prediction | None:
@@ -32,19 +30,13 @@ def check_type(atom: S2TCopy) -> Prediction | None:
 def operands(_atom: S2TCopy, copy: Copy) -> Prediction | None:
     """Descriptors of shared memory, to tensor memory."""
     if not isinstance(copy.src, DescriptorView):
-        message = f"Expect srcView be a smemDescView but get: '{_printed(copy.src)}'"
+        message = f"Expect srcView be a smemDescView but get: '{printed_view(copy.src)}'"
         return rejected("operand_kind", message, "src", got=str(copy.src))
     if isinstance(copy.dst, DescriptorView) or copy.dst.space != "tmem":
-        return rejected("space", f"Expect dstView be a memref on tmem but get: '{_printed(copy.dst)}'", "dst")
+        return rejected(
+            "space", f"Expect dstView be a memref on tmem but get: '{printed_view(copy.dst)}'", "dst"
+        )
     return None
-
-
-def _printed(view: Memref) -> str:
-    """A type as the DSL prints it: without what is the default."""
-    if isinstance(view, (DescriptorView, OtherOperand)):
-        return str(view)
-    facts = printed_pointer(view).removeprefix("ptr<").removesuffix(">")
-    return f'!cute.memref<{facts}, "{view.layout}">'
 
 
 COMPILER = Compiler((operands,), check_type, descriptors=True)

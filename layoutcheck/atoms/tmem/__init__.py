@@ -18,7 +18,7 @@ PTX ISA; none of it was run on a Blackwell GPU.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from layoutcheck.copies.atom import Atom, WarpAtom
@@ -85,6 +85,7 @@ class TmemCopy(WarpAtom, TensorMemoryAtom):
     family: ClassVar[str] = "tmem"
     name: ClassVar[str]
     packing: ClassVar[tuple[str, str]]  # as the DSL prints it, and as PTX has it
+    repeat_of_fragment: ClassVar[bool] = True  # else of the atom: how often an instruction repeats
 
     dtype: DType
     lanes: int
@@ -106,6 +107,15 @@ class TmemCopy(WarpAtom, TensorMemoryAtom):
     def title(self) -> str:
         """`tcgen05.ld.32x32b.x32`."""
         return f"{self.name}.{shape_name(self)}.x{self.repeat}"
+
+    @property
+    def split_columns(self) -> int:
+        """How many columns on the second piece of 16x32bx2 lies: right behind the first (DSL 4.8.1)."""
+        return self.repeat
+
+    def fitted(self, element: DType, packed: bool) -> TmemCopy:
+        """The same atom for elements of that type."""
+        return replace(self, dtype=element, packed=packed)
 
     @property
     def wants_even_columns(self) -> bool:

@@ -15,6 +15,7 @@ from layoutcheck.copies.moves import Execution
 from layoutcheck.copies.offsets import IntArray
 
 LANE_BYTES = LANE_STEP * 4
+LABELS = 1 << 60  # above every address: what is worked out and comes from no place
 
 
 def touched(
@@ -25,6 +26,7 @@ def touched(
     Relative to the base of the view (of the whole tile, with a tiling).
     """
     moves, base = (done.src, src_base) if atom.memory_side == "src" else (done.dst, dst_base)
+    moves = moves[:, :, moves[0, 0] < LABELS]
     relative = moves // (8 // done.unit_bits) - base
     return relative // LANE_BYTES, relative % LANE_BYTES * 8 // COLUMN_BITS
 

@@ -42,15 +42,24 @@ COLUMN_BYTES = 4
 
 def execute(typed: Copy, copy: Copy, atom: TmemCopy, src_base: int, dst_base: int) -> Execution:
     """The moves of one or more warps. Raises CompilerFails for fragments that no repetition fits."""
-    load, threads = atom.loads, typed.block_threads
-    unit = unit_bits(copy)
-    view, registers = (copy.src, copy.dst) if load else (copy.dst, copy.src)
-    view_base, register_base = (src_base, dst_base) if load else (dst_base, src_base)
-    side = ("src", "dst") if load else ("dst", "src")
+    unit_bits(copy)
     refuse_mixed(copy)
+    registers = copy.side(atom.register_side)
     _whole_bytes(registers)
     done = replace(atom, repeat=emitted_repeat(atom, atom_part(registers.layout)))
-    at = rectangle(done, split_columns=atom.repeat)  # lane, byte of its registers -> bytes from the address
+    return instructions(typed, copy, done, src_base, dst_base, atom.split_columns)
+
+
+def instructions(
+    typed: Copy, copy: Copy, done: TmemCopy, src_base: int, dst_base: int, split_columns: int
+) -> Execution:
+    """What instructions of the repetition of `done` move, at every rectangle of the view."""
+    load, threads = done.loads, typed.block_threads
+    unit = unit_bits(copy)
+    view = copy.side(done.memory_side)
+    view_base, register_base = (src_base, dst_base) if load else (dst_base, src_base)
+    side = ("src", "dst") if load else ("dst", "src")
+    at = rectangle(done, split_columns)  # lane, byte of its registers -> bytes from the address
     iterations = matrix_iterations(copy)
     of_view, of_registers = iterations if load else iterations[::-1]
     lanes = lane_offsets(copy, side[1], threads)

@@ -29,20 +29,26 @@ def shape(scan: Scanner) -> tuple[int, int]:
     return int(lanes[1]), int(bits[1])
 
 
+def read_repeat(scan: Scanner) -> int:
+    """`, x8`, which comes next."""
+    scan.expect(",")
+    found = scan.match(_REPEAT)
+    if found is None:
+        raise scan.error("no repetition", "x1, x2, ..., x128")
+    return int(found[1])
+
+
 def _read(scan: Scanner, name: str) -> Atom:
     element = read_dtype(scan)
     lanes, bits = shape(scan)
-    scan.expect(",")
-    repeat = scan.match(_REPEAT)
-    if repeat is None:
-        raise scan.error("no repetition", "x1, x2, ..., x128")
+    repeat = read_repeat(scan)
     scan.skip()
     packed = scan.match(_PACKED)
     if packed and (packed[1] == "pack16b") != (name == "tmem_load"):
         raise UnknownAttribute
     close(scan)
     atom = TmemLoad if name == "tmem_load" else TmemStore
-    return atom(element, lanes, bits, int(repeat[1]), packed is not None)
+    return atom(element, lanes, bits, repeat, packed is not None)
 
 
 def _build(short: Short) -> Atom | None:

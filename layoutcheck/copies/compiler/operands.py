@@ -11,7 +11,7 @@ from typing import Any
 from layoutcheck.algebra.inttuple import is_static, product, rank, wrap
 from layoutcheck.algebra.layout import text
 from layoutcheck.copies.atom import Atom
-from layoutcheck.copies.compiler.prediction import Prediction, rejected
+from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.descriptor import DescriptorView
 
@@ -55,6 +55,28 @@ def _sizes(src: Any, dst: Any) -> Prediction | None:
                 src_size=product(s),
                 dst_size=product(d),
             )
+    return None
+
+
+def check_aux(copy: Copy) -> Prediction | None:
+    """A second destination against the first, mode by mode. Their V modes are not compared."""
+    if copy.aux is None:
+        return None
+    dst, aux = copy.dst.layout.shape, copy.aux.layout.shape
+    if rank(aux) != rank(dst):
+        message = (
+            f"expects all operands to have the same rank, but got: dst[1]: {rank(aux)} != dst[0]: {rank(dst)}"
+        )
+        return rejected("aux_rank", message, "aux", aux_rank=rank(aux), dst_rank=rank(dst))
+    rest = wrap(aux)[1:], wrap(dst)[1:]
+    if not is_static(rest):
+        return aborts("aux_dynamic_shape", "comparing run-time extents of two destinations", "aux")
+    if list(map(product, rest[0])) != list(map(product, rest[1])):
+        message = (
+            f"expects all operands to have the same rest modes, but got: dst[1]: {text(aux)} "
+            f"and dst[0]: {text(dst)}"
+        )
+        return rejected("aux_rest", message, "aux")
     return None
 
 

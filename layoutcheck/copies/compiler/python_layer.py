@@ -54,14 +54,18 @@ def through_copy(copy: Copy) -> Prediction | Copy:
             dst_size=d,
         )
     pred = None if copy.pred is None else grouped(copy.pred)
-    return replace(copy, src=grouped(copy.src), dst=grouped(copy.dst), pred=pred)
+    aux = None if copy.aux is None else grouped(copy.aux)
+    return replace(copy, src=grouped(copy.src), dst=grouped(copy.dst), pred=pred, aux=aux)
 
 
 def differing_widths(
     copy: Copy, message: str, as_copied: Callable[[DType], DType] = lambda element: element
 ) -> Prediction | None:
-    """Nothing is converted, so the widths of the elements `as_copied` agree; descriptors have none."""
-    if isinstance(copy.src, DescriptorView) or isinstance(copy.dst, DescriptorView):
+    """Nothing is converted, so the widths of the elements `as_copied` agree; descriptors have none.
+
+    Beside a second destination they are not compared.
+    """
+    if isinstance(copy.src, DescriptorView) or isinstance(copy.dst, DescriptorView) or copy.aux is not None:
         return None
     src, dst = as_copied(copy.src.dtype).bits, as_copied(copy.dst.dtype).bits
     if src != dst:

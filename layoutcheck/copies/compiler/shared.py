@@ -8,7 +8,9 @@ from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.compiler.prediction import Prediction, aborts, rejected
 from layoutcheck.copies.compiler.vectors import Inadmissible, Vectors, text, vectors
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.descriptor import DescriptorView
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.machine.dtypes import DType
 
 
@@ -71,6 +73,14 @@ def printed_pointer(view: Memref) -> str:
     if view.swizzle is not None and view.swizzle.bits:
         facts.append(str(view.swizzle))
     return f"ptr<{', '.join(facts)}>"
+
+
+def printed_view(view: Memref) -> str:
+    """A type as the DSL prints it: without what is the default."""
+    if isinstance(view, (DescriptorView, OtherOperand)):
+        return str(view)
+    facts = printed_pointer(view).removeprefix("ptr<").removesuffix(">")
+    return f'!cute.memref<{facts}, "{view.layout}">'
 
 
 def sub_byte_abort(operand: str, view: Memref) -> Prediction:

@@ -204,7 +204,7 @@ class Thread:
             self.registers[register] = tuple(("matrix", 32 * (4 * address + n) + i) for i in range(32))
 
     def tensor_memory(self, name: str, operands: list[str]) -> None:
-        """ld: registers, [address], split; st: [address], split, registers; cp: [address], descriptor."""
+        """ld: registers, red, [address], split; st: [address], split, registers; cp: [address], extra."""
         load = name.startswith("tcgen05.ld")
         found = ADDRESS.fullmatch(next(operand for operand in operands if operand.startswith("[")))
         if found is None:
@@ -213,12 +213,15 @@ class Thread:
         braced = next((operand for operand in operands if operand.startswith("{")), None)
         registers = registers_in(braced) if braced is not None else []
         others = [o for o in operands if not o.startswith(("[", "{"))]
+        reduced = others.pop(0) if ".red." in name else None
         extra = self.number(others[0]) if others else None
         stored = () if load else tuple(fit(self.value(register), 32) for register in registers)
         self.trace.tensor_memory.append(TensorMemoryAccess(name, address, extra, stored))
         if load:
             for n, register in enumerate(registers):
                 self.registers[register] = tuple(("tmem", 32 * (256 * address + n) + i) for i in range(32))
+        if reduced is not None:
+            self.registers[reduced] = tuple(("tmem.red", 32 * address + i) for i in range(32))
 
     # Registers.
 

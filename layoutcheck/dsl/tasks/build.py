@@ -35,7 +35,7 @@ def build(item: Item) -> Item:
 
 def arguments(item: Item) -> str:
     """The operands as a function's arguments: %src, %dst, %pred where there is one, the atom's fields."""
-    operands = [f"%{name}: {item[name]}" for name in ("src", "dst", "index", "pred") if item.get(name)]
+    operands = [f"%{name}: {item[name]}" for name in ("src", "dst", "index", "aux", "pred") if item.get(name)]
     return ", ".join([*operands, *(f"%field{i}: {kind}" for i, (_, kind) in enumerate(fields(item)))])
 
 
@@ -66,6 +66,8 @@ def emit(item: Item, function: Any) -> None:
         if item.get("index"):
             pair = [src, rest.pop(0)] if "coord_tensor" in item["src"] else [dst, rest.pop(0)]
             src, dst = (pair, dst) if pair[0] is src else (src, pair)
+        if item.get("aux"):
+            dst = [dst, rest.pop(0)]
         pred = rest[0] if rest else None
         call = item["call"]
         if call == "autovec_copy":

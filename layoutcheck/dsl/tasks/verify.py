@@ -10,13 +10,16 @@ def verify(item: Item) -> Item:
     """The MLIR verifier's word on the operands as they stand: {} or {"error", "stage"}."""
     from cutlass._mlir import ir
 
-    operands = {name: item[name] for name in ("atom", "src", "dst", "pred", "index") if item.get(name)}
+    operands = {name: item[name] for name in ("atom", "src", "dst", "pred", "index", "aux") if item.get(name)}
     heads = ", ".join(f"%{name}: {kind}" for name, kind in operands.items())
     shown = {name: (f"%{name}", kind) for name, kind in operands.items()}
     if "index" in shown:  # it goes beside the coordinates
         side = "src" if "coord_tensor" in operands["src"] else "dst"
         (a, b), (c, d) = shown[side], shown.pop("index")
         shown[side] = f"[{a}, {c}]", f"[{b}, {d}]"
+    if "aux" in shown:
+        (a, b), (c, d) = shown["dst"], shown.pop("aux")
+        shown["dst"] = f"[{a}, {c}]", f"[{b}, {d}]"
     names, kinds = (", ".join(column) for column in zip(*shown.values(), strict=True))
     call = f"cute.copy({names}) : ({kinds})"
     try:

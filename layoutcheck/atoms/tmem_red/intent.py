@@ -1,0 +1,31 @@
+"""Intent of tcgen05.ld.red: that of tcgen05.ld, and one reduced value a thread for each of its rectangles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutcheck.atoms.tmem.intent import intent as load_intent
+from layoutcheck.atoms.tmem_red import TmemLoadRed
+from layoutcheck.atoms.tmem_red.second import WORD_BYTES, aux_base, bytes_of, labels
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.lanes import atom_part, iterations_of, lane_offsets, matrix_iterations
+from layoutcheck.copies.moves import Intent
+from layoutcheck.copies.offsets import size
+from layoutcheck.errors import InputError
+
+
+def intent(copy: Copy, atom: TmemLoadRed, src_base: int, dst_base: int) -> Intent:
+    """Element i of the second destination is the reduction of what rectangle i is loaded to."""
+    aux = copy.aux
+    assert aux is not None  # the verifier asks for it
+    if copy.dst.dtype.bits != 32 or copy.src.dtype.bits != 32:
+        raise InputError(f"reductions of {copy.src.dtype} to {copy.dst.dtype} are not modelled")
+    asked = load_intent(copy, atom, src_base, dst_base)
+    at, count = iterations_of(aux), matrix_iterations(copy)[0].size
+    both = min(at.size, count)
+    lanes = lane_offsets(copy, "dst").reshape(-1)
+    reduced = aux_base(dst_base) + (at[:both, None] + lanes) * WORD_BYTES
+    sides = ((asked.src, labels(count, lanes.size)[:both]), (asked.dst, reduced))
+    src, dst = (np.concatenate([loaded, bytes_of(word)]) for loaded, word in sides)
+    unmatched = asked.unmatched + abs(at.size - count) + abs(size(atom_part(aux.layout)) - 1)
+    return asked._replace(src=src, dst=dst, unmatched=unmatched)
