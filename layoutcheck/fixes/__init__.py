@@ -90,12 +90,13 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
     analysis = report.analysis
     found: list[tuple[int, Fix]] = []
     tried = 0
+    seen: dict[Copy, Report | None] = {}
     slow = report.verdict == "slow"
     present = _cost(_predicted([report])) if slow else ()
     for rank, strategy in enumerate(FASTER if slow else STRATEGIES):
         for draft in _drafts(strategy, analysis):
             tried += 1
-            fix = _checked(draft, report.copy)
+            fix = _checked(draft, report.copy, seen)
             if fix is not None and (not slow or _cost(fix.predicted) < present):
                 found.append((rank, fix))
                 break  # a strategy yields what it prefers first
@@ -187,15 +188,23 @@ def _drafts(strategy: Any, analysis: Analysis) -> list[Draft]:
 _REGISTERS = "the registers must be filled and read under the same layouts: an MMA's or ldmatrix's are not"
 
 
-def _checked(draft: Draft, broken: Copy) -> Fix | None:
-    """The draft as a fix; None where it changes nothing, or its copies do not work."""
+def _checked(draft: Draft, broken: Copy, seen: dict[Copy, Report | None]) -> Fix | None:
+    """The draft as a fix; None where it changes nothing, or its copies do not work.
+
+    `seen` has the copies of other drafts, each judged once.
+    """
     differing = changes(broken, draft.copies[: len(draft.copies) - draft.readers])
     if not differing or not draft.code:
         return None
-    reports = [check(copy) for copy in draft.copies]
+    reports = []
+    for copy in draft.copies:
+        if copy not in seen:
+            seen[copy] = _working(copy)
+        report = seen[copy]
+        if report is None:
+            return None
+        reports.append(report)
     verdicts = {report.verdict for report in reports}
-    if not verdicts <= {"legal", "slow"}:
-        return None
     return Fix(
         draft.strategy,
         draft.title,
@@ -207,6 +216,15 @@ def _checked(draft: Draft, broken: Copy) -> Fix | None:
         ("model",),
         "; ".join(filter(None, (draft.note, _REGISTERS if _hands_out_anew(draft, broken) else ""))),
     )
+
+
+def _working(copy: Copy) -> Report | None:
+    """The report on a copy that is `legal` or `slow`; None for any other, whose findings nobody will read."""
+    analysis = Analysis(copy)
+    if not analysis.accepted or analysis.worst is not None:
+        return None
+    report = check(analysis)
+    return report if report.verdict in ("legal", "slow") else None
 
 
 def _hands_out_anew(draft: Draft, broken: Copy) -> bool:
