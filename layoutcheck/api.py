@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from layoutcheck.check import Report
+from layoutcheck.check import Report, repairs
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.judge import judge
@@ -99,5 +99,5 @@ def ask_compiler(reports: list[Report]) -> list[Report]:
             accepted = [next(answers).accepted for _ in fix.copies]
             confirmed = (*fix.confirmed_by, "compiler") if all(accepted) else fix.confirmed_by
             fixes.append(replace(fix, confirmed_by=confirmed))
-        out.append(replace(report, asked=asked, fixes=tuple(fixes)))
+        out.append(replace(report, asked=asked, repairs=repairs(tuple(fixes), report.obstacle)))
     return out

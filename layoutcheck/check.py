@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from layoutcheck.analysis import Analysis, analysed
@@ -52,6 +54,35 @@ class Fix:
         }
 
 
+class Repairs:
+    """The fixes of a report and, where there is none, why: worked out when they are first asked for.
+
+    Finding them takes ten times as long as the verdict does, and most callers read no more than that.
+    """
+
+    def __init__(self, find: Callable[[], tuple[tuple[Fix, ...], str | None]]) -> None:
+        self._find = find
+
+    @cached_property
+    def found(self) -> tuple[tuple[Fix, ...], str | None]:
+        """The fixes, best first, and the obstacle."""
+        return self._find()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Repairs) and self.found == other.found
+
+    def __hash__(self) -> int:
+        return hash(self.found[1])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return repairs, self.found
+
+
+def repairs(fixes: tuple[Fix, ...] = (), obstacle: str | None = None) -> Repairs:
+    """Repairs that are known."""
+    return Repairs(lambda: (fixes, obstacle))
+
+
 @dataclass(frozen=True, slots=True)
 class Report(Page):
     """The three answers about a copy, and the fixes proposed for it.
@@ -65,8 +96,7 @@ class Report(Page):
     analysis: Analysis
     verdict: str
     findings: tuple[Finding, ...]
-    fixes: tuple[Fix, ...] = ()
-    obstacle: str | None = None
+    repairs: Repairs = field(default_factory=repairs)
     subject: str | None = None  # the case's name or the place the copy came from
     assumptions: tuple[str, ...] = ()  # what was taken for granted because the input did not say it
     asked: Prediction | None = None  # what the installed DSL said, where it was asked
@@ -75,6 +105,16 @@ class Report(Page):
     def copy(self) -> Copy:
         """The copy that was checked."""
         return self.analysis.copy
+
+    @property
+    def fixes(self) -> tuple[Fix, ...]:
+        """What repairs the copy, or makes it faster; best first."""
+        return self.repairs.found[0]
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why there is no fix, where there is none."""
+        return self.repairs.found[1]
 
     @property
     def compiler(self) -> Prediction:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.check import Report, check, verdict_of, with_addresses
+from layoutcheck.check import Repairs, Report, check, repairs, verdict_of, with_addresses
 from layoutcheck.copies.copy import Copy
 from layoutcheck.findings import SEVERITIES
 from layoutcheck.fixes import propose
@@ -26,8 +26,8 @@ def judge(
 ) -> Report:
     """The report on a copy, with fixes, each of them checked again. Never raises for a valid Copy."""
     report = check(copy)
-    fixes, obstacle = propose(report)
-    return replace(report, fixes=fixes, obstacle=obstacle, assumptions=assumptions, subject=subject)
+    found = Repairs(lambda: propose(report))
+    return replace(report, repairs=found, assumptions=assumptions, subject=subject)
 
 
 def judge_traced(traced: TracedCopy, *, fixes_for: Collection[str] = NEEDY) -> Report | None:
@@ -41,9 +41,9 @@ def judge_traced(traced: TracedCopy, *, fixes_for: Collection[str] = NEEDY) -> R
     analysis = Analysis(traced.copy, traced.observed)
     bare = _softened(check(analysis))
     report = bare if traced.addresses is None else with_addresses(bare, traced.addresses)
-    fixes, obstacle = propose(bare) if report.verdict in fixes_for else ((), None)
+    found = repairs(*propose(bare)) if report.verdict in fixes_for else repairs()
     asked = None if analysis.prediction is analysis.predicted else analysis.observed
-    return replace(report, fixes=fixes, obstacle=obstacle, asked=asked, subject=str(traced.where)).lean()
+    return replace(report, repairs=found, asked=asked, subject=str(traced.where)).lean()
 
 
 def _softened(report: Report) -> Report:
