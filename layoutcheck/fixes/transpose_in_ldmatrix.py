@@ -21,6 +21,7 @@ from layoutcheck.fixes.draft import Draft
 
 STRATEGY = "transpose-in-ldmatrix"
 _ROWS = 8  # of a matrix, of as many 16-bit elements
+_ALONG, _ACROSS = 8, 16  # rows of matrices that are looked at: 128 bytes, and two matrices down
 
 
 def propose(analysis: Analysis) -> Iterator[Draft]:
@@ -48,7 +49,8 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
 def _reader(smem: Memref, arch: str) -> Copy | None:
     """Every row of 8 elements of the tile by the widest `ldmatrix.trans`; None where it is no matrices of 8 x 8.
 
-    A thread names any of those rows, so the proof is one of all of them: the tile's base, pitch and swizzle.
+    A thread names any of those rows. Base, pitch and swizzle decide for all of them what they do for the first
+    `_ALONG` along a row of the tile and the first `_ACROSS` rows.
     """
     fast = contiguous_mode(smem.layout)
     if fast is None or len(smem.layout) != 2 or not smem.layout.is_static:
@@ -61,6 +63,9 @@ def _reader(smem: Memref, arch: str) -> Copy | None:
         return None
     rows, matrices = length // _ROWS, length * height // _ROWS**2
     count = next(n for n in (4, 2, 1) if matrices % n == 0)
+    rows = min(rows, _ALONG)
+    if type(across.shape) is not tuple:
+        across = Layout(min(height, _ACROSS), across.stride)
     view = Layout(((_ROWS, 1), rows, across.shape), ((1, 0), _ROWS, across.stride))
     values = 2 * count
     held = Layout(((values, 1), rows, across.shape), ((1, 0), values, _compact(across, values * rows)))

@@ -59,7 +59,7 @@ def test_a_turned_tile_is_read_in_rows_of_its_own_pitch() -> None:
     found = fixes(**{**TILES, "src": "(128,64):(1,128)", "thr": "(16,16):(16,1)", "val": "(8,1)"})
     _, read = found["transpose-in-ldmatrix"].copies
     assert read.atom is not None and read.atom.transpose and read.atom.num_matrices == 4
-    assert str(read.src.layout) == "((8,1),16,64):((1,0),8,128)"
+    assert str(read.src.layout) == "((8,1),8,16):((1,0),8,128)"
     assert read.src.align_bytes == 128
 
 
