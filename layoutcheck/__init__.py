@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "check_copy": "layoutcheck.api",
     "check_error": "layoutcheck.api",
+    "assert_legal": "layoutcheck.assertions",
+    "assert_wavefronts": "layoutcheck.assertions",
     "Fix": "layoutcheck.check",
     "Report": "layoutcheck.check",
     "Finding": "layoutcheck.findings",
@@ -48,7 +50,9 @@ _HOMES = {
 }
 
 
-display.drawn_by(lambda value: importlib.import_module("layoutcheck.reports.notebook").show(value))
+display.drawn_by(
+    lambda value, form: importlib.import_module("layoutcheck.reports.notebook").show(value, form)
+)
 
 
 class _Package(ModuleType):

@@ -13,6 +13,7 @@ from typing import Any
 from layoutcheck.check import Report, repairs
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
+from layoutcheck.errors import InputError
 from layoutcheck.judge import judge
 from layoutcheck.request import Request, takes_request
 from layoutcheck.sources.request import read
@@ -47,7 +48,10 @@ def check(*given: Any, **options: Any) -> Report:
 
     What is taken for granted is listed in `report.assumptions`. Raises InputError for unusable input.
     """
-    copy, assumptions = read(Request(*given, **options))
+    try:
+        copy, assumptions = read(Request(*given, **options))
+    except InputError as error:
+        raise error.in_python() from None
     return judge(copy, assumptions=assumptions)
 
 

@@ -83,7 +83,7 @@ def repairs(fixes: tuple[Fix, ...] = (), obstacle: str | None = None) -> Repairs
     return Repairs(lambda: (fixes, obstacle))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report(Page):
     """The three answers about a copy, and the fixes proposed for it.
 
@@ -100,6 +100,10 @@ class Report(Page):
     subject: str | None = None  # the case's name or the place the copy came from
     assumptions: tuple[str, ...] = ()  # what was taken for granted because the input did not say it
     asked: Prediction | None = None  # what the installed DSL said, where it was asked
+
+    def __repr__(self) -> str:
+        main = f" {self.findings[0].code}: {self.findings[0].title}" if self.findings else ""
+        return f"<Report {self.verdict}{main}>"  # no fixes: they are not searched for a line
 
     @property
     def copy(self) -> Copy:

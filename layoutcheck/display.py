@@ -1,4 +1,4 @@
-"""How values show themselves in a notebook: they ask here; the package's `__init__` says who draws.
+"""How values show themselves: in a notebook, as text, as a page. They ask here; `__init__` says who draws.
 
 So a layout can be drawn although nothing in the algebra knows of pictures. Without an artist, and where
 a value cannot be drawn, a notebook gets None and falls back to the plain text.
@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-_artists: list[Callable[[Any], str | None]] = []
+Artist = Callable[[Any, str], "str | None"]
+_artists: list[Artist] = []
 
 
-def drawn_by(artist: Callable[[Any], str | None]) -> None:
-    """Let `artist` draw: it is given a value and returns SVG or HTML, or None."""
+def drawn_by(artist: Artist) -> None:
+    """Let `artist` draw: it is given a value and a form ("notebook", "text" or "page")."""
     _artists[:] = [artist]
 
 
-def drawing(value: Any) -> str | None:
+def drawing(value: Any, form: str = "notebook") -> str | None:
     """What the artist makes of a value."""
-    return _artists[0](value) if _artists else None
+    return _artists[0](value, form) if _artists else None
 
 
 class Drawable:
@@ -32,9 +33,20 @@ class Drawable:
 
 
 class Page:
-    """A value whose notebook form is HTML."""
+    """A value that is read as text, as an HTML page, or in a notebook."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str | None:
         return drawing(self)
+
+    def text(self) -> str:
+        """The report that a terminal prints, without colours."""
+        return drawing(self, "text") or ""
+
+    def html(self) -> str:
+        """The report as one HTML page that needs nothing else."""
+        return drawing(self, "page") or ""
+
+    def __str__(self) -> str:
+        return self.text()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
 _CONTEXT = 60  # characters of input kept on each side of the place, so that a 10 MB paste stays one line
 
 
@@ -49,6 +51,14 @@ class InputError(LayoutcheckError, ValueError):
         span = max(1, min(self.end, last) - self.start)
         caret = " " * (len(lead) + self.start - first) + "^" * span
         return f"{head}\n  {lead}{shown}{tail}\n  {caret}"
+
+    def in_python(self) -> InputError:
+        """The same error, with options named as arguments: `--src-space` as `src_space=`."""
+        message, expected = (
+            None if part is None else _OPTION.sub(lambda found: found[1].replace("-", "_") + "=", part)
+            for part in (self.message, self.expected)
+        )
+        return InputError(message or "", text=self.text, start=self.start, end=self.end, expected=expected)
 
     def within(self, text: str, offset: int) -> InputError:
         """The same error, placed inside a larger `text` in which the inner one begins at `offset`."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 SCHEMA_VERSION = 1  # of every JSON document that holds findings
+VERDICTS = ("legal", "slow", "unknown", "wrong", "rejected")  # mild to bad
 SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")  # worst first; "note" never decides a verdict
 
 

@@ -80,13 +80,16 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
     return gathered if all(name in gathered for name in _required(command)) else None
 
 
+_HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+
+
 def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
     """The typer app of the commands."""
     import typer
 
     made = typer.Typer(
         help=text,
-        add_completion=False,
+        context_settings=_HELP_OPTIONS,
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -101,7 +104,7 @@ def app(commands: Mapping[str, Command], text: str) -> typer.Typer:
     for name, command in commands.items():
         rest = any(option.rest for _, option in _options(command).values())
         settings = {"allow_interspersed_args": False, "ignore_unknown_options": True} if rest else {}
-        made.command(name, context_settings=settings)(_for_typer(command))
+        made.command(name, context_settings=_HELP_OPTIONS | settings)(_for_typer(command))
     return made
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutcheck.digits import is_number
+from layoutcheck.findings import VERDICTS
 from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.settings import Settings
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace
 
 _ENDS = {"timeout": "ran too long", "killed": "died", "uncompiled": "does not compile"}
-VERDICTS = ("legal", "slow", "unknown", "wrong", "rejected")  # mild to bad
 _SKIP = (".", "__pycache__", "venv", "node_modules")
 
 Progress = Callable[[str, int, int], None]

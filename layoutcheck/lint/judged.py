@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layoutcheck.check import Report
+from layoutcheck.findings import VERDICTS
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.analyse import of_report
-from layoutcheck.lint.cases import VERDICTS, CaseRun, failures, meant, shown, undecided, unexpected
+from layoutcheck.lint.cases import CaseRun, failures, meant, shown, undecided, unexpected
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.sources.traced import UNCOMPILED, Frame, TracedCopy, distinct
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.api import check_copy
+from layoutcheck.assertions import expect
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import Session
@@ -103,9 +104,7 @@ class Checker:
 
     def _assert(self, report: Report, allowed: tuple[str, ...]) -> Report:
         __tracebackhide__ = True
-        if report.verdict not in allowed:
-            wanted = " or ".join(allowed)
-            raise AssertionError(f"the copy is {report.verdict}, not {wanted}\n\n{explained([report])}")
+        expect(report, allowed)
         if self.gpu and report.verdict != "unknown":
             self._confirm(report.copy, report.subject or "copy")
         return report

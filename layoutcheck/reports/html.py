@@ -23,6 +23,7 @@ from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import answers, headline
 
 _LONGEST_FACT = 200
+_MARGIN_BYTES = 2_000  # of markup around the pictures of a fragment
 _TMA_ROWS = {"tile": "tile", "conv": "convolution", "map": "tensor map"}
 
 
@@ -50,12 +51,27 @@ def render(outcomes: Sequence[Outcome], style: Style) -> str:
     )
 
 
-def fragment(report: Report) -> str:
-    """The report for a page that is not ours, such as a notebook: no script, its own styles."""
+def fragment(report: Report, most: int) -> str:
+    """The report for a page that is not ours, such as a notebook: no script, its own styles.
+
+    Pictures that do not fit into `most` bytes are left out, and the fragment says so.
+    """
+    styles = element("style", stylesheet() + _file("page.css"))
+    room = most - len((styles + _report(report, ())).encode()) - _MARGIN_BYTES
+    kept: list[Picture] = []
+    pictures = copy_pictures(report.analysis)
+    for picture in pictures:
+        room -= len(str(picture).encode())
+        if room < 0:
+            break
+        kept.append(picture)
+    left_out = len(pictures) - len(kept)
+    more = f"{left_out} larger pictures are on the page that report.html() makes." if left_out else ""
     return element(
         "div",
-        element("style", stylesheet() + _file("page.css")),
-        _report(report),
+        styles,
+        _report(report, kept),
+        element("p", more, class_="hint") if more else "",
         class_="lc-root lc-fragment",
     )
 
@@ -66,7 +82,7 @@ def _file(name: str) -> str:
 
 def _article(outcome: Outcome) -> str:
     if isinstance(outcome, Report):
-        return _report(outcome)
+        return _report(outcome, copy_pictures(outcome.analysis))
     if isinstance(outcome, Message):
         return _message(outcome)
     if isinstance(outcome, Explained):
@@ -101,10 +117,9 @@ def _explained(outcome: Explained) -> str:
     )
 
 
-def _report(report: Report) -> str:
+def _report(report: Report, pictures: Sequence[Picture]) -> str:
     main = report.findings[0] if report.findings and report.findings[0].severity != "note" else None
     others = [finding for finding in report.findings if finding is not main]
-    pictures = copy_pictures(report.analysis)
     return element(
         "article",
         _heading(report.verdict, main, headline(report), report.subject),
@@ -202,7 +217,7 @@ def _operand(memref: Memref, where: Where | None) -> str:
     return element("code", *parts) + " " + element("span", facts, class_="quiet")
 
 
-def _pictures(pictures: list[Picture]) -> str:
+def _pictures(pictures: Sequence[Picture]) -> str:
     figures = [
         element(
             "figure",

@@ -1,4 +1,4 @@
-"""What a notebook shows of a `Layout`, a `ComposedLayout`, a `TiledCopy` or a `Report`."""
+"""What a `Report`, a `Layout`, a `ComposedLayout` or a `TiledCopy` shows of itself in Python."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.check import Report
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
-from layoutcheck.reports.html import fragment
+from layoutcheck.reports import html, text
 from layoutcheck.reports.pictures.grid import grid_picture
 from layoutcheck.reports.pictures.svg import document
 from layoutcheck.reports.pictures.tile import tile_picture
+from layoutcheck.reports.style import Style
+
+MOST_BYTES = 100_000  # of a report in a notebook, which keeps every output in its file
 
 
-def show(value: Any) -> str | None:
-    """HTML for a report, SVG for the others; None for what cannot be drawn, such as a run-time extent."""
+def show(value: Any, form: str) -> str | None:
+    """The value as "text", as a "page", or for a "notebook"; None where it cannot be drawn.
+
+    In a notebook a report is HTML of at most `MOST_BYTES`, with the pictures that fit; the others are SVG.
+    """
     try:
         if isinstance(value, Report):
-            return fragment(value)
+            return _report(value, form)
         if isinstance(value, TiledCopy):
             return document([tile_picture(value)])
         if isinstance(value, (Layout, ComposedLayout)):
@@ -27,3 +33,10 @@ def show(value: Any) -> str | None:
     except InputError:
         return None
     return None
+
+
+def _report(report: Report, form: str) -> str:
+    plain = Style(width=80)
+    if form == "text":
+        return text.render([report], plain).rstrip("\n")
+    return html.render([report], plain) if form == "page" else html.fragment(report, MOST_BYTES)

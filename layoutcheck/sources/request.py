@@ -60,7 +60,7 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
         if count is not None and not 1 <= count <= 1 << 20:
             raise InputError(f"{name} is at least 1 and at most {1 << 20}, not {count}")
     assumed: list[str] = []
-    element = _element(given.dtype, given.atom, (given.src, given.dst))
+    element = _element(given.dtype, given.tiled or given.atom, (given.src, given.dst))
     moved, whole, op = _atom(given.atom, given.tiled, element, given.bits, op, assumed)
     arch = arch or _default_arch(moved, assumed)
     spaces = spaces_of(moved, given.src_space, given.dst_space)
@@ -84,6 +84,10 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
                 "a tiled copy has thread and value layouts of its own", expected="one or the other"
             )
         whole = _tiled_by(moved, thr, val)
+    elif given.tiled is None and isinstance(whole, TiledCopy) and _tiles(whole, source, target):
+        assumed.append(
+            "src and dst are whole tiles, which the tiled copy partitions: they have its tiler's modes"
+        )
     elif given.tiled is None:
         if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (given.src, given.dst))):
             assumed.append("src and dst are one thread's views: thr and val would make them whole tiles")
@@ -116,6 +120,19 @@ def _like_a_tile(atom: Atom | None, view: Memref | OtherOperand) -> bool:
     size = product(view.layout.modes[0].shape)
     values = atom.width_bits // view.dtype.bits
     return len(view.layout) > 1 and values > 0 and isinstance(size, int) and size > values
+
+
+def _tiles(tiled: TiledCopy, *views: Memref | OtherOperand) -> bool:
+    """Whether all operands have the tiler's modes, each a multiple of its extent: no thread's view does."""
+    extents = [product(mode.shape) for mode in tiled.tiler]
+    for view in views:
+        if isinstance(view, OtherOperand) or len(view.layout) != len(extents):
+            return False
+        for mode, extent in zip(view.layout.modes, extents, strict=True):
+            size = product(mode.shape)
+            if not isinstance(size, int) or not isinstance(extent, int) or size < extent or size % extent:
+                return False
+    return True
 
 
 def _is_bare(given: Any) -> bool:

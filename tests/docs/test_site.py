@@ -77,7 +77,7 @@ def test_the_test_files_of_the_pytest_page_pass(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     done = python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *loaded())
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "4 passed" in done.stdout
+    assert "5 passed" in done.stdout
 
 
 @pytest.fixture(scope="module")

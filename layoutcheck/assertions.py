@@ -1,0 +1,53 @@
+"""For tests of kernels: a copy that must be legal, an access that must not cost more than its budget.
+
+import layoutcheck as lc
+
+def test_the_load() -> None:
+lc.assert_legal("(128,64):(64,1)", "(128,64):(64,1)", "cp.async", bits=128, dtype="bf16",
+thr="(16,16):(16,1)", val="(1,8)", src_space="gmem", dst_space="smem")
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.api import check
+from layoutcheck.check import Report
+from layoutcheck.errors import InputError
+
+
+def assert_legal(*operands: Any, slow: bool = False, **options: Any) -> Report:
+    """Raise AssertionError, with the whole report, unless the copy is `legal`; return the report.
+
+    Takes what `layoutcheck.check` takes. With `slow=True` a copy that is correct but wasteful passes as well.
+    An `unknown` copy never passes. Raises InputError for unusable input.
+    """
+    return expect(check(*operands, **options), ("legal", "slow") if slow else ("legal",))
+
+
+def expect(report: Report, allowed: tuple[str, ...]) -> Report:
+    """Raise AssertionError, with the whole report, unless its verdict is allowed; return the report."""
+    __tracebackhide__ = True
+    if report.verdict not in allowed:
+        wanted = " or ".join(allowed)
+        raise AssertionError(f"the copy is {report.verdict}, not {wanted}\n\n{report.text()}")
+    return report
+
+
+def assert_wavefronts(most: int, *operands: Any, **options: Any) -> Report:
+    """Raise AssertionError unless a block needs at most `most` shared-memory wavefronts; return the report.
+
+    Takes what `layoutcheck.check` takes behind the budget. A wavefront is one pass of a shared-memory access
+    through the 32 banks (NVIDIA Nsight Compute, l1tex__data_pipe_lsu_wavefronts). The copy must be accepted
+    and right, and its addresses known: where they are not, the error says so. Raises InputError for unusable
+    input.
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+        raise InputError(f"{most!r} is no budget of wavefronts", expected="an integer, 0 or more")
+    report = assert_legal(*operands, slow=True, **options)
+    counted = report.execution.get("smem_wavefronts")
+    if counted is None:
+        raise AssertionError(f"the copy's shared-memory wavefronts are not known\n\n{report.text()}")
+    if counted > most:
+        raise AssertionError(f"{counted} shared-memory wavefronts, {most} allowed\n\n{report.text()}")
+    return report

@@ -1,0 +1,87 @@
+"""The library as it is met at a Python prompt, in a notebook and in a test."""
+
+from __future__ import annotations
+
+import pytest
+
+import layoutcheck as lc
+
+TILE = ("(128,64):(1,128)", "(128,64):(64,1)", "cp.async")
+OPTIONS = {"bits": 128, "dtype": "bf16", "thr": "(16,16):(16,1)", "val": "(8,1)"}
+BOTH_ROWS = ("(128,64):(64,1)", "(128,64):(64,1)", "cp.async")
+ROWS = {"bits": 128, "dtype": "bf16", "thr": "(32,8):(8,1)", "val": "(1,8)"}
+
+
+def test_repr_is_one_line_that_names_the_finding() -> None:
+    report = lc.check("(8):(1)", "(8):(64)", "cp.async", dtype="bf16", bits=128)
+    assert repr(report).startswith("<Report wrong LC201: ")
+    assert "\n" not in repr(report) and len(repr(report)) < 200
+    assert repr(lc.check("(8):(1)", "(8):(1)", "cp.async", dtype="bf16", bits=128)).startswith(
+        "<Report legal"
+    )
+
+
+def test_print_is_the_text_report(capsys: pytest.CaptureFixture[str]) -> None:
+    report = lc.check(*TILE, **OPTIONS)
+    print(report)
+    assert capsys.readouterr().out == report.text() + "\n"
+    assert report.text().startswith("rejected[LC102]") and "\x1b" not in report.text()
+    assert report.html().startswith("<!doctype html>")
+
+
+def test_a_report_in_a_notebook_is_small_and_says_what_it_leaves_out() -> None:
+    report = lc.check(*TILE, **OPTIONS)
+    shown = report._repr_html_()
+    assert shown is not None and len(shown.encode()) < 100_000
+    assert "<svg" in shown and "larger pictures are on the page that report.html() makes" in shown
+    assert len(report.html().encode()) > 100_000
+    small = lc.check("(8):(1)", "(8):(64)", "cp.async", dtype="bf16", bits=128)._repr_html_()
+    assert small is not None and "larger pictures" not in small
+
+
+def test_a_tiled_copy_may_stand_for_the_atom() -> None:
+    printed = (
+        "!cute.tiled_copy<!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>, "
+        'layout_copy_tv = <"((16,16),8):((128,8),1)">, tiler_mn = <"[128:1;16:1]">>'
+    )
+    as_atom = lc.check(TILE[0], TILE[1], printed)
+    as_tiled = lc.check(TILE[0], TILE[1], tiled=printed)
+    assert as_atom.assumptions[-1].startswith("src and dst are whole tiles")
+    assert as_atom.to_dict() | {"assumptions": []} == as_tiled.to_dict() | {"assumptions": []}
+
+
+def test_a_threads_view_with_a_tiled_copy_stays_a_view() -> None:
+    view = '!cute.memref<bf16, gmem, align<16>, "((8,1),1,4):((1,0),0,2048)">'
+    printed = (
+        "!cute.tiled_copy<!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>, "
+        'layout_copy_tv = <"((16,16),8):((128,8),1)">, tiler_mn = <"[128:1;16:1]">>'
+    )
+    assert lc.check(view, view.replace("gmem", "smem"), printed).copy.tiling is None
+
+
+def test_errors_name_arguments_not_options() -> None:
+    with pytest.raises(lc.InputError, match="expected dtype=, such as bf16") as caught:
+        lc.check("(8):(1)", "(8):(1)", "cp.async", bits=128)
+    assert "--" not in str(caught.value)
+
+
+def test_assert_legal_raises_with_the_report() -> None:
+    assert lc.assert_legal(*BOTH_ROWS, **ROWS, slow=True).verdict in ("legal", "slow")
+    with pytest.raises(AssertionError, match=r"rejected, not legal\n\nrejected\[LC102\]"):
+        lc.assert_legal(*TILE, **OPTIONS)
+
+
+def test_a_budget_of_wavefronts_is_kept_to_the_last_one() -> None:
+    counted = lc.check(*BOTH_ROWS, **ROWS).execution["smem_wavefronts"]
+    lc.assert_wavefronts(counted, *BOTH_ROWS, **ROWS)
+    with pytest.raises(AssertionError, match=f"{counted} shared-memory wavefronts, {counted - 1} allowed"):
+        lc.assert_wavefronts(counted - 1, *BOTH_ROWS, **ROWS)
+    for most in (-1, True, 1.5):
+        with pytest.raises(lc.InputError, match="no budget"):
+            lc.assert_wavefronts(most, *BOTH_ROWS, **ROWS)  # type: ignore[arg-type]
+
+
+def test_unknown_wavefronts_are_no_success() -> None:
+    with pytest.raises(AssertionError, match="are not known"):
+        lc.assert_wavefronts(10**9, "(8):(1)", "(8):(1)", "universal", dtype="bf16", bits=128,
+                             src_space="gmem", dst_space="rmem")  # fmt: skip
