@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from layoutcheck.numerics.names import Instruction, instruction, short
 from layoutcheck.numerics.parameters import BlockFma, family, input_class, known, shapes
 from layoutcheck.numerics.parameters import block_fma as block_rule
 
+COMPILE_FROM = 1 << 23  # products from which the compiled loop is worth its start
 _TILE = 1 << 14  # outputs computed at a time: their arrays then stay in the L2 cache
 
 
@@ -125,6 +127,9 @@ class Unit:
             Operand.of(np.ascontiguousarray(b)[:, None, :], self.instruction.b),
             self.rule,
         )
+        fast = self._compiled(left, right, c)
+        if fast is not None:
+            return fast
         result = np.empty(c.shape)
         rows = max(1, _TILE // max(c.shape[1], 1))
         for first in range(0, c.shape[0], rows):
@@ -135,6 +140,30 @@ class Unit:
                 accumulator = self._step(left[ks, tile], right[ks], accumulator)
             result[tile] = accumulator
         return result
+
+    def _compiled(self, left: Operand, right: Operand, c: Floats) -> Floats | None:
+        """The chain by the compiled loop; None where it is not worth it, or cannot be had, or a sum overflows."""
+        plain = left.values.dtype == np.float32 and left.specials is None and right.specials is None
+        depth = len(left.values)
+        if not plain or depth * c.size < COMPILE_FROM or not np.isfinite(c).all():
+            return None
+        loop = _loop()
+        if loop is None:
+            return None
+        one = np.concatenate([np.array(group) for group in self.groups])
+        order = (np.arange(0, depth, self.k)[:, None] + one).ravel()
+        pad = (0, -c.shape[1] % loop.TILE)
+        a, ea = (
+            np.ascontiguousarray(x[order, :, 0].T) for x in (left.values, left.exponents.astype(np.int32))
+        )
+        b, eb = (np.pad(x[order, 0], ((0, 0), pad)) for x in (right.values, right.exponents.astype(np.int32)))
+        out, rule, acc = c.astype(np.float64), self.rule, self.rule.accumulator
+        done = loop.chain(
+            a, ea, b, eb, out, rule.block, len(self.groups), self.add_c_last, rule.fraction_bits,
+            rule.anchor_floor, acc.min_exponent, rule.precision, rule.rounding == "RNE", acc.precision,
+            acc.largest,
+        )  # fmt: skip
+        return out if done else None
 
     def _inputs(self, a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
         return (
@@ -155,6 +184,16 @@ class Unit:
             return accumulator
         with np.errstate(invalid="ignore"):
             return round_to(accumulator + c, self.rule.accumulator, "RNE")
+
+
+@cache
+def _loop() -> Any:
+    """The compiled loop, or None where numba is not installed."""
+    try:
+        from layoutcheck.numerics import compiled
+    except ImportError:
+        return None
+    return compiled
 
 
 def _as_slice(group: tuple[int, ...]) -> Any:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import suppress
+from importlib import import_module
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from hypothesis import strategies as st
 
 from layoutcheck import numerics
 from layoutcheck.errors import InputError
+from layoutcheck.numerics import units
 from layoutcheck.numerics.evidence import PARAMETERS, form_of
 from layoutcheck.numerics.formats import FORMATS
 from layoutcheck.numerics.names import instruction
@@ -274,6 +278,39 @@ def test_fp8_through_mma_sync_is_two_f16_instructions_and_an_addition() -> None:
     accumulator = half.fma(values_a[:, ~first], values_b[:, ~first], accumulator)
     total = F32.decode(accumulator).astype(np.float32) + F32.decode(c).astype(np.float32)
     assert u.fma(a, b, c).tolist() == total.view(np.uint32).tolist()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["mma.m16n8k16.f32.f16", "mma.m16n8k16.f16.f16", "wgmma.m64n8k32.f32.e4m3", "mma.m16n8k32.f32.e5m2"],
+)
+def test_the_compiled_loop_is_the_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run as plain Python here, compiled by numba where a product is large: the same loop, every bit equal."""
+    plain = SimpleNamespace(njit=lambda **_: lambda function: function)
+    monkeypatch.setitem(sys.modules, "numba", plain)
+    monkeypatch.delitem(sys.modules, "layoutcheck.numerics.compiled", raising=False)
+    loop = import_module("layoutcheck.numerics.compiled")
+    monkeypatch.delitem(sys.modules, "layoutcheck.numerics.compiled")
+    u, rng = unit(name), np.random.default_rng(4)
+    asked = []
+    for spread, m, n, steps in ((0, 3, 70, 3), (6, 2, 5, 2)):
+        shape = (m, steps * u.k - 3), (steps * u.k - 3, n)
+        a, b = (rng.standard_normal(s) * 2.0 ** rng.integers(-spread, spread + 1, s) for s in shape)
+        a, b = (
+            f.encode(np.clip(x, -8, 8))
+            for f, x in zip((u.instruction.a, u.instruction.b), (a, b), strict=True)
+        )
+        c = u.rule.accumulator.encode(rng.standard_normal((m, n)) * (rng.random((m, n)) < 0.7))
+        monkeypatch.setattr(units, "COMPILE_FROM", 1 << 60)
+        expected = u.matmul(a, b, c)
+        monkeypatch.setattr(units, "COMPILE_FROM", 0)
+        monkeypatch.setattr(units, "_loop", lambda: asked.append(1) or loop)
+        assert np.array_equal(u.matmul(a, b, c), expected)
+    assert len(asked) == 2
+    huge = np.full((2, u.k), u.instruction.a.largest)
+    if u.rule.accumulator.bits == 16:  # an overflow goes back to numpy, which has infinities
+        got = u.matmul(u.instruction.a.encode(huge), u.instruction.b.encode(huge.T))
+        assert F16.decode(got).tolist() == [[np.inf] * 2] * 2
 
 
 def test_specials() -> None:
