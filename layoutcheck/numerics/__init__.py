@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from layoutcheck.numerics.checks import assert_bits, assert_within
+    from layoutcheck.numerics.tolerance import derive
     from layoutcheck.numerics.units import Unit, decode, encode, unit
 
-__all__ = ["Unit", "decode", "encode", "unit"]
+__all__ = ["Unit", "assert_bits", "assert_within", "decode", "derive", "encode", "unit"]
+
+_HOMES = {"assert_bits": "checks", "assert_within": "checks", "derive": "tolerance"}
 
 
 def __getattr__(name: str) -> Any:
@@ -16,4 +20,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("layoutcheck.numerics.units"), name)
+    return getattr(import_module(f"layoutcheck.numerics.{_HOMES.get(name, 'units')}"), name)

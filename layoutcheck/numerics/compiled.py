@@ -71,11 +71,10 @@ def chain(
                 own[:] = held
             for t in range(depth // block):
                 start = t * block
-                lowest = 1 << 20
+                lowest = np.int32(1 << 20)
                 for j in range(TILE):
                     field = np.int32((own_bits[j] >> 52) & 0x7FF)
-                    exponent = max(field - 1023, least) if field else floor
-                    anchor[j] = max(exponent, floor)
+                    anchor[j] = (field - 1023 if field - 1023 > least else least) if field else floor
                 for j in range(TILE):
                     lowest = min(lowest, anchor[j])
                 if ea[i, start : start + block].max() + tops[t] > lowest:

@@ -142,7 +142,7 @@ class Unit:
         return result
 
     def _compiled(self, left: Operand, right: Operand, c: Floats) -> Floats | None:
-        """The chain by the compiled loop; None where it is not worth it, or cannot be had, or a sum overflows."""
+        """The chain by the compiled loop; None where it is not worth it, is not there, or a sum overflows."""
         plain = left.values.dtype == np.float32 and left.specials is None and right.specials is None
         depth = len(left.values)
         if not plain or depth * c.size < COMPILE_FROM or not np.isfinite(c).all():

@@ -16,6 +16,7 @@ pytest imports this module at every start: it imports nothing but pytest and the
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
     from layoutcheck.pytest_plugin.fixture import Checker
 
@@ -129,6 +131,12 @@ def layoutcheck(request: pytest.FixtureRequest) -> Iterator[Checker]:
     if CHECKER not in stash:
         stash[CHECKER] = Checker()
     yield stash[CHECKER]
+
+
+@pytest.fixture(scope="session")
+def layoutcheck_numerics() -> ModuleType:
+    """`assert_within` and `assert_bits` for the results of tensor-core kernels."""
+    return import_module("layoutcheck.numerics.checks")
 
 
 def _uses_fixture(item: pytest.Item) -> bool:

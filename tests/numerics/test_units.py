@@ -285,7 +285,7 @@ def test_fp8_through_mma_sync_is_two_f16_instructions_and_an_addition() -> None:
     ["mma.m16n8k16.f32.f16", "mma.m16n8k16.f16.f16", "wgmma.m64n8k32.f32.e4m3", "mma.m16n8k32.f32.e5m2"],
 )
 def test_the_compiled_loop_is_the_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run as plain Python here, compiled by numba where a product is large: the same loop, every bit equal."""
+    """Run as plain Python here, compiled by numba where a product is large: every bit equal."""
     plain = SimpleNamespace(njit=lambda **_: lambda function: function)
     monkeypatch.setitem(sys.modules, "numba", plain)
     monkeypatch.delitem(sys.modules, "layoutcheck.numerics.compiled", raising=False)

@@ -1,0 +1,158 @@
+"""Assertions for tests of kernels: within the derived bound of each output, or the model's very bits.
+
+Arrays are numpy's or torch's, of any float type, on any device. Where no path is given it follows from the types:
+a GEMM of a's type, on the instruction that the architecture's GEMMs use, to actual's type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.errors import InputError
+from layoutcheck.numerics.accuracy import of_arrays
+from layoutcheck.numerics.formats import Floats, Format, fmt, round_to
+from layoutcheck.numerics.paths import Path, held_format, path, run
+from layoutcheck.numerics.tolerance import steps_for
+
+_BLOCKS = (8, 16, 32, 64, 128, 256)
+_LOOKED_AT = 64  # outputs outside that an explanation is sought for
+
+
+def assert_within(
+    actual: Any,
+    a: Any,
+    b: Any,
+    *,
+    path: str | None = None,
+    arch: str = "sm_90a",
+    order: str = "any",
+) -> None:
+    """Fail unless each `actual` (M, N) is within its bound of the exact a (M, K) times b (K, N).
+
+    The bound is that of `path` (steps such as "dot(wgmma.m64n8k16.f32.f16) round(f16)", or a preset) on
+    these very matrices: for every order of k and every split-K, or for "ascending" k, which is tighter. An
+    output that may overflow is not judged. The failure shows the worst output and the first k that explains
+    it. Raises InputError for arrays and paths that do not fit.
+    """
+    case = _case(actual, a, b, path, arch)
+    found = of_arrays(case.steps, case.a[None], case.b[None], arch, order)
+    assert found.exact is not None
+    exact, allowed = found.exact[0], np.broadcast_to(found.allowed, found.exact.shape)[0]
+    with np.errstate(invalid="ignore"):
+        error = np.abs(case.actual - exact)
+    outside = ~(error <= allowed)
+    if not outside.any():
+        return
+    share = np.where(np.isnan(error), np.inf, error / np.maximum(allowed, 5e-324))
+    worst = np.unravel_index(int(np.argmax(np.where(outside, share, -1.0))), exact.shape)
+    i, j = int(worst[0]), int(worst[1])
+    raise AssertionError(
+        f"{int(outside.sum())} of {exact.size} outputs are outside the bound of {case.steps} on {arch}\n"
+        f"  worst: [{i}, {j}] is {case.actual[i, j]:.9g}, exactly {exact[i, j]:.9g}: off by {error[i, j]:.3g}, "
+        f"allowed {allowed[i, j]:.3g}\n  {_explained(case, exact, allowed, outside)}"
+    )
+
+
+def assert_bits(actual: Any, a: Any, b: Any, *, path: str | None = None, arch: str = "sm_90a") -> None:
+    """Fail unless `actual` (M, N) is what the bit-exact model of `path` gives for a (M, K) and b (K, N).
+
+    Zeros of either sign are equal, and so are all NaN. The model chains k ascending, from zero, in one
+    piece unless the path says otherwise. Raises InputError as `assert_within`.
+    """
+    case = _case(actual, a, b, path, arch)
+    expected = run(case.steps, case.a[None], case.b[None], arch)[0]
+    differ = ~((case.actual == expected) | (np.isnan(case.actual) & np.isnan(expected)))
+    if not differ.any():
+        return
+    i, j = (int(x) for x in np.argwhere(differ)[0])
+    held = held_format(case.steps, arch)
+    raise AssertionError(
+        f"{int(differ.sum())} of {expected.size} outputs are not those of {case.steps} on {arch}\n"
+        f"  first: [{i}, {j}] is {case.actual[i, j]:.9g} ({_hex(case.actual[i, j], held)}), "
+        f"the model has {expected[i, j]:.9g} ({_hex(expected[i, j], held)}); "
+        f"exactly {float(case.a[i] @ case.b[:, j]):.9g}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    actual: Floats
+    a: Floats
+    b: Floats
+    steps: Path
+
+
+def _case(actual: Any, a: Any, b: Any, steps: str | None, arch: str) -> _Case:
+    values = [_values(x, what) for x, what in ((actual, "actual"), (a, "a"), (b, "b"))]
+    shapes = [x.shape for x in values]
+    if shapes[1][1] != shapes[2][0] or shapes[0] != (shapes[1][0], shapes[2][1]):
+        raise InputError(
+            f"actual {shapes[0]}, a {shapes[1]}, b {shapes[2]}", expected="(M, N), (M, K) and (K, N)"
+        )
+    for x, what in zip(values[1:], "ab", strict=True):
+        if not np.isfinite(x).all():
+            raise InputError(f"{what} is not finite everywhere", expected="finite numbers")
+    chosen = path(steps, arch) if steps is not None else steps_for(_type(a), _type(actual), arch)
+    if chosen.steps[-1].kind == "add":
+        raise InputError("a check is of one product", expected="steps without add(...)")
+    return _Case(values[0], values[1], values[2], chosen)
+
+
+def _values(array: Any, what: str) -> Floats:
+    """float64 of a numpy or torch array with two dimensions."""
+    if hasattr(array, "detach"):
+        array = array.detach().cpu().double().numpy()
+    try:
+        values = np.asarray(array, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} is no array of numbers") from None
+    if values.ndim != 2 or not values.size:
+        raise InputError(f"{what} has shape {values.shape}", expected="a matrix")
+    return values
+
+
+def _type(array: Any) -> str:
+    """The format of an array's elements; InputError where no tensor core reads them."""
+    name = str(getattr(array, "dtype", "float64")).removeprefix("torch.")
+    short = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}.get(name, name)
+    if short in ("float64", "f64") or not hasattr(array, "dtype"):
+        raise InputError(f"the elements are {name}", expected="path=..., which names the kernel's types")
+    return str(fmt(short))
+
+
+def _hex(value: float, held: Format) -> str:
+    code = int(held.encode(round_to(np.array(value), held)))
+    return f"{code:#0{-(-held.bits // 4) + 2}x}"
+
+
+def _explained(case: _Case, exact: Floats, allowed: Floats, outside: np.ndarray) -> str:
+    """The first k, or block of k, without which (or with which twice) the outputs outside would be right."""
+    rows, columns = (x[:_LOOKED_AT] for x in np.nonzero(outside))
+    off = (case.actual - exact)[rows, columns]
+    limit = allowed[rows, columns]
+    products = case.a[rows] * case.b[:, columns].T
+    best = (0, "")
+    for length in (1, *_BLOCKS):
+        if length > products.shape[1]:
+            break
+        starts = np.arange(0, products.shape[1], length)
+        sums = np.add.reduceat(products, starts, axis=1)
+        for word, sign in (("skipped", 1.0), ("added twice", -1.0)):
+            with np.errstate(invalid="ignore"):
+                # Where the sum is itself within the bound it explains nothing.
+                right = (np.abs(off[:, None] + sign * sums) <= limit[:, None]) & (
+                    np.abs(sums) > limit[:, None]
+                )
+            counts = right.sum(0)
+            at = int(np.argmax(counts))
+            if counts[at] > best[0]:
+                end = min((at + 1) * length, products.shape[1])
+                which = f"k = {at}" if length == 1 else f"k = {at * length} to {end - 1}"
+                best = (int(counts[at]), f"{which} {word}")
+    count, what = best
+    if 2 * count <= len(off):
+        return "no single k, and no aligned block of k, explains most of them"
+    return f"as if {what}: that explains {count} of the {len(off)} looked at"
