@@ -1,7 +1,7 @@
 """Assertions for tests of kernels: within the derived bound of each output, or the model's very bits.
 
-Arrays are numpy's or torch's, of any float type, on any device. Where no path is given it follows from the types:
-a GEMM of a's type, on the instruction that the architecture's GEMMs use, to actual's type.
+Arrays are numpy's or torch's, of any float type, on any device. Where no path is given it follows from the
+types: a GEMM of a's type, on the instruction that the architecture's GEMMs use, to actual's type.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ def assert_within(
     share = np.where(np.isnan(error), np.inf, error / np.maximum(allowed, 5e-324))
     worst = np.unravel_index(int(np.argmax(np.where(outside, share, -1.0))), exact.shape)
     i, j = int(worst[0]), int(worst[1])
+    why = _explained(case, exact, allowed, outside)
     raise AssertionError(
         f"{int(outside.sum())} of {exact.size} outputs are outside the bound of {case.steps} on {arch}\n"
-        f"  worst: [{i}, {j}] is {case.actual[i, j]:.9g}, exactly {exact[i, j]:.9g}: off by {error[i, j]:.3g}, "
-        f"allowed {allowed[i, j]:.3g}\n  {_explained(case, exact, allowed, outside)}"
+        f"  worst: [{i}, {j}] is {case.actual[i, j]:.9g}, exactly {exact[i, j]:.9g}: "
+        f"off by {error[i, j]:.3g}, allowed {allowed[i, j]:.3g}\n  {why}"
     )
 
 
