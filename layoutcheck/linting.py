@@ -11,6 +11,7 @@ from layoutcheck.lint import settings as reading
 from layoutcheck.lint.run import Result, lint
 from layoutcheck.lint.settings import Settings
 from layoutcheck.progress import bar
+from layoutcheck.regular import inside
 
 
 def settings_for(
@@ -52,7 +53,7 @@ def linted(
         settings = replace(settings, cache=None)
     settings = replace(settings, lowered=lowered and reading.wants_lowered(settings))
     if baseline is None and settings.baseline is not None and write_baseline is None:
-        baseline = settings.root / settings.baseline
+        baseline = inside(settings.root, settings.baseline, "baseline")
     if force_exclude:
         paths = [path for path in paths if not settings.excluded(path)]
     repaired: list[str] = []

@@ -73,7 +73,7 @@ class Collector:
                 mine = self.copies[span.start : span.stop]
                 wanting |= any(one.address_source == "types" for one in mine)
                 self.copies[span.start : span.stop] = self.lowering.resolve(module.text, mine, module.arch)
-                if not self.compiled and not any(one.refused for one in mine):
+                if not any(one.refused for one in mine):
                     self._compile(module.kernel, module.text, module.arch, span)
                 order = self.lowering.check_order(module)
                 self._orders += [] if order is None else [order]
@@ -83,7 +83,7 @@ class Collector:
     def _compile(self, kernel: str, text: str, arch: str, span: range) -> None:
         """Note a kernel that the compiler refuses, at the copy that it fails on or at the kernel's first."""
         assert self.lowering is not None
-        found = self.lowering.refusal(text, arch)
+        found = self.lowering.refusal(text, arch, self.compiled)
         if found is None:
             return
         self.copies[span.start : span.stop] = [
@@ -146,8 +146,7 @@ class Collector:
             )
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
-        wanted = any(one.address_source == "types" for one in found)
-        if self.lowering is not None and (wanted or not self.compiled or self.lowering.order is not None):
+        if self.lowering is not None and (found or not self.compiled or self.lowering.order is not None):
             kept = TracedModule(
                 event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
             )

@@ -90,10 +90,12 @@ def trace_callable(
 
 
 def environment(folder: str, *, launch: bool, arch: str | None, network: bool) -> dict[str, str]:
-    """The environment of a traced process: ours first on the path, and where it leaves what it sees."""
+    """The environment of a traced process: our `sitecustomize` first, and where it leaves what it sees.
+
+    The folder that we are installed in is not on the path: it would stand before the checkout's own.
+    """
     env = {key: value for key, value in os.environ.items() if key not in _CHECKS_AT_CALL}
-    package = str(Path(__file__).parents[2])
-    paths = [str(_SITE), package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(_SITE), *filter(None, [os.environ.get("PYTHONPATH")])]
     env["PYTHONPATH"] = os.pathsep.join(paths)
     env[spool.FOLDER] = folder
     env[spool.OPTIONS] = json.dumps(

@@ -22,6 +22,7 @@ from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.settings import Settings
 from layoutcheck.lint.source import Module
 from layoutcheck.lint.text import Unreadable, decode
+from layoutcheck.regular import read_regular
 
 if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace
@@ -181,7 +182,7 @@ def _project(root: Path) -> str:
             if name.endswith(".py"):
                 path = Path(at, name)
                 try:
-                    parts += [str(path.relative_to(root)), path.read_bytes()]
+                    parts += [str(path.relative_to(root)), read_regular(path)]
                 except OSError:
                     continue
     return digest(*parts)

@@ -15,6 +15,7 @@ from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.settings import Settings
 from layoutcheck.lint.text import MAX_BYTES
+from layoutcheck.regular import read_regular
 
 _SKIP = frozenset(
     (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox", ".eggs", "build", "dist",
@@ -80,7 +81,7 @@ def read(paths: Sequence[str], cache: Cache, workers: int, progress: Progress | 
     for path in paths:
         try:
             size = Path(path).stat().st_size
-            raw = Path(path).read_bytes() if size <= MAX_BYTES else b"cute" + b" " * (MAX_BYTES + 1)
+            raw = read_regular(path) if size <= MAX_BYTES else b"cute" + b" " * (MAX_BYTES + 1)
         except OSError as error:
             finding = LintFinding("LC910", "unknown", path, 1, 1, f"cannot be read: {error.strerror}")
             done[path] = Reading((finding,))

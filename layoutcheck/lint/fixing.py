@@ -16,6 +16,7 @@ from layoutcheck.lint import files
 from layoutcheck.lint.analyse import Reading, analyse
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.lint.settings import Settings
+from layoutcheck.regular import read_regular
 
 if TYPE_CHECKING:
     import libcst
@@ -34,7 +35,7 @@ def repair(paths: Sequence[str], settings: Settings) -> list[str]:
     done = []
     for path in files.collect(paths, settings):
         try:
-            raw = Path(path).read_bytes()
+            raw = read_regular(path)
         except OSError:
             continue
         if b"cute" in raw:

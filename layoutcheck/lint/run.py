@@ -15,6 +15,7 @@ from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.settings import Settings
 from layoutcheck.lint.suppressions import Suppressions
+from layoutcheck.regular import inside, read_regular
 
 Progress = Callable[[str, int, int], None]
 _FAILING = frozenset(("rejected", "wrong"))
@@ -94,7 +95,7 @@ def lint(
     """
     known = baseline.read(baseline_file) if baseline_file is not None else Counter[baseline.Key]()
     workers = workers or os.cpu_count() or 1
-    folder = None if settings.cache is None else settings.root / settings.cache
+    folder = None if settings.cache is None else inside(settings.root, settings.cache, "cache")
     store = Cache(folder, "source")
     listed = files.collect(paths, settings)
     read = files.read(listed, store, workers, progress)
@@ -174,7 +175,7 @@ def _trace(
     found: list[cases.RegisteredCase] = []
     for path in listed:
         with contextlib.suppress(OSError):
-            found += cases.find(Path(path).read_bytes(), path, settings.arch)
+            found += cases.find(read_regular(path), path, settings.arch)
     if not found:
         return None, [], 0
     what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"
@@ -216,7 +217,7 @@ class _Texts:
     def text(self, path: str) -> str:
         if path not in self._texts:
             try:
-                self._texts[path] = Path(path).read_bytes().decode("utf-8", "replace")
+                self._texts[path] = read_regular(path).decode("utf-8", "replace")
             except OSError:
                 self._texts[path] = ""
         return self._texts[path]

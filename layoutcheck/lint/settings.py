@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.errors import InputError
+from layoutcheck.regular import read_regular
 
 TABLE = "tool.layoutcheck"
 LOWERED, ORDER = "LAYOUTCHECK_LOWERED", "LAYOUTCHECK_ORDER"
@@ -115,7 +116,7 @@ def _switch(variable: str, otherwise: bool) -> bool:
 def read(file: Path, *, required: bool = True) -> Settings | None:
     """The settings in a file; None where it has no such table. Raises InputError for what cannot be used."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_regular(file).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise InputError(f"cannot read '{file}': {reason}", expected="a pyproject.toml") from None

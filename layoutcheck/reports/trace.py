@@ -30,6 +30,7 @@ SHOWN = ("rejected", "wrong", "slow")
 _COMPILED = ("legal", "slow")  # what only holds for copies of kernels that compile
 _MOST_CALLERS = 3
 _MOST_REASONS = 8
+_NO_LAUNCH = ": the launch fails: "
 _MOST_WORDS = 600  # characters of the compiler's own
 
 
@@ -96,7 +97,9 @@ def refusal(one: TraceFailure) -> Located:
     if known:
         words = f"{words[:_MOST_WORDS]} {known[0].cause} {known[0].remedy}."
         return Located(known[0].entry.rule or "LC100", "rejected", known[0].title, words, *place)
-    return Located("LC100", "rejected", "the compiler does not compile this kernel", words, *place)
+    launched = _NO_LAUNCH not in words
+    title = "the compiler does not compile this kernel" if launched else "this kernel cannot be launched"
+    return Located("LC100", "rejected", title, words, *place)
 
 
 def render_json(judged: Judged, style: Style, gate: Gate = NO_GATE) -> str:

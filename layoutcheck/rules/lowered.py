@@ -22,7 +22,8 @@ from layoutcheck.rules import rule
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
 _BY = "The addresses are those of the compiler's own lowering, for all threads of a block."
-_CODES = {"misaligned": "LC202", "outside": "LC204", "race": "LC210"}
+_CODES = {"misaligned": "LC202", "outside": "LC204", "beyond": "LC204", "race": "LC210"}
+_OTHER = {"outside": "shared_bytes", "beyond": "tensor_bytes", "race": "other_thread"}
 _VERBS = {"src": "reads", "dst": "writes"}
 
 
@@ -70,6 +71,12 @@ def _fault(fault: LoweredFault) -> Finding:
             f"Thread {fault.thread}'s {fault.op} {verb} {width} B at byte {at} of the {fault.other} B "
             "that the kernel allocates."
         )
+    elif fault.kind == "beyond":
+        title = f"the copy {verb} outside of the tensor that the kernel is given"
+        message = (
+            f"Thread {fault.thread} of block {fault.block} {verb} {width} B at byte {at} of a tensor of "
+            f"{fault.other} B, and no predicate keeps it off."
+        )
     else:
         title = "several threads write different data to the same bytes"
         message = (
@@ -81,7 +88,9 @@ def _fault(fault: LoweredFault) -> Finding:
         "op": fault.op, "address": at, "width_bytes": width, "thread": fault.thread, "space": fault.space,
     }  # fmt: skip
     if fault.kind != "misaligned":
-        evidence["shared_bytes" if fault.kind == "outside" else "other_thread"] = fault.other
+        evidence[_OTHER[fault.kind]] = fault.other
+    if fault.block:
+        evidence["block"] = fault.block
     return Finding(
         judged.code,
         judged.severity,

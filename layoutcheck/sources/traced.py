@@ -57,11 +57,13 @@ class LoweredSide:
 
 @dataclass(frozen=True, slots=True)
 class LoweredFault:
-    """An address that cannot be right: `kind` is "misaligned", "outside" (of shared memory) or "race".
+    """An address that cannot be right: "misaligned", "outside" (shared memory), "beyond" (a tensor), "race".
+
+    A `kind` of "contested" is a doubt: two threads write one byte, and what they write is not known.
 
     The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
-    of the block's shared memory). `other` is the size of that memory ("outside") or the other thread
-    ("race").
+    of the block's shared memory). `other` is the size of that memory ("outside", "beyond") or the other
+    thread ("race"), `block` the block's index, if it is not the first.
     """
 
     kind: str
@@ -72,6 +74,7 @@ class LoweredFault:
     address: int
     width_bytes: int
     other: int = 0
+    block: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -336,3 +336,30 @@ def test_a_dsl_whose_frames_have_no_limit_is_left_alone(monkeypatch) -> None:
     operations = SimpleNamespace()
     observe._deepen(operations)()
     assert not getattr(operations, "copies_are_deep", False)
+
+
+def test_the_checkout_stands_before_what_is_installed_beside_us(folder: Path, tmp_path: Path) -> None:
+    """PYTHONPATH is the user's, in the order that Python gives it; our own folder is not on it."""
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    for name in ("numpy", "helper_of_mine"):
+        (checkout / f"{name}.py").write_text("WHERE = 'checkout'\n")
+    ours = Path(observe.__file__).parent / "site"
+    script = folder / "paths.py"
+    script.write_text(
+        "import sys, numpy, helper_of_mine\n"
+        "assert numpy.WHERE == helper_of_mine.WHERE == 'checkout'\n"
+        f"at = sys.path.index({str(checkout)!r})\n"
+        f"assert {str(ours.parents[2])!r} not in sys.path[:at], sys.path\n"
+        f"assert sys.path.index({str(ours)!r}) < at, sys.path\n"
+    )
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(checkout)
+    try:
+        found = trace_script(str(script), launch=False, timeout_s=60)
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+    assert not found.failures, found.failures

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from layoutcheck.dsl.lowered.evaluate import Contents, evaluate
+from layoutcheck.dsl.lowered.evaluate import Contents, LastBlock, evaluate
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.session import Session
@@ -51,6 +51,7 @@ class Kernel:
     notes: tuple[str, ...] = ()
     shared_bytes: int = 0
     contents: Contents = field(default=lambda _: {}, compare=False, repr=False)
+    corner: LastBlock = field(default=lambda: None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ def read(
             k.notes,
             k.shared_bytes,
             k.contents,
+            k.corner,
         )
         for k in evaluated
     )

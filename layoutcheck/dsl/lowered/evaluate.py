@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ from layoutcheck.dsl.lowered.needed import NUMBER, Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.spaces import object_at
+from layoutcheck.dsl.lowered.tensors import sizes, static_tensor
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, Value, number
 from layoutcheck.sources.mlir import Module, Operation, integers, parse
@@ -40,8 +41,20 @@ KERNELS = ("cuda.kernel", "gpu.func")
 Launched: TypeAlias = tuple[Launch, list[tuple[Value, int]]]
 Contents: TypeAlias = "Callable[[Collection[str]], dict[str, list[Recorded]]]"
 
+LastBlock: TypeAlias = "Callable[[], Corner | None]"
+
 _TAG = re.compile(r'"([\w.]+#[0-9]+)"')
 _SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Corner:
+    """The last block of the grid, `at`: its accesses by tag, the bytes of each static tensor by object."""
+
+    at: tuple[int, int, int]
+    accesses: dict[str, list[Recorded]]
+    reasons: Reasons
+    sizes: dict[int, int]
 
 
 @dataclass(slots=True)
@@ -49,7 +62,8 @@ class Evaluated:
     """One kernel. `accesses` are its memory instructions by tag, `present` the tags that survived lowering.
 
     `notes` say where the evaluation cut something short. `contents(tags)` evaluates the kernel again for what
-    the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory.
+    the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory. `corner()`
+    evaluates its last block; None where the grid or the size of every tensor is not known.
     """
 
     name: str
@@ -61,6 +75,7 @@ class Evaluated:
     shared_bytes: int = 0
     steps: int = 0
     contents: Contents = field(default=lambda _: {}, repr=False)
+    corner: LastBlock = field(default=lambda: None, repr=False)
 
 
 def evaluate(module: Module | str, types: dict[str, list[str]] | None = None) -> list[Evaluated]:
@@ -102,9 +117,22 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
             access.guard = machine.reasons.adopted(again.reasons, access.guard)
         return found
 
+    slots = run.slots_of(kernel.regions[0].blocks[0].arguments)
+    known = sizes([machine.values[slot] for slot in slots], types)
+
+    def corner() -> Corner | None:
+        if not how.known or not known:
+            return None
+        x, y, z = (max(0, count - 1) for count in how.grid)
+        if (x, y, z) == how.index:
+            return Corner(how.index, machine.accesses, machine.reasons, known)
+        last, flow = prepare(kernel, replace(how, index=(x, y, z)))
+        run_kernel(kernel, last, flow, launch, types)
+        return Corner((x, y, z), last.accesses, last.reasons, known)
+
     return Evaluated(
         name_of(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
-        machine.shared_bytes, machine.steps, contents,
+        machine.shared_bytes, machine.steps, contents, corner,
     )  # fmt: skip
 
 
@@ -121,16 +149,17 @@ def launch_of(kernel: Operation, launch: Launched | None) -> Launch:
 def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched | None, types: Any) -> None:
     """Evaluate a kernel with its arguments."""
     entry = kernel.regions[0].blocks[0]
-    bit = machine.reasons.bit("arguments", "dynamic arguments are given numbers")
+    dynamic = machine.reasons.bit("arguments", "dynamic arguments are given numbers")
     given = launch[1] if launch and len(launch[1]) == len(entry.arguments) else None
     for i, argument in enumerate(entry.arguments):
         slot = run.slots[argument]
+        cute = types[i] if i < len(types) else ""
+        bit = 0 if static_tensor(cute) is not None else dynamic
         if given is not None:
             machine.values[slot], machine.provenance[slot] = given[i][0], bit
             if parse_type(argument.type).kind == "pointer" and isinstance(given[i][0], tuple):
                 machine.values[slot] = object_at(i + 1)  # passed by value: a descriptor
         else:
-            cute = types[i] if i < len(types) else ""
             machine.values[slot] = instantiate(parse_type(argument.type), cute, i)
             machine.provenance[slot] = bit
     if len(kernel.regions[0].blocks) > 1:

@@ -25,6 +25,7 @@ import numpy as np
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, of_answer, passes
+from layoutcheck.dsl.lowered.bounds import beyond
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.races import contested, race
@@ -73,7 +74,8 @@ class Lowering:
         self._session: Session | None = None
         self._lock = threading.Lock()
         self._known: dict[bytes, list[TracedCopy]] = {}
-        self._lowered: set[bytes] = set()  # modules that the passes lower
+        # Modules that the passes lower, and why they cannot be launched all the same.
+        self._lowered: dict[bytes, Refusal | None] = {}
 
     def __enter__(self) -> Lowering:
         return self
@@ -91,7 +93,7 @@ class Lowering:
 
     def resolve(self, text: str, copies: Sequence[TracedCopy], arch: str) -> list[TracedCopy]:
         """The copies of a module in order; those known by types get addresses, or the reason why not."""
-        if not self.copies or not any(wanting(one) for one in copies):
+        if not self.copies or not any(wanting(one) or "gmem" in one.operation for one in copies):
             return list(copies)
         digest = hashlib.sha256(f"{arch} {text}".encode()).digest()
         known = self._known.get(digest)
@@ -100,23 +102,26 @@ class Lowering:
             lowered = self._lower(text)
             known = _resolved_all(copies, lowered, arch)
             if not lowered.problem:
-                self._lowered.add(digest)
+                self._lowered[digest] = next(_too_large(lowered, arch), None)
             self._spent += time.monotonic() - start
             if self._seconds is not None and self._spent > self._seconds:
                 self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
             self._known[digest] = known
         return [
             replace(one, address_source=was.address_source, missing=was.missing, addresses=was.addresses)
-            if wanting(one)
+            if wanting(one) or was.addresses is not None
             else one
             for one, was in zip(copies, known, strict=True)
         ]
 
-    def refusal(self, text: str, arch: str) -> Refusal | None:
-        """Why the compiler does not compile a traced module; None where it does, or cannot be asked."""
+    def refusal(self, text: str, arch: str, compiled: bool = False) -> Refusal | None:
+        """Why a traced module cannot be compiled, or not launched; None where it can, or nobody can be asked.
+
+        The compiler is not asked where the script has it `compiled` itself.
+        """
         digest = hashlib.sha256(f"{arch} {text}".encode()).digest()
-        if digest in self._lowered:
-            return None
+        if digest in self._lowered or compiled:
+            return self._lowered.get(digest)
         with self._lock:
             if self.problem:
                 return None
@@ -182,10 +187,42 @@ def _resolved_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> 
         tags.append(f"{name}#{seen[name]}")
         seen[name] += 1
     written = _written(lowered, {tag: one for tag, one in zip(tags, copies, strict=True) if wanting(one)})
-    return [
+    outside = _beyond(lowered, arch)
+    found = [
         resolved(one, lowered, tag, arch, written.get(tag, ())) if wanting(one) else one
         for one, tag in zip(copies, tags, strict=True)
     ]
+    return [
+        _with_faults(one, *outside[tag]) if tag in outside else one
+        for one, tag in zip(found, tags, strict=True)
+    ]
+
+
+def _too_large(lowered: Lowered, arch: str) -> Iterator[Refusal]:
+    """Kernels whose own shared memory is more than a block of that architecture can have."""
+    most = parse_arch(arch).smem_per_block_bytes
+    for kernel in lowered.kernels:
+        if kernel.shared_bytes > most:
+            message = f"it allocates {kernel.shared_bytes} B of shared memory, a block of {arch} has {most} B"
+            yield Refusal(f"the launch fails: {message}")
+
+
+def _beyond(lowered: Lowered, arch: str) -> dict[str, tuple[int, list[LoweredFault]]]:
+    """The threads of the block, and the accesses outside of a tensor, by tag."""
+    found = {}
+    for kernel in lowered.kernels:
+        corner = kernel.corner()
+        if corner is not None:
+            widest = parse_arch(arch).widest_access_bits // 8
+            threads = kernel.launch.threads
+            for tag, faults in beyond(corner, threads, widest).items():
+                found[tag] = threads, faults
+    return found
+
+
+def _with_faults(one: TracedCopy, threads: int, faults: list[LoweredFault]) -> TracedCopy:
+    was = one.addresses or Addresses(threads)
+    return replace(one, addresses=replace(was, faults=(*was.faults, *faults)))
 
 
 def _written(lowered: Lowered, copies: dict[str, TracedCopy]) -> dict[str, list[Recorded]]:

@@ -15,7 +15,7 @@ from layoutcheck.dsl.lowered.types import CLUSTER, GENERIC, GLOBAL, SHARED, TENS
 GENERIC_SHARED = 1 << 42
 CLUSTER_SHARED = 1 << 43
 GLOBAL_STEP = 1 << 44
-_MIDDLE = GLOBAL_STEP >> 1
+MIDDLE = GLOBAL_STEP >> 1
 LOCAL = 1 << 60
 LOCAL_STEP = 1 << 24
 SHARED_BYTES = 1 << 24
@@ -25,7 +25,7 @@ _NAMES = {GLOBAL: "gmem", SHARED: "smem", CLUSTER: "dsmem", TENSOR: "tmem", 5: "
 
 def object_at(index: Number) -> Number:
     """The address of global object `index`, with room below it for negative offsets."""
-    return index * GLOBAL_STEP + _MIDDLE
+    return index * GLOBAL_STEP + MIDDLE
 
 
 def space_of(space: int, address: Number) -> str:
@@ -61,7 +61,7 @@ def in_object(space: str, address: Number) -> tuple[int, Number]:
     if space == "gmem":
         first = address if isinstance(address, int) else int(address.flat[0])
         base = first // GLOBAL_STEP
-        return base, address - base * GLOBAL_STEP - _MIDDLE
+        return base, address - base * GLOBAL_STEP - MIDDLE
     if space == "smem":
         return 0, address & (SHARED_BYTES - 1) if _high(address) else address
     if space == "dsmem":

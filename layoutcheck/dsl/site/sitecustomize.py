@@ -20,6 +20,11 @@ def _next() -> None:
 
 _next()
 if "LAYOUTCHECK_SPOOL" in os.environ:
-    from layoutcheck.dsl.spool import begin
+    _HOME = os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))  # noqa: PTH120
+    sys.path.insert(0, _HOME)
+    try:
+        from layoutcheck.dsl.spool import begin
+    finally:
+        sys.path.remove(_HOME)  # what is installed beside us must not stand before the script's own path
 
     begin()

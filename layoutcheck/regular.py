@@ -1,0 +1,30 @@
+"""Reading files of a repository that nobody vouches for: regular files only, and only inside of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from layoutcheck.errors import InputError
+
+
+def read_regular(path: str | Path) -> bytes:
+    """The bytes of a regular file, symbolic links followed.
+
+    Raises OSError for a device, which may never end, and for a pipe.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise OSError(0, "not a regular file")
+        return opened.read()
+
+
+def inside(root: Path, given: str, setting: str) -> Path:
+    """A path that a setting gives, symbolic links followed. Raises InputError for one that leaves `root`."""
+    path = root / given
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise InputError(
+            f"{setting} = '{given[:200]}' leaves the repository", expected=f"a path below {root}"
+        )
+    return path

@@ -1,0 +1,151 @@
+"""Copies of the last block of a grid, and kernels with more shared memory than a block has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.gate import NO_GATE
+from layoutcheck.sources.traced import LoweredFault
+from layoutcheck.tracing import judge, status
+
+pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+
+# Tiles of 16 x 128 of (m, n) f32, four elements a vector, with a predicate for the first of each, or without.
+TAILS = """
+import sys
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_tensor
+CASES = {
+    "right": (1000, 1000), "whole": (992, 1024), "no_load": (1000, 1000), "no_store": (1000, 1000),
+    "no_whole": (992, 1024),
+    "rows": (1000, 1000), "odd": (1000, 1002), "async_right": (1000, 1000), "async_no": (1000, 1000),
+    "argument": (1000, 1000), "dynamic": (None, None), "view": (1000, 1000),
+}
+@cute.kernel
+def k(
+    x: cute.Tensor, y: cute.Tensor, shape: cute.Shape, rows: cutlass.Int32, tc: cute.TiledCopy,
+    case: cutlass.Constexpr,
+):
+    t = cute.arch.thread_idx()[0]
+    bx, by, _ = cute.arch.block_idx()
+    tiler = (16, 128)
+    tx, ty = (tc.get_slice(t).partition_S(cute.local_tile(z, tiler, (by, bx))) for z in (x, y))
+    tc_ = tc.get_slice(t).partition_S(cute.local_tile(cute.make_identity_tensor(x.shape), tiler, (by, bx)))
+    pred = cute.make_rmem_tensor((tc_.shape[0][1], tc_.shape[1], tc_.shape[2]), cutlass.Boolean)
+    for i in cutlass.range_constexpr(cute.size(pred, mode=[0])):
+        for j in cutlass.range_constexpr(cute.size(pred, mode=[1])):
+            for n in cutlass.range_constexpr(cute.size(pred, mode=[2])):
+                c = tc_[(0, i), j, n]
+                ok = cute.elem_less(c, shape)
+                if cutlass.const_expr(case == "rows"):
+                    ok = cute.elem_less(c[0], shape[0])
+                if cutlass.const_expr(case == "argument"):
+                    ok = c[0] < rows
+                pred[i, j, n] = ok
+    if cutlass.const_expr(case.startswith("async")):
+        rows_of_128 = cute.make_layout(tiler, stride=(128, 1))
+        s = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Float32, rows_of_128, 128)
+        ts = tc.get_slice(t).partition_D(s)
+        if cutlass.const_expr(case == "async_no"):
+            cute.copy(tc, tx, ts)
+        else:
+            cute.copy(tc, tx, ts, pred=pred)
+    else:
+        r = cute.make_fragment_like(tx)
+        if cutlass.const_expr(case in ("no_load", "no_whole", "whole", "dynamic", "view")):
+            cute.copy(tc, tx, r)
+        else:
+            cute.copy(tc, tx, r, pred=pred)
+        if cutlass.const_expr(case in ("no_store", "no_whole")):
+            cute.copy(tc, r, ty)
+        else:
+            cute.copy(tc, r, ty, pred=pred)
+@cute.jit
+def host(x: cute.Tensor, y: cute.Tensor, rows: cutlass.Int32, case: cutlass.Constexpr):
+    op = cpasync.CopyG2SOp() if cutlass.const_expr(case.startswith("async")) else cute.nvgpu.CopyUniversalOp()
+    atom = cute.make_copy_atom(op, cutlass.Float32, num_bits_per_copy=128)
+    thr, val = cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((4, 4), stride=(4, 1))
+    tc = cute.make_tiled_copy_tv(atom, thr, val)
+    if cutlass.const_expr(case == "view"):  # of more memory than the tensor says: only its pointer is known
+        more = cute.make_layout((cute.size(x, mode=[0]) + rows, 1000), stride=(1000, 1))
+        x = cute.make_tensor(x.iterator, more)
+    grid = (cute.ceil_div(cute.size(x, mode=[1]), 128), cute.ceil_div(cute.size(x, mode=[0]), 16), 1)
+    k(x, y, x.shape, rows, tc, case).launch(grid=grid, block=(128, 1, 1))
+def view(m, n):
+    if m is None:
+        m, n = cute.sym_int(), cute.sym_int()
+        pitch = cute.sym_int64(divisibility=4)
+        return make_fake_tensor(cutlass.Float32, (m, n), stride=(pitch, 1), assumed_align=16)
+    return make_fake_tensor(cutlass.Float32, (m, n), stride=(n, 1), assumed_align=16)
+if __name__ == "__main__":
+    for case, (m, n) in CASES.items():
+        cute.compile(host, view(m, n), view(m, n), 1, case)
+"""
+BLOCK = "(7,62,0)"
+OUTSIDE = {  # case: (side, byte, the tensor's bytes) of the first access outside
+    "no_load": [("src", 4003584, 4000000)],
+    "no_store": [("dst", 4003584, 4000000)],
+    "rows": [("src", 4000000, 4000000), ("dst", 4000000, 4000000)],
+    "odd": [("src", 4008000, 4008000), ("dst", 4008000, 4008000)],
+    "async_no": [("src", 4003584, 4000000)],
+}
+BIG = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def k(a: cute.Tensor, columns: cutlass.Constexpr):
+    s = cutlass.memory.SmemAllocator().allocate_tensor(cutlass.Float32, cute.make_layout((4, columns)), 128)
+    t = cute.arch.thread_idx()[0]
+    cute.autovec_copy(a[None, t], s[None, t])
+@cute.jit
+def host(a: cute.Tensor, columns: cutlass.Constexpr):
+    k(a, columns).launch(grid=[1, 1, 1], block=[128, 1, 1])
+if __name__ == "__main__":
+    a = make_fake_tensor(cutlass.Float32, (4, 4096), stride=(1, 4), assumed_align=16)
+    for columns in (14528, 14529):
+        cute.compile(host, a, columns)
+"""
+
+
+# Longer names first: a kernel's ends with its case.
+RIGHT = ("async_right", "right", "no_whole", "whole", "argument", "dynamic", "view")
+CASES = (*OUTSIDE, *RIGHT)
+
+
+def test_tails(tmp_path: Path) -> None:
+    """Where the type says how large a tensor is; what rests on an argument is not told."""
+    script = tmp_path / "tails.py"
+    script.write_text(TAILS)
+    with Lowering() as lowering:
+        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering)
+    assert not found.failures, found.failures
+    seen: dict[str, list[LoweredFault]] = {}
+    for one in found.copies:
+        case = next(name for name in CASES if one.kernel.endswith(f"_{name}"))
+        seen.setdefault(case, []).extend(one.addresses.faults if one.addresses is not None else ())
+    assert seen.keys() == set(CASES)
+    for case, faults in seen.items():
+        assert {fault.kind for fault in faults} <= {"beyond"}
+        told = [(fault.side, fault.address, fault.other) for fault in faults]
+        assert told == OUTSIDE.get(case, []), case
+        assert all(fault.block == BLOCK for fault in faults)
+    verdicts = judge(found).verdicts()
+    assert verdicts["wrong"] == sum(len(faults) for faults in OUTSIDE.values())
+
+
+def test_more_shared_memory_than_a_block_has(tmp_path: Path) -> None:
+    script = tmp_path / "big.py"
+    script.write_text(BIG)
+    with Lowering() as lowering:
+        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering)
+    (failure,) = found.failures  # 227 KiB are right, 16 B more are not
+    assert failure.kind == "uncompiled" and "allocates 232464 B of shared memory" in failure.message
+    judged = judge(found)
+    assert judged.verdicts() == {"legal": 1, "unknown": 1} and status(judged, False, NO_GATE) == 1

@@ -1,0 +1,59 @@
+"""A repository that nobody vouches for: what it holds neither hangs the lint nor reaches outside of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.cli import run
+from layoutcheck.regular import read_regular
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = tmp_path / "repo"
+    made.mkdir()
+    (made / "pyproject.toml").write_text("[tool.layoutcheck]\n")
+    (made / "k.py").write_text("from cutlass import cute\n")
+    monkeypatch.chdir(made)
+    return made
+
+
+def test_devices_and_pipes_are_not_read(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repo / "endless.py").symlink_to("/dev/zero")
+    os.mkfifo(repo / "pipe.py")
+    (repo / "linked.py").symlink_to(repo / "k.py")
+    assert run(["lint", "."]) == 0
+    said = capsys.readouterr().out
+    assert said.count("cannot be read: not a regular file") == 2 and "4 files" in said
+    assert read_regular(repo / "linked.py") == (repo / "k.py").read_bytes()
+
+
+def test_settings_that_are_a_pipe_are_refused(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repo / "pyproject.toml").unlink()
+    os.mkfifo(repo / "pyproject.toml")
+    assert run(["lint", "--config", "pyproject.toml", "."]) == 2
+    assert "not a regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("setting", ["baseline", "cache"])
+@pytest.mark.parametrize("how", ["../outside", "{absolute}", "link"])
+def test_paths_of_settings_stay_inside(
+    repo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], setting: str, how: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo / "link").symlink_to(outside)
+    value = how.format(absolute=outside) + ("/b.json" if setting == "baseline" else "")
+    (repo / "pyproject.toml").write_text(f"[tool.layoutcheck]\n{setting} = '{value}'\n")
+    assert run(["lint", "."]) == 2
+    assert f"{setting} = '{value}' leaves the repository" in capsys.readouterr().err
+    assert list(outside.iterdir()) == []
+
+
+def test_a_cache_inside_is_written(repo: Path) -> None:
+    (repo / "pyproject.toml").write_text("[tool.layoutcheck]\ncache = 'kept/here'\n")
+    assert run(["lint", "."]) == 0
+    assert (repo / "kept/here/source.json").is_file()
