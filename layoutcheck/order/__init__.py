@@ -105,15 +105,20 @@ def _kernel(kernel: WatchedKernel, module: TracedModule) -> OrderReport:
 def _counts(problem: Problem, blocks: list[Watched], token: int) -> bool:
     """Whether a problem can be told: what never ends may only seem so where loops were cut."""
     if problem.kind in ("deadlock", "bytes-never-arrive", "too-many-arrivals"):
-        return token == 0 and all(block.complete for block in blocks)
+        return token == 0 and _followed(blocks)
     return True
+
+
+def _followed(blocks: list[Watched]) -> bool:
+    """Whether every loop and branch was taken as a run would take it."""
+    return all(block.complete and not block.guessed for block in blocks)
 
 
 def _unchecked(outcome: Outcome, blocks: list[Watched], token: int) -> set[str]:
     found = set(outcome.skipped)
     for block in blocks:
         found |= set(block.notes)
-    if outcome.stopped == "deadlock" and (token or not all(block.complete for block in blocks)):
+    if outcome.stopped == "deadlock" and (token or not _followed(blocks)):
         found.add("what follows a wait that did not end in this run")
     return found
 

@@ -15,6 +15,14 @@ from layoutcheck.order.replay import Accesses, Stopped, Warp, World
 
 LOOK_AHEAD = 4000  # events that lanes not waiting may be ahead of the waiting lanes of their warp
 FULL = (1 << 32) - 1
+_LEFT_OUT = (
+    "cp_async",
+    "wgmma",
+    "bulk_store",
+    "tc_mma",
+    "tc_copy",
+)  # where its place or condition is not known
+_ANYWHERE = ("elect", "warp_sync", "cp_commit", "cp_wait", "bulk_commit", "bulk_wait", "fence", "fence_proxy")
 
 Handler = Callable[[Warp, int, Event, int], bool]
 
@@ -125,8 +133,15 @@ class Engine:
         if handler is None:
             self.accesses.add(warp, index, lanes)
             return True
-        if (event.guarded or event.doubt) and event.meaning.kind not in ("elect", "warp_sync"):
-            raise Undecided("whether or where it happens depends on values that each thread loads", event)
+        if event.guarded or event.doubt:
+            kind = event.meaning.kind
+            if kind in _LEFT_OUT:
+                self.world.skip(
+                    "asynchronous accesses at addresses, or under conditions, that only a run knows"
+                )
+                return True
+            if event.guarded or kind not in _ANYWHERE:
+                raise Undecided("whether or where it happens depends on values that each thread loads", event)
         self.accesses.flush(warp)
         return handler(warp, index, event, lanes)
 

@@ -27,8 +27,9 @@ from layoutcheck.dsl.lowered.evaluate import (
     run_kernel,
     tag,
 )
-from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
+from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.order.meaning import Meaning, describe
@@ -62,7 +63,8 @@ class Event:
 class Watched:
     """What one block does. `complete` is False where its loops were cut; `assumed` are sentences.
 
-    `token` is what every trial of an mbarrier was taken to return.
+    `token` is what every trial of an mbarrier was taken to return; `guessed` says that branches were taken, or
+    loops run, by values that only a run knows.
     """
 
     launch: Launch
@@ -72,6 +74,7 @@ class Watched:
     notes: tuple[str, ...] = ()
     shared_bytes: int = 0
     token: int = 0
+    guessed: bool = False
 
 
 @dataclass(slots=True)
@@ -89,6 +92,30 @@ class WatchedKernel:
     def tokens(self) -> bool:
         """Whether something is tried and may fail."""
         return any(m.kind == "mbar_token" for m in self.meanings.values())
+
+    def _noticed(self, maker: Maker, watched: Watched) -> Maker:
+        """A branch or loop in which something happens, whose conditions are looked at after it has run."""
+
+        def make(flow: Flow, op: Operation, fast: bool) -> Step:
+            step = maker(flow, op, fast)
+            if not any(one in self.meanings for one in op.walk()):
+                return step
+            values = op.operands[: 3 if op.name == "scf.for" else 1]
+            if op.name == "scf.while":
+                values = terminator(op.regions[0].blocks[0]).operands[:1]
+            slots, machine = flow.slots_of(values), flow.machine
+
+            def run() -> None:
+                step()
+                bits = 0
+                for slot in slots:
+                    bits |= machine.provenance[slot]
+                if bits and machine.reasons.worst(bits) in ("uniform", *_DATA):
+                    watched.guessed = True
+
+            return run
+
+        return make
 
     def _tiles(self) -> list[Operation]:
         """The loops without a count in which something happens."""
@@ -110,6 +137,7 @@ class WatchedKernel:
         run.consecutive = True
         run.most_turns = dict.fromkeys(self._tiles(), MOST_TILES)
         run.translate = _Recorder(machine, run, self.meanings, watched, token).step
+        run.control = {name: self._noticed(maker, watched) for name, maker in run.control.items()}
         run_kernel(self.operation, machine, run, self.given, self.types)
         watched.notes = tuple(sorted(machine.notes))
         watched.complete = not any("cut short" in note or "its first" in note for note in machine.notes)

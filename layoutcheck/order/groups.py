@@ -122,8 +122,8 @@ class AsyncCopies:
                 world.skip("copies to blocks that are not simulated")
                 continue
             targets = [(destination, place)]
-            if facts.get("multicast"):
-                mask = _of(event.values[2], thread) & 0xFFFF
+            if facts.get("multicast") or facts.get("everywhere"):
+                mask = _of(event.values[2], thread) & 0xFFFF if facts.get("multicast") else 0xFFFF
                 blocks = [world.ranks[r] for r in range(16) if mask >> r & 1 and r in world.ranks]
                 targets = [((b, destination[1]), (b, place[1])) for b in blocks]
             for (block, offset), target in targets:
@@ -149,6 +149,8 @@ class AsyncCopies:
 
     def _size(self, event: Event, thread: int) -> int:
         facts = event.meaning.facts
+        if event.meaning.kind == "bulk_load" and event.meaning.size:
+            return event.meaning.size
         if facts.get("tensor"):
             size = self.world.transfers.get(event.meaning.site)
             if size is None:

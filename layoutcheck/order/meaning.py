@@ -284,6 +284,14 @@ SIMPLE = {
     "nvvm.wgmma.commit.group.sync.aligned": "wgmma_commit",
     "nvvm.cp.async.wait.all": "cp_wait",
 }
+
+
+def _try_cancel(op: Operation) -> Meaning:
+    """clusterlaunchcontrol.try_cancel: 16 bytes come to shared memory and complete on an mbarrier."""
+    facts = {"everywhere": "yes"} if "multicast" in op.attributes else {}
+    return Meaning("bulk_load", op.operands[:2], _space(op.operands[0]), 16, facts=facts)
+
+
 _MAKERS: dict[str, Callable[[Operation], Meaning | None]] = {
     "nvvm.cp.async.shared.global": _cp_async,
     "nvvm.cp.async.wait.group": _counted("cp_wait", "n"),
@@ -304,4 +312,5 @@ _MAKERS: dict[str, Callable[[Operation], Meaning | None]] = {
     "nvvm.ldmatrix": _matrix,
     "nvvm.stmatrix": _matrix,
     "nvvm.fence.proxy": _fence_proxy,
+    "nvvm.clusterlaunchcontrol.try.cancel": _try_cancel,
 }
