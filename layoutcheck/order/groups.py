@@ -155,6 +155,8 @@ class AsyncCopies:
             size = self.world.transfers.get(event.meaning.site)
             if size is None:
                 raise Undecided("the bytes of this TMA copy are not known", event)
+            if facts.get("multicast"):  # each block brings its part of the tile to all
+                size //= max(1, (_of(event.values[2], thread) & 0xFFFF).bit_count())
             return size
         if event.meaning.kind == "bulk_load":
             return _of(event.values[3 if facts.get("multicast") else 2], thread)
