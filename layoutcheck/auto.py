@@ -5,7 +5,8 @@ has a `layoutcheck.pth`, one line that imports this module at Python's start whe
 standard library's `site` reads such files). Nothing is imported before the program imports the DSL, kernels
 compile to the same code, and what is found goes to standard error when the program ends. Copies whose layouts
 cannot be followed are lowered then, by a process of the DSL's own, for no longer than `LOWERING_SECONDS`;
-LAYOUTCHECK_LOWERED=0 leaves them to their types.
+LAYOUTCHECK_LOWERED=0 leaves them to their types. In the same time the order of accesses is checked, which
+LAYOUTCHECK_ORDER=0 turns off.
 """
 
 from __future__ import annotations
@@ -32,15 +33,17 @@ def _tell(pid: int) -> None:
     from layoutcheck.dsl.lowered.resolve import Lowering
     from layoutcheck.dsl.observe import version
     from layoutcheck.dsl.spool import as_dict
-    from layoutcheck.lint.settings import find, wants_lowered
+    from layoutcheck.lint.settings import find, wants_lowered, wants_order
+    from layoutcheck.order import check_module
     from layoutcheck.reports.style import Style
     from layoutcheck.reports.trace import render
     from layoutcheck.tracing import judge
 
     try:
-        lowered = wants_lowered(find(Path()))
-        with Lowering(LOWERING_SECONDS) as lowering:
-            collector = Collector(lowering=lowering if lowered else None)
+        settings = find(Path())
+        lowered, order = wants_lowered(settings), wants_order(settings)
+        with Lowering(LOWERING_SECONDS, copies=lowered, order=check_module if order else None) as lowering:
+            collector = Collector(lowering=lowering if lowered or order else None)
             collector.take(as_dict(event) for event in _events)
             collector.take([{"kind": "process", "dsl": version(), "python": ""}])
             collector.resolve()

@@ -43,6 +43,7 @@ def linted(
     force_exclude: bool = False,
     cache: bool = True,
     lowered: bool = True,
+    order: bool = True,
     workers: int = 0,
 ) -> tuple[Result, list[str]]:
     """The result of a run, and what was repaired in the files first. Raises InputError for unusable input."""
@@ -51,7 +52,11 @@ def linted(
     settings = settings_for(paths, config, select, ignore)
     if not cache:
         settings = replace(settings, cache=None)
-    settings = replace(settings, lowered=lowered and reading.wants_lowered(settings))
+    settings = replace(
+        settings,
+        lowered=lowered and reading.wants_lowered(settings),
+        order=order and reading.wants_order(settings),
+    )
     if baseline is None and settings.baseline is not None and write_baseline is None:
         baseline = inside(settings.root, settings.baseline, "baseline")
     if force_exclude:

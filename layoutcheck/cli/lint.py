@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.options import Coverage, FailOn, NoLowered, Output, Strict
+from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
 from layoutcheck.gate import gate
@@ -33,6 +33,7 @@ def lint(
     ] = False,
     no_cache: Annotated[bool, Option("look at everything again", "--no-cache")] = False,
     no_lowered: NoLowered = False,
+    no_order: NoOrder = False,
     workers: Annotated[int, Option("processes; 0 is one a processor")] = 0,
 ) -> int:
     """Find copies that are rejected, wrong or slow in Python source, which is read and never imported.
@@ -51,7 +52,7 @@ def lint(
     result, repaired = linted(
         paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
         write_baseline=write_baseline, force_exclude=force_exclude, cache=not no_cache,
-        lowered=not no_lowered, workers=workers,
+        lowered=not no_lowered, order=not no_order, workers=workers,
     )  # fmt: skip
     for line in repaired:
         sys.stderr.write(f"fixed {line}\n")

@@ -127,6 +127,7 @@ def trace(
     """
     from layoutcheck.dsl.lowered.resolve import Lowering
     from layoutcheck.dsl.trace import trace_callable
+    from layoutcheck.order import check_module
     from layoutcheck.sources.trace_lines import from_lines, to_lines
 
     project = _project(settings.root)
@@ -137,7 +138,7 @@ def trace(
             raise InterruptedError  # leaves trace_callable by the way that ends its children
 
     def one(case: RegisteredCase) -> CaseRun:
-        tiers = "lowered" if settings.lowered else "types"
+        tiers = ("lowered" if settings.lowered else "types") + (" order" if settings.order else "")
         key = digest(tool_version(), dsl_version() or "", project, case.path, case.function, case.arch, tiers)
         stored = cache.get(key)
         if stored is not None:
@@ -149,7 +150,7 @@ def trace(
             timeout_s=settings.timeout,
             progress=halt,
             cwd=str(settings.root.resolve()),
-            lowering=lowering if settings.lowered else None,
+            lowering=lowering if settings.lowered or settings.order else None,
         )
         if not traced.failures:  # a failure may be the machine's, and is asked again
             cache.put(key, list(to_lines(traced)))
@@ -158,7 +159,8 @@ def trace(
     callable_ = [case for case in cases if not case.problem]
     runs: dict[RegisteredCase, CaseRun] = {}
     threads = max(1, workers or min(len(callable_) or 1, os.cpu_count() or 1))
-    with Lowering() as lowering, ThreadPoolExecutor(threads) as pool:
+    lowers = Lowering(copies=settings.lowered, order=check_module if settings.order else None)
+    with lowers as lowering, ThreadPoolExecutor(threads) as pool:
         waiting = {pool.submit(one, case): case for case in callable_}
         try:
             for number, future in enumerate(as_completed(waiting), 1):

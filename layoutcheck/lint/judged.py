@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -60,6 +60,14 @@ def judge(runs: Iterable[CaseRun]) -> Judged:
                         out.as_meant += 1
                     else:
                         out.findings.append(finding)
+        for finding in _orders(run):
+            if finding.severity in _REPORTED:
+                verdict = _worse(verdict, finding.severity)
+                codes.add(finding.code)
+                if meant(run.case, finding):
+                    out.as_meant += 1
+                else:
+                    out.findings.append(finding)
         broken = list(failures(run))
         if broken and "rejected" in run.case.expect and verdict != "rejected":
             verdict = "rejected" if any(one.kind in _REFUSED for one in run.trace.failures) else verdict
@@ -113,6 +121,20 @@ def _findings(one: TracedCopy, report: Report | None, path: str, run: CaseRun) -
                 evidence={**finding.evidence, "kernel": one.kernel, "arch": one.arch})
         for finding in found
     ]  # fmt: skip
+
+
+def _orders(run: CaseRun) -> Iterator[LintFinding]:
+    """What nothing orders in the case's kernels, at the later of the two places."""
+    for order in run.trace.orders:
+        for finding in order.findings:
+            place = finding.places[min(1, len(finding.places) - 1)]
+            where, through = place.where, _callers(place.stack)
+            evidence = {**finding.evidence, "places": [str(one.where) for one in finding.places]}
+            yield LintFinding(
+                finding.code, finding.severity, shown(where.file), max(1, where.line), max(1, where.column),
+                finding.title, " ".join((finding.message, through)).strip(), evidence=evidence,
+                origin=run.case.name,
+            )  # fmt: skip
 
 
 def _callers(stack: tuple[Frame, ...]) -> str:

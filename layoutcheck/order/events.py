@@ -63,8 +63,8 @@ class Event:
 class Watched:
     """What one block does. `complete` is False where its loops were cut; `assumed` are sentences.
 
-    `token` is what every trial of an mbarrier was taken to return; `guessed` says that branches were taken, or
-    loops run, by values that only a run knows.
+    `token` is what every trial of an mbarrier was taken to return; `guessed` says that branches were taken,
+    or loops run, by values that only a run knows.
     """
 
     launch: Launch

@@ -34,7 +34,7 @@ NO_GPU: pytest.StashKey[str] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--layoutcheck`, `--layoutcheck-no-lowered` and `--layoutcheck-output`."""
+    """`--layoutcheck`, `--layoutcheck-no-lowered`, `--layoutcheck-no-order` and `--layoutcheck-output`."""
     group = parser.getgroup("layoutcheck")
     group.addoption(
         "--layoutcheck-output",
@@ -46,6 +46,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--layoutcheck-no-lowered",
         action="store_true",
         help="judge copies of unknown layouts by their types, not by the compiler's lowering",
+    )
+    group.addoption(
+        "--layoutcheck-no-order",
+        action="store_true",
+        help="leave the order of accesses (waits, barriers, fences, phases) unchecked",
     )
     group.addoption(
         "--layoutcheck",

@@ -28,15 +28,17 @@ from layoutcheck.gpu.confirm import confirm
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.cache import dsl_version
 from layoutcheck.lint.settings import find as find_settings
-from layoutcheck.lint.settings import wants_lowered
+from layoutcheck.lint.settings import wants_lowered, wants_order
+from layoutcheck.order import check_module
+from layoutcheck.order.rules import rules as order_rules
 from layoutcheck.reports import json as reports_json
-from layoutcheck.reports import text
+from layoutcheck.reports import order, text
 from layoutcheck.reports.confirmation import Confirmed, render
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import tiers
 from layoutcheck.rules import rule
 from layoutcheck.sources.trace_lines import from_lines, to_lines
-from layoutcheck.sources.traced import Trace, TracedCopy, address_sources
+from layoutcheck.sources.traced import OrderReport, Trace, TracedCopy, address_sources
 
 FAILING = ("wrong", "rejected")
 OUTSIDE_TESTS = "outside the tests"  # compiled while a module was imported, or between tests
@@ -59,7 +61,8 @@ class Observer:
         self._named: tuple[Copy, ...] = ()
         self._collectors: dict[str, Collector] = {}  # by test
         self._reports: dict[object, Report | None] = {}
-        self._lowering = Lowering() if _wants_lowered(config) else None
+        self.orders: Counter[tuple[OrderReport, str]] = Counter()  # by the test that compiled the kernel
+        self._lowering = _lowering(config)
         self._open = contextlib.ExitStack()
         self._open.enter_context(watch(self._record))
 
@@ -77,6 +80,8 @@ class Observer:
             self.copies += sum(kernel.built * kernel.copies for kernel in trace.kernels)
             for one in trace.copies:
                 self.seen[one, test] += 1
+            for report in trace.orders:
+                self.orders[report, test] += 1
             for note in (*trace.notes, *(failure.message for failure in trace.failures)):
                 self.notes[note] = None
         self._collectors.clear()
@@ -98,7 +103,13 @@ class Observer:
             report = self.report(one) if where == test else None
             if report is not None and report.verdict in FAILING and not _codes(report) <= allowed:
                 blocks[text.render([report], Style())] = None
-        return list(blocks)
+        wrong = [
+            replace(one, findings=tuple(f for f in one.findings if f.code not in allowed))
+            for one, where in self.orders
+            if where == test
+        ]
+        told = "\n".join(order.render(wrong, Style()))
+        return [*blocks, *([told] if told else [])]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -113,7 +124,8 @@ class Observer:
         """A `layoutcheck_allow` that names no rule allows nothing, and says so."""
         try:
             for code in _allowed(item):
-                rule(code)
+                if code not in order_rules():
+                    rule(code)
         except InputError as error:
             pytest.fail(f"layoutcheck_allow: {error}", pytrace=False)
 
@@ -147,8 +159,11 @@ class Observer:
             self.copies += sent["copies"]
             self.notes |= dict.fromkeys(sent["notes"])
             for test, lines in sent["seen"].items():
-                for one in from_lines(lines).copies:
+                trace = from_lines(lines)
+                for one in trace.copies:
                     self.seen[one, test] += 1
+                for order_report in trace.orders:
+                    self.orders[order_report, test] += 1
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A worker sends what it saw; the others confirm it, and fail the run on a disagreement."""
@@ -160,7 +175,14 @@ class Observer:
             by_test: dict[str, list[TracedCopy]] = {}
             for (one, test), count in self.seen.items():
                 by_test.setdefault(test, []).extend([one] * count)
-            seen = {test: list(to_lines(Trace(tuple(copies)))) for test, copies in by_test.items()}
+            orders: dict[str, list[OrderReport]] = {}
+            for found, test in self.orders:
+                by_test.setdefault(test, [])
+                orders.setdefault(test, []).append(found)
+            seen = {
+                test: list(to_lines(Trace(tuple(copies), orders=tuple(orders.get(test, ())))))
+                for test, copies in by_test.items()
+            }
             sent = {"kernels": self.kernels, "copies": self.copies, "seen": seen, "notes": list(self.notes)}
             self.config.workeroutput["layoutcheck"] = sent  # type: ignore[attr-defined]
             return
@@ -234,6 +256,12 @@ class Observer:
         if self.seen:
             known_by = (one.address_source for (one, _), n in self.seen.items() for _ in range(n))
             write(tiers(address_sources(known_by)))
+        reports = [one for one, _ in self.orders]
+        for line in order.counts(reports, Style()):
+            write(line.strip())
+        for finding, _kernels in order.distinct(reports):
+            if finding.severity in order.FAILING:
+                write(f"{order.main(finding).where}: {finding.severity}[{finding.code}]: {finding.title}")
         for (verdict, title, location), tests in sorted(worst.items()):
             more = f" and {len(set(tests)) - 1} more" if len(set(tests)) > 1 else ""
             write(f"{location or 'unknown place'}: {verdict}{title} ({tests[0]}{more})")
@@ -248,14 +276,15 @@ class Observer:
             write(render(self.confirmed, Style()).rstrip("\n"))
 
 
-def _wants_lowered(config: pytest.Config) -> bool:
-    """Whether copies of unknown layouts are judged by the compiler's lowering."""
+def _lowering(config: pytest.Config) -> Lowering | None:
+    """What lowers kernels, for copies of unknown layouts and for the order of accesses, as is wanted."""
     try:
-        return not config.getoption("--layoutcheck-no-lowered") and wants_lowered(
-            find_settings(config.rootpath)
-        )
+        settings = find_settings(config.rootpath)
+        copies = not config.getoption("--layoutcheck-no-lowered") and wants_lowered(settings)
+        order = not config.getoption("--layoutcheck-no-order") and wants_order(settings)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
+    return Lowering(copies=copies, order=check_module if order else None) if copies or order else None
 
 
 def _allowed(item: pytest.Item) -> set[str]:

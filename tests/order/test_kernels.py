@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -114,3 +115,63 @@ def test_reports_and_lines_keep_them(traced: Trace) -> None:
     shown = os.path.relpath(SCRIPT)
     assert text.count("wrong[LC505]") == 3 and f"{shown}:" in text
     assert "note[" not in text and "note[LC522]" in "\n".join(render(traced.orders, Style(everything=True)))
+
+
+CASE = """
+import sys
+sys.path.insert(0, {folder!r})
+import layoutcheck
+import kernels
+from cutlass import Int32
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_ptr
+
+
+@layoutcheck.case(arch="sm_90a")
+def broken():
+    pointers = [make_ptr(Int32, 1 << 24, cute.AddressSpace.gmem, assumed_align=128) for _ in range(2)]
+    cute.compile(kernels.run_neighbours, *pointers, 1)
+"""
+
+
+def run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A program in a process of its own."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("LAYOUTCHECK")}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env=env | environment,
+        timeout=120,
+    )
+
+
+def test_lint_tells_it_of_a_registered_case(tmp_path: Path) -> None:
+    (tmp_path / "cases.py").write_text(CASE.format(folder=str(SCRIPT.parent)))
+    (tmp_path / "pyproject.toml").write_text('[tool.layoutcheck]\npaths = ["cases.py"]\n')
+    told = run("-m", "layoutcheck", "lint", "cases.py", cwd=tmp_path)
+    assert "wrong[LC504]" in told.stdout and told.returncode == 1, told.stdout + told.stderr
+    silent = run("-m", "layoutcheck", "lint", "--no-order", "cases.py", cwd=tmp_path)
+    assert "LC504" not in silent.stdout and silent.returncode == 0, silent.stdout + silent.stderr
+
+
+@pytest.mark.sweep
+def test_a_watched_program_tells_it(tmp_path: Path) -> None:
+    command = (str(SCRIPT), "neighbours")
+    told = run(*command, cwd=tmp_path, LAYOUTCHECK="1", CUTE_DSL_ARCH="sm_90a")
+    assert told.stderr.count("wrong[LC504]") == 1 and "3 of 3 kernels followed" in told.stderr, told.stderr
+    silent = run(*command, cwd=tmp_path, LAYOUTCHECK="1", LAYOUTCHECK_ORDER="0", CUTE_DSL_ARCH="sm_90a")
+    assert "LC504" not in silent.stderr and "layoutcheck:" in silent.stderr
+
+
+@pytest.mark.sweep
+def test_a_test_that_compiles_it_fails(tmp_path: Path) -> None:
+    text = CASE.format(folder=str(SCRIPT.parent)).replace("def broken", "def test_broken")
+    text = text.replace('@layoutcheck.case(arch="sm_90a")\n', "")
+    allowed = text.replace(
+        "def test_broken", "import pytest\n@pytest.mark.layoutcheck_allow('LC504')\ndef test_ok"
+    )
+    (tmp_path / "test_it.py").write_text(text + "\n" + allowed)
+    told = run("-m", "pytest", "-q", "--layoutcheck", cwd=tmp_path, CUTE_DSL_ARCH="sm_90a")
+    assert "1 failed, 1 passed" in told.stdout and "wrong[LC504]" in told.stdout, told.stdout
