@@ -16,6 +16,7 @@ from layoutcheck.display import Page
 from layoutcheck.findings import SCHEMA_VERSION, SEVERITIES, Finding, verdict
 from layoutcheck.rules import rules_for
 from layoutcheck.rules.effects import occurred
+from layoutcheck.versions import MODELLED
 
 if TYPE_CHECKING:
     from layoutcheck.sources.traced import Addresses
@@ -152,6 +153,7 @@ class Report(Page):
             "copy": copy_to_dict(self.copy),
             "assumptions": list(self.assumptions),
             "verdict": self.verdict,
+            "dsl": MODELLED,
             "compiler": _prediction(self.compiler),
             "asked": None if self.asked is None else _prediction(self.asked),
             "findings": [finding.to_dict() for finding in self.findings],

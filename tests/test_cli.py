@@ -461,4 +461,5 @@ def test_the_dsl_is_never_imported() -> None:
 
 def test_the_version(capsys: Captured) -> None:
     assert run(["--version"]) == 0
-    assert re.fullmatch(r"layoutcheck \d+\.\d+\.\d+\S*\n", capsys.readouterr().out)
+    said = capsys.readouterr().out
+    assert re.fullmatch(r"layoutcheck \d+\.\d+\.\d+\S* \(models CuTe DSL \d+\.\d+\.\d+\)\n", said)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -99,4 +100,5 @@ def app() -> typer.Typer:
 def main() -> None:
     """The `layoutcheck` command."""
     gc.set_threshold(50_000)  # imports make many objects and no garbage: looking for it is 3 % of `explain`
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     sys.exit(run())

@@ -115,7 +115,9 @@ def _print_version(asked: bool) -> None:
 
         import typer
 
-        sys.stdout.write(f"layoutcheck {metadata.version('layoutcheck')}\n")
+        from layoutcheck.versions import MODELLED
+
+        sys.stdout.write(f"layoutcheck {metadata.version('layoutcheck')} (models CuTe DSL {MODELLED})\n")
         raise typer.Exit
 
 

@@ -14,6 +14,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.sources.pasted import plain
 from layoutcheck.sources.printed import read_module, where_of
 from layoutcheck.sources.traced import Frame, Kernel, OrderReport, Trace, TracedCopy, TraceFailure
+from layoutcheck.versions import newer
 
 # Called with the text of each module that is new, its architecture, and the copies in it.
 Observe = Callable[[str, str, Sequence[TracedCopy]], None]
@@ -124,6 +125,8 @@ class Collector:
         elif kind == "process":
             python = event.get("python") or ".".join(map(str, sys.version_info[:3]))
             self._versions |= {"dsl": event["dsl"], "python": python}
+            if found := newer(event["dsl"]):
+                self._note(found)
 
     def _built(self, event: dict[str, Any]) -> None:
         module = (event.get("pid", 0), event["number"])

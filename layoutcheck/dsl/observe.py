@@ -13,7 +13,6 @@ import contextlib
 import importlib.metadata
 import inspect
 import itertools
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -23,10 +22,10 @@ from typing import Any, TypeAlias
 
 from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.tagged import TAGGED
+from layoutcheck.versions import untraceable
 
 HOME = "cutlass.base_dsl.dsl"
 LOADER = "cutlass.base_dsl.export.external_binary_module"
-OLDEST, NEWEST = (4, 5), (4, 8)  # DSL versions whose hooks were tried
 OPERATIONS = "cutlass._mlir.dialects.cute"
 STACK_DEPTH = 24  # Python frames kept with each copy; leaves the PTX as it is (4.8.1)
 OTHER_DEPTH = (
@@ -110,12 +109,7 @@ def version() -> str:
 
 def unsupported() -> str:
     """Why the installed DSL cannot be watched, "" where it can."""
-    installed = version()
-    numbers = tuple(int(n) for n in re.findall(r"[0-9]+", installed)[:2])
-    if OLDEST <= numbers <= NEWEST:
-        return ""
-    tried = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
-    return f"CuTe DSL {installed or 'of unknown version'} cannot be traced: {tried} can"
+    return untraceable(version())
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from layoutcheck.errors import LayoutcheckError
+from layoutcheck.versions import MODELLED, warn_once
 
 Item = dict[str, Any]
 
@@ -116,9 +117,11 @@ class Session:
         if "missing" in greeting:
             raise DslUnavailable(f"the CuTe DSL is not installed ({_HINT}): {greeting['missing']}")
         self.version = greeting["version"]
+        warn_once(self.version)
         if "foreign" in greeting:
             raise DslUnavailable(
-                f"the CuTe DSL {self.version} refuses a plain copy as written for 4.8: {greeting['foreign']}"
+                f"the CuTe DSL {self.version} refuses a plain copy as written for {MODELLED}: "
+                f"{greeting['foreign']}"
             )
 
     def _answer(self, deadline: float | None) -> Item:

@@ -11,6 +11,7 @@ from layoutcheck.check import Report
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.style import Style
+from layoutcheck.versions import MODELLED
 
 
 def schema() -> dict[str, Any]:
@@ -54,6 +55,7 @@ def _message_to_dict(message: Message) -> dict[str, Any]:
         "copy": None,
         "assumptions": [],
         "verdict": message.verdict,
+        "dsl": MODELLED,
         "compiler": {
             "outcome": "rejected",
             "message": message.diagnostic.message,

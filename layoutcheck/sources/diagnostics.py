@@ -29,6 +29,7 @@ from layoutcheck.sources.messages import explain
 from layoutcheck.sources.other_errors import python_errors
 from layoutcheck.sources.pasted import readings
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
+from layoutcheck.versions import printed_by
 
 MAX_DIAGNOSTICS = 1000
 
@@ -316,13 +317,6 @@ def _named_atom(message: str) -> Atom | None:
 
 
 def _dsl(text: str, message: str) -> str | None:
-    """Which DSL versions print so; the wording changed between 4.3.5 and 4.5.0, and again by 4.8.1."""
+    """Which DSL versions print so: the one that the text names, or those that word the message so."""
     package = _PACKAGE.search(text)
-    if package:
-        return package[1]
-    if "error[INTERNAL]" in text:
-        return "4.8"
-    squeezed = _squeezed(message)
-    if "ptralignment(" in squeezed:
-        return "4.5 or later"
-    return "before 4.5" if "ptralignmentdoesnotmeet" in squeezed else None
+    return package[1] if package else printed_by(text, message)

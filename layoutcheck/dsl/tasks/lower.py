@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.dsl.observe import version
 from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.build import arguments, emit
 from layoutcheck.dsl.tasks.errors import python_error
+from layoutcheck.versions import lowering
 
-# What `cute.compile` runs (printed by DSL 4.8.1's Compiler.compile), with a path to dump the PTX at.
-PIPELINE = (
-    "builtin.module(cute-to-nvvm{{check-inline-asm=false cubin-format=bin opt-level=3 enable-pyir=false "
-    "rdc=false enable-assertions=false preserve-line-info=false dump-ptx-path='{path}' cubin-chip={arch} "
-    "enable-cuda-dialect=true cuda-dialect-external-module=true}})"
-)
+# What `cute.compile` runs, with a path to dump the PTX at.
+PIPELINE = "builtin.module(cute-to-nvvm{{{options} dump-ptx-path='{path}' cubin-chip={arch}}})"
 
 
 def lower(items: list[Item], size: int) -> Iterator[Item]:
@@ -78,7 +76,8 @@ def run_pipeline(module: Any, arch: str) -> None:
     """The DSL's pipeline; it leaves the PTX in the working directory, which is the session's own."""
     from cutlass._mlir import passmanager
 
-    passes = passmanager.PassManager.parse(PIPELINE.format(path=Path.cwd() / "m", arch=arch))
+    text = PIPELINE.format(options=lowering(version()), path=Path.cwd() / "m", arch=arch)
+    passes = passmanager.PassManager.parse(text)
     passes.enable_verifier(False)
     passes.run(module.operation)
 
