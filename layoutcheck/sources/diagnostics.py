@@ -231,7 +231,7 @@ def _copy(text: str, operation: re.Match[str], aliases: dict[str, str], arch: st
     else:
         atom = parse_atom(types[0])
     op = "copy_atom_call" if operation[1] else "copy"
-    if isinstance(atom, TmaCopy) and atom.indexed and len(types) == 4:
+    if isinstance(atom, TmaCopy) and (atom.indexed or atom.override) and len(types) == 4:
         return _of_rows(atom, [parse_memref(text) for text in types[1:]], op, arch)
     src, dst, *others = map(parse_memref, types[1:])
     aux = others.pop(0) if atom.destinations == 2 and others else None
@@ -256,7 +256,10 @@ def _shortened(text: str, start: int, stop: int, atom: Atom, arch: str) -> Copy 
 
 
 def _of_rows(atom: TmaCopy, operands: list[Memref], op: str, arch: str) -> Copy:
-    """A gather4, of (coordinates, indices, shared), or a scatter4, of (shared, coordinates, indices)."""
+    """A gather4, of (coordinates, indices, shared), or a scatter4, of (shared, coordinates, indices).
+
+    Of an override coordinates stand behind the global tensor in the place of indices.
+    """
     if atom.kind == "load":
         there, index, here = operands
         return Copy(atom, there, here, op=op, arch=arch, index=index)

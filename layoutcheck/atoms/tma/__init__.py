@@ -51,6 +51,11 @@ class TmaCopy(Atom):
         return self.mode in INDEXED
 
     @property
+    def override(self) -> bool:
+        """Whether address, extents and strides of the global tensor come with each copy (`...OverrideOp`)."""
+        return ("override", "true") in self.attributes
+
+    @property
     def multicast(self) -> bool:
         """Whether an instruction writes into the shared memory of several CTAs, as far as was printed."""
         return ("mcast", "true") in self.attributes or any(
@@ -66,9 +71,12 @@ class TmaCopy(Atom):
     def needs(self) -> Needs:
         """Tiles and im2col: sm_90. gather4 to the CTA's own memory: sm_100. The rest where tcgen05 is.
 
+        Overrides: sm_107a, by the name of the instruction in DSL 4.8.1 (`arch.copy.SM107.tma_load_override`).
         DSL 4.8.1 emits the form to the CTA's own memory where the copy is no multicast and of one CTA. PTX
         ISA, cp.async.bulk.tensor, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json).
         """
+        if self.override:
+            return Needs(Arch(107, "a"), (10,))
         if self.mode == "scatter4" or (self.loads and self.num_cta > 1):
             return TENSOR_MEMORY
         if self.mode == "gather4" and self.multicast:
@@ -89,7 +97,7 @@ class TmaCopy(Atom):
     def phrase(self) -> str:
         """`TMA load of bf16, boxes of (64,64) (8192 B)`."""
         box = "" if self.gbasis is None else f", boxes of {self.gbasis.shape} ({self.copy_bits // 8} B)"
-        kind = self.mode if self.indexed else self.kind
+        kind = (self.mode if self.indexed else self.kind) + " with override" * self.override
         mode = "im2col " if self.mode == "im2col" else ""
         return f"TMA {mode}{kind} of {self.dtype}{box}"
 

@@ -13,6 +13,7 @@ from layoutcheck.atoms.family import Compiler
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.basis import NoCommonRun, box_basis
 from layoutcheck.atoms.tma.compiler_im2col import predict_im2col
+from layoutcheck.atoms.tma.compiler_override import predict_override
 from layoutcheck.atoms.tma.compiler_rows import (
     predict_basis,
     predict_index,
@@ -37,6 +38,8 @@ def predict_tma(copy: Copy) -> Prediction:
     if parse_arch(copy.arch).number < 90:
         text = f"expects arch to be at least sm_90, but got {copy.arch}"
         return rejected("tma_arch", text, "atom", arch=copy.arch)
+    if atom.override:
+        return predict_override(copy, atom)
     there, here = copy.side(gmem_side(copy)), copy.side(smem_side(copy))
     if is_composed(here):
         message = "a shared tensor whose layout is composed with a swizzle is not modelled beside coordinates"

@@ -72,9 +72,12 @@ def _build(short: Short) -> Atom | None:
     name = short.family.removeprefix("im2col_").removeprefix("tma_")
     mode = "im2col" if short.family in _IM2COL else name if short.family in _INDEXED else "tiled"
     kind = _INDEXED.get(short.family, name)
-    if short.options == ("multicast",) and kind == "load":
-        return TmaCopy(kind, short.element, mode=mode, attributes=(("mcast", "true"),))
-    return None if short.options else TmaCopy(kind, short.element, mode=mode)
+    known = {"multicast": ("mcast", "true")} if kind == "load" else {}
+    if mode == "tiled" and kind != "reduce":
+        known["override"] = ("override", "true")
+    if len({*short.options}) != len(short.options) or not {*short.options} <= known.keys():
+        return None
+    return TmaCopy(kind, short.element, mode=mode, attributes=tuple(known[one] for one in short.options))
 
 
 READING = Reading(
@@ -87,6 +90,9 @@ READING = Reading(
         "copybulktensortileg2sop": "tma_load",
         "copybulktensortileg2smulticastop": "tma_load.multicast",
         "copybulktensortiles2gop": "tma_store",
+        "copybulktensortileg2soverrideop": "tma_load.override",
+        "copybulktensortileg2smulticastoverrideop": "tma_load.multicast.override",
+        "copybulktensortiles2goverrideop": "tma_store.override",
         "copyreducebulktensortiles2gop": "tma_reduce",
         "copybulktensorim2colg2sop": "im2col_tma_load",
         "copybulktensorim2colg2smulticastop": "im2col_tma_load.multicast",

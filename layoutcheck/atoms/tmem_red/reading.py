@@ -17,21 +17,27 @@ _REPEAT = re.compile(r"x([0-9]{1,4})\Z")
 _TYPED_SPLIT = re.compile(r"split([0-9]{1,4})\Z")
 
 
+def read_op(scan: Scanner) -> str:
+    """`, max`, which comes next."""
+    scan.expect(",")
+    found = scan.match(NAME)
+    if found is None or found[0] not in OPS:
+        raise scan.error("no reduction", " or ".join(OPS))
+    return found[0]
+
+
 def _read(scan: Scanner, _name: str) -> Atom:
     element = read_dtype(scan)
     lanes, bits = shape(scan)
     repeat = read_repeat(scan)
-    scan.expect(",")
-    op = scan.match(NAME)
-    if op is None or op[0] not in OPS:
-        raise scan.error("no reduction", " or ".join(OPS))
+    op = read_op(scan)
     scan.skip()
     nan = scan.match(_NAN) is not None
     scan.skip()
     split = scan.match(_SPLIT)
     close(scan)
     return TmemLoadRed(
-        element, lanes, bits, repeat, op=op[0], nan=nan, half_split_off=int(split[1]) if split else None
+        element, lanes, bits, repeat, op=op, nan=nan, half_split_off=int(split[1]) if split else None
     )
 
 

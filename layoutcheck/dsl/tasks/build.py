@@ -49,6 +49,13 @@ def fields(item: Item) -> list[tuple[str, str]]:
     return found
 
 
+def beside_source(item: Item) -> bool:
+    """Whether the second tensor of a TMA copy stands beside its source: where the global tensor is."""
+    if "override = true" in (item.get("atom") or ""):
+        return "tma_load<" in item["atom"]
+    return "coord_tensor" in item["src"]
+
+
 def emit(item: Item, function: Any) -> None:
     """Call the DSL's own Python function on the arguments of `function`, before its return."""
     from cutlass import cute
@@ -64,7 +71,7 @@ def emit(item: Item, function: Any) -> None:
         given = [values.pop() for _ in extra][::-1]
         src, dst, *rest = (_Tensor(value) for value in values)
         if item.get("index"):
-            pair = [src, rest.pop(0)] if "coord_tensor" in item["src"] else [dst, rest.pop(0)]
+            pair = [src, rest.pop(0)] if beside_source(item) else [dst, rest.pop(0)]
             src, dst = (pair, dst) if pair[0] is src else (src, pair)
         if item.get("aux"):
             dst = [dst, rest.pop(0)]

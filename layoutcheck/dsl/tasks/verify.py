@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutcheck.dsl.tasks import Item
+from layoutcheck.dsl.tasks.build import beside_source
 from layoutcheck.dsl.tasks.errors import verifier_error
 
 
@@ -14,7 +15,7 @@ def verify(item: Item) -> Item:
     heads = ", ".join(f"%{name}: {kind}" for name, kind in operands.items())
     shown = {name: (f"%{name}", kind) for name, kind in operands.items()}
     if "index" in shown:  # it goes beside the coordinates
-        side = "src" if "coord_tensor" in operands["src"] else "dst"
+        side = "src" if beside_source(item) else "dst"
         (a, b), (c, d) = shown[side], shown.pop("index")
         shown[side] = f"[{a}, {c}]", f"[{b}, {d}]"
     if "aux" in shown:
