@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from layoutcheck.api import check_traced
 from layoutcheck.dsl.lowered.contents import bytes_at, mixed
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp
 from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
@@ -16,6 +15,7 @@ from layoutcheck.dsl.lowered.races import race
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
+from layoutcheck.judge import judge_traced
 from layoutcheck.sources.traced import Trace
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -114,7 +114,7 @@ def test_a_race_is_two_threads_with_other_values(trace: Trace, case: str) -> Non
         if one.kernel.endswith(f"_{case}") and one.copy is not None and one.copy.dst.space == "smem"
     ]
     (store,) = stores
-    report = check_traced(store, fixes=False)
+    report = judge_traced(store, fixes_for=())
     assert report is not None and store.addresses is not None
     wrong = [finding.code for finding in report.findings if finding.severity == "wrong"]
     assert wrong == (["LC210"] if case in RACING else []), report.findings
