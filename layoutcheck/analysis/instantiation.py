@@ -145,7 +145,7 @@ def bases(copy: Copy) -> tuple[tuple[int, int], ...]:
     that a pointer swizzle reads; the last is aligned to everything. Registers have one comfortable base.
     With a tiling these are the bases of the whole tiles.
     """
-    src, dst = (copy.tiling.src, copy.tiling.dst) if copy.tiling else (copy.src, copy.dst)
+    src, dst = copy.whole("src"), copy.whole("dst")
     pairs: list[tuple[int, int]] = []
     for kind in ("swizzled", "odd", "comfortable"):
         pair = (_base(src, SRC_REGION, kind), _base(dst, DST_REGION, kind))
@@ -162,10 +162,9 @@ def same_everywhere(copy: Copy, done: Execution) -> bool:
     """
     if copy.needs_map or "tmem" in (copy.src.space, copy.dst.space):
         return False
-    whole = copy.tiling or copy
     for base, view, accesses in (
-        (whole.src, copy.src, done.src_accesses),
-        (whole.dst, copy.dst, done.dst_accesses),
+        (copy.whole("src"), copy.src, done.src_accesses),
+        (copy.whole("dst"), copy.dst, done.dst_accesses),
     ):
         multiples = [access.multiple_bytes for access in accesses]
         multiples += [

@@ -3,7 +3,7 @@
 Instruction k of thread t moves contiguous bytes from one address to another (or, for ldmatrix and stmatrix,
 what those are defined to do). What is emitted is decided by the copy's *types*, dynamic strides and all:
 the alignment that divisibility proves, the strides that are taken for 1 because they are unknown. Where it
-goes is decided by the *values*, which a witness gives (analysis/instantiation.py). `execution` takes both.
+goes is decided by the *values*, which an instance gives (analysis/instantiation.py). `execution` takes both.
 
 Threads: with a tiling thread t works at the partition's offset of t; `block_threads` of them run, those
 past the tiled copy's size continuing its thread layout out of the tile, as `get_slice(tid)` does. Without a
@@ -29,31 +29,31 @@ from layoutcheck.copies.plan import Plan
 from layoutcheck.errors import InputError
 
 
-def execution(copy: Copy, src_base: int, dst_base: int, witness: Copy | None = None) -> Execution:
-    """What the machine does for `copy` with its dynamic values as in `witness` (the copy itself if static).
+def execution(copy: Copy, src_base: int, dst_base: int, instance: Copy | None = None) -> Execution:
+    """What the machine does for `copy` with its dynamic values as in `instance` (the copy itself if static).
 
     The bases are the byte addresses of the operands (of the whole tiles, with a tiling) before any swizzle.
     Raises TooLarge for copies of too many bytes, InputError where the atom or form is not modelled or the
     compiler fails after accepting.
     """
-    done = _executed(copy, as_stored(copy if witness is None else witness), src_base, dst_base)
+    done = _executed(copy, as_stored(copy if instance is None else instance), src_base, dst_base)
     if copy.cluster is not None and copy.cluster.outside and done.dst.size:
         return done._replace(fault=OUTSIDE)
     return done
 
 
-def _executed(copy: Copy, witness: Copy, src_base: int, dst_base: int) -> Execution:
+def _executed(copy: Copy, instance: Copy, src_base: int, dst_base: int) -> Execution:
     """`execution`, whatever the blocks that it writes to."""
     own, atom = family_of(copy), copy.atom
     if not copy.needs_map:
         _refuse_unlowered(copy)
     atom = None if atom is None else own.compiler.default(atom)
     if own.execute is not None:
-        return own.execute(copy, witness, atom, src_base, dst_base)
+        return own.execute(copy, instance, atom, src_base, dst_base)
     if own.plan is None:
         raise InputError(f"the execution of {atom} is not modelled")
-    unit = unit_bits(witness)
-    return _placed(copy, witness, own.plan(copy, witness, atom), src_base, dst_base, unit)
+    unit = unit_bits(instance)
+    return _placed(copy, instance, own.plan(copy, instance, atom), src_base, dst_base, unit)
 
 
 def _refuse_unlowered(copy: Copy) -> None:
@@ -66,7 +66,7 @@ def _refuse_unlowered(copy: Copy) -> None:
         raise CompilerFails("code generation fails on a floating-point predicate")
 
 
-def _placed(copy: Copy, witness: Copy, plan: Plan, src_base: int, dst_base: int, unit: int) -> Execution:
+def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int, unit: int) -> Execution:
     """The plan at its addresses, for every thread, cut in accesses."""
     threads = copy.block_threads or plan.threads
     units = plan.bits // unit
@@ -75,10 +75,10 @@ def _placed(copy: Copy, witness: Copy, plan: Plan, src_base: int, dst_base: int,
     moves = []
     accesses: list[tuple[Access, ...]] = []
     for side, memref, base, at, op, width_bytes, slip in (
-        ("src", witness.src, src_base, plan.src_at, plan.src_op, plan.src_bytes, plan.src_slip),
-        ("dst", witness.dst, dst_base, plan.dst_at, plan.dst_op, plan.dst_bytes, plan.dst_slip),
+        ("src", instance.src, src_base, plan.src_at, plan.src_op, plan.src_bytes, plan.src_slip),
+        ("dst", instance.dst, dst_base, plan.dst_at, plan.dst_op, plan.dst_bytes, plan.dst_slip),
     ):
-        thread = thread_offsets(witness, side, threads)
+        thread = thread_offsets(instance, side, threads)
         limit(at.size * thread.size * units)
         if plan.linear:
             first = (at[:, None] + thread * address_bits(memref)) // unit + base * (8 // unit)

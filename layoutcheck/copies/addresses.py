@@ -124,11 +124,11 @@ def thread_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:
 
     Without a tiling one thread, at 0. Threads past the tiling continue its last mode, as `get_slice` does.
     """
-    memref = copy.src if side == "src" else copy.dst
+    memref = copy.side(side)
     private = PRIVATE * 8 // memref.dtype.bits if memref.space == "rmem" else 0
     if copy.tiling is None:
         return np.arange(count or 1, dtype=np.int64) * private
-    whole = copy.tiling.src if side == "src" else copy.tiling.dst
+    whole = copy.whole(side)
     if private:
         return np.arange(count or size(copy.tiling.tiled.layout_tv[0]), dtype=np.int64) * private
     threads = partition(copy.tiling.tiled, side, whole).thread

@@ -104,7 +104,7 @@ def _threads(copy: Copy) -> str:
 
 
 def _launched(copy: Copy) -> str:
-    return "None" if copy.tiling is None else str(copy.tiling.block_threads)
+    return str(copy.block_threads)
 
 
 def _differing(argument: str, before: str, after: str) -> list[Change]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from layoutcheck.copies.atom import Atom
@@ -109,3 +110,10 @@ class Copy:
     def with_side(self, side: str, memref: Memref) -> Copy:
         """The same copy with another source or destination view."""
         return replace(self, src=memref) if side == "src" else replace(self, dst=memref)
+
+    def on_side(self, side: str, change: Callable[[Memref], Memref]) -> Copy:
+        """The same copy with the view of a side changed, and the tile that it comes from likewise."""
+        made = self.with_side(side, change(self.side(side)))
+        if made.tiling is None:
+            return made
+        return replace(made, tiling=made.tiling.with_side(side, change(made.tiling.side(side))))

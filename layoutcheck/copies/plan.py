@@ -70,7 +70,7 @@ def window(space: str) -> str:
 
 def vectors(
     copy: Copy,
-    witness: Copy,
+    instance: Copy,
     starts: IntArray,
     bits: int,
     aligned_bytes: int,
@@ -87,13 +87,13 @@ def vectors(
         aligned_bytes = min(aligned_bytes, bits // 8)
     if bits % 8 or bits == 0:
         raise InputError(f"no instruction moves {bits} bits: an access takes whole bytes")
-    rest = rest_pairs(witness)
+    rest = rest_pairs(instance)
     limit(starts.size * rest * max(1, bits // 8))
     src_at, dst_at = (
         (offsets(rest_modes(layout))[:rest, None] + offsets_at(v_mode(layout), at)).reshape(-1)
         for layout, at in (
-            (witness.src.layout, starts),
-            (witness.dst.layout, starts if dst_starts is None else dst_starts),
+            (instance.src.layout, starts),
+            (instance.dst.layout, starts if dst_starts is None else dst_starts),
         )
     )
     return Plan(
@@ -103,7 +103,7 @@ def vectors(
         *access_bytes(copy, aligned_bytes),
         f"ld.{window(copy.src.space)}",
         f"st.{window(copy.dst.space)}",
-        pred_offsets(witness.pred.layout, _entries(copy, starts), rest) if witness.pred else None,
+        pred_offsets(instance.pred.layout, _entries(copy, starts), rest) if instance.pred else None,
         data_bits=bits if data_bits is None else data_bits,
         src_slip=_per_chunk(copy.src, v_mode(copy.src.layout), starts, rest),
         dst_slip=_per_chunk(

@@ -168,10 +168,9 @@ def _has_static_shapes(copy: Copy) -> bool:
     tensors: tuple[Memref, ...] = (copy.src, copy.dst)
     if copy.needs_map:  # whose global tensor may have any extents
         tensors = tuple(memref for memref in tensors if memref.space == "smem")
-    shapes = [memref.layout.shape for memref in tensors]
-    if copy.tiling is not None:
-        shapes += [copy.tiling.src.layout.shape, copy.tiling.dst.layout.shape]
-    return all(map(is_static, shapes))
+    else:
+        tensors += (copy.whole("src"), copy.whole("dst"))
+    return all(is_static(memref.layout.shape) for memref in tensors)
 
 
 def _drafts(strategy: Any, analysis: Analysis) -> list[Draft]:

@@ -185,8 +185,7 @@ def _guarded(given: Copy, threads: int | None, block: int) -> list[str]:
 def _tensor_lines(side: str, given: Copy, made: Copy) -> Iterator[str]:
     """The tensor of a side as it is to be made."""
     whole = given.tiling is not None
-    old = given.tiling.side(side) if given.tiling is not None else given.side(side)
-    new = made.tiling.side(side) if made.tiling is not None else made.side(side)
+    old, new = given.whole(side), made.whole(side)
     aligned = given.side(side).proved_align_bytes == made.side(side).proved_align_bytes
     cut_anew = given.tiling is None or made.tiling is None or given.tiling.tiled != made.tiling.tiled
     if old == new and (aligned or cut_anew):

@@ -31,7 +31,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         return
     for matched in match_layout.propose(analysis):
         [load] = matched.copies
-        smem = load.tiling.dst if load.tiling is not None else load.dst
+        smem = load.whole("dst")
         read = _reader(smem, copy.arch) if match_layout.turns(analysis.whole("dst"), smem) else None
         if read is None or read.atom is None:
             continue

@@ -66,8 +66,7 @@ def make_job(copy: Copy | Analysis) -> Job:
     mixed = analysis.effect is None or bool(analysis.effect["guard"])
     given = predicate_of(copy, instance, done, asked, mixed)
     threads = done.src.shape[1]
-    block = copy.tiling.block_threads if copy.tiling and copy.tiling.block_threads else None
-    threads = max(threads, block or 0)
+    threads = max(threads, copy.block_threads or 0)
     if threads > MAX_BLOCK_THREADS:
         raise NotRunnable(f"{threads} threads are more than a block has")
     if isinstance(copy.atom, TmaCopy):

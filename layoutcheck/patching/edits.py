@@ -63,7 +63,7 @@ def _of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument: str
     made = fix.copies[0]
     side, _, what = argument.partition(" ")
     if side in ("src", "dst") and what in ("alignment", "layout", "swizzle"):
-        old, new = (one.tiling.side(side) if one.tiling else one.side(side) for one in (copy, made))
+        old, new = (one.whole(side) for one in (copy, made))
         start = program.argument(site, side)
         if start is None:
             return

@@ -20,8 +20,8 @@ def arguments(copy: Copy) -> dict[str, Any]:
     tiling = copy.tiling
     moved = copy.tiled if copy.tiled is not None else copy.atom
     given = {
-        "src": str(tiling.src if tiling else copy.src),
-        "dst": str(tiling.dst if tiling else copy.dst),
+        "src": str(copy.whole("src")),
+        "dst": str(copy.whole("dst")),
         "atom": None if tiling or moved is None else str(moved),
         "tiled": str(tiling.tiled) if tiling else None,
         "block": tiling.block_threads if tiling else copy.issue.threads if copy.issue else None,

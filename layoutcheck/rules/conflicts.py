@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -111,14 +112,7 @@ def repaired_side(analysis: Analysis, side: SideCost) -> tuple[str, SideCost] | 
 
 def _plain(analysis: Analysis, side: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]] | None:
     """The addresses of a side, warp by warp, as if its pointer had no swizzle."""
-    copy = analysis.copy
-    assert copy.tiling is not None
-    changed = replace(
-        copy,
-        **{side: replace(getattr(copy, side), swizzle=None)},
-        tiling=replace(copy.tiling, **{side: replace(getattr(copy.tiling, side), swizzle=None)}),
-    )
-    found = copy_cost(changed)
+    found = copy_cost(analysis.copy.on_side(side, partial(replace, swizzle=None)))
     return next((s.addresses for s in found.sides if s.side == side), None) if found else None
 
 

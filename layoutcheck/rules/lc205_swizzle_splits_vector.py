@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
@@ -86,11 +87,7 @@ def _cause(analysis: Analysis, side: str, swizzle: Swizzle) -> str:
 
 def _without(copy: Copy, side: str) -> Copy:
     """The copy with no swizzle on one side."""
-    plain = copy.with_side(side, replace(copy.side(side), swizzle=None))
-    if plain.tiling is None:
-        return plain
-    whole = replace(plain.tiling.side(side), swizzle=None)
-    return replace(plain, tiling=plain.tiling.with_side(side, whole))
+    return copy.on_side(side, partial(replace, swizzle=None))
 
 
 def _clean(plain: Copy, analysis: Analysis, side: str, src_base: int, dst_base: int) -> bool:

@@ -8,6 +8,7 @@ each. The types of a copy do not show it; the operations that made its operands 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -38,10 +39,7 @@ def with_recasts(op: Operation, copy: Copy) -> Copy:
         found = recast_from(value)
         if found is None:
             continue
-        copy = copy.with_side(side, replace(view, recast_from=found))
-        if copy.tiling is not None:
-            whole = replace(copy.tiling.side(side), recast_from=found)
-            copy = replace(copy, tiling=copy.tiling.with_side(side, whole))
+        copy = copy.on_side(side, partial(replace, recast_from=found))
     return copy
 
 

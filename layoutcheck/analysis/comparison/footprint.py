@@ -27,11 +27,11 @@ def footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> In
 
 
 def _footprint(intent: Intent, copy: Copy, side: str, base: int, unit: int) -> IntArray:
-    memref = copy.src if side == "src" else copy.dst
+    memref = copy.side(side)
     if copy.needs_map and memref.space != "smem":
         return intent.src if side == "src" else intent.dst  # the tensor may be of any size
     if copy.tiling and memref.space != "rmem":
-        memref = copy.tiling.src if side == "src" else copy.tiling.dst
+        memref = copy.whole(side)
         return addresses(memref, base, offsets(memref.layout), unit)
     if memref.space == "tmem" or isinstance(memref, DescriptorView):
         return _named(intent, copy, side, base, unit)

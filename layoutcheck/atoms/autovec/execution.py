@@ -27,12 +27,12 @@ from layoutcheck.copies.plan import Plan, access_bytes, slip, window
 from layoutcheck.errors import InputError
 
 
-def plan(copy: Copy, witness: Copy, _atom: None) -> Plan:
+def plan(copy: Copy, instance: Copy, _atom: None) -> Plan:
     """The chunks of whichever function it is."""
-    return _plan_elements(copy, witness) if copy.op == "basic_copy_if" else _plan_chosen(copy, witness)
+    return _plan_elements(copy, instance) if copy.op == "basic_copy_if" else _plan_chosen(copy, instance)
 
 
-def _plan_elements(copy: Copy, witness: Copy) -> Plan:
+def _plan_elements(copy: Copy, instance: Copy) -> Plan:
     """basic_copy_if: one access an element, in the order of the elements of the destination."""
     count = size(copy.dst.layout)
     bits = copy.dst.dtype.bits
@@ -41,14 +41,14 @@ def _plan_elements(copy: Copy, witness: Copy) -> Plan:
         raise InputError(f"element-wise copies of {bits}-bit elements are not modelled")
     index = np.arange(count, dtype=np.int64)
     return Plan(
-        offsets_at(witness.src.layout, index),
-        offsets_at(witness.dst.layout, index),
+        offsets_at(instance.src.layout, index),
+        offsets_at(instance.dst.layout, index),
         bits,
         _element_bytes(copy.src),
         _element_bytes(copy.dst),
         f"ld.{window(copy.src.space)}",
         f"st.{window(copy.dst.space)}",
-        offsets_at(witness.pred.layout, index) if witness.pred else None,
+        offsets_at(instance.pred.layout, index) if instance.pred else None,
         data_bits=bits,
         src_slip=slip(copy.src, copy.src.layout, index),
         dst_slip=slip(copy.dst, copy.dst.layout, index),
@@ -72,13 +72,13 @@ def _element_bytes(memref: Memref) -> int:
     return min(16, width_bytes, align & -align)
 
 
-def _plan_chosen(copy: Copy, witness: Copy) -> Plan:
+def _plan_chosen(copy: Copy, instance: Copy) -> Plan:
     """The vectors of the copy that autovec_copy builds, at the places of the tensors it was given."""
     if copy.op == "autovec_copy":
         copy = as_stored(copy)
     built = resolve(copy)
     if isinstance(built.atom, UniversalCopy) and not _vectorised(copy):
-        return plan_universal(built, witness, built.atom)
+        return plan_universal(built, instance, built.atom)
     if isinstance(built.atom, RegisterCopy):
         n = built.atom.width_bits // copy.src.dtype.bits
         aligned_bytes = built.atom.width_bits // 8
@@ -90,7 +90,7 @@ def _plan_chosen(copy: Copy, witness: Copy) -> Plan:
     common = max_common_layout(copy.src.layout, copy.dst.layout)
     starts = np.arange(chunks, dtype=np.int64) * n
     at = []
-    for memref in (witness.src, witness.dst):
+    for memref in (instance.src, instance.dst):
         order = logical_divide(Layout(size(memref.layout)), common, strict=False)
         at.append(offsets_at(memref.layout, offsets_at(order, starts)))
     return Plan(

@@ -51,11 +51,11 @@ _OPS = {
 }
 
 
-def plan(copy: Copy, witness: Copy, atom: BulkCopy) -> Plan:
+def plan(copy: Copy, instance: Copy, atom: BulkCopy) -> Plan:
     """One chunk for each instruction; none for a copy that vanishes."""
     src_v, dst_v = v_mode(copy.src.layout), v_mode(copy.dst.layout)
     _, at = chunks(copy, atom)
-    rest = rest_pairs(witness)
+    rest = rest_pairs(instance)
     for memref, v in ((copy.src, src_v), (copy.dst, dst_v)):
         _lowerable(memref, v, vanishes=not at.size)
         if at.size:
@@ -64,7 +64,7 @@ def plan(copy: Copy, witness: Copy, atom: BulkCopy) -> Plan:
     bits = size_bytes // GRAIN_BYTES * GRAIN_BYTES * 8
     limit(at.size * rest * max(1, bits // 8))
     places = []
-    for memref, v in ((witness.src, src_v), (witness.dst, dst_v)):
+    for memref, v in ((instance.src, src_v), (instance.dst, dst_v)):
         starts = offsets(rest_modes(memref.layout))[:rest, None] + offsets_at(_static(v), at)
         places.append(starts.reshape(-1) * address_bits(memref))
     entries = np.arange(at.size, dtype=np.int64)
@@ -76,7 +76,7 @@ def plan(copy: Copy, witness: Copy, atom: BulkCopy) -> Plan:
         size_bytes,
         _OPS[atom.kind],
         _OPS[atom.kind],
-        None if witness.pred is None else pred_offsets(witness.pred.layout, entries, rest),
+        None if instance.pred is None else pred_offsets(instance.pred.layout, entries, rest),
         data_bits=bits,
         threads=copy.issue.threads if copy.issue else None,
         align_bytes=GRAIN_BYTES if bits else 1,  # less than 16 bytes move nothing, and fault nowhere

@@ -20,7 +20,7 @@ WIDTHS = (32, 64, 128)
 LEAST_BITS = 32  # of what is written: less is read (src-size) and the rest is zeros (measured, DSL 4.8.1)
 
 
-def plan(copy: Copy, witness: Copy, atom: CpAsync) -> Plan:
+def plan(copy: Copy, instance: Copy, atom: CpAsync) -> Plan:
     """One chunk of the atom's width for each V[1] coordinate and rest coordinate."""
     src, dst = v_mode(copy.src.layout), v_mode(copy.dst.layout)
     if type(src.shape) is tuple and (
@@ -43,5 +43,5 @@ def plan(copy: Copy, witness: Copy, atom: CpAsync) -> Plan:
             raise CompilerFails(f"a pointer to {memref.dtype} without an alignment has no address")
         refuse_inside_bytes(memref, inner * each)
     bits = max(LEAST_BITS, atom.width_bits)
-    made = vectors(copy, witness, inner * step[0], bits, bits // 8, dst_starts=inner * step[1])
+    made = vectors(copy, instance, inner * step[0], bits, bits // 8, dst_starts=inner * step[1])
     return made._replace(src_op="cp.async", dst_op="cp.async", data_bits=atom.width_bits)

@@ -39,12 +39,12 @@ from layoutcheck.errors import InputError
 _ROW_BYTES = 16
 
 
-def execute(copy: Copy, witness: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) -> Execution:
+def execute(copy: Copy, instance: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) -> Execution:
     """The moves of one or more warps. Raises InputError for counts and patterns that have no instruction."""
     load, threads = atom.loads, copy.block_threads
     if isinstance(atom, LdMatrix) and atom.pattern not in ("u16", "u8"):
         raise InputError(f"ldmatrix with the unpacking pattern {atom.pattern} is not modelled")
-    registers, memory = (witness.dst, witness.src) if load else (witness.src, witness.dst)
+    registers, memory = (instance.dst, instance.src) if load else (instance.src, instance.dst)
     register_base, memory_base = (dst_base, src_base) if load else (src_base, dst_base)
     units = _as_registers(atom_part(registers.layout), registers.dtype.bits)
     if isinstance(atom, StMatrix):
@@ -57,7 +57,7 @@ def execute(copy: Copy, witness: Copy, atom: LdMatrix | StMatrix, src_base: int,
     bits = np.arange(0, size(fragment[1]), unit, dtype=np.int64)  # one per unit of a lane's registers
     row_lane, row_bit = where_bits(rows)
     at = offsets_of_lanes(fragment, bits)
-    iterations = matrix_iterations(witness)
+    iterations = matrix_iterations(instance)
     limit(32 * bits.size * iterations[0].size)
     of_registers, of_memory = (iterations[1], iterations[0]) if load else iterations
     side = ("dst", "src") if load else ("src", "dst")
@@ -65,11 +65,11 @@ def execute(copy: Copy, witness: Copy, atom: LdMatrix | StMatrix, src_base: int,
     per_byte = 8 // unit
     width = registers.dtype.bits // unit
     local = offsets_at(units, bits // 32) * (32 // unit) + bits % 32 // unit + register_base * per_byte
-    lanes = lane_offsets(witness, side[0], threads) * width
+    lanes = lane_offsets(instance, side[0], threads) * width
     in_registers = (of_registers * width)[:, None, None, None] + lanes[:, :, None] + local
 
     width = memory.dtype.bits // unit
-    starts = lane_offsets(witness, side[1], threads) * width + memory_base * per_byte
+    starts = lane_offsets(instance, side[1], threads) * width + memory_base * per_byte
     row_at = swizzled(memory, (of_memory * width)[:, None, None] + starts, unit)  # iteration, warp, lane
     typed = copy.src if load else copy.dst
     if has_inner_rest(typed.layout):

@@ -12,11 +12,11 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.plan import NIBBLES_MOST_BYTES, Plan, chunk_starts, refuse_chunks, vectors
 
 
-def plan(copy: Copy, witness: Copy, atom: RegisterCopy) -> Plan:
+def plan(copy: Copy, instance: Copy, atom: RegisterCopy) -> Plan:
     """Accesses of the atom's width wherever they fall."""
     width = atom.width_bits
     n = max(1, width // copy.src.dtype.bits)
     refuse_chunks(copy, n)
     starts = chunk_starts(copy, n)
     most = NIBBLES_MOST_BYTES if copy.src.dtype.bits == 4 else width
-    return vectors(copy, witness, starts, width, min(max(1, width // 8), most))
+    return vectors(copy, instance, starts, width, min(max(1, width // 8), most))

@@ -45,8 +45,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 
 
-def execute(copy: Copy, witness: Copy, _atom: TmaCopy, src_base: int, dst_base: int) -> Execution:
-    """What the instructions of `copy` do, with its run-time values as in `witness`."""
+def execute(copy: Copy, instance: Copy, _atom: TmaCopy, src_base: int, dst_base: int) -> Execution:
+    """What the instructions of `copy` do, with its run-time values as in `instance`."""
     if copy.tma is None:
         return view_execution(copy, src_base, dst_base)
     assert isinstance(copy.atom, TmaCopy)
@@ -58,12 +58,12 @@ def execute(copy: Copy, witness: Copy, _atom: TmaCopy, src_base: int, dst_base: 
         _refuse_static_place(copy, im2col)
     if copy.index is not None:
         refuse_unlowered(copy.index)
-    made = plan(copy, witness, gmem_base)
+    made = plan(copy, instance, gmem_base)
     map_ = decode(encode(made.written))
     of_byte, per = 8 // unit, max(1, map_.data_bits // unit)
     landing = map_ if made.rows is None else replace(map_, box=(map_.box[0], ROWS))
     limit(made.boxes * landing.box_elements * max(per, map_.rank))
-    coords = _coordinates(witness, made, landing)
+    coords = _coordinates(instance, made, landing)
     dims = np.array(map_.dims, dtype=np.int64)
     steps = np.array([per, *(stride * of_byte for stride in map_.strides_bytes)], dtype=np.int64)
     inside: BoolArray = np.all((coords >= 0) & (coords < dims), axis=2)

@@ -147,18 +147,18 @@ def tile_of(copy: Copy) -> TmaTile:
     return copy.tma
 
 
-def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan:
-    """The plan of `copy` with its run-time values as in `witness` (the copy itself if static).
+def plan(copy: Copy, instance: Copy | None = None, gmem_base: int = 0) -> TmaPlan:
+    """The plan of `copy` with its run-time values as in `instance` (the copy itself if static).
 
     Raises NoCommonRun where the DSL dies, InputError for what is not modelled.
     """
     if tile_of(copy).im2col is not None:
-        return _im2col_plan(copy, witness or copy, gmem_base)
-    plain, before = copy, witness or copy
-    copy, witness = as_moved(copy), as_moved(before)
+        return _im2col_plan(copy, instance or copy, gmem_base)
+    plain, before = copy, instance or copy
+    copy, instance = as_moved(copy), as_moved(before)
     tile = tile_of(copy)
     typed = copy.side(gmem_side(copy)).layout
-    gmem, smem = (witness.side(side) for side in (gmem_side(copy), smem_side(copy)))
+    gmem, smem = (instance.side(side) for side in (gmem_side(copy), smem_side(copy)))
     described = tile.described or smem
     map_ = descriptor(gmem, described, tile.tiler, gmem_base, typed, tile.internal)
     stored = gmem_side(copy) == "dst" and tile_of(plain).internal is not None
@@ -189,7 +189,7 @@ def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan
     if (first * smem.dtype.bits % 8).any():
         raise SplitsByte("a box begins within a byte of shared memory")
     at = first * smem_bits(smem.dtype) // 8
-    made = (plain, before) if stored else (copy, witness)
+    made = (plain, before) if stored else (copy, instance)
     gmem, smem = (made[1].side(side) for side in (gmem_side(copy), smem_side(copy)))
     cut, typed = tile_of(made[0]), made[0].side(gmem_side(copy)).layout
     internal = None if stored else cut.internal
@@ -199,10 +199,10 @@ def plan(copy: Copy, witness: Copy | None = None, gmem_base: int = 0) -> TmaPlan
     return TmaPlan(map_, written, sides, steps, coords, at, rows=rows)
 
 
-def _im2col_plan(copy: Copy, witness: Copy, gmem_base: int) -> TmaPlan:
+def _im2col_plan(copy: Copy, instance: Copy, gmem_base: int) -> TmaPlan:
     tile = tile_of(copy)
     assert tile.im2col is not None
-    gmem, smem = (witness.side(side) for side in (gmem_side(copy), smem_side(copy)))
+    gmem, smem = (instance.side(side) for side in (gmem_side(copy), smem_side(copy)))
     if gmem.dtype.bits < 8 or tile.internal is not None:
         raise InputError("im2col of elements narrower than a byte, or of an internal type, is not modelled")
     described = tile.described or smem

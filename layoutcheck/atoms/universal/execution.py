@@ -43,12 +43,12 @@ from layoutcheck.copies.plan import (
 from layoutcheck.errors import InputError
 
 
-def plan(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
+def plan(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     """Vectors of the atom's width (or of the width found), split to the alignment that was proved."""
     if copy.src.dtype.bits < 8:
-        return _plan_sub_byte(copy, witness, atom)
+        return _plan_sub_byte(copy, instance, atom)
     n, aligned_bytes = vector_and_alignment(copy, atom)
-    return vectors(copy, witness, chunk_starts(copy, n), n * copy.src.dtype.bits, aligned_bytes)
+    return vectors(copy, instance, chunk_starts(copy, n), n * copy.src.dtype.bits, aligned_bytes)
 
 
 def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
@@ -73,7 +73,7 @@ def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
     return n, max(1, math.gcd(span_bits, n * bits) // 8)
 
 
-def _plan_sub_byte(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
+def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     """4-bit elements and booleans, whose run is counted in whole bytes: a run of one is 0 bytes.
 
     gcd(0, n) being n, a strided side does not narrow the vector (miscompile h33). Where such vectors do not
@@ -90,28 +90,28 @@ def _plan_sub_byte(copy: Copy, witness: Copy, atom: UniversalCopy) -> Plan:
         n = atom.width_bits // bits
         refuse_chunks(copy, n)
         width_bytes = math.gcd(run_bytes, align, n * bits // 8, NIBBLES_MOST_BYTES)
-        return vectors(copy, witness, chunk_starts(copy, n), bits * n, width_bytes)
+        return vectors(copy, instance, chunk_starts(copy, n), bits * n, width_bytes)
     span = math.gcd(run_bytes, align)
     n = 8 * span // bits
     if not span or size(v_mode(copy.src.layout)) % n:
-        return _one_at_a_time(copy, witness, math.gcd(*runs))
+        return _one_at_a_time(copy, instance, math.gcd(*runs))
     if has_inner_rest(copy.src.layout) and has_inner_rest(copy.dst.layout):  # V[0] by V[0], then joined
         refuse_chunks(copy, size(v_mode(copy.src.layout)[0]))
     refuse_chunks(copy, n)
-    return vectors(copy, witness, chunk_starts(copy, n), 8 * span, math.gcd(span, NIBBLES_MOST_BYTES))
+    return vectors(copy, instance, chunk_starts(copy, n), 8 * span, math.gcd(span, NIBBLES_MOST_BYTES))
 
 
-def _one_at_a_time(copy: Copy, witness: Copy, run: int) -> Plan:
+def _one_at_a_time(copy: Copy, instance: Copy, run: int) -> Plan:
     """Single 4-bit elements, each by a byte; booleans by runs. Raises CompilerFails for odd 4-bit strides."""
     if copy.src.dtype.bits == 1:
-        return vectors(copy, witness, chunk_starts(copy, run), run, 1)
+        return vectors(copy, instance, chunk_starts(copy, run), run, 1)
     for memref in (copy.src, copy.dst):
         v = v_mode(memref.layout)
         leaves = list(zip(flatten(v.shape), flatten(v.stride), strict=True))
         leaves = leaves[1:] if leaves[0][1] == 1 else leaves  # adjacent elements are counted in bytes
         if any(extent != 1 and getattr(d, "divisor", d) % 2 for extent, d in leaves):
             raise CompilerFails(f"{memref.layout} has 4-bit elements that begin inside a byte")
-    return vectors(copy, witness, chunk_starts(copy, 1), 8, 1, data_bits=4)
+    return vectors(copy, instance, chunk_starts(copy, 1), 8, 1, data_bits=4)
 
 
 def slice_align_bytes(memref: Memref) -> int:

@@ -137,7 +137,7 @@ def _shares(threads: IntArray, warps: Sequence[int], first: int, made_for: int) 
 def _addresses(unknown: _Unknown, have: Access, target: IntArray, columns: IntArray) -> str | Silent:
     """Compare the addresses of threads whose tensor begins at one place, or (without a tiling) of any."""
     copy, side = unknown.copy, unknown.side
-    memref = copy.tiling.side(side) if copy.tiling else copy.side(side)
+    memref = copy.whole(side)
     swizzle = memref.swizzle if memref.swizzle is not None and memref.swizzle.bits else None
     if unknown.leaves and swizzle is not None:
         return Silent("dynamic strides under a swizzle")
@@ -182,7 +182,7 @@ class _Unknown:
 
     def __init__(self, copy: Copy, side: str) -> None:
         self.copy, self.side = copy, side
-        memref = copy.tiling.side(side) if copy.tiling else copy.side(side)
+        memref = copy.whole(side)
         self.leaves = [leaf for leaf in flatten(memref.layout.stride) if isinstance(leaf, Dynamic)]
         self.first = [leaf.divisor for leaf in self.leaves]
 
@@ -243,9 +243,7 @@ class _Unknown:
         """The copy with this side as given, and the other without anything dynamic."""
         other = "dst" if self.side == "src" else "src"
         copy = copy.with_side(self.side, view)
-        copy = copy.with_side(other, _any_numbers(copy.side(other)))
-        if copy.tiling is not None:
-            copy = replace(copy, tiling=copy.tiling.with_side(other, _any_numbers(copy.tiling.side(other))))
+        copy = copy.on_side(other, _any_numbers)
         return replace(copy, pred=copy.pred and _any_numbers(copy.pred))
 
 
