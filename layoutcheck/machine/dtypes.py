@@ -30,6 +30,7 @@ _FLOATS = {
 _ALIASES = {
     "bfloat16": "bf16", "float16": "f16", "half": "f16", "fp16": "f16", "float32": "f32", "fp32": "f32",
     "float": "f32", "tfloat32": "tf32", "float64": "f64", "fp64": "f64", "double": "f64",
+    "float8e4m3": "f8E4M3", "float8e4m3b11fnuz": "f8E4M3B11FNUZ",
     "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "float8e4m3fn": "f8E4M3FN", "float8_e4m3fn": "f8E4M3FN",
     "float8e5m2": "f8E5M2", "float8_e5m2": "f8E5M2", "float8e8m0fnu": "f8E8M0FNU",
     "float4e2m1fn": "f4E2M1FN", "fp4": "f4E2M1FN", "e2m1": "f4E2M1FN",

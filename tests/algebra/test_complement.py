@@ -71,3 +71,9 @@ def test_what_stands_in_the_way_is_named(a: str, why: str) -> None:
 
 def test_a_layout_as_cotarget_is_its_shape() -> None:
     assert complement(L("4:1"), L("(4,6):(100,1)")) == L("6:4")
+
+
+def test_the_cotarget_is_one_where_none_is_given() -> None:
+    assert str(complement(Layout(1, 0))) == "1:0"
+    assert str(complement(Layout(4, 2))) == "2:1"
+    assert str(complement(Layout(1, 0), 2)) == "2:1"

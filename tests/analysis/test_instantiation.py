@@ -6,7 +6,14 @@ import pytest
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.notation import parse_layout
-from layoutcheck.analysis.instantiation import bases, instantiations, is_static, static_layout
+from layoutcheck.analysis.instantiation import (
+    DST_REGION,
+    SRC_REGION,
+    bases,
+    instantiations,
+    is_static,
+    static_layout,
+)
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.offsets import offsets
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
@@ -99,3 +106,21 @@ def test_swizzled_bases_set_the_bits_that_are_xored():
 def test_registers_have_one_comfortable_base():
     copy = Copy(universal(128), g("(8):(1)"), memref("bf16 rmem align<2> (8):(1)"))
     assert {dst % 1024 for _, dst in bases(copy)} == {0}
+
+
+@pytest.mark.parametrize("align", [1, 16, 1024, 1 << 20, 1 << 21, 3 << 19])
+def test_a_comfortable_base_is_a_multiple_of_twice_the_promise(align):
+    """And of 1 MiB, which is more than any swizzle or access asks for, where the promise divides that."""
+    copy = Copy(universal(16), g("(8):(1)", align), s("(8):(1)", align))
+    grid = 2 * align if align == 3 << 19 else max(1 << 20, 2 * align)
+    for base, region in zip(bases(copy)[-1], (SRC_REGION, DST_REGION), strict=True):
+        assert base % grid == 0
+        assert region < base <= region + grid
+
+
+def test_the_least_strides_still_move():
+    """Without growth: the least odd multiple that clears what is static, and never 1, which is adjacent."""
+    assert str(static_layout(parse_layout("(1,4):(1,?)"), grow=False)) == "(1,4):(1,3)"
+    assert str(static_layout(parse_layout("(8,4):(1,?)"), grow=False)) == "(8,4):(1,9)"
+    assert str(static_layout(parse_layout("(8,4):(1,?{div=8})"), grow=False)) == "(8,4):(1,8)"
+    assert str(static_layout(parse_layout("(8,4,2):(1,?,?)"), grow=False)) == "(8,4,2):(1,9,35)"

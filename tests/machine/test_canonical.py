@@ -88,3 +88,22 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
         cli.run(["canonical", "S<3,4,3> o 0 o (64,64):(64,1)", "--unit", "tcgen05", "--format", "json"]) == 0
     )
     assert json.loads(capsys.readouterr().out)["name"] == "K_SW128"
+
+
+@pytest.mark.parametrize(("unit", "module"), [("wgmma", "warpgroup"), ("tcgen05", "tcgen05")])
+def test_the_answer_as_json_and_its_code(unit: str, module: str) -> None:
+    found = canonical("(64,128):(128,1)", "f16", unit=unit)
+    assert found.to_dict() == {
+        "verdict": "rejected",
+        "name": "",
+        "reason": found.reason,
+        "compiler": found.decision.message,
+        "leading_bytes": found.decision.leading_bytes,
+        "stride_bytes": found.decision.stride_bytes,
+        "align_bytes": 128,
+        "nearest": "S<3,4,3> o 0 o ((8,8),(64,2)):((64,512),(1,4096))",
+        "nearest_name": "K_SW128",
+        "code": found.code,
+        "evidence": {},
+    }
+    assert f"cute.nvgpu.{module}.make_smem_layout_atom" in found.code

@@ -34,7 +34,7 @@ from tests.mutation.running import Outcome, Tree
 from tests.mutation.seeing import TestMap, record
 
 ROOT = Path(__file__).parents[2]
-STATE = ROOT / ".mutation"
+STATE = Path(os.environ.get("MUTATION_STATE", ROOT / ".mutation"))
 RESULTS = STATE / "results.jsonl"
 EQUIVALENT = Path(__file__).with_name("equivalent.json")
 ROOMS = ["algebra", "machine", "copies", "analysis", "atoms", "rules", "fixes", "sources", "lint"]
@@ -48,7 +48,7 @@ TESTS += [
     "test_fuzz_async.py",
 ]
 NOT_BY_TESTS = "tests/rules/test_rules.py::test_the_pages_are_up_to_date"  # any changed word fails it
-FIRST_S, ALL_S = 4.0, 10.0  # seconds of tests: the likeliest, then all that can see the mutant
+FIRST_S = 4.0  # seconds of tests: the likeliest; a mutant that they miss meets the others
 
 
 def main() -> int:
@@ -66,13 +66,13 @@ def main() -> int:
     ]
     found = {one.id: one for one in read(ROOT, paths)}
     if options.show:
-        for id_ in options.show:
+        for id_ in filter(found.__contains__, options.show):
             print(*_diff(found[id_]), sep="")
         return 0
     equivalent: dict[str, dict[str, str]] = json.loads(EQUIVALENT.read_text("utf-8"))
     chosen = sample(list(found.values()), options.count, options.seed)
     if options.only:
-        chosen = [found[id_] for id_ in options.only]
+        chosen = [found[id_] for id_ in options.only if id_ in found]
     done = {} if options.fresh else _results()
     if options.again:
         chosen = [found[id_] for id_, row in done.items() if id_ in found and row["status"] == "survived"]
@@ -80,7 +80,7 @@ def main() -> int:
     todo = [m for m in chosen if m.id not in equivalent and (again or m.id not in done)]
     for id_ in sorted(set(equivalent) - set(found)) if not options.paths else ():
         print(f"equivalent.json: {id_} of {equivalent[id_]['path']} is gone", file=sys.stderr)
-    _run_all(todo, options.jobs, done)
+    _run_all(todo, options.jobs, options.budget, done)
     rows = [_row(m, equivalent, done) for m in chosen]
     print(_table(rows))
     if options.out:
@@ -97,6 +97,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--paths", nargs="+", help="files and folders; by default every room of the model")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds of tests a mutant, at most")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     parser.add_argument("--again", action="store_true", help="run the survivors again")
     parser.add_argument("--only", nargs="+", metavar="ID", help="these mutants only, again")
@@ -105,7 +106,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run_all(todo: list[Mutant], jobs: int, done: dict[str, dict[str, Any]]) -> None:
+def _run_all(todo: list[Mutant], jobs: int, budget_s: float, done: dict[str, dict[str, Any]]) -> None:
     if not todo:
         return
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -114,7 +115,7 @@ def _run_all(todo: list[Mutant], jobs: int, done: dict[str, dict[str, Any]]) -> 
     tally: Counter[str] = Counter()
     with (
         RESULTS.open("a" if done else "w", encoding="utf-8") as out,
-        ProcessPoolExecutor(jobs, fork, _Judge.begin, (tests, slot)) as pool,
+        ProcessPoolExecutor(jobs, fork, _Judge.begin, (tests, slot, budget_s)) as pool,
     ):
         running = {pool.submit(_Judge.judge, mutant): mutant for mutant in todo}
         for n, future in enumerate(as_completed(running), 1):
@@ -135,13 +136,14 @@ class _Judge:
 
     tree: ClassVar[Tree]
     tests: ClassVar[TestMap]
+    budget_s: ClassVar[float]
 
     @classmethod
-    def begin(cls, tests: TestMap, slot: Any) -> None:
+    def begin(cls, tests: TestMap, slot: Any, budget_s: float) -> None:
         with slot.get_lock():
             slot.value += 1
             place = STATE / f"tree{slot.value}"
-        cls.tree, cls.tests = Tree(ROOT, place), tests
+        cls.tree, cls.tests, cls.budget_s = Tree(ROOT, place), tests, budget_s
         tests.root = place  # whoever edits the tree meanwhile may
 
     @classmethod
@@ -154,8 +156,8 @@ class _Judge:
         outcome = cls.tree.run(mutant, first, 20 + 5 * FIRST_S)
         if outcome.status != "survived" or len(first) == len(able):
             return outcome
-        rest = _within([test for test in able if test not in set(first)], cls.tests, ALL_S)
-        more = cls.tree.run(mutant, rest, 30 + 4 * ALL_S)
+        rest = _within([test for test in able if test not in set(first)], cls.tests, cls.budget_s - FIRST_S)
+        more = cls.tree.run(mutant, rest, 30 + 4 * cls.budget_s)
         return more._replace(tests=outcome.tests + more.tests, seconds=outcome.seconds + more.seconds)
 
 

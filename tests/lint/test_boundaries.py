@@ -1,0 +1,142 @@
+"""Where a rule about source text begins to speak, and what it must not say."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.lint.analyse import analyse
+from layoutcheck.lint.rules import rules
+from layoutcheck.lint.text import Unreadable, decode, parsed
+
+
+def codes(text: str) -> list[str]:
+    return [finding.code for finding in analyse(text.encode(), "x.py").findings]
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "dtype", "found"),
+    [
+        ("3, 3, 3", "BFloat16", True),
+        ("1, 3, 3", "BFloat16", True),
+        ("0, 3, 3", "BFloat16", False),  # no swizzle
+        ("3, 4, 3", "BFloat16", False),
+        ("3, 2, 3", "BFloat16", False),  # two words of 4 bytes: no vector of elements either
+        ("3, 2, 3", "Float32", True),
+        ("3, 1, 3", "Float64", True),
+        ("3, 4, 3", "Int8", False),  # bytes are elements
+        ("3, n, 3", "BFloat16", False),  # a number that is not written out
+        ("n, 3, n", "BFloat16", False),
+        ("3, 3", "BFloat16", False),
+    ],
+)
+def test_lc262_speaks_of_one_vector_of_elements(swizzle: str, dtype: str, found: bool) -> None:
+    example = rules()["LC262"].example
+    assert example is not None
+    text = example.flagged.replace("(3, 3, 3)", f"({swizzle})").replace("BFloat16", dtype)
+    assert codes(text) == ["LC262"] * found
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("tidx == 0", True),
+        ("0 == tidx", True),
+        ("tidx == 0 and warp_idx == 0", True),
+        ("tidx == 0 or warp_idx == 0", False),
+        ("cute.arch.elect_one()", True),
+        ("cute.arch.thread_idx()[0] == 0", True),
+        ("cute.arch.thread_idx()[1] == 0", False),
+        ("cute.arch.lane_idx() == 0", True),
+        ("tidx < 32", False),
+        ("warp_idx == 0", False),
+        ("gA == 0", False),
+    ],
+)
+def test_lc263_knows_what_holds_for_one_thread(condition: str, found: bool) -> None:
+    example = rules()["LC263"].example
+    assert example is not None
+    assert codes(example.flagged.replace("tidx == 0", condition)) == ["LC263"] * found
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("    assert x.data_ptr() % 16 == 0\n", True),
+        ("    assert x.data_ptr() % 16 == 0 and x.ndim == 2\n", True),
+        ("    if x.data_ptr() % 16:\n        raise ValueError\n", True),
+        ("    if x.data_ptr() % 16 != 0:\n        raise ValueError\n", True),
+        ("    if x.data_ptr() % 16 == 0:\n        raise ValueError\n", False),
+        ("    if x.data_ptr() % 16:\n        print(x)\n", False),
+        ("    assert x.data_ptr() % 12 == 0\n", False),  # no power of two
+        ("    assert x.data_ptr() % 16 == 4\n", False),
+        ("    assert x.data_ptr() % 16 == 0\n    x = x[1:]\n", False),  # another x since then
+        ("    x = x[1:]\n    assert x.data_ptr() % 16 == 0\n", True),
+        ("    for x in x:\n        pass\n    assert x.data_ptr() % 16 == 0\n", False),
+        ("    x = x[1:]\n    for x in x:\n        pass\n    assert x.data_ptr() % 16 == 0\n", False),
+    ],
+)
+def test_lc266_asks_what_every_run_has_checked(body: str, found: bool) -> None:
+    text = f"from cutlass.cute.runtime import from_dlpack\n\n\ndef view(x):\n{body}    return from_dlpack(x)\n"
+    assert codes(text) == ["LC266"] * found
+
+
+POINTER = """import cutlass
+from cutlass import cute
+
+
+@cute.jit
+def launch(address: cutlass.Int64, count: cutlass.Int32, stream):
+{body}    pointer = cute.make_ptr(cutlass.BFloat16, address, cute.AddressSpace.gmem, assumed_align=16)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("", True),
+        ("    assert address % 16 == 0\n", False),
+        ("    assert address & 15 == 0\n", False),
+        ("    assert count % 16 == 0\n", False),  # something is asked for: the author knows
+        ("    assert count > 16\n", True),
+        ("    check_alignment(address)\n", False),
+        ("    check_alignment(count)\n", True),
+    ],
+)
+def test_lc260_of_an_address_that_is_checked(body: str, found: bool) -> None:
+    assert codes(POINTER.format(body=body)) == ["LC260"] * found
+
+
+def test_what_is_no_text_is_named_by_its_place() -> None:
+    with pytest.raises(Unreadable, match="not UTF-8: byte 0xff") as one:
+        decode(b"x = 1\ny = '\xff'\n")
+    assert (one.value.line, one.value.column) == (2, 6)
+    with pytest.raises(Unreadable, match="not UTF-8: byte 0x80") as first:
+        decode(b"\x80")
+    assert (first.value.line, first.value.column) == (1, 1)
+    with pytest.raises(Unreadable, match="does not parse") as two:
+        parsed("x = 1\ny = (\n")
+    assert two.value.line == 2
+    assert decode(b"\xef\xbb\xbfx = 1") == "x = 1"
+
+
+@pytest.mark.parametrize(
+    ("expression", "bits"),
+    [("64 + 64", True), ("256 - 128", True), ("16 * 8", True), ("257 // 2", True), ("-(-128)", True),
+     ("128 // 0", False), ("1 << 7", False), ("1 << 62", False), ("n", False)],
+)  # fmt: skip
+def test_integers_are_worked_out_where_they_are_written_out(expression: str, bits: bool) -> None:
+    """LC262 leaves copies alone that are narrower than 128 bits, where the width can be read."""
+    text = f"""import cutlass
+from cutlass import cute
+
+
+@cute.kernel
+def stage(x: cute.Tensor, n: int):
+    smem = cutlass.memory.SmemAllocator()
+    layout = cute.make_layout((64, 64), stride=(64, 1))
+    tile = smem.allocate_tensor(cutlass.BFloat16, layout, 128, swizzle=cute.make_swizzle(3, 3, 3))
+    width = {expression} - 64
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.BFloat16, num_bits_per_copy=width)
+    cute.copy(atom, x, tile)
+"""
+    assert codes(text) == ([] if bits else ["LC262"])
