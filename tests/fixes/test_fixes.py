@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import layoutcheck as lc
 from layoutcheck.algebra.measure import size
+from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.check import check
 from layoutcheck.fixes import propose
-from layoutcheck.fixes.code import WIDTH, folded
+from layoutcheck.fixes.code import WIDTH, folded, layout_code
 from tests.miscompiles import MISCOMPILES
 
 REPORT = {
@@ -186,3 +187,17 @@ def test_a_swizzle_that_only_harms_is_taken_away() -> None:
     fix = next(fix for fix in report.fixes if fix.strategy == "swizzle")
     assert fix.title.startswith("no pointer swizzle: ") and "swizzle=" not in fix.code
     assert fix.verdict == "legal"
+
+
+@pytest.mark.parametrize(
+    ("layout", "code"),
+    [
+        ("(4,8):(1,4)", "cute.make_layout((4, 8), stride=(1, 4))"),
+        ("8:1", "cute.make_layout(8)"),
+        ("8:2", "cute.make_layout(8, stride=2)"),
+        ("(8):(1)", "cute.make_layout((8,))"),
+        ("((2,4)):((1,2))", "cute.make_layout(((2, 4),))"),
+    ],
+)
+def test_a_layout_in_code_has_its_strides(layout: str, code: str) -> None:
+    assert layout_code(parse_layout(layout)) == code

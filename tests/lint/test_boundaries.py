@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from layoutcheck.lint.analyse import analyse
+from layoutcheck.lint.fixing import _better
 from layoutcheck.lint.rules import rules
+from layoutcheck.lint.run import _coverage
 from layoutcheck.lint.text import Unreadable, decode, parsed
 
 
@@ -27,6 +31,7 @@ def codes(text: str) -> list[str]:
         ("3, n, 3", "BFloat16", False),  # a number that is not written out
         ("n, 3, n", "BFloat16", False),
         ("3, 3", "BFloat16", False),
+        ("3, 3, n", "BFloat16", False),
     ],
 )
 def test_lc262_speaks_of_one_vector_of_elements(swizzle: str, dtype: str, found: bool) -> None:
@@ -76,8 +81,8 @@ def test_lc263_knows_what_holds_for_one_thread(condition: str, found: bool) -> N
     ],
 )
 def test_lc266_asks_what_every_run_has_checked(body: str, found: bool) -> None:
-    text = f"from cutlass.cute.runtime import from_dlpack\n\n\ndef view(x):\n{body}    return from_dlpack(x)\n"
-    assert codes(text) == ["LC266"] * found
+    head = "from cutlass.cute.runtime import from_dlpack\n\n\ndef view(x):\n"
+    assert codes(f"{head}{body}    return from_dlpack(x)\n") == ["LC266"] * found
 
 
 POINTER = """import cutlass
@@ -140,3 +145,40 @@ def stage(x: cute.Tensor, n: int):
     cute.copy(atom, x, tile)
 """
     assert codes(text) == ([] if bits else ["LC262"])
+
+
+def _site(line: int, verdict: str | None, end: int | None = None) -> SimpleNamespace:
+    return SimpleNamespace(line=line, end_line=end or line, verdict=verdict)
+
+
+def test_sites_are_counted_once_each() -> None:
+    """Of five sites a trace reached two, the text judged two (one is both), and nothing looked at two."""
+    sites = [_site(3, None), _site(7, "legal", 9), _site(12, "wrong"), _site(20, None), _site(30, None)]
+    file = SimpleNamespace(path="k.py", reading=SimpleNamespace(sites=sites))
+    reached = {("k.py", 3): "", ("k.py", 9): "", ("other.py", 20): ""}
+    assert _coverage([file], reached, True) == (2, 2, {"k.py": (20, 30)})  # type: ignore[list-item]
+    assert _coverage([file], reached, False) == (0, 2, {"k.py": (3, 20, 30)})  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "better"),
+    [
+        ((), False),
+        ((None,), False),
+        (("legal", "slow"), True),
+        (("legal", "wrong"), False),
+        (("rejected",), False),
+        (("legal", None), True),
+    ],
+)
+def test_a_width_is_better_where_every_copy_that_is_judged_works(
+    verdicts: tuple[str | None, ...], better: bool
+) -> None:
+    finding = SimpleNamespace(code="LC265", title="width", edit=None)
+    before = SimpleNamespace(findings=[finding], sites=[])
+    after = SimpleNamespace(findings=[], sites=[_site(1, verdict) for verdict in verdicts])
+    assert _better(before, after, finding) == better  # type: ignore[arg-type]
+    assert not _better(before, before, finding)  # type: ignore[arg-type]
+    other = SimpleNamespace(code="LC260", title="new", edit=None)
+    worse = SimpleNamespace(findings=[other], sites=after.sites)
+    assert not _better(before, worse, finding)  # type: ignore[arg-type]

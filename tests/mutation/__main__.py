@@ -137,6 +137,7 @@ class _Judge:
     tree: ClassVar[Tree]
     tests: ClassVar[TestMap]
     budget_s: ClassVar[float]
+    sound: ClassVar[dict[str, bool]] = {}
 
     @classmethod
     def begin(cls, tests: TestMap, slot: Any, budget_s: float) -> None:
@@ -149,16 +150,27 @@ class _Judge:
     @classmethod
     def judge(cls, mutant: Mutant) -> Outcome:
         """The likeliest tests first; a mutant that they miss meets all that can see it, within a budget."""
-        able = cls.tests.tests_of(mutant)
+        able = [test for test in cls.tests.tests_of(mutant) if cls.sound.get(test, True)]
         if not able:
             return Outcome("untested", "", 0, 0.0)
         first = _within(able, cls.tests, FIRST_S)
         outcome = cls.tree.run(mutant, first, 20 + 5 * FIRST_S)
-        if outcome.status != "survived" or len(first) == len(able):
-            return outcome
-        rest = _within([test for test in able if test not in set(first)], cls.tests, cls.budget_s - FIRST_S)
-        more = cls.tree.run(mutant, rest, 30 + 4 * cls.budget_s)
-        return more._replace(tests=outcome.tests + more.tests, seconds=outcome.seconds + more.seconds)
+        if outcome.status == "survived" and len(first) < len(able):
+            rest = _within(
+                [test for test in able if test not in set(first)], cls.tests, cls.budget_s - FIRST_S
+            )
+            more = cls.tree.run(mutant, rest, 30 + 4 * cls.budget_s)
+            outcome = more._replace(tests=outcome.tests + more.tests, seconds=outcome.seconds + more.seconds)
+        if outcome.status == "killed" and outcome.by in cls.tests.seconds and not cls.passes(outcome.by):
+            return cls.judge(mutant)  # without that test
+        return outcome
+
+    @classmethod
+    def passes(cls, test: str) -> bool:
+        """Whether a test passes on the code as it is: only then it can kill."""
+        if test not in cls.sound:
+            cls.sound[test] = cls.tree.run(None, [test], 120).status == "survived"
+        return cls.sound[test]
 
 
 def _within(tests: list[str], known: TestMap, budget_s: float) -> list[str]:

@@ -9,10 +9,11 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.check import Report, check
+from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding
 from layoutcheck.sources.request import build
 from tests.rules.test_tma_rows import gather, i, sw
-from tests.tma_miscompiles import g
+from tests.tma_miscompiles import g, load, s
 
 
 def found(report: Report, code: str) -> Finding | None:
@@ -89,3 +90,33 @@ def test_lc303_leaves_predicated_copies_alone() -> None:
     assert found(lc.check(**request), "LC303") is not None
     predicated = lc.check(**request, pred='!cute.memref<i8, rmem, align<32>, "(1,4):(0,1)">')
     assert found(predicated, "LC303") is None
+
+
+@pytest.mark.parametrize(("run", "ratio"), [(1, 8), (2, 4), (4, 2), (8, None)])
+def test_lc308_speaks_from_half_the_width_on(run: int, ratio: int | None) -> None:
+    """Eight bf16 that memory bears at once; the fragment has them in runs of `run`."""
+    fragment = {1: "(8):(16)", 8: "(8):(1)"}.get(run, f"(({run},{8 // run})):((1,16))")
+    registers = f'!cute.memref<bf16, rmem, align<32>, "{fragment}">'
+    report = lc.check(registers, '!cute.memref<bf16, gmem, align<16>, "((4,2)):((1,4))">', "autovec")
+    one = found(report, "LC308")
+    assert (one is None) == (ratio is None)
+    if one is not None:
+        assert one.evidence == {"width_bits": 16 * run, "provable_bits": 128, "ratio": ratio}
+
+
+def test_lc241_a_cut_before_any_later_dimension_of_several_elements() -> None:
+    flat = load(g("(512,1024,4,8):(1024,1,524288,2097152)"), s("(300,16,1,4):(16,1,0,4800)"))
+    one = found(check(build(**flat)[0]), "LC241")
+    assert one is not None and one.evidence["box"] == [16, 150, 4, 1]
+    alone = load(g("(512,1024,4,8):(1024,1,524288,2097152)"), s("(300,16,1,1):(16,1,0,0)"))
+    assert found(check(build(**alone)[0]), "LC241") is None
+
+
+@pytest.mark.parametrize(
+    ("more", "atoms"),
+    [({"im2col": "stride=1"}, "im2col_tma_load"), ({"tiler": "(64,64)"}, "tma_load, tma_store, ...")],
+)
+def test_what_belongs_to_tma_says_to_which_atom(more: dict[str, str], atoms: str) -> None:
+    with pytest.raises(InputError, match="belongs to TMA copies") as one:
+        build(g(), s(), "cp.async", **more)
+    assert one.value.expected == f"--atom {atoms}"

@@ -100,3 +100,14 @@ def test_the_pages_are_up_to_date() -> None:
         assert path.read_text(encoding="utf-8") == text, f"run python docs/generate.py ({path.name})"
     rule_pages = {path for path in generated if path.parent.name == "rules"}
     assert set((ROOT / "docs" / "rules").glob("*.md")) == rule_pages
+
+
+def test_a_copy_is_asked_about_by_the_rules_of_its_family_alone() -> None:
+    named = {"bulk": {"LC220", "LC221", "LC222"}, "tma": {"LC230", "LC231"}, "tmem": {"LC250", "LC253"}}
+    plain = MISCOMPILES["h01"][0]
+    assert not set(rules_for(plain)) & set().union(*named.values())
+    assert named["bulk"] <= set(rules_for(MISCOMPILES["h21"][0]))
+    tma = build(**rule("LC230").example.flagged)[0]
+    assert named["tma"] <= set(rules_for(tma)) and not named["bulk"] & set(rules_for(tma))
+    tmem = build(**rule("LC250").example.flagged)[0]
+    assert named["tmem"] <= set(rules_for(tmem)) and not named["tma"] & set(rules_for(tmem))

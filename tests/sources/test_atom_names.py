@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.s2t.compiler import check_type
 from layoutcheck.errors import InputError
 from layoutcheck.fixes.code import dtype_code
 from layoutcheck.machine.dtypes import dtype
@@ -101,3 +104,23 @@ def test_a_type_in_code_is_the_dsls_class(names: str, code: str) -> None:
     for name, one in zip(names.split(), code.split(), strict=True):
         if not name.startswith(("ui", "i1")):  # a Boolean takes a byte, an unsigned tensor prints as i8
             assert dtype(f"cutlass.{one}") == dtype(name)
+
+
+@pytest.mark.parametrize(
+    ("short", "phrase"),
+    [
+        ("cp.async", "cp.async 128 bits (8 x bf16)"),
+        ("cp.async.cg", "cp.async 128 bits (8 x bf16), cache = global"),
+        ("cp.async.64", "cp.async 64 bits (4 x bf16)"),
+    ],
+)
+def test_an_atom_in_a_sentence(short: str, phrase: str) -> None:
+    atom = parse_atom(short, dtype("bf16"))
+    assert isinstance(atom, CpAsync) and atom.phrase == phrase
+
+
+@pytest.mark.parametrize(("broadcast", "word"), [("", "none"), ("x4", "x4")])
+def test_a_shape_that_tcgen05_cp_does_not_have_is_refused(broadcast: str, word: str) -> None:
+    refused = check_type(S2TCopy(dtype("f32"), 64, 128, 1, broadcast))
+    assert refused is not None and refused.evidence["broadcast"] == word
+    assert f"broadcast {word} is unsupported" in refused.message

@@ -12,7 +12,13 @@ import pytest
 
 from layoutcheck.catalogue import Answer
 from layoutcheck.errors import InputError
-from layoutcheck.sources.diagnostics import Diagnostic, copies_from_error, read_diagnostics, read_errors
+from layoutcheck.sources.diagnostics import (
+    Diagnostic,
+    _score,
+    copies_from_error,
+    read_diagnostics,
+    read_errors,
+)
 from layoutcheck.sources.messages import explain
 
 DATA = Path(__file__).parents[1] / "data" / "errors"
@@ -339,3 +345,9 @@ def test_hostile_repetition_stays_fast(unit: str) -> None:
     with contextlib.suppress(InputError):
         read_diagnostics(text)
     assert time.process_time() - start < 3
+
+
+def test_a_reading_is_better_without_broken_types():
+    assert _score([Diagnostic("what")]) == (0, 0, 0, 1)
+    assert _score([Diagnostic("what", problem="a type breaks off")]) == (0, 0, 0, 0)
+    assert _score([Diagnostic("what"), Diagnostic("what", problem="a type breaks off")])[3] == 1

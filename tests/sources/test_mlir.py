@@ -281,3 +281,13 @@ def test_a_big_module_is_read_quickly() -> None:
     start = time.process_time()
     parse(many)
     assert time.process_time() - start < 1.0  # 0.1 s on an idle machine
+
+
+def test_fused_locations_may_have_metadata() -> None:
+    plain = parse_location('fused["a.py":1:2, "b.py":3:4]')
+    told = parse_location('fused<"pass">["a.py":1:2, "b.py":3:4]')
+    assert isinstance(plain, Fused) and isinstance(told, Fused)
+    assert plain.locations == told.locations == (FileLine("a.py", 1, 2), FileLine("b.py", 3, 4))
+    assert (plain.metadata, told.metadata) == ("", '"pass"')
+    with pytest.raises(InputError, match="never ends"):
+        parse_location('fused<"pass"')

@@ -174,3 +174,30 @@ def test_one_tile_of_a_mode_keeps_the_modes_order() -> None:
     gaps = parse_tiled_copy(str(tiled).replace("(4,32):(32,1)", "(4,32):(64,1)"))
     with pytest.raises(NoOrigin, match="not adjacent"):
         whole(replace(found, tiled=gaps), view, "dst")
+
+
+@pytest.mark.parametrize("loads", [True, False])
+def test_one_side_in_registers_is_partitioned_by_the_other(loads: bool) -> None:
+    """Registers have no origin: the side in memory says the tile, the fragment its own part of it."""
+    wide = "!cute_nvgpu.atom.universal_copy<bf16, 128 b>"
+    fragment = '!cute.memref<bf16, rmem, align<32>, "((8,1),(4,1)):((1,0),(8,0))">'
+    text = module().replace("!cute_nvgpu.atom.simt_async_copy<bf16, cache = always, 128 b>", wide)
+    value, view = ("%qg", DST_VIEW) if loads else ("%pg", SRC_VIEW)
+    head, _, tail = text.partition('"cute.copy"')
+    tail = tail.replace(value, "%frag", 1).replace(view, fragment, 1)
+    text = head.replace("%other: i32", f"%other: i32, %frag: {fragment}") + '"cute.copy"' + tail
+    (found,) = read_module(text, "k", "sm_90a")
+    assert found.missing == "" and found.copy is not None and found.copy.tiling is not None
+    tiling = found.copy.tiling
+    memory, registers = (tiling.src, tiling.dst) if loads else (tiling.dst, tiling.src)
+    assert str(memory.layout) == ("(64,64):(128,1)" if loads else "(64,64):(64,1)")
+    assert memory.space == ("gmem" if loads else "smem") and registers.space == "rmem"
+    assert tiling.block_threads == 128
+
+
+@pytest.mark.parametrize("least", [64, 128])
+def test_threads_that_are_left_out_leave_their_own_elements_out(least: int) -> None:
+    """No two threads share an element: whichever of them run, each moves what is its own."""
+    text = module(around="%less").replace("value = 128 : i32", f"value = {least} : i32")
+    (found,) = read_module(text, "k", "sm_90a")
+    assert found.missing == "" and found.copy is not None and found.copy.tiling is not None
