@@ -13,9 +13,17 @@ DOCS = Path(__file__).parents[2] / "docs"
 START, END = "<!-- figures: python -m kernels.numerics.tables -->", "<!-- end of figures -->"
 
 
-def figures(evidence: dict[str, Any], published: dict[str, Any]) -> str:
+def figures(
+    evidence: dict[str, Any],
+    published: dict[str, Any],
+    tolerances: dict[str, Any],
+    attack: dict[str, Any],
+    mmasim: dict[str, Any],
+    speed: dict[str, Any],
+) -> str:
     """The page's figures as Markdown."""
-    lines = [
+    lines = [*_tolerances(tolerances), "", *_attack(attack), "", *_mmasim(mmasim), "", *_speed(speed), ""]
+    lines += [
         ", ".join(f"{label}{evidence[key]}" for key, label in MACHINE.items() if key in evidence)
         + f": `{evidence['command']}`.",
         "",
@@ -30,6 +38,98 @@ def figures(evidence: dict[str, Any], published: dict[str, Any]) -> str:
         "data sets of " + ", ".join(dict.fromkeys(row["gpu"] for row in published["sets"])) + ".",
     ]
     return "\n".join(lines)
+
+
+def _tolerances(found: dict[str, Any]) -> list[str]:
+    rows = found["rows"]
+    lines = [
+        "### Tolerances on a GPU",
+        "",
+        f"{found['device']}, torch {found['torch']}, triton {found['triton']}, {found['date']}: "
+        f"`{found['command']}`. Right kernels of torch and Triton (wgmma; K split, walked "
+        f"backwards, promoted), "
+        "uniform and normal data, five scales, K = 512 and 4096. Outside: of the printed atol and "
+        "rtol against "
+        "torch's kernel, of those against the exact result, of each output's own bound. A skipped "
+        "block of 64 k "
+        "*can* be caught where it moves some output by more than the tolerance and the allowed "
+        "errors together.",
+        "",
+        "| kernels | outputs | outside | exact | own bound | skips | can be caught | of these caught |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for family in dict.fromkeys(row["family"] for row in rows):
+        mine = [row for row in rows if row["family"] == family]
+        keys = (
+            "outputs",
+            "outside",
+            "outside_exact",
+            "outside_own",
+            "skips",
+            "catchable",
+            "catchable_caught",
+        )
+        counts = " | ".join(f"{sum(row.get(key, 0) for row in mine):,}" for key in keys)
+        lines.append(f"| {family} | {counts} |")
+    refused = sum("no tolerance" in row for row in rows)
+    return [*lines, "", f"{refused} of {len(rows)} cases have no tolerance: their sums may overflow f16."]
+
+
+def _attack(found: dict[str, Any]) -> list[str]:
+    units = found["units"]
+    each = max(row["any order"]["vectors"] for row in units.values())
+    over = sum(row[bound]["over"] for row in units.values() for bound in row)
+    lines = [
+        "### The bounds under attack",
+        "",
+        f"{len(units)} units, {each:,} built and searched dot products each, {found['date']}: "
+        f"`{found['command']}`. **{over} above a bound.** The largest error found, as a share of the bound:",
+        "",
+        "| unit | any order | ascending |",
+        "|---|---|---|",
+    ]
+    for name, row in units.items():
+        lines.append(f"| `{name}` | {row['any order']['largest']:.3f} | {row['ascending']['largest']:.3f} |")
+    return lines
+
+
+def _mmasim(found: dict[str, Any]) -> list[str]:
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for label, row in found["units"].items():
+        arch, name = label.split(" ")
+        kind = name.split(".")[0] + (", block-scaled" if ".mx" in name else "")
+        kinds.setdefault(f"{arch} {kind}", []).append(row)
+    lines = [
+        "### Beside mmasim 2.1.1",
+        "",
+        "Every unit of PyPI's mmasim for NVIDIA but f64, on random encodings of eight kinds: "
+        f"**{found['equal']:,} of {found['vectors']:,}** bit-equal. FP8 through `mma.sync` on "
+        f"Hopper and sm_100, "
+        "which it does not have, is measured here and by others. Not compared: m8n8k4 with c in "
+        "f16, d in f32.",
+        "",
+        "| architecture, kind | units | vectors equal |",
+        "|---|---|---|",
+    ]
+    for kind, rows in kinds.items():
+        equal, asked = (sum(row.get(key, 0) for row in rows) for key in ("equal", "vectors"))
+        lines.append(f"| {kind} | {len(rows)} | {equal:,} / {asked:,} |")
+    return lines
+
+
+def _speed(found: dict[str, Any]) -> list[str]:
+    lines = [
+        "### Speed",
+        "",
+        f"A 1024 x 1024 x 1024 GEMM on {found['cpus']} CPU cores, with numba, one run: `{found['command']}`.",
+        "",
+        "| | wall s | CPU s |",
+        "|---|---|---|",
+    ]
+    for name, row in found.items():
+        if isinstance(row, dict):
+            lines.append(f"| {name} | {row['wall_s']:.3f} | {row['cpu_s']:.2f} |")
+    return lines
 
 
 def _instructions(evidence: dict[str, Any]) -> list[str]:
@@ -171,7 +271,14 @@ MACHINE = {
     "numpy": "numpy ",
     "date": "",
 }
-EVIDENCE = ("numerics.json", "numerics_published.json")
+EVIDENCE = (
+    "numerics.json",
+    "numerics_published.json",
+    "numerics_tolerances.json",
+    "numerics_bounds.json",
+    "numerics_mmasim.json",
+    "numerics_speed.json",
+)
 
 
 def main() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
+from os import cpu_count
 from typing import Any
 
 import numpy as np
@@ -158,11 +160,18 @@ class Unit:
         )
         b, eb = (np.pad(x[order, 0], ((0, 0), pad)) for x in (right.values, right.exponents.astype(np.int32)))
         out, rule, acc = c.astype(np.float64), self.rule, self.rule.accumulator
-        done = loop.chain(
-            a, ea, b, eb, out, rule.block, len(self.groups), self.add_c_last, rule.fraction_bits,
-            rule.anchor_floor, acc.min_exponent, rule.precision, rule.rounding == "RNE", acc.precision,
-            acc.largest,
+        parameters = (
+            rule.block, len(self.groups), self.add_c_last, rule.fraction_bits, rule.anchor_floor,
+            acc.min_exponent, rule.precision, rule.rounding == "RNE", acc.precision, acc.largest,
         )  # fmt: skip
+
+        def rows(part: slice) -> bool:
+            return bool(loop.chain(a[part], ea[part], b, eb, out[part], *parameters))
+
+        # The loop holds no interpreter lock: each core takes its share of the rows.
+        share = -(-len(out) // min(len(out), cpu_count() or 1))
+        with ThreadPoolExecutor() as pool:
+            done = all(pool.map(rows, (slice(at, at + share) for at in range(0, len(out), share))))
         return out if done else None
 
     def _inputs(self, a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:

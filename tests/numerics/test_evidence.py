@@ -9,7 +9,9 @@ from pathlib import Path
 from kernels.numerics.tables import DOCS, EVIDENCE, page
 from layoutcheck.numerics.names import instruction
 
-MEASURED, PUBLISHED = (json.loads((DOCS / "evidence" / name).read_text()) for name in EVIDENCE)
+MEASURED, PUBLISHED, TOLERANCES, ATTACK, MMASIM, SPEED = (
+    json.loads((DOCS / "evidence" / name).read_text()) for name in EVIDENCE
+)
 
 
 def test_the_page_shows_the_evidence() -> None:
@@ -43,6 +45,25 @@ def test_predictions_were_right_on_the_device() -> None:
                 assert row[kind]["least_bound_over_error"] >= 1
     for row in MEASURED["torch_paths"].values():
         assert max(row["equal"].values()) == row["outputs"]
+
+
+def test_the_recommended_tolerances_held_on_the_device() -> None:
+    rows = TOLERANCES["rows"]
+    assert len(rows) == 160
+    assert not [row for row in rows if "failed" in row]
+    assert sum(row.get("outputs", 0) for row in rows) > 25_000_000
+    for row in rows:
+        if "no tolerance" not in row:
+            assert row["outside"] == row["outside_exact"] == row["outside_own"] == 0
+            assert row["catchable_caught"] == row["catchable"]
+    assert sum(row.get("catchable", 0) for row in rows) > 250
+
+
+def test_no_attack_passed_a_bound_and_mmasim_agrees() -> None:
+    for row in ATTACK["units"].values():
+        assert all(bound["over"] == 0 for bound in row.values())
+    assert MMASIM["equal"] == MMASIM["vectors"] > 400_000
+    assert max(row["wall_s"] for name, row in SPEED.items() if name.startswith("layoutcheck")) < 1
 
 
 def test_the_record_names_its_machine() -> None:
