@@ -50,6 +50,7 @@ def candidates(program: Program, copy: Copy, fix: Fix, site: Site) -> Iterator[C
     for change in fix.changes:
         places = _of_change(program, copy, fix, site, change.argument)
         found = list(itertools.islice(places, MOST_PLACES))
+        found.sort(key=lambda edits: any(_is_variable(program, edit) for edit in edits))
         if not found:
             return
         options.append(found)
@@ -57,6 +58,11 @@ def candidates(program: Program, copy: Copy, fix: Fix, site: Site) -> Iterator[C
         edits = tuple(dict.fromkeys(edit for part in choice for edit in part))
         if _apart(edits):
             yield edits
+
+
+def _is_variable(program: Program, edit: Edit) -> bool:
+    """Whether a name would be overwritten, whose value comes from elsewhere."""
+    return program.sources[edit.path].text[edit.start : edit.end].isidentifier()
 
 
 def _of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument: str) -> Iterator[Candidate]:
@@ -113,8 +119,10 @@ def _laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
         call = place.node
         assert isinstance(call, ast.Call)
         source = program.sources[place.path]
-        stride = code.tree_code(new.layout.stride)
-        if name_of(call) == "make_layout" and _rank(call) == len(wrap(new.layout.shape)):
+        stride = _stride_for(call, new)
+        if stride is None:
+            continue
+        if name_of(call) == "make_layout":
             yield from _with_keyword(source, call, "stride", stride, None)
         elif name_of(call) == "make_ordered_layout" and call.args:
             if ordered is not None:
@@ -122,6 +130,32 @@ def _laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
             shape = source.text[slice(*_span(source, call.args[0]))]
             made = f"cute.make_layout({shape}, stride={stride})"
             yield (Edit(place.path, *_span(source, call), made),)
+
+
+def _stride_for(call: ast.Call, memref: Memref) -> str | None:
+    """The strides of a tensor, nested as the shape of a call is written; None where it has other modes."""
+    shape = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "shape"), None)
+    if not isinstance(shape, ast.Tuple):
+        return None
+    extents, strides = (flatten(wrap(tree)) for tree in (memref.layout.shape, memref.layout.stride))
+    for kept in (list(strides), [d for n, d in zip(extents, strides, strict=True) if n != 1]):
+        if len(kept) == len(_written(shape)):
+            return _nested(shape, iter(kept))
+    return None
+
+
+def _written(shape: ast.expr) -> list[ast.expr]:
+    """The leaves of a shape that is written as nested tuples."""
+    if not isinstance(shape, ast.Tuple):
+        return [shape]
+    return [leaf for part in shape.elts for leaf in _written(part)]
+
+
+def _nested(shape: ast.expr, strides: Iterator[int]) -> str:
+    if not isinstance(shape, ast.Tuple):
+        return str(next(strides))
+    parts = [_nested(part, strides) for part in shape.elts]
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 
 _PROMISES = {
@@ -142,12 +176,6 @@ def _promised(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
         keyword = _PROMISES.get(name_of(call))
         if keyword is not None:
             yield from _with_keyword(program.sources[place.path], call, keyword, str(*divisors), None)
-
-
-def _rank(call: ast.Call) -> int | None:
-    """Modes of the shape, where it is written as a tuple."""
-    shape = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "shape"), None)
-    return len(shape.elts) if isinstance(shape, ast.Tuple) else None
 
 
 def _order(memref: Memref) -> tuple[int, ...] | None:

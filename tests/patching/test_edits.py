@@ -8,8 +8,10 @@ import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.patching.edits import Edit, apply, cute_of, turned
+from layoutcheck.patching.edits import _stride_for as stride_for
 from layoutcheck.patching.edits import _with_keyword as with_keyword
 from layoutcheck.patching.program import Program, Source, name_of
+from layoutcheck.sources.types import parse_memref
 
 PATH = "kernel.py"
 TEXT = """
@@ -120,6 +122,23 @@ def test_a_transposition_by_position() -> None:
     source = Source(PATH, text)
     [edits] = turned(source, next(iter(source.calls())), False)
     assert apply({PATH: text}, edits)[PATH] == "LdMatrix8x8x16bOp(False, 4)"
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "stride"),
+    [
+        ("(rows, 64)", "(128,64):(72,1)", "(72, 1)"),
+        ("((8, rows), 64)", "((8,16),64):((1,8),128)", "((1, 8), 128)"),
+        ("(8, 4)", "((8,1),(4)):((1,0),(16))", "(1, 16)"),
+        ("(8,)", "(8):(1)", "(1,)"),
+        ("(8, 4, 2)", "(8,4):(1,8)", None),
+        ("shape", "(8,4):(1,8)", None),
+    ],
+)
+def test_strides_are_nested_as_the_shape_is_written(shape: str, layout: str, stride: str | None) -> None:
+    call = next(iter(Source(PATH, f"make_layout({shape})").calls()))
+    tensor = parse_memref(f'!cute.memref<bf16, smem, align<16>, "{layout}">')
+    assert stride_for(call, tensor) == stride
 
 
 def test_no_python_is_said_so() -> None:
