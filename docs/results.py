@@ -33,6 +33,7 @@ _PAGES = {
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
     "lint": ("how long the lint takes beside ruff, over three repositories", "lint.md"),
+    "fixes": ("how quick verdicts and fixes are, and which broken programs --fix repairs", "trace.md"),
     "trace": ("what the trace finds in other repositories, script by script", "trace.md"),
     "lowered": ("copies of real kernels by what their lowered addresses rest on", "lowered.md"),
     "shipped_banks": ("bank conflicts of shipped kernels, predicted and counted", "lowered.md"),

@@ -41,9 +41,23 @@ def judge_traced(traced: TracedCopy, *, fixes_for: Collection[str] = NEEDY) -> R
     analysis = Analysis(traced.copy, traced.observed)
     bare = _softened(check(analysis))
     report = bare if traced.addresses is None else with_addresses(bare, traced.addresses)
-    found = repairs(*propose(bare)) if report.verdict in fixes_for else repairs()
+    found = _honest(bare, traced) if report.verdict in fixes_for else repairs()
     asked = None if analysis.prediction is analysis.predicted else analysis.observed
     return replace(report, repairs=found, asked=asked, subject=str(traced.where)).lean()
+
+
+def _honest(report: Report, traced: TracedCopy) -> Repairs:
+    """The repairs without promises that the program itself makes untrue."""
+    fixes, obstacle = propose(report)
+    untrue = {f"{side} alignment" for side in traced.shifted}
+    kept = tuple(
+        fix
+        for fix in fixes
+        if fix.strategy != "promise-alignment" or not untrue & {change.argument for change in fix.changes}
+    )
+    if fixes and not kept:
+        obstacle = "its address is a constant past an aligned one: no promise aligns it"
+    return repairs(kept, obstacle)
 
 
 def _softened(report: Report) -> Report:

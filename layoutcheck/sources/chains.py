@@ -8,6 +8,7 @@ no origin.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -86,6 +87,33 @@ def origin(value: Value) -> Origin:
             path.append(made)
         value = made.operands[0]
     raise NoOrigin("its view has too long a history")
+
+
+_ALIGN = re.compile(r"align<([0-9]+)>")
+_STATIC = re.compile(r'"[0-9(),]+"')
+
+
+def shifted(value: Value) -> bool:
+    """Whether a view begins a constant number of elements past an address that is better aligned than it.
+
+    Then no promise about that address makes the view's aligned.
+    """
+    for _ in range(MAX_STEPS):
+        made = value.definition
+        if made is None or not made.operands:
+            return False
+        if made.name == "cute.add_offset":
+            pointer, offset = made.operands[0].type, made.operands[1].type
+            before, after = _ALIGN.search(pointer), _ALIGN.search(made.results[0].type)
+            if before and int(before[1]) > (int(after[1]) if after else 1) and _STATIC.search(offset):
+                return True
+        elif made.name not in ("cute.get_iter", "cute.make_view", "cute.slice", "cute.group_modes"):
+            if made.name not in _PARTITIONS:
+                return False
+            value = made.operands[1]
+            continue
+        value = made.operands[0]
+    return False
 
 
 def whole(found: Origin, view: Memref, side: str) -> tuple[Memref, Memref]:

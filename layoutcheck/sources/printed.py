@@ -17,7 +17,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, threads
 from layoutcheck.errors import InputError
-from layoutcheck.sources.chains import NoOrigin, origin, whole
+from layoutcheck.sources.chains import NoOrigin, origin, shifted, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse
 from layoutcheck.sources.recasts import with_recasts
@@ -71,6 +71,7 @@ def _traced(
     return TracedCopy(
         copy, operation, frames[0], tuple(frames[1:]), kernel, arch, address_source, missing,
         in_dsl=made_in_library(frames[0]), warps=warps,
+        shifted=tuple(side for side, at in (("src", 1), ("dst", 2)) if shifted(op.operands[at])),
     )  # fmt: skip
 
 

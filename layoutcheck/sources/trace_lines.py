@@ -61,6 +61,7 @@ def _copy_line(one: TracedCopy) -> dict[str, Any]:
         "addresses": None if one.addresses is None else asdict(one.addresses),
         "warps": list(one.warps),
         "uncompiled": one.uncompiled,
+        "shifted": list(one.shifted),
     }
 
 
@@ -132,6 +133,7 @@ def _copy_in(record: dict[str, Any]) -> TracedCopy:
         _addresses(record.get("addresses")),
         tuple(record.get("warps", ())),
         record.get("uncompiled", False),
+        tuple(record.get("shifted", ())),
     )
 
 

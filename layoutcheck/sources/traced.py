@@ -116,6 +116,7 @@ class TracedCopy:
     addresses: Addresses | None = None
     warps: tuple[int, ...] = ()
     uncompiled: bool = False
+    shifted: tuple[str, ...] = ()
 
     @property
     def observed(self) -> Prediction:

@@ -12,7 +12,7 @@ from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Trace
-from layoutcheck.tracing import repaired
+from layoutcheck.tracing import repaired, traced
 from tests.patching.broken import HEAD, PROGRAMS, staged
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
@@ -52,6 +52,38 @@ def test_the_block_of_the_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     before = (tmp_path / "kernel.py").read_text()
     assert found.write() == [str(tmp_path / "kernel.py")]
     assert (tmp_path / "kernel.py").read_text() == before.replace("block=(256, 1, 1)", "block=(128, 1, 1)")
+
+
+SHIFTED = (
+    HEAD
+    + """
+@cute.kernel
+def kernel(m: cute.Tensor):
+    src = cute.make_tensor(m.iterator + 1, cute.make_layout((4, 8), stride=(1, 64)))
+    held = cute.make_rmem_tensor(cute.make_layout((4, 8)), cutlass.Float32)
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=128)
+    cute.copy(atom, src, held)
+
+
+@cute.jit
+def host(m: cute.Tensor):
+    kernel(m).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+cute.compile(host, make_fake_tensor(cutlass.Float32, (64, 64), stride=(64, 1), assumed_align=16))
+"""
+)
+
+
+def test_no_promise_of_an_address_that_is_moved_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D5: the tensor is aligned, and the view begins one element later."""
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "kernel.py"
+    script.write_text(SHIFTED)
+    [(one, report)] = traced(str(script), launch=False).reports
+    assert one.first.shifted == ("src",) and report is not None and report.verdict == "rejected"
+    assert "promise-alignment" not in {fix.strategy for fix in report.fixes}
+    assert report.fixes[0].strategy == "narrow-copy"
 
 
 @pytest.mark.sweep

@@ -1,0 +1,111 @@
+"""How quick verdicts and fixes are, and how many broken programs the first fix repairs.
+
+    python -m benchmarks.bench_fixes --copies 3000 --programs 134 --out docs/evidence/fixes.json
+
+Of random copies near the boundary, a third of them whole tiles: processor seconds of `check_copy`, alone and
+with the fixes. Of the programs of `tests/patching/broken.py`, every so many: each is traced, repaired as
+`layoutcheck trace --no-launch --fix` does, and counted as repaired where nothing is left rejected or wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections import Counter
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from layoutcheck.api import check_copy
+from layoutcheck.tracing import repaired
+from tests.conformance.generate import random_copy
+from tests.fixes.tiles import random_tile
+from tests.patching.broken import PROGRAMS
+
+SEED = 139
+
+
+def speed(count: int) -> dict[str, Any]:
+    """Quantiles of processor seconds a copy."""
+    rng = Random(SEED)
+    copies = [random_tile(rng) if n % 3 == 0 else random_copy(rng) for n in range(count)]
+    check_copy(copies[0])
+    verdicts, fixes, strategies = [], [], Counter[str]()
+    for copy in copies:
+        start = time.process_time()
+        report = check_copy(copy)
+        verdicts.append(time.process_time() - start)
+        strategies.update(fix.strategy for fix in report.fixes)
+        fixes.append(time.process_time() - start)
+    return {
+        "copies": count,
+        "fixes": sum(strategies.values()),
+        "strategies": dict(strategies.most_common()),
+        "check_seconds": _quantiles(verdicts),
+        "check_and_fixes_seconds": _quantiles(fixes),
+    }
+
+
+def _quantiles(times: list[float]) -> dict[str, float]:
+    times = sorted(times)
+    at = {"median": 0.5, "p90": 0.9, "p99": 0.99}
+    found = {name: times[int(len(times) * share)] for name, share in at.items()}
+    return {name: round(value, 5) for name, value in {**found, "max": times[-1]}.items()}
+
+
+def programs(count: int) -> dict[str, Any]:
+    """Every so many programs of all families, and what the repair of each came to."""
+    names = list(PROGRAMS)
+    chosen = names[:: max(1, len(names) // count)][:count]
+    rows = []
+    for name in chosen:
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "kernel.py"
+            script.write_text(PROGRAMS[name], encoding="utf-8")
+            found = repaired(str(script), launch=False)
+            rows.append(
+                {
+                    "program": name,
+                    "repaired": bool(found.repairs) and not found.sketches,
+                    "edits": [repair.title for repair in found.repairs],
+                    "left": [sketch.reason for sketch in found.sketches],
+                }
+            )
+        sys.stderr.write(f"{len(rows)} of {len(chosen)}: {name}: {rows[-1]['repaired']}\n")
+    return {"programs": len(rows), "repaired": sum(row["repaired"] for row in rows), "rows": rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--copies", type=int, default=3000)
+    parser.add_argument("--programs", type=int, default=len(PROGRAMS))
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    found = {
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "command": f"python -m benchmarks.bench_fixes --copies {given.copies} --programs {given.programs}",
+        "device": f"{os.cpu_count()} cores, {platform.machine()}",
+        "versions": {
+            "layoutcheck": version("layoutcheck"),
+            "nvidia-cutlass-dsl": version("nvidia-cutlass-dsl"),
+        },
+        "python": platform.python_version(),
+        "speed": speed(given.copies),
+        "repair": programs(given.programs),
+    }
+    text = json.dumps(found, indent=1) + "\n"
+    if given.out is None:
+        sys.stdout.write(text)
+    else:
+        given.out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
