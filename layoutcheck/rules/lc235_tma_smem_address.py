@@ -28,8 +28,8 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma.descriptor import PTX
+from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
-from layoutcheck.atoms.tma.views import SMEM_ALIGN_BYTES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom

@@ -11,7 +11,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_any_layout, parse_tree
 from layoutcheck.algebra.swizzle import ComposedLayout, Swizzle
 from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tma.views import SMEM_ALIGN_BYTES
+from layoutcheck.atoms.tma.landing import SMEM_ALIGN_BYTES
 from layoutcheck.copies.atom import Atom
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand, is_composed

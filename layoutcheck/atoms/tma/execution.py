@@ -23,22 +23,20 @@ import numpy as np
 
 from layoutcheck.atoms.tma import ROWS, TmaCopy
 from layoutcheck.atoms.tma.descriptor import (
-    GROUP,
     PIECE_BYTES,
     Descriptor,
     gapped,
-    machine_swizzle,
-    row_pitch_bytes,
 )
 from layoutcheck.atoms.tma.im2col import begins_outside, pixel_box, static_place, traversed
+from layoutcheck.atoms.tma.landing import execution_of, landed
 from layoutcheck.atoms.tma.limits import ILLEGAL, box_fault
 from layoutcheck.atoms.tma.plan import BoolArray, TmaPlan, gmem_side, plan, smem_side, tile_of
 from layoutcheck.atoms.tma.rows import refuse_unlowered, row_numbers
-from layoutcheck.atoms.tma.views import OPS, SMEM_ALIGN_BYTES, STATIC_PLACE, view_execution
+from layoutcheck.atoms.tma.views import STATIC_PLACE, view_execution
 from layoutcheck.atoms.tma.words import decode, encode
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import NOTHING, Access, Execution
+from layoutcheck.copies.moves import NOTHING, Execution
 from layoutcheck.copies.offsets import CompilerFails, IntArray, limit
 from layoutcheck.copies.tma_tile import Im2col
 from layoutcheck.errors import InputError
@@ -49,7 +47,6 @@ def execute(copy: Copy, instance: Copy, _atom: TmaCopy, src_base: int, dst_base:
     """What the instructions of `copy` do, with its run-time values as in `instance`."""
     if copy.tma is None:
         return view_execution(copy, src_base, dst_base)
-    assert isinstance(copy.atom, TmaCopy)
     unit, _ = units_of(copy.side(gmem_side(copy)))
     load = gmem_side(copy) == "src"
     gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)
@@ -69,18 +66,20 @@ def execute(copy: Copy, instance: Copy, _atom: TmaCopy, src_base: int, dst_base:
     inside: BoolArray = np.all((coords >= 0) & (coords < dims), axis=2)
     there = map_.base * of_byte + (coords * steps).sum(axis=2)
     starts = smem_base + made.smem_at
-    here = _in_smem(copy, starts, landing, unit, per)
+    here = landed(
+        copy, starts, (landing.box_elements, landing.box[0]), landing.inner_bytes, landing.swizzle, unit, per,
+        gapped(landing.format),
+    )  # fmt: skip
     units = np.arange(per, dtype=np.int64)
-    access = (Access(OPS[copy.atom.kind], "smem", landing.box_bytes, starts[:, None], SMEM_ALIGN_BYTES),)
     fault = _fault(copy, map_, made.coords)
     if load:
-        src = np.where(inside[..., None], there[..., None] + units, NOTHING).reshape(-1, 1, per)
-        return Execution(src, here.reshape(-1, 1, per), unit, (), access, fault=fault)
+        src = np.where(inside[..., None], there[..., None] + units, NOTHING)
+        return execution_of(copy, src, here, starts, landing.box_bytes, unit, fault)
     piece = coords[..., 0] * per // (PIECE_BYTES * of_byte) * (PIECE_BYTES * of_byte)
     others = np.all((coords[..., 1:] >= 0) & (coords[..., 1:] < dims[1:]), axis=2)
     written = others & (piece >= 0) & (piece < dims[0] * per)
-    dst = (there[..., None] + units)[written].reshape(-1, 1, per)
-    return Execution(here[written].reshape(-1, 1, per), dst, unit, access, (), fault=fault)
+    dst = (there[..., None] + units)[written]
+    return execution_of(copy, dst, here[written], starts, landing.box_bytes, unit, fault)
 
 
 def units_of(gmem: Memref) -> tuple[int, int]:
@@ -89,11 +88,6 @@ def units_of(gmem: Memref) -> tuple[int, int]:
     if gmem.dtype.bits % unit:
         raise InputError(f"TMA copies of {gmem.dtype.bits}-bit elements are not modelled")
     return unit, gmem.dtype.bits // unit
-
-
-def with_gaps(elements: IntArray, unit: int, per: int) -> IntArray:
-    """Where elements begin, in units, that lie one a byte but for 16 of them being packed together."""
-    return elements // GROUP * (GROUP * 8 // unit) + elements % GROUP * per
 
 
 def _refuse_static_place(copy: Copy, im2col: Im2col) -> None:
@@ -124,18 +118,6 @@ def _grid(box: tuple[int, ...]) -> IntArray:
     for i, extent in enumerate(box):
         out[:, i], index = index % extent, index // extent
     return out
-
-
-def _in_smem(copy: Copy, starts: IntArray, map_: Descriptor, unit: int, per: int) -> IntArray:
-    """The addresses of every box's elements: [box, element, unit]."""
-    index = np.arange(map_.box_elements, dtype=np.int64)
-    row, along = index // map_.box[0], index % map_.box[0]
-    pitch = row_pitch_bytes(map_.inner_bytes, map_.swizzle) * 8 // unit
-    local = row * pitch + (with_gaps(along, unit, per) if gapped(map_.format) else along * per)
-    at: IntArray = starts[:, None, None] * (8 // unit) + local[:, None] + np.arange(per, dtype=np.int64)
-    swizzle = machine_swizzle(map_.swizzle, parse_arch(copy.arch).number)
-    of_byte = 8 // unit
-    return at if swizzle is None else swizzle(at // of_byte) * of_byte + at % of_byte
 
 
 def _fault(copy: Copy, map_: Descriptor, coords: IntArray) -> str:

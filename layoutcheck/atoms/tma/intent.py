@@ -6,7 +6,8 @@ import numpy as np
 
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tma.execution import units_of, with_gaps
+from layoutcheck.atoms.tma.execution import units_of
+from layoutcheck.atoms.tma.landing import with_gaps
 from layoutcheck.atoms.tma.plan import gmem_side, smem_side, tile_leaves, tile_of
 from layoutcheck.atoms.tma.rows import follow_index
 from layoutcheck.atoms.tma.views import view_intent

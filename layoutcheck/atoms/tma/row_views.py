@@ -13,13 +13,14 @@ from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.atoms.tma import ROWS, TmaCopy
-from layoutcheck.atoms.tma.descriptor import dsl_kind, machine_swizzle, row_pitch_bytes
+from layoutcheck.atoms.tma.descriptor import dsl_kind
+from layoutcheck.atoms.tma.landing import execution_of, landed
 from layoutcheck.atoms.tma.limits import box_fault
 from layoutcheck.atoms.tma.rows import fours, refuse_unlowered
-from layoutcheck.copies.addresses import addresses, swizzled
+from layoutcheck.copies.addresses import addresses
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import Access, Execution, Intent
+from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, rest_modes, size, v_mode
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.errors import InputError
@@ -44,9 +45,7 @@ def row_intent(copy: Copy, there: CoordTensor, here: Memref, smem_base: int) -> 
     return Intent(src, dst, 8, whole=True)
 
 
-def row_execution(
-    copy: Copy, there: CoordTensor, here: Memref, smem_base: int, op: str, align: int
-) -> Execution:
+def row_execution(copy: Copy, there: CoordTensor, here: Memref, smem_base: int) -> Execution:
     """The execution, global addresses being numbers of coordinates."""
     assert isinstance(copy.atom, TmaCopy)
     index = _index(copy, there)
@@ -73,18 +72,9 @@ def row_execution(
     coordinates = (at * per)[..., None] + units
     kind = dsl_kind(here.swizzle)
     inner = wide * per
-    local = row * row_pitch_bytes(inner, kind) + column * per
-    shared = starts[:, None, None] + local[:, None] + units
-    swizzle = machine_swizzle(kind, parse_arch(copy.arch).number)
-    if swizzle is not None:
-        shared = swizzled(Memref(here.dtype, "smem", here.layout, None, swizzle), shared, 8)
-    access = (Access(op, "smem", moved * per, starts[:, None], align),)
+    shared = landed(copy, starts, (moved, wide), inner, kind, 8, per)
     fault = box_fault(inner, kind, copy.atom.dtype.bits, parse_arch(copy.arch).number)
-    load = _loads(copy)
-    src, dst = (
-        side.reshape(-1, 1, per) for side in ((coordinates, shared) if load else (shared, coordinates))
-    )
-    return Execution(src, dst, 8, () if load else access, access if load else (), fault=fault)
+    return execution_of(copy, coordinates, shared, starts, moved * per, 8, fault)
 
 
 def _loads(copy: Copy) -> bool:

@@ -13,14 +13,15 @@ import numpy as np
 from layoutcheck.algebra.basis import Basis
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tma.descriptor import dsl_kind, machine_swizzle, row_pitch_bytes
+from layoutcheck.atoms.tma.descriptor import dsl_kind
+from layoutcheck.atoms.tma.landing import execution_of, landed
 from layoutcheck.atoms.tma.limits import box_fault
 from layoutcheck.atoms.tma.plan import gmem_side, smem_side
 from layoutcheck.atoms.tma.row_views import row_execution, row_intent
-from layoutcheck.copies.addresses import addresses, swizzled
+from layoutcheck.copies.addresses import addresses
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import Access, Execution, Intent
+from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.offsets import (
     CompilerFails,
     IntArray,
@@ -35,17 +36,11 @@ from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 
-SMEM_ALIGN_BYTES = 128  # PTX ISA, cp.async.bulk.tensor; an H200 faults at less
 # DSL 4.8.1 lowers no im2col copy whose place is known when it compiles, as that of a lone tile is.
 STATIC_PLACE = (
     "the tile's place is known when it is compiled, and the lowering dies of it: "
     '"Failed to infer result type(s)" of cute.crd2idx (SIGABRT)'
 )
-OPS = {
-    "load": "cp.async.bulk.tensor g2s",
-    "store": "cp.async.bulk.tensor s2g",
-    "reduce": "cp.reduce.async.bulk.tensor",
-}
 
 
 def _view(copy: Copy) -> tuple[CoordTensor, Memref, int]:
@@ -168,7 +163,7 @@ def view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:
         raise CompilerFails(STATIC_PLACE)
     if copy.index is not None:
         smem_base = dst_base if gmem_side(copy) == "src" else src_base
-        return row_execution(copy, there, here, smem_base, OPS[copy.atom.kind], SMEM_ALIGN_BYTES)
+        return row_execution(copy, there, here, smem_base)
     unit, per = _view_units(here)
     load = gmem_side(copy) == "src"
     gmem_base, smem_base = (src_base, dst_base) if load else (dst_base, src_base)
@@ -192,19 +187,8 @@ def view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:
     kind = dsl_kind(here.swizzle)
     inner = box[0] * here.dtype.bits // 8
     starts = smem_base + shared_at * here.dtype.bits // 8
-    flat = np.arange(count, dtype=np.int64)
-    pitch = inner if len(box) == 1 else row_pitch_bytes(inner, kind)
-    local = flat // box[0] * (pitch * 8 // unit) + flat % box[0] * per
-    shared = (starts * (8 // unit))[:, None, None] + local[:, None] + units
-    swizzle = machine_swizzle(kind, parse_arch(copy.arch).number)
-    if swizzle is not None:
-        shared = swizzled(Memref(here.dtype, "smem", here.layout, None, swizzle), shared, unit)
-    access = (
-        Access(OPS[copy.atom.kind], "smem", copy.atom.copy_bits // 8, starts[:, None], SMEM_ALIGN_BYTES),
-    )
+    shared = landed(copy, starts, (count, box[0]), inner, kind, unit, per)
     assert copy.atom.gbasis is not None
     known = math.prod(flatten(copy.atom.gbasis.shape)) == count
     fault = box_fault(inner, kind, copy.atom.dtype.bits, parse_arch(copy.arch).number, known)
-    sides = (coordinates, shared) if load else (shared, coordinates)
-    src, dst = (side.reshape(-1, 1, per) for side in sides)
-    return Execution(src, dst, unit, () if load else access, access if load else (), fault=fault)
+    return execution_of(copy, coordinates, shared, starts, copy.atom.copy_bits // 8, unit, fault)
