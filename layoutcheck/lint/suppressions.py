@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 
 from layoutcheck.lint.finding import LintFinding
@@ -20,9 +23,9 @@ class Suppressions:
         self.unusable: list[tuple[int, int, str]] = []  # line, column, what is wrong
         if _MARK not in text:
             return
-        for number, line in enumerate(text.splitlines(), 1):
-            found = _COMMENT.search(line) if _MARK in line else None
-            if found is None or _in_string(line, found.start()):
+        for number, column, line in _comments(text):
+            found = _COMMENT.match(line, column)
+            if found is None:
                 continue
             codes = frozenset(code.strip().upper() for code in (found[1] or "").split(",") if code.strip())
             wrong = sorted(code for code in codes if not _CODE.match(code))
@@ -55,7 +58,12 @@ class Suppressions:
             )
 
 
-def _in_string(line: str, at: int) -> bool:
-    """Whether the place is inside a one-line string: an odd number of one kind of quotes before it."""
-    before = line[:at]
-    return before.count('"') % 2 == 1 or before.count("'") % 2 == 1
+def _comments(text: str) -> Iterator[tuple[int, int, str]]:
+    """Line, column and whole line of our comments; of a text that is no Python, of those before its fault."""
+    lines = text.split("\n")
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            found = _COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
+            if found is not None:
+                number, column = token.start
+                yield number, column + found.start(), lines[number - 1]

@@ -150,6 +150,10 @@ def test_unusable_options_are_one_clear_error(repo, capsys, words, said):
         ("    return cute.assume(row * 8 + 4, divby=8)  # layoutcheck: ignore[LC301]", False),
         ("    # layoutcheck: ignore[LC267]\n\n    return cute.assume(row * 8 + 4, divby=8)", False),
         ("    return cute.assume(row * 8 + 4, divby=8), '# layoutcheck: ignore[LC267]'", False),
+        ('    return cute.assume(row * 8 + 4, divby=8), "it\'s"  # layoutcheck: ignore[LC267] padded', True),
+        ("    return cute.assume(row * 8 + 4, divby=8), '\"'  # noqa # layoutcheck: ignore[LC267]", True),
+        ("    return cute.assume(row * 8 + 4, divby=8)  # isn't it  # layoutcheck: ignore[LC267]", True),
+        ('    return cute.assume(row * 8 + 4, divby=8), """\n# layoutcheck: ignore[LC267]"""', False),
     ],
 )
 def test_comments(repo, capsys, line, silent):
