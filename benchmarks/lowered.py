@@ -33,11 +33,11 @@ from typing import Any
 
 from benchmarks.trace_repos import Job, jobs, keep, one_line, place, run
 from layoutcheck.dsl.lowered import Lowered, lower
-from layoutcheck.dsl.lowered.compare import Silent, disagreement
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.session import Session
 from layoutcheck.reports.trace import Judged
 from layoutcheck.sources.traced import TracedCopy
+from tests.dsl.lowered.compare import Silent, disagreement
 
 TITLES = {"cute": "CUTLASS", "cute_ext": "CUTLASS ext"}
 LOWER_SECONDS = 120.0

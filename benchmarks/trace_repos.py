@@ -33,13 +33,13 @@ from typing import Any
 
 from layoutcheck.dsl.collect import Observe
 from layoutcheck.dsl.lowered import LoweredOp, lower
-from layoutcheck.dsl.lowered.compare import Silent, disagreement
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.reports.trace import Judged
 from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.tracing import judge
+from tests.dsl.lowered.compare import Silent, disagreement
 
 HERE = Path(__file__).parent
 ARCHES = {"ampere": "sm_80", "hopper": "sm_90a", "blackwell_geforce": "sm_120a", "blackwell": "sm_100a"}

@@ -16,12 +16,12 @@ import pytest
 
 from layoutcheck.dsl import observe
 from layoutcheck.dsl.lowered import lower
-from layoutcheck.dsl.lowered.compare import disagreement
 from layoutcheck.dsl.trace import trace_callable, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge_traced
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace, TracedCopy, distinct
+from tests.dsl.lowered.compare import disagreement
 
 pytest.importorskip("cutlass", reason="scripts are traced through the installed DSL")
 

@@ -24,13 +24,13 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import make_tiled_copy_tv
 from layoutcheck.copies.tiling import tile
 from layoutcheck.dsl.lowered import Lowered, lower
-from layoutcheck.dsl.lowered.compare import Silent, disagreement
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.tasks.passes import _NO_SUCH_PASS
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.printed import read_module
 from tests.conformance.emitted import random_copy
+from tests.dsl.lowered.compare import Silent, disagreement
 from tests.dsl.lowered.modules import module_of
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
