@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from docs import confirmations, lowered_results
+from docs import confirmations, lowered_results, versions
 from docs.confirmations import row
 
 EVIDENCE = Path(__file__).parent / "evidence"
@@ -29,6 +29,7 @@ _PAGES = {
     ),
     "tails": ("predicates of each thread, tiles that the tiled copy does not divide", "confirmed.md"),
     "tma_election": ("who may start a TMA copy", "guides/tma.md"),
+    "versions": ("what other versions of the CuTe DSL answer differently", "versions.md"),
     "quack": ("softmax and rmsnorm of quack under pytest --layoutcheck=confirm", "pytest.md"),
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
@@ -69,7 +70,12 @@ def evidence_pages() -> dict[str, str]:
     """The pages by their names in docs/."""
     runs = {name: _read(name) for name in confirmations.RUNS if (EVIDENCE / f"{name}.json").exists()}
     lowered = lowered_results.page(_read("lowered"), _read("shipped_banks"))
-    return {"evidence.md": _runs(), "confirmed.md": confirmations.page(runs), "lowered.md": lowered}
+    return {
+        "evidence.md": _runs(),
+        "confirmed.md": confirmations.page(runs),
+        "lowered.md": lowered,
+        "versions.md": versions.page(_read("versions")),
+    }
 
 
 def _read(stem: str) -> dict[str, Any]:

@@ -95,19 +95,22 @@ def _python(session: Any, count: int) -> tuple[int, int, list[str]]:
 def _algebra(_: Any, count: int) -> tuple[int, int, list[str]]:
     """Random questions to the layout algebra."""
     from tests.conformance.algebra_cases import random_case, regrouping_case
-    from tests.conformance.dsl_algebra import answers
+    from tests.conformance.dsl_algebra import Refuses, answers
     from tests.conformance.test_algebra import ours, read
 
     rng = Random(SEED)
     cases = [regrouping_case(rng) if i % 4 == 0 else random_case(rng) for i in range(2 * count)]
-    found = []
+    done, found = 0, []
     for case, answer in zip(cases, answers([case.question for case in cases]), strict=True):
+        if isinstance(answer, Refuses) and "invalidated" in answer.message:
+            continue  # the bindings of 4.5 take the question away: the DSL was not asked
+        done += 1
         mine, dsl = ours(case, strict=False), read(answer)
         if dsl is not None and isinstance(mine, str) and mine != dsl:
             found.append(f"{case.op}: another layout")
         elif isinstance(mine, str) and dsl is None:
             found.append(f"{case.op}: no answer ({_said(getattr(answer, 'message', str(answer)))})")
-    return len(cases) - len(found), len(cases), found
+    return done - len(found), done, found
 
 
 def _partition(_: Any, count: int) -> tuple[int, int, list[str]]:
