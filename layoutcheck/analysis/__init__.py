@@ -71,6 +71,7 @@ from layoutcheck.analysis.comparison import Comparison, compare
 from layoutcheck.analysis.comparison.observables import Observable
 from layoutcheck.analysis.cost import CopyCost, copy_cost
 from layoutcheck.analysis.instantiation import bases, instantiations, is_static, same_everywhere
+from layoutcheck.analysis.memory import MEMORY
 from layoutcheck.analysis.period import of_the_whole, one_period
 from layoutcheck.atoms.autovec import resolve
 from layoutcheck.atoms.compiler import predict
@@ -186,7 +187,6 @@ class Analysis:
 
     # The machine.
 
-    @cached_property
     def _run(self) -> tuple[tuple[Run, ...], InputError | None]:
         atom = self.copy.atom
         if not self.accepted or (atom is not None and not atom.modelled):
@@ -223,15 +223,24 @@ class Analysis:
             comparison = of_the_whole(comparison)
         return Run(instance, src_base, dst_base, asked, done, comparison, times)
 
+    @cached_property
+    def _runs(self) -> tuple[tuple[Run, ...], InputError | None]:
+        made = self._run()
+        MEMORY.hold(made[0], self._forget)
+        return made
+
+    def _forget(self) -> None:
+        self.__dict__.pop("_runs", None)
+
     @property
     def runs(self) -> tuple[Run, ...]:
         """The runs made, up to and including the first that went wrong; none for a refused copy."""
-        return self._run[0]
+        return self._runs[0]
 
     @property
     def obstacle(self) -> InputError | None:
         """Why the runs could not be made, where they could not."""
-        return self._run[1]
+        return self._runs[1]
 
     @property
     def worst(self) -> Run | None:

@@ -9,6 +9,7 @@ import pytest
 import layoutcheck as lc
 from layoutcheck import analysis as home
 from layoutcheck.analysis import Analysis, instantiation
+from layoutcheck.analysis.memory import Memory
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.judge import judge, judge_traced
@@ -113,10 +114,10 @@ def test_a_report_is_pickled_without_its_runs() -> None:
     assert len(kept) < 20_000 < report.analysis.runs[-1].execution.src.nbytes
     again = pickle.loads(kept)
     assert again == report and again.to_dict() == report.to_dict()
-    assert "_run" not in again.analysis.__dict__
+    assert "_runs" not in again.analysis.__dict__
     assert again.analysis.runs[-1].comparison.clean  # made anew
     lean = report.lean()
-    assert lean.to_dict() == report.to_dict() and "_run" not in lean.analysis.__dict__
+    assert lean.to_dict() == report.to_dict() and "_runs" not in lean.analysis.__dict__
     assert len(repr(report)) < 10_000
 
 
@@ -173,3 +174,17 @@ def test_what_is_derived_is_made_once() -> None:
     assert [analysis.derive(make, side) for side in ("src", "dst", "src")] == ["src", "dst", "src"]
     assert made == ["src", "dst"]
     assert replace(analysis).derive(make, "src") == "another" and made == ["src", "dst", "src"]
+
+
+def test_runs_of_old_reports_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And made again, with the same result, where they are asked for; the newest are never forgotten."""
+    monkeypatch.setattr(home, "MEMORY", Memory(most_bytes=1 << 16))
+    copies = [build(**{**CONFLICTS, "src_align": n})[0] for n in (16, 32, 64)]
+    kept = [Analysis(copy) for copy in copies]
+    first = [analysis.runs[-1].comparison for analysis in kept]
+    held = ["_runs" in analysis.__dict__ for analysis in kept]
+    assert held == [False, False, True]
+    assert [analysis.runs[-1].comparison for analysis in kept] == first
+    monkeypatch.setattr(home, "MEMORY", Memory(most_bytes=1 << 20))
+    again = [Analysis(copy) for copy in copies]
+    assert all(analysis.runs for analysis in again) and all("_runs" in one.__dict__ for one in again)
