@@ -60,7 +60,9 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
         if count is not None and not 1 <= count <= 1 << 20:
             raise InputError(f"{name} is at least 1 and at most {1 << 20}, not {count}")
     assumed: list[str] = []
-    element = _element(given.dtype, given.tiled or given.atom, (given.src, given.dst))
+    element = _element(
+        given.dtype, given.atom if given.tiled is None else given.tiled, (given.src, given.dst)
+    )
     moved, whole, op = _atom(given.atom, given.tiled, element, given.bits, op, assumed)
     arch = arch or _default_arch(moved, assumed)
     spaces = spaces_of(moved, given.src_space, given.dst_space)
