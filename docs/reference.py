@@ -12,6 +12,7 @@ import typer
 import layoutcheck
 from docs.error_catalogue import catalogue_page
 from docs.examples import output
+from layoutcheck import numerics
 from layoutcheck.cli import app
 
 _CLI = """# Command line
@@ -103,6 +104,8 @@ def _api() -> str:
         if own == name:  # an alias, as slice_ of slice, is documented under one name
             groups[heading].append(f"::: {home}.{name}\n" + _signature() * (name == "check"))
     parts = [f"## {heading}\n\n" + "\n".join(names) for heading, names in groups.items() if names]
+    numbers = (f"::: {getattr(numerics, name).__module__}.{name}\n" for name in sorted(numerics.__all__))
+    parts.append("## Tensor-core numerics: `layoutcheck.numerics`\n\n" + "\n".join(numbers))
     return "\n".join([_API, *parts])
 
 

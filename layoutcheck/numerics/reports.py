@@ -14,7 +14,7 @@ from layoutcheck.findings import Finding, verdict
 from layoutcheck.numerics.confirm import Confirmation, has_dot
 from layoutcheck.numerics.formats import Format, Raw
 from layoutcheck.numerics.paths import Comparison
-from layoutcheck.numerics.probes import Probe, identify, predict, summary
+from layoutcheck.numerics.probes import Probe, conclusions, identify, predict, summary
 from layoutcheck.numerics.rules import rules
 from layoutcheck.numerics.tolerance import Tolerance, exact_integer_limit
 from layoutcheck.numerics.units import Unit
@@ -61,11 +61,13 @@ def probe_report(unit: Unit, chosen: Sequence[Probe], answers: Raw | None) -> Re
     if wrong:
         message = f"{len(wrong)} of {len(rows)} probes differ: {', '.join(wrong[:12])}"
         findings = (Finding("LC406", "wrong", "the hardware does not compute like the model", message),)
+    told = conclusions(chosen, from_answers, acc)
     data = {
         "command": "numerics probe",
         "unit": unit.describe(),
         "probes": rows,
         "identified": summary(found),
+        "conclusions": told,
         "identified_from": "prediction" if answers is None else "hardware",
         "verdict": verdict(findings),
         "findings": [finding.to_dict() for finding in findings],
@@ -87,6 +89,7 @@ def probe_report(unit: Unit, chosen: Sequence[Probe], answers: Raw | None) -> Re
     lines += ["", f"identified from the {data['identified_from']}'s answers:"]
     lines += [f"  {key:14} {' or '.join(values)}" for key, values in summary(found).items()]
     lines += [] if found else ["  no parameter set gives these answers"]
+    lines += [f"  {key}: {words}" for key, words in told.items()]
     return Report(data, "\n".join(lines + _finding_lines([finding.to_dict() for finding in findings])))
 
 

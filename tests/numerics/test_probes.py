@@ -9,7 +9,7 @@ import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.battery import BATTERY
-from layoutcheck.numerics.probes import Probe, identify, predict, probes, stacked, summary
+from layoutcheck.numerics.probes import Probe, conclusions, identify, predict, probes, stacked, summary
 from layoutcheck.numerics.units import Unit, unit
 
 
@@ -129,3 +129,24 @@ def test_probes_of_another_length_are_input_errors() -> None:
         identify(u, probes(u), np.zeros(3, np.uint32))
     with pytest.raises(InputError):
         stacked(u, [])
+
+
+@pytest.mark.parametrize(("arch", "monotone"), [("sm_89", "no: a larger"), ("sm_90", "not refuted")])
+def test_the_battery_says_what_it_shows_in_words(arch: str, monotone: str) -> None:
+    """Report 003's open questions: carry bits, order, normalisation and monotonicity, as conclusions."""
+    u = unit("mma.m16n8k16.f32.f16", arch)
+    chosen = probes(u)
+    told = conclusions(chosen, predict(u, chosen), u.rule.accumulator)
+    assert told["monotone"].startswith(monotone)
+    assert told["carry bits"] == "at least three"
+    assert told["order of additions"].startswith("none")
+    assert told["rounding of the sum"].startswith("towards zero")
+    assert told["normalisation"] == "once, at the end"
+    nearest = u.with_rule(rounding="RNE", align="RNE")
+    assert (
+        conclusions(chosen, predict(nearest, chosen), u.rule.accumulator)["rounding of the sum"]
+        == "to nearest"
+    )
+    half = unit("mma.m16n8k16.f16.f16", arch)
+    words = conclusions(probes(half), predict(half, probes(half)), half.rule.accumulator)
+    assert words["rounding to f16"].startswith("to nearest")

@@ -238,7 +238,9 @@ def test_metrics() -> None:
 
 def test_sums_that_overflow_are_an_input_error_at_once() -> None:
     with pytest.raises(InputError, match="may overflow"):
-        derive(1 << 20, "f16", "f16")
+        derive(1 << 17, "f16", "f16")
+    with pytest.raises(InputError, match="out of range"):
+        derive(1 << 20, "f16", "f32")
     with pytest.raises(InputError, match="may overflow"):
         derive(4096, "f16", "f32", name="mma.m16n8k16.f16.f16", scale=10)
     assert math.isfinite(derive(4096, "f16", "f16").suggested["atol"])
