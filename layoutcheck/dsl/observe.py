@@ -26,7 +26,7 @@ from layoutcheck.versions import untraceable
 
 HOME = "cutlass.base_dsl.dsl"
 LOADER = "cutlass.base_dsl.export.external_binary_module"
-OPERATIONS = "cutlass._mlir.dialects.cute"
+OPERATIONS, ORDERING = "cutlass._mlir.dialects.cute", "cutlass._mlir.dialects.nvvm"
 STACK_DEPTH = 24  # Python frames kept with each copy; leaves the PTX as it is (4.8.1)
 OTHER_DEPTH = (
     1  # with any other operation: the user's line; its whole stack would be half of what watching costs
@@ -129,6 +129,7 @@ def watch(record: Record, *, stop: bool = False) -> Iterator[None]:
 
     undo.append(when_imported(HOME, wrap))
     undo.append(when_imported(OPERATIONS, lambda module: undo.append(_deepen(module))))
+    undo.append(when_imported(ORDERING, lambda module: undo.append(_deepen_order(module))))
     undo.append(when_imported(LOADER, lambda module: undo.append(_wrap_loader(module, record))))
     try:
         yield
@@ -197,6 +198,25 @@ def _deepen(module: Any) -> Callable[[], None]:
 
     def undo_all() -> None:
         module.copies_are_deep = False
+        for one in undo:
+            one()
+
+    return undo_all
+
+
+def _deepen_order(module: Any) -> Callable[[], None]:
+    """The same for operations that order accesses: barriers, waits, fences. There are few of them."""
+    frames = getattr(sys.modules["cutlass._mlir.ir"], "_globals", None)
+    if not hasattr(frames, "set_loc_tracebacks_frame_limit"):
+        return lambda: None
+    owners = {
+        owner
+        for owner in vars(module).values()
+        if isinstance(owner, type) and TAGGED.match(str(getattr(owner, "OPERATION_NAME", "")))
+    }
+    undo = [_deep(owner, frames) for owner in owners]
+
+    def undo_all() -> None:
         for one in undo:
             one()
 

@@ -41,6 +41,8 @@ def check_module(module: TracedModule, lowered: str, problem: str) -> OrderRepor
         return OrderReport(module.kernel, module.arch, problem=problem)
     try:
         found = [_kernel(kernel, module) for kernel in kernels(lowered, argument_types(_bare(module.text)))]
+        if not found:
+            return OrderReport(module.kernel, module.arch, problem="the DSL's passes leave no kernel of it")
     except InputError as error:
         return OrderReport(
             module.kernel, module.arch, problem=f"the lowered module cannot be read: {error.message}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.diagnose import diagnose
 from layoutcheck.order.events import Event, Watched
+from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.groups import AsyncCopies
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.problems import Party, Problem, Undecided
@@ -46,7 +48,8 @@ class Engine:
         self.world = World(blocks, transfers)
         self.accesses = Accesses(self.world)
         self.mbarriers = Mbarriers(self.world)
-        self.copies = AsyncCopies(self.world, self.mbarriers)
+        self.globally = GlobalMemory(self.world)
+        self.copies = AsyncCopies(self.world, self.mbarriers, self.globally)
         self.meeting = Rendezvous(self.world)
         self.backwards = backwards
         self.handlers: dict[str, Handler] = {
@@ -71,6 +74,7 @@ class Engine:
                     break
             for warp in world.warps:
                 self.accesses.flush(warp)
+            self._peers()
             if stopped:
                 self._deadlock()
         except Stopped:
@@ -121,6 +125,7 @@ class Engine:
         if not blocked:
             self.accesses.flush(warp)
             warp.exited = True
+            self.world.exits[warp.number] = self.world.clocks.known[warp.number, HAPPENED].copy()
             self.copies.leave(warp)
             self.meeting.leave(warp)
             moved = True
@@ -131,7 +136,11 @@ class Engine:
         event = self.world.events[index]
         handler = self.handlers.get(event.meaning.kind)
         if handler is None:
-            self.accesses.add(warp, index, lanes)
+            if event.meaning.space == "gmem":
+                if event.meaning.kind == "write":
+                    self.globally.store(warp, index, lanes)
+            else:
+                self.accesses.add(warp, index, lanes)
             return True
         if event.guarded or event.doubt:
             kind = event.meaning.kind
@@ -151,6 +160,14 @@ class Engine:
     def _fence(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
         self.world.fenced[warp.number] = self.world.clocks.snapshot(warp.number)
         return True
+
+    def _peers(self) -> None:
+        """Accesses of another block's shared memory: some warp of it must know of them when it exits."""
+        world = self.world
+        for (block, number), (step, who) in world.remote.items():
+            own = [w for w in world.warps if w.block == block]
+            if all(w.exited for w in own) and not any(world.exits[w.number][number] >= step for w in own):
+                world.tell(Problem("peer-gone", None, who, [], {"block": block}))
 
     def _deadlock(self) -> None:
         """Nobody can go on: tell who waits for what."""

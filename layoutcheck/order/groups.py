@@ -14,6 +14,7 @@ from layoutcheck.dsl.lowered.values import unsigned
 from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.events import Event
 from layoutcheck.order.footprint import UNIT, operand
+from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.replay import Warp, World, report
@@ -26,8 +27,8 @@ _K_BYTES = 32  # of one wgmma or tcgen05.mma, dense: 256 bits of every operand t
 class AsyncCopies:
     """Groups of every warp, and the accesses of what they hold."""
 
-    def __init__(self, world: World, mbarriers: Mbarriers) -> None:
-        self.world, self.mbarriers = world, mbarriers
+    def __init__(self, world: World, mbarriers: Mbarriers, globally: GlobalMemory) -> None:
+        self.world, self.mbarriers, self.globally = world, mbarriers, globally
         self.cp: dict[int, Groups] = {}
         self.bulk: dict[int, dict[int, Groups]] = {}  # warp -> lane that issues -> groups
         self.mma: dict[int, Groups] = {}
@@ -116,6 +117,7 @@ class AsyncCopies:
         for lane in self._issuing(warp, index, event, lanes):
             thread = warp.first + lane
             size = self._size(event, thread)
+            self.globally.load(warp, index, thread)
             destination = world.place(_of(event.values[0], thread), event.meaning.space, warp.block)
             place = world.place(_of(event.values[1], thread), _mbarrier_space(event), warp.block)
             if destination is None or place is None:

@@ -62,6 +62,8 @@ class World:
         self.shared = Shadow(self.span // self.cell * len(blocks), SHARED, STRICT)
         self.problems: dict[Any, Problem] = {}
         self.skipped: dict[str, int] = {}
+        self.exits: dict[int, Any] = {}  # what each warp knew when it exited
+        self.remote: dict[tuple[int, int], tuple[int, Party]] = {}  # (block reached, warp) -> its last access
         self.fenced: dict[int, Clock] = {}  # warp -> what it knew at its last fence
         self.ranks = {block.launch.rank: number for number, block in enumerate(blocks)}
         self.rank_table = np.array([self.ranks.get(rank, -1) for rank in range(256)], np.int64)
@@ -167,6 +169,12 @@ class Accesses:
         if not chosen.any():
             return
         picked = mine[chosen]
+        world, each = self.world, self.world.span // self.world.cell
+        if len(world.blocks) > 1 and int(picked[0, 0]) // each != warp.block:
+            lane = int(np.flatnonzero(chosen)[0])
+            who = world.party(warp, index, lane, world.address_of(int(picked[0, 0])), event.meaning.size)
+            step = world.clocks.now(warp.number)
+            world.remote[int(picked[0, 0]) // each, warp.number] = (step, who)
         records = np.repeat(own[chosen] | (index << 10), picked.shape[1])
         write = kind in ("write", "matrix_write", "atomic")
         self.kept.setdefault(warp.number, []).append((write, picked.ravel(), records))
@@ -214,20 +222,22 @@ class Accesses:
         return found
 
 
-def report(world: World, clashes: Iterator[Clash]) -> None:
-    """What the shadow finds, as problems."""
+def report(world: World, clashes: Iterator[Clash], *, shared: bool = True) -> None:
+    """What the shadow finds, as problems; `shared` False where it is one of global memory."""
     for clash in clashes:
         parties = []
         for record in (clash.earlier, clash.later):
             index, thread = record >> 10, record & 1023
-            address = world.address_of(clash.cell)
+            address = world.address_of(clash.cell) if shared else -1
             parties.append(Party(world.events[index], world.block_of[index], thread, address, world.cell))
         first, second = parties
         later = first.block == second.block and first.event.number > second.event.number
         if later and _in_sequence(first.event.meaning.op, second.event.meaning.op):
             first, second = second, first  # as the program has it, whoever came first in this run
         if not _harmless(clash, first, second):
-            world.tell(Problem(_kind(clash, first, second), first, second))
+            facts: dict[str, int | str] = {} if shared else {"memory": "global"}
+            kind = "race" if clash.kind == "race" and not shared else _kind(clash, first, second)
+            world.tell(Problem(kind, first, second, [], facts))
 
 
 def _in_sequence(a: Operation | None, b: Operation | None) -> bool:
@@ -273,7 +283,7 @@ def _kind(clash: Clash, first: Party, second: Party) -> str:
     if clash.kind == "strict":
         return "fence-by-reader"
     if clash.kind == "proxy":
-        write = clash.write_first and other in _ASYNC_READS
+        write = clash.write_first and other in (*_ASYNC_READS, "bulk_load")
         return "no-proxy-fence" if write else "no-proxy-fence-before-overwrite"
     if one in _ASYNC_WRITES:
         return "not-complete"

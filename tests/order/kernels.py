@@ -10,8 +10,10 @@ import sys
 import cutlass
 import cutlass.cute as cute
 from cutlass import BFloat16, Constexpr, Float32, Int32, Int64, const_expr
+from cutlass._mlir.dialects import llvm
 from cutlass.cute.nvgpu import cpasync, warpgroup
 from cutlass.cute.runtime import make_ptr
+from cutlass.cutlass_dsl import dsl_user_op
 from cutlass.memory import SmemAllocator
 
 arch = cute.arch
@@ -25,6 +27,12 @@ def buffer(count, dtype=Int32):
 
 def barriers(count):
     return SmemAllocator().allocate_array(Int64, count)
+
+
+@dsl_user_op
+def put(pointer, value, *, loc=None, ip=None):
+    """A store to the shared memory of another block."""
+    llvm.store(Int32(value).ir_value(loc=loc, ip=ip), pointer.to_llvm_ptr(loc=loc, ip=ip), loc=loc, ip=ip)
 
 
 def cp(dtype=Int32):
@@ -165,6 +173,61 @@ def multiply(target: cute.Pointer, mma: cute.TiledMma, la: cute.ComposedLayout, 
     (target + thread).store(sums[0])
 
 
+@cute.kernel
+def workspace(work: cute.Tensor, target: cute.Pointer, how: Constexpr):
+    """Ordinary stores to global memory, loaded in bulk by the same block."""
+    thread, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    data, bar = buffer(TILE), barriers(1)
+    if warp == 0:
+        with arch.elect_one():
+            arch.mbarrier_init(bar, 1)
+    arch.mbarrier_init_fence()
+    for i in cutlass.range(thread, TILE, THREADS, unroll=1):
+        work[i] = thread
+    if const_expr(how != 1):
+        arch.fence_proxy("async.global")
+    if const_expr(how != 2):
+        arch.sync_threads()
+    if warp == 0:
+        with arch.elect_one():
+            arch.mbarrier_arrive_and_expect_tx(bar, 4 * TILE)
+            cute.copy(cute.make_copy_atom(cpasync.CopyBulkG2SOp(), Int32), work, data, mbar_ptr=bar)
+    if const_expr(how == 2):
+        arch.sync_threads()
+    arch.mbarrier_wait(bar, 0)
+    (target + thread).store(data[thread])
+
+
+@cute.kernel
+def peers(target: cute.Pointer, how: Constexpr):
+    """Each block of a cluster writes to the other's shared memory."""
+    thread, _, _ = arch.thread_idx()
+    rank = arch.block_idx_in_cluster()
+    data = buffer(THREADS)
+    data[thread] = Int32(0)
+    if const_expr(how != 1):
+        arch.cluster_arrive()
+        arch.cluster_wait()
+    there = arch.map_dsmem_ptr(data.iterator, rank ^ 1)
+    put(there + thread, rank)
+    if const_expr(how != 2):
+        arch.cluster_arrive()
+        arch.cluster_wait()
+    (target + thread).store(data[thread])
+
+
+@cute.jit
+def run_workspace(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    work = cute.make_tensor(source, cute.make_layout((TILE,)))
+    workspace(work, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
+def run_peers(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    peers(target, how).launch(grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1))
+
+
 @cute.jit
 def run_neighbours(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     neighbours(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
@@ -205,7 +268,8 @@ def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     multiply(floats, mma, la, lb, how).launch(grid=(1, 1, 1), block=(128, 1, 1))
 
 
-VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 7, "store": 3, "groups": 3, "multiply": 4}
+VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 7, "store": 3, "groups": 3, "multiply": 4,
+            "workspace": 3, "peers": 3}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

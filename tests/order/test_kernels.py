@@ -68,6 +68,17 @@ EXPECTED = {
         2: [("LC504", "a[(i", "cute.gemm"), ("LC504", "b[(i", "cute.gemm")],
         3: [("LC502", "cute.gemm", "BFloat16(2.0)")],
     },
+    "workspace": {
+        0: [],
+        1: [("LC505", "work[i] = thread", "cute.copy")],
+        2: [("LC504", "work[i] = thread", "cute.copy")],
+    },
+    "peers": {
+        0: [],
+        1: [("LC504", "Int32(0)", "llvm.store"), ("LC504", "llvm.store", "Int32(0)")],
+        2: [("LC504", "llvm.store", "data[thread])"), ("LC504", "data[thread])", "llvm.store"),
+            ("LC513", "llvm.store")],
+    },
 }  # fmt: skip
 
 
@@ -108,12 +119,19 @@ def test_words_name_the_missing_statement(traced: Trace) -> None:
     assert bytes_.evidence["bytes"] == 16
 
 
+def test_what_orders_has_its_callers(traced: Trace) -> None:
+    waits = [p for f in reports(traced, "bulk")[2].findings for p in f.places if "waits" in p.what]
+    assert waits
+    for place in waits:
+        assert any("bulk(tile, target, how)" in LINES[frame.line - 1] for frame in place.stack)
+
+
 def test_reports_and_lines_keep_them(traced: Trace) -> None:
     again = from_lines(to_lines(traced))
     assert again.orders == traced.orders
     text = "\n".join(render(traced.orders, Style()))
     shown = os.path.relpath(SCRIPT)
-    assert text.count("wrong[LC505]") == 3 and f"{shown}:" in text
+    assert text.count("wrong[LC505]") == 4 and f"{shown}:" in text
     assert "note[" not in text and "note[LC522]" in "\n".join(render(traced.orders, Style(everything=True)))
 
 

@@ -1,9 +1,9 @@
-"""LC505 missing-proxy-fence: shared memory is written by ordinary stores and read by a bulk copy or a tensor core, with no proxy fence.
+"""LC505 missing-proxy-fence: memory is written by ordinary stores and read by a bulk copy or a tensor core, with no proxy fence.
 
 ## What it means
 
 Ordinary stores (`st.shared`, `stmatrix`, `cp.async`) belong to the generic proxy; bulk and TMA stores, wgmma and
-tcgen05.mma read through the async proxy. A barrier orders the first kind only: without `fence.proxy.async` the copy
+tcgen05.mma, and bulk loads of global memory, read through the async proxy. A barrier orders the first kind only: without `fence.proxy.async` the copy
 may send what was there before.
 
 ## Why
@@ -36,8 +36,9 @@ from layoutcheck.sources.traced import OrderPlace
 def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
     """The store, the asynchronous read, and the fence between them."""
     first, second = places[0], places[1]
+    fence = '"async.global"' if problem.facts.get("memory") else '"async.shared", space="cta"'
     missing = (
-        f'Missing: fence_proxy("async.shared", space="cta") by the writing threads, after {line(first)} and before the '
+        f"Missing: fence_proxy({fence}) by the writing threads, after {line(first)} and before the "
         f"barrier in front of {line(second)}."
     )
     return f"{line(second)} {second.what} what {line(first)} {first.what}, with no proxy fence between", (

@@ -1,0 +1,53 @@
+"""LC513 peer-gone: shared memory of another block is reached when that block may have exited.
+
+## What it means
+
+A block reads or writes the shared memory of another block of its cluster, and nothing keeps that block from exiting
+first. The access faults, or reaches the memory of another block.
+
+## Why
+
+CUDA C++ Programming Guide, Distributed Shared Memory: a block must not exit before all remote accesses of its shared
+memory are done. On an H200 the kernel faults.
+
+## How to fix it
+
+`cute.arch.cluster_arrive()` and `cute.arch.cluster_wait()` by all blocks after the last remote access.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC513] reason` at the second line, `ignore = ["LC513"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The access, and the block that may be gone."""
+    block = problem.facts["block"]
+    return f"{line(places[0])} {places[0].what} shared memory of a block that may have exited", (
+        f"{does(places[0])} from shared memory of block {block} of the cluster, and nothing that block {block} waits for "
+        "comes after. Missing: cluster_arrive() and cluster_wait() after the last remote access."
+    )
+
+
+FLAGGED = """
+peer = cute.arch.map_dsmem_ptr(smem.iterator, rank ^ 1)
+value = load(peer + thread)
+# end of the kernel
+"""
+CLEAN = """
+peer = cute.arch.map_dsmem_ptr(smem.iterator, rank ^ 1)
+value = load(peer + thread)
+cute.arch.cluster_arrive()
+cute.arch.cluster_wait()
+"""
+
+RULE = make_rule(__doc__, "wrong", ("peer-gone",), tell, FLAGGED, CLEAN)
