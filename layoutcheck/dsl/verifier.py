@@ -1,4 +1,4 @@
-"""`verify`: what the installed DSL says of copies, the judge of `layoutcheck.copies.compiler.predict`."""
+"""`verify`: what the installed DSL says of copies, the judge of `layoutcheck.atoms.compiler.predict`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Where a copy's tensors lie on the device, and what memory should hold before and after it runs.
 
-The model (copies/execution, copies/intent) speaks in addresses of its own: private register files 2^47 bytes
+The model (atoms.execution, atoms.intent) speaks in addresses of its own: register files 2^47 bytes
 apart, the rows of lanes it knows nothing about 2^24 apart. An `Arena` maps them to one flat image of units
 (bytes; nibbles for 4-bit types) that is uploaded, copied from or to by the real kernel, and downloaded again.
 Low address bits are kept, so that alignment and pointer swizzles mean the same on both sides.

@@ -1,7 +1,7 @@
 """`ldmatrix` and `stmatrix`: a warp moves matrices between rows in shared memory and registers.
 
 PTX ISA: lane t brings the address of one 16-byte row, which must be a multiple of 16. The rows and the
-registers of each lane are the two sides of the atom's thread-value layouts (layoutcheck/copies/traits.py).
+registers of each lane are the two sides of the atom's thread-value layouts (traits.py).
 
 Measured on DSL 4.8.1: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
 coordinate. The address is that of V's first element in shared memory: its strides are not looked at. The

@@ -7,7 +7,7 @@
 The DSL's own passes (`passes`, in the DSL's process) turn a kernel into integer arithmetic on the thread
 index, in which every memory instruction still says which operation it comes from. `evaluate` then computes
 its address for all threads of block 0, the kernel's arguments being what the host's code makes of numbers for
-dynamic extents and strides. No layout algebra of ours is in it: it judges `copies.execution`, and speaks
+dynamic extents and strides. No layout algebra of ours is in it: it judges `atoms.execution`, and speaks
 where that is silent.
 
 `cute.copy#3` is the tag of the fourth `cute.copy` in the text of the module.

@@ -1,7 +1,7 @@
 """`LoweredOp`: what one operation of a kernel does in memory, instruction by instruction, for all threads.
 
 Made from the accesses that an evaluation recorded under the operation's tag; `memory_accesses` and
-`execution` put it in the terms of `copies.execution`, so that its cost is counted and a model's answer
+`execution` put it in the terms of `atoms.execution`, so that its cost is counted and a model's answer
 compared.
 """
 
@@ -89,7 +89,7 @@ def lowered_ops(kernel: Evaluated) -> dict[str, LoweredOp]:
 def memory_accesses(
     accesses: tuple[Recorded, ...], threads: int, widest_bytes: int = WIDEST_BYTES, masked: bool = True
 ) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
-    """(source side, destination side) as `copies.execution.Access`, registers left out, in byte addresses.
+    """(source side, destination side) as `copies.moves.Access`, registers left out, in byte addresses.
 
     Instructions of one op, space and width stand together. With `masked` threads that do not execute one have
     `OFF` for an address. Vectors wider than their alignment or than the machine's widest access are cut.
@@ -145,7 +145,7 @@ def access_parts(access: Recorded, widest_bytes: int) -> list[tuple[int, str, st
 
 
 def execution(accesses: tuple[Recorded, ...], threads: int) -> Execution | None:
-    """The same as `copies.execution.Execution`, moves included; None where it has no bytes to follow.
+    """The same as `copies.moves.Execution`, moves included; None where it has no bytes to follow.
 
     Registers' addresses are those of the lowered module's arrays: only their differences mean something.
     """
