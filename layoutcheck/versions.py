@@ -26,7 +26,7 @@ LOWERING = (
     ("cuda-dialect-external-module=true", ""),
 )
 
-# What messages look like, white space left out, and the versions that print them so.
+# What stands around messages and in them, white space left out, and the versions that print it so.
 FRAMES = (("error[INTERNAL]", "4.8"),)
 ALIGNMENT = (("ptralignment(", "4.5 or later"), ("ptralignmentdoesnotmeet", "before 4.5"))
 
@@ -78,9 +78,8 @@ def untraceable(version: str) -> str:
 
 def printed_by(text: str, message: str) -> str | None:
     """Which DSL prints such a message in such a text; None where neither tells."""
-    for where, wordings in ((text, FRAMES), (message, ALIGNMENT)):
-        squeezed = "".join(where.split())
-        for wording, versions in wordings:
-            if wording in squeezed:
-                return versions
-    return None
+    for wording, versions in FRAMES:  # a text may be long: it is looked at as it is
+        if wording in text:
+            return versions
+    squeezed = "".join(message.split())
+    return next((versions for wording, versions in ALIGNMENT if wording in squeezed), None)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from layoutcheck.sources.mlir.locations import Location, parse_location
-
 
 @dataclass(slots=True, eq=False)
 class Value:
@@ -31,7 +29,8 @@ class Value:
 class Operation:
     """One operation. `attributes` maps names to raw text, properties included; a unit attribute is "".
 
-    `start` is where it begins in the module's text. `location` is read when asked for.
+    `start` is where it begins in the module's text. `location_text` is what `loc(...)` holds, in which
+    `aliases` may stand.
     """
 
     name: str
@@ -49,11 +48,6 @@ class Operation:
         results = ", ".join(value.name for value in self.results)
         operands = ", ".join(value.name for value in self.operands)
         return f"{results}{' = ' if results else ''}{self.name}({operands})"
-
-    @property
-    def location(self) -> Location:
-        """Where the operation comes from. Raises InputError where the text is no location."""
-        return parse_location(self.location_text, self.aliases)
 
     @property
     def parent_operation(self) -> Operation | None:

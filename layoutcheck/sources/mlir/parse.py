@@ -13,8 +13,7 @@ import re
 
 from layoutcheck.sources.mlir.cursor import Cursor
 from layoutcheck.sources.mlir.ir import Block, Module, Operation, Region, Value
-from layoutcheck.sources.mlir.locations import unescape
-from layoutcheck.sources.mlir.scan import closing_parenthesis
+from layoutcheck.sources.mlir.scan import closing_parenthesis, unescape
 
 MAX_DEPTH = 200  # regions in regions; real kernels have about 15
 ISOLATED = frozenset(

@@ -10,6 +10,8 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|->|[<>()\[\]{},"]', re.DOTALL)
 _OPEN = {"<": ">", "(": ")", "[": "]", "{": "}"}
 _CLOSE = frozenset(_OPEN.values())
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}
 _LOCATION = re.compile(r"\((?:[(),:0-9 ]|unknown|callsite|at|to)*\Z")  # one location, but for its strings
 _PARENTHESES = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[()"]', re.DOTALL)
 _INTEGER = re.compile(r"\s*(-?[0-9]{1,40}|-?0x[0-9a-fA-F]{1,32}|true|false)(?:\s*:\s*[\w<>!.]+)?\s*\Z")
@@ -127,3 +129,18 @@ def without_locations(text: str) -> str:
             line = "".join(kept) + line[last:]
         lines.append(line)
     return "\n".join(lines)
+
+
+def unescape(text: str) -> str:
+    """A quoted string's content: MLIR writes what is not printable as two hexadecimal digits of a byte."""
+    if "\\" not in text:
+        return text
+    raw = bytearray()
+    last = 0
+    for match in _ESCAPE.finditer(text):
+        raw += text[last : match.start()].encode("utf-8", "surrogatepass")
+        code = match[1]
+        raw += bytes([int(code, 16)]) if len(code) == 2 else _ESCAPES.get(code, code).encode()
+        last = match.end()
+    raw += text[last:].encode("utf-8", "surrogatepass")
+    return raw.decode("utf-8", "replace")

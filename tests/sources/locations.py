@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from layoutcheck.errors import InputError
+from layoutcheck.sources.mlir.scan import unescape
 
 MAX_DEPTH = 200  # frames of a call stack; the DSL keeps 24 or so
 
@@ -21,8 +22,6 @@ _SPACE = re.compile(r"\s*")
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
 _POSITION = re.compile(r":([0-9]{1,10}):([0-9]{1,10})(?:\s+to\s+([0-9]{1,10})?:([0-9]{1,10}))?")
 _ALIAS = re.compile(r"#[\w$.-]+")
-_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +102,6 @@ def parse_location(text: str, aliases: Mapping[str, str] | None = None) -> Locat
     if at < len(text):
         raise InputError("unexpected text after the location", text=text, start=at)
     return location
-
-
-def unescape(text: str) -> str:
-    """A quoted string's content: MLIR writes what is not printable as two hexadecimal digits of a byte."""
-    if "\\" not in text:
-        return text
-    raw = bytearray()
-    last = 0
-    for match in _ESCAPE.finditer(text):
-        raw += text[last : match.start()].encode("utf-8", "surrogatepass")
-        code = match[1]
-        raw += bytes([int(code, 16)]) if len(code) == 2 else _ESCAPES.get(code, code).encode()
-        last = match.end()
-    raw += text[last:].encode("utf-8", "surrogatepass")
-    return raw.decode("utf-8", "replace")
 
 
 def _skip(text: str, at: int) -> int:
