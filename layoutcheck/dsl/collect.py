@@ -44,6 +44,7 @@ class Collector:
         self.raised = False
         self._failures: list[TraceFailure] = []
         self._loaded: dict[str, None] = {}
+        self._imported: set[str] = set()
         self._tests: dict[tuple[str, Frame | None, str], list[str]] = {}
         self._notes: list[str] = []
         self._versions: dict[str, str] = {}
@@ -105,7 +106,7 @@ class Collector:
             notes.append(files + cache)
         return Trace(
             tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions,
-            tuple(self._orders),
+            tuple(self._orders), tuple(sorted(self._imported)),
         )  # fmt: skip
 
     def _take(self, event: dict[str, Any]) -> None:
@@ -116,6 +117,8 @@ class Collector:
             self._raise(event)
         elif kind == "test":
             self._test(event)
+        elif kind == "imported":
+            self._imported.update(event["files"])
         elif kind == "loaded":
             self._loaded[event["path"]] = None
         elif kind == "unsupported":

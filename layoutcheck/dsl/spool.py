@@ -95,8 +95,15 @@ def _hear_of_the_end(folder: str) -> None:
         error = getattr(sys, "last_value", None)
         if isinstance(error, BaseException) and not caught(error):
             write(folder, {"kind": "raised", **raised(error)})
+        write(folder, {"kind": "imported", "files": imported()})
 
     atexit.register(tell)
+
+
+def imported() -> list[str]:
+    """The files of every module that this process has imported."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return sorted({file for file in files if isinstance(file, str)})
 
 
 def raised(error: BaseException) -> dict[str, Any]:

@@ -141,8 +141,8 @@ def trace(
         tiers = ("lowered" if settings.lowered else "types") + (" order" if settings.order else "")
         key = digest(tool_version(), dsl_version() or "", project, case.path, case.function, case.arch, tiers)
         stored = cache.get(key)
-        if stored is not None:
-            return CaseRun(case, from_lines(stored), cached=True)
+        if stored is not None and unchanged(stored, cache):
+            return CaseRun(case, from_lines(stored["lines"]), cached=True)
         traced = trace_callable(
             str(Path(case.path).resolve()),
             case.function,
@@ -153,7 +153,7 @@ def trace(
             lowering=lowering if settings.lowered or settings.order else None,
         )
         if not traced.failures:  # a failure may be the machine's, and is asked again
-            cache.put(key, list(to_lines(traced)))
+            cache.put(key, {"lines": list(to_lines(traced)), **imports_of(traced.imported, cache)})
         return CaseRun(case, traced)
 
     callable_ = [case for case in cases if not case.problem]
@@ -173,6 +173,31 @@ def trace(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return [runs[case] for case in cases if case in runs]
+
+
+def imports_of(files: Sequence[str], cache: Cache) -> dict[str, str]:
+    """What a stored trace holds of the modules that it imported: where their names are, and their state."""
+    names = digest("imported", *files)
+    cache.put(names, list(files))
+    return {"imported": names, "state": _state(files)}
+
+
+def unchanged(stored: Any, cache: Cache) -> bool:
+    """Whether every module that a stored trace imported is as it was: a dependency may be upgraded."""
+    files = cache.get(stored["imported"]) if isinstance(stored, dict) else None
+    return files is not None and _state(files) == stored["state"]
+
+
+def _state(files: Sequence[str]) -> str:
+    return digest(*map(_stamp, files))
+
+
+def _stamp(file: str) -> str:
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return "gone"
+    return f"{found.st_size} {found.st_mtime_ns}"
 
 
 def _project(root: Path) -> str:

@@ -203,7 +203,10 @@ class TraceFailure:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """All that a run showed. `notes` are facts about the run, `versions` of the DSL, Python and the tool."""
+    """All that a run showed. `notes` are facts about the run, `versions` of the DSL, Python and the tool.
+
+    `imported` are the files of the modules that its processes imported.
+    """
 
     copies: tuple[TracedCopy, ...] = ()
     kernels: tuple[Kernel, ...] = ()
@@ -211,6 +214,7 @@ class Trace:
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
     orders: tuple[OrderReport, ...] = ()
+    imported: tuple[str, ...] = ()
 
     def merged(self, other: Trace) -> Trace:
         """One trace of both."""
@@ -221,6 +225,7 @@ class Trace:
             tuple(dict.fromkeys(self.notes + other.notes)),
             {**self.versions, **other.versions},
             self.orders + other.orders,
+            tuple(dict.fromkeys(self.imported + other.imported)),
         )
 
 

@@ -277,3 +277,22 @@ def test_an_interrupt_leaves_nothing_behind(repo):
     assert child.returncode == 130 and "Traceback" not in error
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)
+
+
+def test_an_upgraded_dependency_is_traced_again(repo, tmp_path_factory, monkeypatch):
+    """What a case imports from outside of the repository counts as much as the repository's own text."""
+    pytest.importorskip("cutlass", reason="tracing needs nvidia-cutlass-dsl")
+    lib = tmp_path_factory.mktemp("lib")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(lib), str(ROOT)]))
+    (repo / "pyproject.toml").write_text('[tool.layoutcheck]\npaths = ["."]\ncache = ".kept"\n')
+    (repo / "k.py").write_text(
+        HEAD + "@layoutcheck.case\ndef f():\n    import dep\n    open('ran', 'a').write(dep.VERSION)\n"
+    )
+
+    def ran(version):
+        (lib / "dep.py").write_text(f"VERSION = {version!r}\n")
+        os.utime(lib / "dep.py", (1_000_000, 1_000_000 + int(version)))
+        run(["lint", "."])
+        return (repo / "ran").read_text()
+
+    assert [ran("1"), ran("1"), ran("2"), ran("2"), ran("1")] == ["1", "1", "12", "12", "121"]
