@@ -23,7 +23,7 @@ from layoutcheck.sources.mlir import Operation, parse
 from layoutcheck.sources.recasts import with_recasts
 from layoutcheck.sources.tensor_maps import launches, mapped_tensor
 from layoutcheck.sources.threads import workers
-from layoutcheck.sources.traced import Frame, TracedCopy
+from layoutcheck.sources.traced import Frame, Partitioned, TracedCopy
 
 NOWHERE = Frame("", 0)
 MAX_SOURCE_BYTES = 1 << 24
@@ -62,23 +62,25 @@ def _traced(
     copy, problem = _copy(operation, arch)
     address_source, missing = "types", problem
     warps: tuple[int, ...] = ()
+    partitioned = None
     if copy is not None:
-        copy, missing, warps = with_threads(op, copy)
+        copy, missing, warps, partitioned = with_threads(op, copy)
         copy = with_recasts(op, copy)
         address_source = "types" if missing else "threads"
         if copy.needs_map:
             copy = replace(copy, mapped=mapped_tensor(op.operands[0], launched))
     return TracedCopy(
         copy, operation, frames[0], tuple(frames[1:]), kernel, arch, address_source, missing,
-        in_dsl=made_in_library(frames[0]), warps=warps,
+        in_dsl=made_in_library(frames[0]), warps=warps, partitioned=partitioned,
         shifted=tuple(side for side, at in (("src", 1), ("dst", 2)) if shifted(op.operands[at])),
     )  # fmt: skip
 
 
-def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...]]:
+def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...], Partitioned | None]:
     """The copy with the tiling that its operands were partitioned by; or as it is, and what is missing.
 
-    Last is which threads of the tiled copy each warp of the block works as (`Workers.warps`).
+    Then which threads of the tiled copy each warp of the block works as (`Workers.warps`); and, where all
+    that is missing is which threads come by, what it is once that is known.
     """
     sides = {"src": op.operands[1], "dst": op.operands[2]}
     memory = {
@@ -89,9 +91,9 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...]]
     others = [side for side in sides if isinstance(copy.side(side), OtherOperand)]
     if others:
         alone = copy.atom is not None and copy.atom.by_engine
-        return copy, "" if alone else "an operand is no tensor in memory", ()
+        return copy, "" if alone else "an operand is no tensor in memory", (), None
     if not memory:
-        return copy, "", ()  # registers to registers: every thread has its own
+        return copy, "", (), None  # registers to registers: every thread has its own
     try:
         origins = {side: origin(value) for side, value in memory.items()}
         first, *rest = origins.values()
@@ -99,20 +101,21 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...]]
             raise NoOrigin("its sides were partitioned by different tiled copies")
         tensors = {side: whole(found, copy.side(side), side) for side, found in origins.items()}
     except NoOrigin as reason:
-        return copy, str(reason), ()
+        return copy, str(reason), (), None
     if isinstance(copy.atom, StMatrix) and any(type(mode.shape) is tuple for mode in first.tiled.tiler):
-        return copy, UNSETTLED, ()
+        return copy, UNSETTLED, (), None
     count = threads(first.tiled)
     told = []
     for found in origins.values():
         one = workers(op, found.index, count)
         if isinstance(one, str):
-            return copy, one, ()
-        if one.doubt and not _each_element_once(first.tiled, [tensor for tensor, _ in tensors.values()]):
-            return copy, one.doubt, ()
+            return copy, one, (), None
         told.append(one)
     if any(one.warps != told[0].warps for one in told):
-        return copy, "a thread's views are those of two threads of its tiled copy", ()
+        return copy, "a thread's views are those of two threads of its tiled copy", (), None
+    doubt = next((one.doubt for one in told if one.doubt), "")
+    if doubt and _each_element_once(first.tiled, [tensor for tensor, _ in tensors.values()]):
+        doubt = ""
     blocks = {one.block for one in told}
     tiling = Tiling(
         first.tiled,
@@ -124,8 +127,10 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...]]
     for side, (_, view) in tensors.items():
         full = full.with_side(side, view)
     if predict(full).outcome != predict(copy).outcome:
-        return copy, "the compiler judges its view otherwise than the swizzled tensor's", ()
-    return full, "", told[0].warps
+        return copy, "the compiler judges its view otherwise than the swizzled tensor's", (), None
+    if doubt:
+        return copy, doubt, (), Partitioned(full, told[0].index, count)
+    return full, "", told[0].warps, None
 
 
 def _each_element_once(tiled: TiledCopy, tensors: Sequence[Memref]) -> bool:

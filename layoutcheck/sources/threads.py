@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.sources.mlir import Operation, Value, integer, integers
@@ -59,6 +60,7 @@ class Workers:
     block: int | None
     warps: tuple[int, ...]
     doubt: str = ""  # why it is not known that all of the tiled copy's threads do
+    index: tuple[int, ...] = ()  # of every thread of the block, whether it works or not
 
 
 def block_shape(op: Operation) -> tuple[int, int, int] | None:
@@ -89,8 +91,16 @@ def workers(op: Operation, index: Value, threads: int) -> Workers | str:
     active, known = ids.active(op)
     if not active.any():  # a branch that this kernel never takes
         active = ~active
+    found = told_by(at, active, threads)
+    if known or isinstance(found, str):
+        return found
+    return replace(found, block=None, doubt="a condition that may differ between its threads guards it")
+
+
+def told_by(at: IntArray, active: npt.NDArray[np.bool_], threads: int) -> Workers | str:
+    """The same, given the index of every thread of the block and which of them are `active`."""
     warps = []
-    for first in range(0, count, WARP):
+    for first in range(0, at.size, WARP):
         lanes = active[first : first + WARP]
         if not lanes.any():
             warps.append(-1)
@@ -101,10 +111,8 @@ def workers(op: Operation, index: Value, threads: int) -> Workers | str:
         if start % WARP or (mine[lanes] != expected[lanes]).any():
             return "the lanes of a warp are not adjacent threads of its tiled copy"
         warps.append(start)
-    found = Workers(None, tuple(warps))
+    found = Workers(None, tuple(warps), index=tuple(at.tolist()))
     mine = at[active]
-    if not known:
-        return replace(found, doubt="a condition that may differ between its threads guards it")
     if (
         np.unique(mine[(mine >= 0) & (mine < threads)]).size < threads
         and not (mine == np.arange(mine.size)).all()

@@ -87,6 +87,15 @@ class Addresses:
 
 
 @dataclass(frozen=True, slots=True)
+class Partitioned:
+    """A copy as its tiled copy of `threads` partitions it: `index` is that of every thread of the block."""
+
+    copy: Copy
+    index: tuple[int, ...]
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
 class TracedCopy:
     """One copy operation of one kernel.
 
@@ -100,6 +109,7 @@ class TracedCopy:
     `in_dsl`     whether DSL library code made the copy on behalf of the user's line
     `warps`      the thread of the tiled copy as which each warp's first lane works (-1: none); () where no
                  tiled copy is known
+    `partitioned` what it is once it is known which threads come by, where only that is missing
     `uncompiled` whether its kernel is one that the compiler refuses
     """
 
@@ -117,6 +127,7 @@ class TracedCopy:
     warps: tuple[int, ...] = ()
     uncompiled: bool = False
     shifted: tuple[str, ...] = ()
+    partitioned: Partitioned | None = field(default=None, compare=False, repr=False)
 
     @property
     def observed(self) -> Prediction:

@@ -27,13 +27,14 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, of_answer, passes
 from layoutcheck.dsl.lowered.bounds import beyond
 from layoutcheck.dsl.lowered.costs import side_costs
-from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, active
 from layoutcheck.dsl.lowered.races import contested, race
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
+from layoutcheck.sources.threads import told_by
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide, OrderReport, TracedCopy
 
 MODULE_SECONDS = 60.0
@@ -108,7 +109,14 @@ class Lowering:
                 self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
             self._known[digest] = known
         return [
-            replace(one, address_source=was.address_source, missing=was.missing, addresses=was.addresses)
+            replace(
+                one,
+                copy=was.copy,
+                address_source=was.address_source,
+                missing=was.missing,
+                addresses=was.addresses,
+                warps=was.warps,
+            )
             if wanting(one) or was.addresses is not None
             else one
             for one, was in zip(copies, known, strict=True)
@@ -255,12 +263,33 @@ def resolved(
     elif op.kind not in _KNOWN:
         why = op.reasons[-1] if op.reasons else "its addresses are not known"
     else:
+        partitioned = _by_threads(one, op)
+        if partitioned is not None:
+            return partitioned
         try:
             found = addresses(one.copy, kernel, op, arch, written)
             return replace(one, address_source="lowered", addresses=found)
         except InputError as error:
             why = error.message
     return replace(one, missing=f"{one.missing}; lowered: {why}")
+
+
+def _by_threads(one: TracedCopy, op: LoweredOp) -> TracedCopy | None:
+    """The copy as its tiled copy partitions it, for the threads that come by; None where these do not fit."""
+    given = one.partitioned
+    if given is None or given.copy.tiling is None or len(given.index) != op.threads or not op.reached:
+        return None
+    guard = 0
+    for access in op.once:
+        guard |= access.guard
+    if op.kind_of(guard) not in _KNOWN:
+        return None
+    found = told_by(np.array(given.index), active(op.once, op.threads), given.threads)
+    if isinstance(found, str) or found.doubt:
+        return None
+    tiling = replace(given.copy.tiling, block_threads=found.block)
+    full = replace(given.copy, tiling=tiling)
+    return replace(one, copy=full, address_source="threads", missing="", warps=found.warps)
 
 
 def addresses(

@@ -149,3 +149,51 @@ def test_more_shared_memory_than_a_block_has(tmp_path: Path) -> None:
     assert failure.kind == "uncompiled" and "allocates 232464 B of shared memory" in failure.message
     judged = judge(found)
     assert judged.verdicts() == {"legal": 1, "unknown": 1} and status(judged, False, NO_GATE) == 1
+
+
+# Four of eight warps, by a condition that a loaded number has a part in, store tiles of 64 columns and of 32.
+ROLES = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def k(n: cute.Tensor, tiled: cute.TiledCopy, columns: cutlass.Constexpr):
+    t = cute.arch.thread_idx()[0]
+    s = cutlass.memory.SmemAllocator().allocate_tensor(
+        cutlass.BFloat16, cute.make_layout((64, columns, 2), stride=(columns, 1, 64 * columns)), 128
+    )
+    part = tiled.get_slice(t).partition_D(s)
+    role = cute.arch.make_warp_uniform(t // 32) + n[0] * 0
+    if role < 4:
+        f = cute.make_rmem_tensor(part[None, None, None, 0].shape, cutlass.BFloat16)
+        f.fill(0.0)
+        cute.copy(tiled, f, part[None, None, None, 0])
+@cute.jit
+def host(n: cute.Tensor, columns: cutlass.Constexpr):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.BFloat16, num_bits_per_copy=128)
+    tiled = cute.make_tiled_copy_tv(
+        atom, cute.make_ordered_layout((64, 2), (0, 1)), cute.make_ordered_layout((1, 32), (0, 1))
+    )
+    k(n, tiled, columns).launch(grid=[1, 1, 1], block=[256, 1, 1])
+if __name__ == "__main__":
+    n = make_fake_tensor(cutlass.Int32, (256,), stride=(1,), assumed_align=4)
+    for columns in (64, 32):
+        cute.compile(host, n, columns)
+"""
+
+
+def test_warps_that_the_lowering_knows_are_the_tiled_copys_threads(tmp_path: Path) -> None:
+    """As in quack before c8ec317: a store of half a tile by the tiled copy of the whole one."""
+    script = tmp_path / "roles.py"
+    script.write_text(ROLES)
+    with Lowering() as lowering:
+        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering)
+    assert not found.failures, found.failures
+    judged = judge(found)
+    ((whole, right), (half, wrong)) = sorted(judged.reports, key=lambda one: one[1].verdict)
+    assert right.verdict == "slow" and wrong.verdict == "wrong"
+    assert [finding.code for finding in wrong.findings if finding.severity == "wrong"] == ["LC211"]
+    assert whole.first.address_source == half.first.address_source == "threads"
+    assert half.first.warps == (0, 32, 64, 96, -1, -1, -1, -1)
+    assert half.first.copy is not None and half.first.copy.tiling is not None
+    assert half.first.copy.tiling.block_threads == 128
