@@ -111,3 +111,12 @@ def test_limits_of_im2col(changed: dict[str, object], field: str) -> None:
     found = list(violations(replace(sound, **changed)))
     assert {bad.field for bad in found} == ({field} if field else set())
     assert all("Im2col" in bad.source for bad in found)
+
+
+@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B", "128B_ATOM_32B", "128B_ATOM_64B"])
+@pytest.mark.parametrize("rank", [1, 2, 3, 4, 5])
+def test_every_swizzle_of_every_rank_is_read_back(swizzle: str, rank: int) -> None:
+    dims = (256, 192, 64, 5, 3)[:rank]
+    strides = (1 << 36, 4096, (1 << 39) + 16, 1 << 20)[: rank - 1]
+    map_ = Descriptor("BF16_RN", dims, strides, (64, 8, 2, 1, 3)[:rank], swizzle, base=1 << 40)
+    assert decode(encode(map_)) == map_

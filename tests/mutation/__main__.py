@@ -14,6 +14,7 @@ where it stopped: results are kept in `.mutation/`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import json
 import os
@@ -80,8 +81,9 @@ def main() -> int:
     todo = [m for m in chosen if m.id not in equivalent and (again or m.id not in done)]
     for id_ in sorted(set(equivalent) - set(found)) if not options.paths else ():
         print(f"equivalent.json: {id_} of {equivalent[id_]['path']} is gone", file=sys.stderr)
-    _run_all(todo, options.jobs, options.budget, done)
-    rows = [_row(m, equivalent, done) for m in chosen]
+    with contextlib.suppress(KeyboardInterrupt):  # then what was judged until now is shown
+        _run_all(todo, options.jobs, options.budget, done)
+    rows = [_row(m, equivalent, done) for m in chosen if m.id in equivalent or m.id in done]
     print(_table(rows))
     if options.out:
         options.out.write_text(json.dumps(_evidence(rows, options), indent=1) + "\n", encoding="utf-8")
@@ -243,7 +245,8 @@ def _evidence(rows: list[dict[str, Any]], options: argparse.Namespace) -> dict[s
             "python": python_version(),
             **{n: version(n) for n in ("pytest", "hypothesis", "numpy")},
         },
-        "count": len(rows),
+        "sampled": options.count,
+        "judged": len(rows),
         "status": dict(Counter(row["status"] for row in rows)),
         "killed_of_not_equivalent": round(_rate(rows), 4),
         "mutants": [{k: v for k, v in row.items() if k != "line"} for row in rows],

@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def record(root: Path, folder: Path, tests: list[str], *, add: bool = False) -> 
         for name in sorted(seen.measured_files()):
             lines, places = found.setdefault(Path(name).relative_to(root).as_posix(), {}), _places(Path(name))
             for line, tests in seen.contexts_by_lineno(name).items():
-                function, first = places[line]
+                function, first = places.get(line, ("", 1))  # an edit during the run: somewhere in the file
                 of = lines.setdefault(function, {}).setdefault(str(line - first), [])
                 of.extend(number[test] for test in tests if test in number)
     (folder / "map.json").write_text(json.dumps({"seconds": seconds, "files": found}), "utf-8")
@@ -94,9 +94,13 @@ class TestMap:
             file: {name: {int(n): tests for n, tests in of.items()} for name, of in lines.items()}
             for file, lines in text["files"].items()
         }
+        self.breadth: Counter[int] = Counter()  # functions that a test runs
+        for of_file in self.files.values():
+            for of in of_file.values():
+                self.breadth.update({test for tests in of.values() for test in tests})
 
     def tests_of(self, mutant: Mutant) -> list[str]:
-        """Tests that can see a mutant: first those of its line and of its room, then by their time.
+        """Tests that can see a mutant: first those of its line, of these the ones that run least else.
 
         Behind them those of its function, and those of its module: what a cached function returns is seen by
         others than the test that ran it.
@@ -107,11 +111,10 @@ class TestMap:
         at = {t for n in range(mutant.line - first, mutant.end_line - first + 1) for t in here.get(n, ())}
         inside = {test for tests in here.values() for test in tests}
         module = {test for of in lines.values() for tests in of.values() for test in tests}
-        room = f"tests/{mutant.path.split('/')[1]}/"
 
-        def rank(test: int) -> tuple[int, bool, float, str]:
+        def rank(test: int) -> tuple[int, int, float, str]:
             near, name = 0 if test in at else 1 if test in inside else 2, self.names[test]
-            return near, not name.startswith(room), self.seconds[name], name
+            return near, self.breadth[test] // 20, self.seconds[name], name
 
         return [self.names[test] for test in sorted(module, key=rank)]
 

@@ -182,3 +182,22 @@ def test_what_only_code_generation_refuses(index: str) -> None:
     report = checked({**GOOD, "index": index})
     assert report.compiler.accepted and report.verdict == "rejected"
     assert report.findings[0].code == "LC191"
+
+
+@pytest.mark.parametrize(
+    ("gmem", "index"),
+    [
+        (g(), i("((16,16),256):((1,16),0)")),
+        (g("((16,16),256):((4096,256),1)"), i("(256,256):(1,0)")),
+    ],
+)
+def test_rows_of_nested_modes_are_not_modelled(gmem: str, index: str) -> None:
+    report = checked(gather(gmem, sw(), index))
+    assert (report.verdict, report.compiler.outcome) == ("unknown", "unknown")
+    assert "four rows of nested modes" in report.compiler.message
+
+
+def test_rows_of_a_run_time_index_tensor_have_no_numbers() -> None:
+    copy = build(**gather(g(), sw(), i("(256,256):(?,0)")))[0]
+    with pytest.raises(InputError, match="is not modelled"):
+        row_numbers(copy, np.arange(8))
