@@ -79,6 +79,8 @@ def main() -> int:
         chosen = [found[id_] for id_, row in done.items() if id_ in found and row["status"] == "survived"]
     again = options.again or bool(options.only)
     todo = [m for m in chosen if m.id not in equivalent and (again or m.id not in done)]
+    if options.report:
+        todo = []
     for id_ in sorted(set(equivalent) - set(found)) if not options.paths else ():
         print(f"equivalent.json: {id_} of {equivalent[id_]['path']} is gone", file=sys.stderr)
     with contextlib.suppress(KeyboardInterrupt):  # then what was judged until now is shown
@@ -104,6 +106,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="run the survivors again")
     parser.add_argument("--only", nargs="+", metavar="ID", help="these mutants only, again")
     parser.add_argument("--show", nargs="+", metavar="ID", help="print these mutants and run nothing")
+    parser.add_argument("--report", action="store_true", help="show what earlier runs judged, run nothing")
     parser.add_argument("--out", type=Path, help="write the result as JSON")
     return parser.parse_args()
 
