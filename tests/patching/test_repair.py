@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import layoutcheck as lc
+from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Trace
+from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure
 from layoutcheck.tracing import repaired, traced
 from tests.patching.broken import HEAD, PROGRAMS, staged
 
@@ -97,7 +100,72 @@ def test_of_all_programs_nearly_all_are_repaired(tmp_path: Path, monkeypatch: py
     assert len(left) <= len(PROGRAMS) // 20, left
 
 
+# ---- what counts as better, with traces made up ----
+
+LINES = """src = allocator.allocate_tensor(kind, layout, byte_alignment=8)
+cute.copy(atom, src, dst)
+cute.copy(other, one, two)
+"""
+
+
+def seen(line: int, path: Path, align: int) -> TracedCopy:
+    """ldmatrix of rows at that alignment, at a line."""
+    src = f'!cute.memref<f16, smem, align<{align}>, "((8,1),2):((1,0),64)">'
+    copy = lc.check(src, '!cute.memref<f16, rmem, align<32>, "((8,1),2):((1,0),8)">', "ldmatrix.x4").copy
+    refused = None if align >= 16 else "src ptr alignment"
+    return TracedCopy(copy, "", Frame(str(path), line), (), "kernel", "sm_90a", refused=refused)
+
+
+def tried(tmp_path: Path, after: Callable[[Path], Trace]) -> Repaired:
+    """The repair of a copy at line 2 that needs 16 bytes; every edited program traces as `after` says."""
+    path = tmp_path / "kernel.py"
+    path.write_text(LINES)
+    given = Trace((seen(2, path, 8), seen(3, path, 16)))
+    return repair(str(path), given, lambda script, cwd: after(path))
+
+
+def test_an_edit_that_repairs_and_harms_none_stays(tmp_path: Path) -> None:
+    found = tried(tmp_path, lambda path: Trace((seen(2, path, 16), seen(3, path, 16))))
+    assert [repair.repaired[0].line for repair in found.repairs] == [2]
+    assert found.after[str(tmp_path / "kernel.py")] == LINES.replace("=8", "=16")
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        lambda path: Trace((seen(2, path, 16), seen(3, path, 8))),  # another copy is worse
+        lambda path: Trace((seen(2, path, 8), seen(3, path, 16))),  # it did not help
+        lambda path: Trace((seen(3, path, 16),)),  # the copy is gone
+        lambda path: Trace((seen(2, path, 16), seen(3, path, 16)), (), (TraceFailure("raised", "x"),)),
+    ],
+)
+def test_an_edit_that_is_not_better_is_a_sketch(tmp_path: Path, after: Callable[[Path], Trace]) -> None:
+    found = tried(tmp_path, after)
+    assert found.repairs == [] and found.diff() == ""
+    [left] = found.sketches
+    assert left.where.line == 2 and left.fix is not None and left.fix.strategy == "promise-alignment"
+    assert (tmp_path / "kernel.py").read_text() == LINES
+
+
 # ---- files ----
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--fix", "nowhere.py"], "no script 'nowhere.py'"),
+        (["--diff", "nowhere.py"], "--diff says how --fix is shown"),
+        (["--fix", "--format", "json", "nowhere.py"], "--fix takes a script and reports as text"),
+        (["--fix", "-m", "nowhere"], "--fix takes a script and reports as text"),
+        (["--fix", "--strict", "nowhere.py"], "--fix takes a script and reports as text"),
+    ],
+)
+def test_options_are_used_or_refused(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["trace", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert says in captured.err and captured.out == ""
 
 
 def pending(path: Path, after: str) -> Repaired:
