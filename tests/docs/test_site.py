@@ -77,7 +77,10 @@ def test_the_test_files_of_the_pytest_page_pass(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     done = python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *loaded())
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "5 passed" in done.stdout
+    written = sum(text.count("\ndef test_") + text.startswith("def test_") for text in files.values())
+    passed = re.search(r"([0-9]+) passed", done.stdout)
+    assert passed is not None and int(passed[1]) >= written > 3
+    assert "skipped" not in done.stdout
 
 
 @pytest.fixture(scope="module")
