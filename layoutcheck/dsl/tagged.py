@@ -14,5 +14,5 @@ TAGGED = re.compile(
     r"|cute_nvgpu\.(?:copy|bulk|.*tma)\w*"
     r"|llvm\.(?:inline_asm|load|store|atomicrmw|cmpxchg|fence)\Z"
     r"|nvvm\.(?:ldmatrix|stmatrix|cp\.|tcgen05|st\.|ld\.|red|load|store|atomic|bar|mbarrier|fence|membar|memory|"
-    r"cluster\.|elect|wgmma)"
+    r"cluster\.|elect|wgmma|inline_ptx)"
 )

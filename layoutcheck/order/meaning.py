@@ -36,6 +36,10 @@ _HARMLESS = re.compile(
     r"(?<![\w.])(?:fence\.proxy\.tensormap|prefetch|st\.global|ld\.(?:global|const|param)|mapa|"
     r"red\.global|red\.(?:\w+\.)*global|griddepcontrol|discard|wgmma\.mma_async)[\w:.]*"
 )
+# Operations that take a pointer to shared memory and reach nothing through it.
+_NO_ACCESS = re.compile(
+    r"nvvm\.(?:mapa|prefetch|tensormap|read\.|clusterlaunchcontrol\.query|griddepcontrol)"
+)
 WGMMA = re.compile(
     r"wgmma\.mma_async(?:\.sp)?\.sync\.aligned\.m([0-9]+)n([0-9]+)k([0-9]+)\.(\w+)\.(\w+)\.(\w+)"
 )
@@ -80,7 +84,7 @@ def _describe(op: Operation) -> Meaning | None:
         return None
     if name in SIMPLE:
         return Meaning(SIMPLE[name])
-    if name == "llvm.inline_asm":
+    if name in ("llvm.inline_asm", "nvvm.inline_ptx"):
         return _inline(op)
     if name in _WAIT_NAMES:
         # The wait with a time limit stands in a loop that the DSL makes: it waits until it succeeds.
@@ -98,6 +102,10 @@ def _describe(op: Operation) -> Meaning | None:
         return Meaning("fence", facts={"name": name})
     if "atomic" in name or "cmpxchg" in name or name in ("nvvm.red", "nvvm.load.ext", "nvvm.store.ext"):
         return _atomic(op)
+    pointers = [v for v in op.operands if v.type.startswith("!llvm.ptr")]
+    known = not name.startswith("nvvm.") or _NO_ACCESS.match(name)
+    if not known and any(_space(v) in ("smem", "dsmem") for v in pointers):
+        return Meaning("unknown", facts={"name": name})
     return None
 
 
@@ -119,7 +127,7 @@ def _plain(op: Operation) -> Meaning | None:
 
 
 def _inline(op: Operation) -> Meaning | None:
-    text = op.attributes.get("asm_string", "")
+    text = op.attributes.get("asm_string", "") or op.attributes.get("ptxCode", "")
     if match := WGMMA.search(text):
         return _wgmma(op, match)
     rest = _HARMLESS.sub("", text)

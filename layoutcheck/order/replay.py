@@ -21,6 +21,7 @@ from layoutcheck.order.shadow import Access, Clash, Shadow
 from layoutcheck.sources.mlir import Operation, Region
 
 MOST_PROBLEMS = 60
+_LANES = np.arange(32, dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -162,7 +163,7 @@ class Accesses:
         mine = cells[warp.first : warp.first + 32]
         own = np.arange(warp.first, warp.first + len(mine), dtype=np.int64)
         kind, count = event.meaning.kind, event.meaning.count
-        chosen = np.array([bool(lanes >> i & 1) for i in range(len(mine))])
+        chosen = (lanes >> _LANES[: len(mine)] & 1).astype(bool)
         if kind.startswith("matrix"):
             chosen &= np.arange(len(mine)) < count
         chosen &= mine[:, 0] >= 0

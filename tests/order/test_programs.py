@@ -11,7 +11,7 @@ import pytest
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order.engine import run
 from layoutcheck.order.events import Event, Watched
-from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.meaning import Meaning, describe
 from layoutcheck.sources.mlir import Operation, Value
 from tests.order.programs import Program, TooMany, faulty, outcomes, pipeline
 
@@ -105,3 +105,28 @@ def test_the_replay_agrees_with_all_interleavings() -> None:
 @pytest.mark.sweep
 def test_the_replay_agrees_in_thousands() -> None:
     print(compare(2000, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "text"),
+    [
+        (
+            "nvvm.inline_ptx",
+            "ptxCode",
+            "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [a], b, [c];",
+        ),
+        ("llvm.inline_asm", "asm_string", "bar.sync 3, 64;"),
+    ],
+)
+def test_inline_ptx_that_orders_is_not_passed_over(name: str, attribute: str, text: str) -> None:
+    meaning = describe(Operation(name, attributes={attribute: f'"{text}"'}))
+    assert meaning is not None and meaning.kind == "unknown" and meaning.facts["name"] == text.split()[0]
+    arithmetic = Operation(name, attributes={attribute: '"tanh.approx.f32 $0, $1;"'})
+    assert describe(arithmetic) is None
+
+
+def test_an_operation_on_shared_memory_that_nobody_knows_is_not_passed_over() -> None:
+    there = [Value("%p", "!llvm.ptr<3>")]
+    meaning = describe(Operation("nvvm.store.async", operands=there))
+    assert meaning is not None and meaning.kind == "unknown"
+    assert describe(Operation("nvvm.mapa", operands=there)) is None
