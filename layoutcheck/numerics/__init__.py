@@ -5,13 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from layoutcheck.numerics.checks import assert_bits, assert_within
+    from layoutcheck.numerics.checks import assert_attention, assert_bits, assert_within
+    from layoutcheck.numerics.fused import attention
     from layoutcheck.numerics.tolerance import derive
     from layoutcheck.numerics.units import Unit, decode, encode, unit
 
-__all__ = ["Unit", "assert_bits", "assert_within", "decode", "derive", "encode", "unit"]
+__all__ = [
+    "Unit",
+    "assert_attention",
+    "assert_bits",
+    "assert_within",
+    "attention",
+    "decode",
+    "derive",
+    "encode",
+    "unit",
+]
 
-_HOMES = {"assert_bits": "checks", "assert_within": "checks", "derive": "tolerance"}
+_HOMES = {
+    "assert_attention": "checks",
+    "assert_bits": "checks",
+    "assert_within": "checks",
+    "attention": "fused",
+    "derive": "tolerance",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,8 @@ import numpy as np
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.accuracy import of_arrays
 from layoutcheck.numerics.formats import Floats, Format, fmt, round_to
+from layoutcheck.numerics.fused import Attention, of_attention
+from layoutcheck.numerics.fused import attention as attention_steps
 from layoutcheck.numerics.paths import Path, held_format, path, run
 from layoutcheck.numerics.tolerance import steps_for
 
@@ -78,6 +80,96 @@ def assert_bits(actual: Any, a: Any, b: Any, *, path: str | None = None, arch: s
     )
 
 
+def assert_attention(
+    actual: Any,
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    path: Attention | None = None,
+    scale: float | None = None,
+    causal: bool = False,
+    mask: Any = None,
+    arch: str = "sm_90a",
+) -> None:
+    """Fail unless each `actual` (..., M, E) is within its bound of softmax(scale q k^T) v.
+
+    q (..., M, D), k (..., N, D), v (..., N, E); `path` is `attention(...)`, by default of q's type and to
+    actual's; scale is D^-1/2 unless given. `mask` (M, N) is True where a key counts, `causal` aligns the last
+    query with the last key. Rows without a key are not judged. Raises InputError for what does not fit.
+    """
+    tensors = [_heads(x, what) for x, what in ((actual, "actual"), (q, "q"), (k, "k"), (v, "v"))]
+    if len({x.shape[0] for x in tensors}) > 1 or tensors[0].shape[1:] != (
+        tensors[1].shape[1],
+        tensors[3].shape[2],
+    ):
+        shapes = ", ".join(
+            f"{what} {x.shape}" for what, x in zip(("actual", "q", "k", "v"), tensors, strict=True)
+        )
+        raise InputError(shapes, expected="(heads, M, E), (heads, M, D), (heads, N, D) and (heads, N, E)")
+    if not all(np.isfinite(x).all() for x in tensors[1:]):
+        raise InputError("q, k or v is not finite everywhere", expected="finite numbers")
+    steps = attention_steps(_type(q), _type(actual), arch=arch) if path is None else path
+    factor = float(tensors[1].shape[2]) ** -0.5 if scale is None else scale
+    rows, keys = tensors[1].shape[1], tensors[2].shape[1]
+    keep = None if mask is None else np.asarray(mask.detach().cpu() if hasattr(mask, "detach") else mask)
+    if causal:
+        below = np.tri(rows, keys, keys - rows, dtype=bool)
+        keep = below if keep is None else keep & below
+    for head, (got, *operands) in enumerate(zip(*tensors, strict=True)):
+        found = of_attention(steps, operands[0], operands[1], operands[2], factor, keep)
+        assert found.exact is not None
+        with np.errstate(invalid="ignore"):
+            error = np.abs(got - found.exact)
+        outside = ~(error <= found.allowed)
+        if outside.any():
+            share = np.where(np.isnan(error), np.inf, error / np.maximum(found.allowed, 5e-324))
+            i, j = (
+                int(x) for x in np.unravel_index(int(np.argmax(np.where(outside, share, -1.0))), got.shape)
+            )
+            why = _lost_keys(got[i], operands, i, factor, keep, found.allowed[i])
+            raise AssertionError(
+                f"{int(outside.sum())} of {got.size} outputs of head {head} are outside the bound of"
+                f" {steps}\n"
+                f"  worst: [{i}, {j}] is {got[i, j]:.9g}, exactly {found.exact[i, j]:.9g}: "
+                f"off by {error[i, j]:.3g}, allowed {found.allowed[i, j]:.3g}\n  {why}"
+            )
+
+
+def _lost_keys(row: Floats, operands: list[Floats], i: int, scale: float, keep: Any, allowed: Floats) -> str:
+    """The keys of which that row's softmax had to know nothing for its outputs to be right."""
+    q, k, v = operands
+    s = scale * (k @ q[i])
+    if keep is not None:
+        s = np.where(keep[i], s, -np.inf)
+    a = np.exp(s - s.max())
+    for length in (1, *_BLOCKS):
+        for start in range(0, len(k) - length + 1, length):
+            rest = np.delete(np.arange(len(k)), slice(start, start + length))
+            if a[rest].sum() > 0:
+                without = (a[rest] @ v[rest]) / a[rest].sum()
+                right = np.abs(row - without) <= allowed
+                if 2 * right.sum() > len(row) and (np.abs(without - (a @ v) / a.sum()) > allowed).any():
+                    keys = f"key {start}" if length == 1 else f"keys {start} to {start + length - 1}"
+                    count = f"{int(right.sum())} of the row's {len(row)} outputs"
+                    return f"as if {keys} skipped: that explains {count}"
+    return "no single key, and no aligned block of keys, explains most of the row"
+
+
+def _heads(array: Any, what: str) -> Floats:
+    """float64 with three dimensions: all leading ones as heads."""
+    if hasattr(array, "detach"):
+        array = array.detach().cpu().double().numpy()
+    try:
+        values = np.asarray(array, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} is no array of numbers") from None
+    if values.ndim < 2 or not values.size:
+        raise InputError(f"{what} has shape {values.shape}", expected="a matrix, or one for each head")
+    found: Floats = values.reshape(-1, *values.shape[-2:])
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Case:
     actual: Floats
@@ -104,15 +196,11 @@ def _case(actual: Any, a: Any, b: Any, steps: str | None, arch: str) -> _Case:
 
 def _values(array: Any, what: str) -> Floats:
     """float64 of a numpy or torch array with two dimensions."""
-    if hasattr(array, "detach"):
-        array = array.detach().cpu().double().numpy()
-    try:
-        values = np.asarray(array, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} is no array of numbers") from None
-    if values.ndim != 2 or not values.size:
-        raise InputError(f"{what} has shape {values.shape}", expected="a matrix")
-    return values
+    values = _heads(array, what)
+    if len(values) != 1:
+        raise InputError(f"{what} is {len(values)} matrices", expected="one")
+    matrix: Floats = values[0]
+    return matrix
 
 
 def _type(array: Any) -> str:

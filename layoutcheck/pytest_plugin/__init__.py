@@ -140,7 +140,7 @@ def layoutcheck(request: pytest.FixtureRequest) -> Iterator[Checker]:
 
 @pytest.fixture(scope="session")
 def layoutcheck_numerics() -> ModuleType:
-    """`assert_within` and `assert_bits` for the results of tensor-core kernels."""
+    """`assert_within`, `assert_bits` and `assert_attention` for the results of tensor-core kernels."""
     return import_module("layoutcheck.numerics.checks")
 
 
