@@ -109,10 +109,14 @@ def family(name: str) -> Family:
 
 
 @cache
+def folder_names() -> tuple[str, ...]:
+    """The names of all families."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(atoms.__path__) if module.ispkg))
+
+
 def families() -> tuple[Family, ...]:
     """Every family, by name."""
-    found = sorted(module.name for module in pkgutil.iter_modules(atoms.__path__) if module.ispkg)
-    return tuple(map(family, found))
+    return tuple(map(family, folder_names()))
 
 
 def family_of(copy: Copy) -> Family:

@@ -101,4 +101,6 @@ def main() -> None:
     """The `layoutcheck` command."""
     gc.set_threshold(50_000)  # imports make many objects and no garbage: looking for it is 3 % of `explain`
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
-    sys.exit(run())
+    status = run()
+    gc.freeze()  # what is left is the system's to take back: looking through it at exit is 5 % of `explain`
+    sys.exit(status)

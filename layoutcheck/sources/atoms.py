@@ -11,10 +11,14 @@ All functions raise InputError with the place in the text.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import NamedTuple
+
 from layoutcheck.algebra.notation import Scanner
-from layoutcheck.atoms.family import families
+from layoutcheck.atoms.family import families, family, folder_names
 from layoutcheck.atoms.other import OtherAtom
-from layoutcheck.atoms.reading import NAME, Short, UnknownAttribute
+from layoutcheck.atoms.reading import NAME, Reader, Reading, Short, UnknownAttribute
 from layoutcheck.copies.atom import Atom
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, meant
@@ -22,14 +26,43 @@ from layoutcheck.machine.dtypes import DType
 from layoutcheck.sources.balanced import span_end
 
 PREFIX = "!cute_nvgpu.atom."
-READINGS = sorted(
-    (one.reading for one in families() if one.reading is not None), key=lambda reading: reading.since
-)
-NAMES = ", ".join(name for reading in READINGS for name in reading.shown)
 
-_READERS = {name: reader for reading in READINGS for name, reader in reading.readers.items()}
-_CLASSES = {name: short for reading in READINGS for name, short in reading.classes.items()}
-_SHORT = {name: reading for reading in READINGS for name in reading.names}
+
+class Known(NamedTuple):
+    """What all families say of their atoms: readers by printed name, short names by class, readings."""
+
+    shown: tuple[str, ...]
+    readers: dict[str, Reader]
+    classes: dict[str, str]
+    readings: Sequence[Reading]
+
+
+@cache
+def known() -> Known:
+    """Of every family: loading them all takes longer than a check does."""
+    readings = sorted(
+        (one.reading for one in families() if one.reading is not None), key=lambda reading: reading.since
+    )
+    return Known(
+        tuple(name for reading in readings for name in reading.shown),
+        {name: reader for reading in readings for name, reader in reading.readers.items()},
+        {name: short for reading in readings for name, short in reading.classes.items()},
+        readings,
+    )
+
+
+def _fitting(name: str, readings: Iterable[Reading]) -> tuple[str, Reading] | None:
+    """The longest short name that fits, since one may begin another, and whose it is."""
+    fitting = [
+        (len(short), short, reading)
+        for reading in readings
+        for short in reading.names
+        if f"{name}.".startswith(f"{short}.")
+    ]
+    if not fitting:
+        return None
+    _, short, reading = max(fitting, key=lambda one: one[0])
+    return short, reading
 
 
 def parse_atom(text: str, element: DType | None = None, bits: int | None = None) -> Atom:
@@ -59,7 +92,7 @@ def read_atom(scan: Scanner) -> Atom:
     end = span_end(scan.text, scan.pos)
     inner = Scanner(scan.text, scan.pos + 1)
     scan.pos = end
-    reader = _READERS.get(name[0])
+    reader = known().readers.get(name[0])
     whole = scan.text[start:end]
     if reader is None:
         return OtherAtom(name[0], " ".join(whole.split()))
@@ -75,31 +108,36 @@ def read_atom(scan: Scanner) -> Atom:
 def named_atom(text: str, element: DType | None = None, bits: int | None = None) -> Atom:
     """The atom of a short name: a family, then options after dots (`cp.async.cg`, `ldmatrix.x4.trans`)."""
     name = text.strip().lower()
-    name = _CLASSES.get(name, name)
-    # The longest name that fits, since one name may begin another.
-    fitting = [short for short in _SHORT if name == short or name.startswith(short + ".")]
-    if not fitting:
+    folders = (folder for folder in folder_names() if f"{name}.".startswith(f"{folder.replace('_', '.')}."))
+    near = [one.reading for one in map(family, folders) if one.reading is not None]
+    found = _fitting(name, near)  # `cp.async.cg` is in `cp_async`: no other folder is loaded
+    if found is None:
+        name = known().classes.get(name, name)
+        found = _fitting(name, known().readings)
+    if found is None:
+        shown = known().shown
         raise InputError(
-            f"unknown atom '{text.strip()[:40]}'{meant(name, NAMES.split(', '))}",
+            f"unknown atom '{text.strip()[:40]}'{meant(name, shown)}",
             text=text,
             start=0,
             end=len(text),
-            expected=f"one of {NAMES}, or a printed '{PREFIX}...<...>'",
+            expected=f"one of {', '.join(shown)}, or a printed '{PREFIX}...<...>'",
         )
-    family = max(fitting, key=len)
+    start, reading = found
     if element is None:
         raise InputError(
             f"atom '{text.strip()[:40]}' needs an element type", expected="--dtype, such as bf16"
         )
-    options = tuple(name[len(family) + 1 :].split(".")) if len(name) > len(family) else ()
+    options = tuple(name[len(start) + 1 :].split(".")) if len(name) > len(start) else ()
     widths = [int(option) for option in options if is_number(option) and len(option) < 9]
-    atom = _SHORT[family].build(Short(family, options, element, widths[0] if widths else bits))
+    atom = reading.build(Short(start, options, element, widths[0] if widths else bits))
     if atom is None:
-        names = [known for known in NAMES.split(", ") if known.startswith(family)] or NAMES.split(", ")
+        shown = known().shown
+        names = [one for one in shown if one.startswith(start)] or list(shown)
         raise InputError(
             f"unknown option in atom '{text.strip()[:40]}'{meant(name, names)}",
             text=text,
-            start=len(text) - len(text.lstrip()) + len(family),
+            start=len(text) - len(text.lstrip()) + len(start),
             end=len(text),
             expected=f"a name such as {', '.join(names)}",
         )

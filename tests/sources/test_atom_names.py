@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from layoutcheck.atoms.cp_async import CpAsync
+from layoutcheck.atoms.family import family, folder_names
 from layoutcheck.atoms.s2t import S2TCopy
 from layoutcheck.atoms.s2t.compiler import check_type
 from layoutcheck.errors import InputError
 from layoutcheck.fixes.code import dtype_code
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.sources.atoms import _CLASSES, parse_atom
+from layoutcheck.sources.atoms import known, parse_atom
 
 # The operations of cutlass.cute.nvgpu (4.8.1), and what the same atom is called in short.
 CLASSES = {
@@ -48,7 +52,30 @@ def test_a_class_is_its_short_name(name: str) -> None:
 
 
 def test_every_class_that_is_read_is_listed() -> None:
-    assert {name.lower(): short for name, short in CLASSES.items()} | _CLASSES == _CLASSES
+    assert {name.lower(): short for name, short in CLASSES.items()} | known().classes == known().classes
+
+
+def test_a_folder_called_as_a_name_begins_has_all_such_names() -> None:
+    """Only that folder is looked into, so no other family's name may begin so and be longer."""
+    names = [(name, reading) for reading in known().readings for name in reading.names]
+    assert len({name for name, _ in names}) == len(names)
+    for folder in folder_names():
+        mine = family(folder).reading
+        own = [name for name, reading in names if reading is mine]
+        for name, reading in names:
+            if f"{name}.".startswith(f"{folder.replace('_', '.')}."):
+                assert not any(name.startswith(f"{short}.") for short in own) or reading is mine
+
+
+def test_a_short_name_loads_its_own_family_alone() -> None:
+    program = (
+        "import sys; from layoutcheck.sources.atoms import parse_atom as p; from layoutcheck.machine.dtypes"
+        " import dtype; p('cp.async.cg', dtype('bf16')); p('universal', dtype('bf16'));"
+        "print(*sorted(name.split('.')[2] for name in sys.modules if name.startswith('layoutcheck.atoms.')"
+        " and name.endswith('.reading') and name.count('.') == 3))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["cp_async", "universal"]
 
 
 @pytest.mark.parametrize(
