@@ -34,8 +34,6 @@ from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
 
-_LIMIT = 1 << 20  # (thread, value) pairs that are enumerated; no block has more
-
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """What the thread-value layout leaves out, repeats or reaches past."""
@@ -50,7 +48,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     for mode in tiled.tiler:
         extent = inttuple.product(mode.shape)
         tile *= extent if isinstance(extent, int) else 0
-    if not isinstance(pairs, int) or not tile or pairs > _LIMIT or not tiled.layout_tv.is_static:
+    if not isinstance(pairs, int) or not tile or not tiled.layout_tv.is_static:
         return
     named = image(tiled.layout_tv)
     past = int(np.count_nonzero(named >= tile))

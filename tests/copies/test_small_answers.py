@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from layoutcheck.algebra.integers import Dynamic, minimum
 from layoutcheck.atoms.autovec.loops import _store
+from layoutcheck.atoms.bulk import BulkCopy
+from layoutcheck.atoms.bulk.execution import plan as bulk_plan
+from layoutcheck.atoms.intent import intent
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.register.compiler import wants_strides
+from layoutcheck.atoms.tma.internal import _recast
+from layoutcheck.atoms.tmem_spcompress import TmemLoadSPCompress
+from layoutcheck.atoms.tmem_spcompress.compiler import operands
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.offsets import TooLarge
+from layoutcheck.copies.plan import vectors
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
+from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.im2col import _numbers
+from layoutcheck.sources.operands import second_destination
+from layoutcheck.sources.request import build
+from layoutcheck.sources.threads import Workers, told_by
 from layoutcheck.sources.types import parse_memref
 
 
@@ -52,3 +66,62 @@ def test_a_convolutions_numbers_are_small_and_whole(value: object) -> None:
     with pytest.raises(InputError, match="is not 2 whole numbers"):
         _numbers("stride", value, 2)
     assert _numbers("stride", (1, -2), 2) == (1, -2) and _numbers("stride", 3, 2) == (3, 3)
+
+
+FRAGMENT = parse_memref('!cute.memref<f32, rmem, align<32>, "((4,1),1):((1,0),0)">')
+
+
+@pytest.mark.parametrize(("red", "second", "kind"), [
+    (False, False, "operand_count"), (False, True, "aux_kind"),
+    (True, False, "operand_count"), (True, True, "unsupported_atom"),
+])  # fmt: skip
+def test_a_load_that_compresses_has_two_or_three_destinations(red: bool, second: bool, kind: str) -> None:
+    atom = TmemLoadSPCompress(dtype("f32"), 32, 32, 4, red=red)
+    view = parse_memref('!cute.memref<f32, tmem, align<16>, "(((4,32),1),1):(((1,65536),0),0)">')
+    assert operands(atom, Copy(atom, view, FRAGMENT, aux=FRAGMENT if second else None)).kind == kind
+    assert parse_atom(str(atom)) == atom
+
+
+@pytest.mark.parametrize(("v", "unmatched"), [("128,8", 0), ("128,16", 1024), ("256,8", 1024)])
+def test_elements_beside_what_one_cp_writes_are_counted(v: str, unmatched: int) -> None:
+    src = '!cute_nvgpu.smem_desc_view<!cute_nvgpu.smem_desc, "((1,1),1):((0,0),0)">'
+    dst = f'!cute.memref<f32, tmem, align<16>, "((({v}),1),1):(((65536,1),0),0)">'
+    copy, _ = build(src, dst, "tcgen05.cp.128x256b", dtype="f32")
+    assert intent(copy, 0, 0).unmatched == unmatched
+
+
+def test_a_bulk_copy_too_large_to_follow_is_not_followed() -> None:
+    tensor = '!cute.memref<f32, {}, align<16>, "(4,262145):(1,4)">'  # one chunk of 16 bytes too many
+    copy, _ = build(tensor.format("gmem"), tensor.format("smem"), "bulk.g2s", dtype="f32", arch="sm_90a")
+    assert isinstance(copy.atom, BulkCopy)
+    with pytest.raises(TooLarge, match="4194320 bytes"):
+        bulk_plan(copy, copy, copy.atom)
+
+
+def test_a_nested_tensor_is_recast_whole() -> None:
+    nested = parse_memref('!cute.memref<bf16, smem, align<128>, "((8,8),(16,4)):((16,128),(1,1024))">')
+    assert str(_recast(nested, dtype("i8")).layout) == "((8,8),(32,4)):((32,256),(1,2048))"
+
+
+def test_no_access_is_narrower_than_a_byte() -> None:
+    tensor = parse_memref('!cute.memref<i4, gmem, align<16>, "((8,1),1):((1,0),0)">')
+    copy = Copy(UniversalCopy(dtype("i4"), 4), tensor, tensor)
+    with pytest.raises(InputError, match="no instruction moves 4 bits"):
+        vectors(copy, copy, np.arange(8, dtype=np.int64), 4, 1)
+
+
+def test_a_flat_fragment_has_a_second_destination_of_one_value_each() -> None:
+    flat = parse_memref('!cute.memref<f32, rmem, align<32>, "(8,2):(1,8)">')
+    made = second_destination(parse_atom("tcgen05.ld.red.32x32b.x8.max", dtype("f32")), flat, None, [])
+    assert made is not None and str(made.layout) == "(1,2):(0,1)"
+
+
+@pytest.mark.parametrize("threads", [64, 128])
+def test_a_block_smaller_than_its_tiled_copy_has_the_threads_it_has(threads: int) -> None:
+    found = told_by(np.arange(64), np.ones(64, dtype=np.bool_), threads)
+    assert isinstance(found, Workers) and found.block == 64 and not found.doubt
+
+
+def test_half_a_block_leaves_a_doubt() -> None:
+    found = told_by(np.arange(64), np.arange(64) >= 32, 64)
+    assert isinstance(found, Workers) and found.block is None and found.doubt

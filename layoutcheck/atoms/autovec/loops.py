@@ -52,7 +52,7 @@ def _access(operand: str, view: Memref) -> Prediction | None:
 
 def _store(src: DType, dst: DType) -> Prediction | None:
     """A store converts to a type of the same kind that is at least as wide; of another kind, to none."""
-    if src == dst or (src.kind == dst.kind and src.bits <= dst.bits):
+    if src.kind == dst.kind and src.bits <= dst.bits:
         return None
     if src.bits != dst.bits:
         name = class_name(src)

@@ -1,0 +1,100 @@
+"""What single rules and the analysis say of one copy: codes, places and numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.analysis import Analysis
+from layoutcheck.copies.compiler.prediction import Prediction
+from layoutcheck.rules.conflicts import conflicted, repaired_side
+from layoutcheck.sources.request import build
+from tests.analysis.test_analysis import CONFLICTS, REFUSED, RIGHT
+from tests.miscompiles import _s2t
+
+ACCEPTED, OTHER = Prediction("accepted"), Prediction("rejected", "the compiler's words", "its kind")
+
+
+def codes(report: lc.Report) -> list[str]:
+    return [finding.code for finding in report.findings]
+
+
+@pytest.mark.parametrize(("request_", "observed", "outcome", "words", "kind"), [
+    (RIGHT, ACCEPTED, "accepted", "", ""),
+    (RIGHT, OTHER, "rejected", OTHER.message, OTHER.kind),
+    (REFUSED, ACCEPTED, "accepted", "", ""),
+    (REFUSED, OTHER, "rejected", OTHER.message, "static_strides_one"),
+])  # fmt: skip
+def test_what_the_compiler_was_seen_to_say_stands(
+    request_: dict[str, str], observed: Prediction, outcome: str, words: str, kind: str
+) -> None:
+    found = Analysis(build(**request_)[0], observed)
+    said = found.prediction
+    assert (said.outcome, said.message, said.kind) == (outcome, words, kind)
+    assert ("model" in said.evidence) == (request_ is REFUSED and observed is ACCEPTED)
+    assert found.accepted == (outcome == "accepted")
+
+
+def test_runs_that_were_forgotten_are_made_again() -> None:
+    found = Analysis(build(**RIGHT)[0])
+    before = found.runs
+    assert found.runs is before
+    found._forget()
+    assert found.runs is not before and found.runs[0].comparison == before[0].comparison
+
+
+def test_a_conflict_names_its_first_lane_and_the_fewest_instructions() -> None:
+    report = lc.check(**CONFLICTS)
+    [finding] = [one for one in report.findings if one.code == "LC301"]
+    assert finding.where.thread == finding.evidence["lanes"][0] == 0
+    assert report.execution is not None
+    assert report.execution["instructions_per_thread"] == 8
+    assert report.execution["ideal_instructions_per_thread"] == 2  # 32 bytes of a thread
+
+
+def test_a_side_with_the_swizzle_that_is_proposed_has_no_conflict() -> None:
+    found = Analysis(build(**CONFLICTS)[0])
+    side = conflicted(found)
+    assert side is not None and side.wavefronts == 1024
+    repaired = repaired_side(found, side)
+    assert repaired is not None and (repaired[0], repaired[1].wavefronts) == ("S<5,2,5>", 32)
+
+
+@pytest.mark.parametrize(
+    ("order", "code"), [("(32,8),1)):(((1@0,1@1)", None), ("(8,32),1)):(((1@1,1@0)", "LC234")]
+)
+@pytest.mark.parametrize("swizzle", ["", "S<3,4,3>, "])
+def test_v_runs_as_the_box_does(order: str, code: str | None, swizzle: str) -> None:
+    atom = (
+        '!cute_nvgpu.atom.tma_load<f32, copy_bits = 8192, mode = tiled, num_cta = 1, g_stride = <"()"> '
+        'tma_gbasis = <"(32,8):(1@0,1@1)">>'
+    )
+    there = f'!cute.coord_tensor<"(0,0)", "(({order},0))">'
+    here = f'!cute.memref<f32, smem, align<1024>, {swizzle}"((256,1)):((1,0))">'
+    assert codes(lc.check(there, here, atom)) == ([code] if code else [])
+
+
+def test_another_pattern_than_the_machine_s_is_said_once() -> None:
+    atom = (
+        '!cute_nvgpu.atom.tma_load<f32, copy_bits = 8192, mode = tiled, num_cta = 1, g_stride = <"()"> '
+        'tma_gbasis = <"(32,8):(1@0,1@1)">>'
+    )
+    there = '!cute.coord_tensor<"(0,0)", "(((8,32),1)):(((1@1,1@0),0))">'
+    here = '!cute.memref<f32, smem, align<1024>, S<3,3,3>, "((256,1)):((1,0))">'
+    assert codes(lc.check(there, here, atom)) == ["LC233"]
+
+
+@pytest.mark.parametrize(("kind", "word"), [("ld", "pack"), ("st", "unpack")])
+def test_packing_is_named_as_ptx_does(kind: str, word: str) -> None:
+    view = '!cute.memref<f32, tmem, align<16>, "(((16,32),1),1):(((2,131072),0),0)">'
+    fragment = '!cute.memref<f32, rmem, align<32>, "((8,1),1):((1,0),0)">'
+    src, dst = (view, fragment) if kind == "ld" else (fragment, view)
+    report = lc.check(src, dst, f"tcgen05.{kind}.32x32b.x8.{word}16b", dtype="f32", arch="sm_100a")
+    [finding] = [one for one in report.findings if one.code == "LC255"]
+    assert finding.message.startswith(f"tcgen05.{kind}.32x32b.x8.{word}::16b moves the lower 16 bits")
+
+
+@pytest.mark.parametrize(("step", "code"), [(4, "LC256"), (10, "LC254"), (18, "LC254")])
+def test_a_step_within_a_column_is_its_own_trouble(step: int, code: str) -> None:
+    report = lc.check(**_s2t(f"(((32,16,4),1),4):(((262144,1,8388608),0),{step})"))
+    assert codes(report)[0] == code and len({"LC254", "LC256"} & set(codes(report))) == 1
