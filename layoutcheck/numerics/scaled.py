@@ -5,6 +5,11 @@ Unmeasured: the arithmetic is that of the literature (MMA-Sim, arXiv 2511.10909,
 largest exponent, one cut to f32. With k = 64 (`mxf4`, `mxf4nvf4`) the products of 16 k are added exactly
 first; the four sums, times their scales, and c are cut 35 bits below the largest exponent of a scale
 product or c.
+
+Bounds are those of `bounds`, with these terms. k = 32: a scaled element counts as its raised size times
+its raised scale. k = 64: the terms are the four sums of 16. Such a sum is a multiple of 2^-8 of its anchor,
+so the term that sets the anchor is not cut, and at most four of the five are; but the anchor is that of the
+scales alone, so `top` is the largest product of two raised scales, not the largest term.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from layoutcheck.errors import InputError
+from layoutcheck.numerics import bounds
 from layoutcheck.numerics.block import Operand, block_fma
 from layoutcheck.numerics.evidence import LITERATURE
 from layoutcheck.numerics.formats import FORMATS, ZERO_EXPONENT, Floats, Raw, exponents
@@ -81,6 +87,38 @@ class ScaledUnit:
         result = block_fma(*terms(left, right, one, other), addend, self.rule)
         broken = np.isnan(one).any(1) | np.isnan(other).any(1)
         return FORMATS["f32"].encode(np.where(broken, np.nan, result))
+
+    def allowed(self, a: Floats, b: Floats, scale_a: Floats, scale_b: Floats) -> tuple[Floats, Floats]:
+        """The exact A B with its scales, and how far a chain of this instruction, in any order, may be off.
+
+        Values a (M, K), b (K, N), scale_a (M, K / block), scale_b (K / block, N); both results (M, N). The
+        proof is at the top. InputError for shapes that do not fit.
+        """
+        size, k = self.instruction.scale_block, a.shape[-1]
+        shapes = (a.shape, b.shape, scale_a.shape, scale_b.shape)
+        fit = a.ndim == b.ndim == 2 and k > 0 and k % size == 0 and len(b) == k
+        if not fit or shapes[2:] != ((len(a), k // size), (k // size, b.shape[1])):
+            raise InputError(f"shapes {shapes}", expected=f"(M, K), (K, N) and a scale for each {size} k")
+        left, right = a * np.repeat(scale_a, size, 1), b * np.repeat(scale_b, size, 0)
+        exact, packed = left @ right, self.instruction.scaling != "mxf8f6f4"
+        least = 2.0**-6 if self.instruction.scales == "ue4m3" else 0.0  # no ue8m0 is subnormal
+        one, other = bounds.raised(scale_a, least), bounds.raised(scale_b, least)
+        if packed:
+            summed = np.abs(left) @ np.abs(right)
+            top = one.max(1)[:, None] * other.max(0)[None]
+        else:
+            tall = bounds.raised(a, bounds.low(self.instruction.a)) * np.repeat(one, size, 1)
+            wide = bounds.raised(b, bounds.low(self.instruction.b)) * np.repeat(other, size, 0)
+            summed, top = tall @ wide, tall.max(1)[:, None] * wide.max(0)[None]
+        rate = bounds.Rates(
+            align=self.rule.block * 2.0**-self.rule.fraction_bits,
+            unit=2.0 ** (1 - self.rule.precision),
+            low=bounds.low(self.rule.accumulator),
+            largest=self.rule.accumulator.largest,
+            length=self.k,
+        )
+        found = bounds.any_order(rate, k, bounds.Sums(np.abs(exact), summed, top))
+        return exact, found + bounds.evaluation(k) * summed
 
     def _single(self, a: Floats, b: Floats, one: Floats, other: Floats) -> tuple[Operand, Operand]:
         """Each product with its scales."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from kernels.numerics.attack_scaled import attack
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.formats import FORMATS
 from layoutcheck.numerics.scaled import ScaledUnit, decode_scale, scaled_unit
@@ -119,3 +120,31 @@ def test_wrong_shapes_are_input_errors() -> None:
         u.fma(codes, codes, c, np.zeros((2, 2), np.uint8), np.zeros((2, 4), np.uint8))
     with pytest.raises(InputError, match="4-bit"):
         u.fma(codes + 16, codes, c, np.zeros((2, 4), np.uint8), np.zeros((2, 4), np.uint8))
+
+
+@pytest.mark.parametrize(("name", "arch"), NAMES)
+def test_an_attack_stays_below_the_bound(name: str, arch: str) -> None:
+    found = attack(scaled_unit(name, arch), 6000, 3, batch=100)
+    assert found["over"] == 0
+    assert 0.3 < found["largest"] <= 1
+
+
+def test_a_scale_alone_sets_the_anchor_of_a_packed_kind() -> None:
+    """Sixteen products that cancel leave their scales' exponent: what lies 35 bits below it is lost."""
+    u = scaled_unit(*NAMES[2])
+    a, scale = np.zeros((1, 64)), np.ones((1, 2))
+    a[0, 0], a[0, 1], a[0, 32] = 1.0, -1.0, 1.0
+    scale[0] = 2.0**20, 2.0**-20
+    exact, allowed = u.allowed(a, np.ones((64, 1)), scale, np.ones((2, 1)))
+    codes = FORMATS["f4E2M1FN"].encode(a)
+    scales = (np.log2(scale) + 127).astype(np.uint8)
+    ones = FORMATS["f4E2M1FN"].encode(np.ones((1, 64)))
+    got = FORMATS["f32"].decode(u.fma(codes, ones, np.zeros(1, np.uint32), scales, [[127, 127]]))
+    assert exact[0, 0] == 2.0**-20 and got[0] == 0
+    assert allowed[0, 0] >= 2.0**-20
+
+
+def test_a_bound_of_other_shapes_is_an_input_error() -> None:
+    u = scaled_unit(*NAMES[0])
+    with pytest.raises(InputError, match="a scale for each 32 k"):
+        u.allowed(np.ones((2, 64)), np.ones((64, 2)), np.ones((2, 1)), np.ones((2, 2)))
