@@ -51,7 +51,4 @@ def stalls(analysis: Analysis) -> str:
     counted = bool(analysis.runs) and observables.counts_bytes(analysis.copy)
     if not counted or arriving_bytes(analysis) >= asked_bytes(analysis):
         return ""
-    return (
-        f" {arriving_bytes(analysis)} B arrive at the barrier where the tensors hold {asked_bytes(analysis)}: "
-        "a wait for all of them never ends."
-    )
+    return f" {arriving_bytes(analysis)} B arrive at the barrier, but the tensors hold {asked_bytes(analysis)}: a wait for all of them never ends."

@@ -99,9 +99,9 @@ def _sentence(analysis: Analysis, kind: str) -> str:
             f"{places['asked']:+} and gets {places['used']}; {effect[kind]} of {effect.asked} {unit} are wrong."
         )
     if kind == "missing":
-        return f"Element {first.value} ({_destination(places)}) is never written; {effect[kind]} of {effect.asked} {unit} are not."
+        return f"Element {first.value} ({_destination(places)}) is never written; in all, {effect[kind]} of {effect.asked} {unit} are not written."
     if kind == "race":
-        return f"{who} writes the destination at base{places['at']:+} B with other data than another thread; {effect[kind]} {unit} in all."
+        return f"{who} writes the destination at base{places['at']:+} B, where another thread writes other data; {effect[kind]} {unit} in all."
     if kind == "overlap":
         return f"The destination's byte {places['at']:+} is named by several elements with different contents; {effect[kind]} {unit} in all."
     return f"{effect[kind]} {unit} ({kind})."

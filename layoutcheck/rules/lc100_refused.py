@@ -1,10 +1,10 @@
-"""LC100 refused: the compiler refuses the copy, in words that no other rule explains.
+"""LC100 refused: the compiler refuses the copy with a message that no other rule explains.
 
 ## What it means
 
-The verifier's own message stands as it is. This rule speaks only where none of LC101 to LC191 does: an
-alignment or stride test that fails on values which are adjacent all the same, a pointer type that cannot
-be built.
+The report shows the verifier's own message. This rule applies only when none of LC101 to LC191
+does: for example, an alignment or stride test fails although the values are adjacent, or a pointer
+type cannot be built.
 
 ## Why
 

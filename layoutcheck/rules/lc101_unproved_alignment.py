@@ -4,12 +4,13 @@
 
 An instruction of `w` bytes needs addresses that are multiples of `w`. The compiler judges the *base
 pointer* of each view: `align<N>` in its type, which is the gcd of the tensor's own alignment and of
-every offset added since (a slice, a tile, a thread's partition). Where `N` is not a multiple of the
-width it refuses: "src ptr alignment (16 bits) does not meet requirement (128 bits) of atom".
+every offset added since (a slice, a tile, a thread's partition). If `N` is not a multiple of the
+width, the compiler refuses the copy: "src ptr alignment (16 bits) does not meet requirement (128
+bits) of atom".
 
-Either the address really is not aligned (a row pitch of 9 elements), or it is and nobody said so (a
-pointer without `assumed_align`, a run-time stride without a divisor, an offset computed in `Int32`
-arithmetic).
+Either the address really is not aligned (a row pitch of 9 elements), or it is aligned and the types
+do not say so (a pointer without `assumed_align`, a run-time stride without a divisor, an offset
+computed in `Int32` arithmetic).
 
 ## Why
 
@@ -19,9 +20,9 @@ term)`; a term with a run-time coordinate counts with its stride times the coord
 
 ## How to fix it
 
-Where the address is aligned, state the missing fact: `assumed_align=16` on the tensor, `divby=8` on the
-stride that the report names, or a static layout. Where it is not, copy fewer bits at a time, or pad the
-pitch.
+If the address is aligned, state the missing fact: `assumed_align=16` on the tensor, `divby=8` on
+the stride that the report names, or a static layout. If it is not, copy fewer bits at a time, or
+pad the pitch.
 
 ## How to silence it
 
@@ -53,8 +54,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"the {NAMES[side]} is only known to be {have // 8} B aligned, {need // 8} B are needed",
-        f"{memref}: align<{have // 8}> is what the compiler proved of the address it copies "
+        f"the {NAMES[side]} is only known to be {have // 8} B aligned; the copy needs {need // 8} B",
+        f"{memref}: align<{have // 8}> is what the compiler proved about the address that it copies "
         f"{'from' if side == 'src' else 'to'}. {_cause(analysis, side, need)}",
         Where(side),
         {
@@ -69,7 +70,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
 def _cause(analysis: Analysis, side: str, need: int) -> str:
     """Why: the values are scattered (no promise helps), a thread's offset, or the tensor's own type."""
     if find_break(analysis.copy, side) is not None:
-        return "No promise can help here: its values are not adjacent, so most of their addresses are not aligned."
+        return "An alignment promise cannot help: the values are not adjacent, so most of their addresses are not aligned."
     whole = analysis.whole(side)
     if analysis.copy.tiling is not None and whole.proved_align_bytes * 8 % need == 0:
         return f"{whole} is aligned, but a thread's offset into it is not a multiple of {need // 8} B."

@@ -4,7 +4,7 @@
 
 `cp.async` moves 4, 8 or 16 bytes (16 only with `LoadCacheMode.GLOBAL`); `CopyUniversalOp` takes powers
 of two of at least 8 bits and at least one element; `CopyG2ROp` and its kin also a multiple of the
-element. Any other `num_bits_per_copy` is refused.
+element. The compiler refuses any other `num_bits_per_copy`.
 
 ## Why
 
@@ -13,8 +13,8 @@ own type checks, measured on 4.8.1.
 
 ## How to fix it
 
-Use a width the atom has. For elements narrower than 4 bytes a `cp.async` must move several of them at
-once; where they are not adjacent, copy through registers.
+Use a width the atom has. A `cp.async` of elements narrower than 4 bytes must move several of them
+at once; if they are not adjacent, copy through registers.
 
 ## How to silence it
 
@@ -37,7 +37,7 @@ KINDS = ("width", "atom_width", "atom_form", "atom_options", "load_cache_mode", 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, *KINDS):
-        form = f"the atom has no such form: {said.message[:80]}"
+        form = f"the atom has no such variant: {said.message[:80]}"
         width = f"{analysis.width_bits} bits is not a width of this atom"
         yield refused(RULE, said, width if said.kind == "width" else form, _text(analysis))
 

@@ -2,9 +2,9 @@
 
 ## What it means
 
-`cp.async` goes from global to shared memory and nowhere else; `ldmatrix` from shared memory to
-registers; `CopyUniversalOp` between any two but tensor memory. A pointer whose space was lost prints as
-`generic` (or without a space), and `cp.async` refuses that too.
+`cp.async` copies from global to shared memory only; `ldmatrix` from shared memory to registers;
+`CopyUniversalOp` between any two spaces except tensor memory. A pointer that lost its memory space
+prints as `generic` (or without a space), and `cp.async` refuses that too.
 
 ## Why
 
@@ -13,8 +13,9 @@ verifier checks them (measured, DSL 4.8.1).
 
 ## How to fix it
 
-Swap the operands if they are the wrong way round; use the atom made for the two spaces; where a pointer
-lost its space, build it with `make_ptr(dtype, address, AddressSpace.gmem, assumed_align=16)`.
+Swap the operands if they are the wrong way round. Use the atom made for the two spaces. If a
+pointer lost its space, build it with
+`make_ptr(dtype, address, AddressSpace.gmem, assumed_align=16)`.
 
 ## How to silence it
 

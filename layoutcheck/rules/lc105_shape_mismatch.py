@@ -2,8 +2,8 @@
 
 ## What it means
 
-`cute.copy` needs views of equal rank, static extents everywhere, and equal sizes mode by mode. In a V
-mode `((atom, rest), ...)` only the rest is compared.
+`cute.copy` needs views of equal rank, static extents everywhere, and equal sizes mode by mode. In a
+V mode `((atom, rest), ...)` the compiler compares only the rest.
 
 ## Why
 

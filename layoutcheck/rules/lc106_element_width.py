@@ -33,7 +33,7 @@ from layoutcheck.rules.rule import Example, make_rule
 def find(analysis: Analysis) -> Iterator[Finding]:
     """The compiler's own refusal, in terms of the copy."""
     if said := refusal(analysis, "element_width", "npow2_sub_byte"):
-        title = f"{analysis.copy.src.dtype} to {analysis.copy.dst.dtype}: elements that this copy cannot hold"
+        title = f"{analysis.copy.src.dtype} to {analysis.copy.dst.dtype}: this copy does not support these element types"
         yield refused(RULE, said, title, f"{said.message}. A copy moves bits and converts nothing.")
 
 

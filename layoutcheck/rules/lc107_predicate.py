@@ -2,9 +2,9 @@
 
 ## What it means
 
-`pred` has one entry an *atom*, not one an element: with a V mode of `(atom, rest)` its mode 0 has the
-size of the rest, and its other modes those of the source. It lives in registers, shared or global
-memory.
+`pred` has one entry for each *atom*, not for each element: with a V mode of `(atom, rest)` its mode
+0 has the size of the rest, and its other modes have the sizes of the source's modes. It is in
+registers, shared or global memory.
 
 ## Why
 
@@ -13,8 +13,9 @@ The verifier: "expects pred to have compatible shape with: ...", "expects pred's
 
 ## How to fix it
 
-Build it from the partitioned coordinate tensor: `make_rmem_tensor((size(t, mode=[0, 1]), size(t,
-mode=[1]), ...), Boolean)`, one entry a rest value.
+Build it from the partitioned coordinate tensor:
+`make_rmem_tensor((size(t, mode=[0, 1]), size(t, mode=[1]), ...), Boolean)`, one entry for each rest
+value.
 
 ## How to silence it
 
@@ -39,7 +40,10 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         shape = said.evidence.get("want")
         wanted = f"shape {shape}" if shape else "the sizes of the source's rest modes"
         yield refused(
-            RULE, said, "the predicate does not fit the copy", f"{said.message}. One entry an atom: {wanted}."
+            RULE,
+            said,
+            "the predicate does not fit the copy",
+            f"{said.message}. It needs one entry for each atom: {wanted}.",
         )
 
 

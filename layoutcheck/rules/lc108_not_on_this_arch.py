@@ -1,4 +1,4 @@
-"""LC108 not-on-this-arch: the target has no such instruction.
+"""LC108 not-on-this-arch: the target architecture does not have this instruction.
 
 ## What it means
 
@@ -9,8 +9,8 @@ their `f` targets. `tcgen05` exists in the sm_100 and sm_110 families, not in sm
 ## Why
 
 PTX ISA, "Target ISA Notes" of each instruction; ptxas 13.0 asked for each instruction and target says the same
-(`docs/evidence/arch.json`). The DSL asks of some operations when they are made ("expects arch to be one of ...") and
-of others nowhere, so that ptxas is the first to object.
+(`docs/evidence/arch.json`). The DSL checks some operations when they are made ("expects arch to be one of
+...") and others never, so that ptxas is the first to reject them.
 
 ## How to fix it
 
@@ -45,7 +45,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"{arch} does not have this instruction",
-        f"{atom} begins with {need.first}; of the usual targets {', '.join(where)} have it."
+        f"{atom} needs {need.first} or later; of the usual targets, {', '.join(where)} have it."
         + (
             " A target without a suffix has no architecture-specific instructions."
             if _bare(arch, need)

@@ -1,10 +1,10 @@
-"""LC110 bulk-size: the layouts do not keep together what one bulk copy is to move.
+"""LC110 bulk-size: the two layouts share no contiguous run of bytes of the size that the bulk copy moves.
 
 ## What it means
 
-A bulk copy moves one run of bytes: at least 16, a multiple of 16, and its width must divide what *both*
-layouts keep together from their first element on. Strided, transposed or too short tensors, and runs of
-12 elements of 2 bytes, are refused.
+A bulk copy moves one run of bytes: at least 16, and a multiple of 16. Its width must divide the run
+that is contiguous in *both* layouts from their first element on. The compiler refuses strided,
+transposed or too short tensors, and runs of 12 elements of 2 bytes.
 
 ## Why
 
@@ -14,7 +14,8 @@ whole layouts, rest modes included, in bits of the atom's element type (measured
 ## How to fix it
 
 Give both sides the same order, pad rows to 16 bytes, or copy with ordinary instructions
-(`cute.autovec_copy`). A tile whose rows lie apart is one bulk copy a row: keep the row in mode 0.
+(`cute.autovec_copy`). A tile whose rows are not adjacent takes one bulk copy for each row: keep the
+row in mode 0.
 
 ## How to silence it
 
@@ -36,7 +37,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if said := refusal(analysis, "bulk_minimum", "bulk_grain", "bulk_width"):
         run = said.evidence["common_elements"]
         together = f"keep {run} element{'s' if run != 1 else ''} together from the first on"
-        title = "the two layouts have no run of bytes that this bulk copy could move"
+        title = "the two layouts share no run of bytes that this bulk copy could move"
         why = f"{said.message}. {analysis.copy.src.layout} and {analysis.copy.dst.layout} {together}."
         yield refused(RULE, said, title, why, "atom")
 

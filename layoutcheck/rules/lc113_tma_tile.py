@@ -2,11 +2,12 @@
 
 ## What it means
 
-`make_tiled_tma_atom` demands a shared layout with one mode for each mode of the tiler (and perhaps one
-for stages) of the same size; `tma_partition` demands a shared tensor of the tile's size. Of im2col,
-`make_im2col_tma_atom` demands a shared layout composed with a swizzle (be it `S<0,4,3>`, which is none) that is
-a run of channels, at most 256, and then one of pixels, at most 1024; a filter that has a tap, and a place in the
-tensor, along each dimension; and tiles of whole taps, or of a part of one.
+`make_tiled_tma_atom` needs a shared layout with one mode for each mode of the tiler (and optionally
+one for stages) of the same size; `tma_partition` needs a shared tensor of the tile's size. For
+im2col, `make_im2col_tma_atom` has three demands. The shared layout is composed with a swizzle
+(`S<0,4,3>`, the identity, is enough) and is a run of at most 256 channels followed by a run of at
+most 1024 pixels. Along each dimension the filter has at least one tap and at least one position in
+the tensor. Each tile holds whole taps, or a part of one tap.
 
 ## Why
 
@@ -17,7 +18,7 @@ type", "failed to perform a valid division" and "unable to partition input tenso
 
 ## How to fix it
 
-Make the shared layout of the tiler's shape, nested as you like inside each mode:
+Give the shared layout the tiler's shape, with any nesting inside each mode:
 `cute.tile_to_shape(atom, tiler, order)`. Partition one stage at a time.
 
 ## How to silence it
@@ -41,10 +42,10 @@ _TITLES = {
     "tma_tiler": _SHAPE,
     "tma_modes": "the tile has more modes than the global tensor",
     "tma_size": _SHAPE,
-    "tma_pixel_box": "the shared layout is no run of channels followed by one of pixels",
-    "tma_filter": "the filter has no tap, or no place in the tensor",
-    "tma_taps": "the tile's columns are no whole taps, and no part of one",
-    "tma_plain_layout": "the shared layout of an im2col copy is composed with no swizzle, not even S<0,4,3>",
+    "tma_pixel_box": "the shared layout is not a run of channels followed by a run of pixels",
+    "tma_filter": "the filter has no tap, or no position in the tensor",
+    "tma_taps": "the tile's columns are neither whole taps nor a part of one tap",
+    "tma_plain_layout": "the shared layout of an im2col copy is not composed with a swizzle; S<0,4,3>, the identity, would do",
 }
 
 

@@ -1,10 +1,10 @@
-"""LC114 tma-operands: a TMA copy is between coordinates and shared memory, or the other way round.
+"""LC114 tma-operands: the operands of a TMA copy are not a coordinate tensor and a tensor in shared memory.
 
 ## What it means
 
 A TMA load takes a tensor of coordinates (the second result of `make_tiled_tma_atom`, tiled and
 partitioned) and writes shared memory; a store reads shared memory and takes coordinates. The global
-tensor itself is no operand of `cute.copy`.
+tensor itself is not an operand of `cute.copy`.
 
 ## Why
 
@@ -12,8 +12,8 @@ DSL 4.8.1: "src and dst need be CoordTensorType and CuteMemRefType" (measured).
 
 ## How to fix it
 
-Partition the tensor that `make_tiled_tma_atom` returns, not the global tensor, and mind the direction of
-the atom.
+Partition the tensor that `make_tiled_tma_atom` returns, not the global tensor, and check the
+direction of the atom.
 
 ## How to silence it
 

@@ -1,10 +1,10 @@
-"""LC115 tma-index-tensor: the tensors of a gather4 or scatter4 are not of two modes, or the indices too few.
+"""LC115 tma-index-tensor: a tensor of a gather4 or scatter4 does not have two modes, or there are too few indices.
 
 ## What it means
 
-`make_tiled_tma_atom` demands of these two operations a global tensor and an index tensor of two modes each, at
-least four distinct indices, and modes of which the tensor map keeps two dimensions. `cute.copy` demands an index
-tensor beside the coordinates.
+For these two operations `make_tiled_tma_atom` needs a global tensor and an index tensor of two
+modes each, at least four distinct indices, and modes that give a tensor map of two dimensions.
+`cute.copy` needs an index tensor in addition to the coordinates.
 
 ## Why
 
@@ -14,8 +14,9 @@ tile::gather4 modes").
 
 ## How to fix it
 
-Pass a tensor of rows and columns, and the index tensor `cute.make_layout((R, C), stride=(1, 0))`. Where all rows
-of a narrow tensor follow each other they become one dimension: pad the pitch, or copy the tile as it is.
+Pass a tensor of rows and columns, and the index tensor `cute.make_layout((R, C), stride=(1, 0))`.
+If the rows of a narrow tensor follow each other without a gap, they become one dimension: pad the
+pitch, or copy the tile as it is.
 
 ## How to silence it
 
@@ -40,7 +41,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        "no tensor of rows and an index for each",
+        "the operands are not a tensor of rows with an index for each row",
         f"The compiler says: {said.message}.",
         Where(said.operand),
         plain(said.evidence),

@@ -1,9 +1,10 @@
-"""LC121 tmem-alignment: the base in tensor memory is not known to be an even column.
+"""LC121 tmem-alignment: the base address in tensor memory is not known to be an even column.
 
 ## What it means
 
-The shapes 16x64b, 16x128b and 16x256b, and every packing form, want a base that is a multiple of two columns, 8 bytes.
-A pointer with a smaller `align<>` is refused, wherever it points.
+The shapes 16x64b, 16x128b and 16x256b, and every packing form, need a base that is a multiple of
+two columns, 8 bytes. The compiler refuses a pointer with a smaller `align<>`, whatever its value at
+run time.
 
 ## Why
 

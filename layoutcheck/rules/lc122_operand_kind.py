@@ -1,9 +1,9 @@
-"""LC122 operand-kind: the atom takes another kind of operand: a descriptor where a tensor is given, or the reverse.
+"""LC122 operand-kind: the atom takes a descriptor where a tensor is given, or a tensor where a descriptor is given.
 
 ## What it means
 
-`tcgen05.cp` reads shared memory through matrix descriptors, and wants its source as a view of them; every other atom
-wants a tensor in memory.
+`tcgen05.cp` reads shared memory through matrix descriptors and takes a view of them as its source;
+every other atom takes a tensor in memory.
 
 ## Why
 

@@ -2,8 +2,8 @@
 
 ## What it means
 
-The error comes from code generation, with no word of the copy in it: "NVVM_ERROR_COMPILATION ... Failed creating
-the llvm::Module", or the end of the process.
+The error comes from code generation and does not mention the copy: "NVVM_ERROR_COMPILATION ...
+Failed creating the llvm::Module", or the process ends.
 
 ## Why
 

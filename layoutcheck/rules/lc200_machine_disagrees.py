@@ -1,15 +1,16 @@
-"""LC200 machine-disagrees: the compiler accepts the copy, and its instructions do not do what the layouts say.
+"""LC200 machine-disagrees: the compiler accepts the copy, but the emitted instructions do not do what the layouts say.
 
 ## What it means
 
-The bytes that the emitted instructions move were compared with the bytes that the layouts ask for, and
-they differ. This rule speaks when no more specific one explains the cause; its evidence names the first
-byte.
+The bytes that the emitted instructions move differ from the bytes that the layouts ask for. This
+rule applies when no more specific rule explains the cause; its evidence names the first byte that
+differs.
 
 ## Why
 
-The compiler compares neither shapes of address nor their order: it checks pointer alignment and, for
-some atoms, strides (measured, DSL 4.8.1). `execution` follows the instructions it emits.
+The compiler does not compare the addresses of the two sides or their order: it checks pointer
+alignment and, for some atoms, strides (measured, DSL 4.8.1). `execution` follows the instructions
+that it emits.
 
 ## How to fix it
 
@@ -18,7 +19,7 @@ contiguous vector of the atom's width.
 
 ## How to silence it
 
-Silence the line only where the destination bytes named are never read.
+Silence the line only if nothing reads the destination bytes that the report names.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 ## What it means
 
-The V mode of one side is not contiguous, the atom moves it with one instruction all the same, and the
-compiler says nothing: with `cp.async` of 128 bits onto a bf16 destination `(8):(64)`, one 16-byte copy
-writes eight adjacent elements where the layout names eight that are 128 bytes apart. Seven of them land
-in the wrong place.
+The V mode of one side is not contiguous, but the atom moves it with one instruction and the
+compiler does not complain. With a 128-bit `cp.async` to a bf16 destination `(8):(64)`, one 16-byte
+copy writes eight adjacent elements where the layout names eight that are 128 bytes apart. Seven of
+them land in the wrong place.
 
 ## Why
 
@@ -16,7 +16,7 @@ error.
 
 ## How to fix it
 
-As for LC102: same fastest mode on both sides, or a copy as narrow as the contiguous run.
+As for LC102: use the same contiguous mode on both sides, or a copy as narrow as the contiguous run.
 
 ## How to silence it
 
@@ -60,7 +60,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            f"one {width_bits(copy)}-bit instruction moves adjacent bytes, the {NAMES[side]}'s values are scattered",
+            f"one {width_bits(copy)}-bit instruction moves adjacent bytes, but the {NAMES[side]}'s values are scattered",
             f"{describe(found, copy)}. The compiler accepts it. {sentence(analysis, 'wrong', 'missing')}",
             where(analysis, "wrong", side, found.path),
             {

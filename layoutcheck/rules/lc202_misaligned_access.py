@@ -2,10 +2,10 @@
 
 ## What it means
 
-The base pointer is aligned, so the compiler accepts the copy; an address that the copy reaches from it
-is not: a rest mode with a stride that is no multiple of the vector (pitch 9), a thread's offset, a
-run-time pitch with no stated divisor. `cp.async`, g2r/r2g/s2r/r2s, `ldmatrix` and `stmatrix` never
-narrow their accesses; universal copies do, except where a run-time stride hides inside a nested V mode.
+The base pointer is aligned, so the compiler accepts the copy. But an address that the copy computes from it is not
+aligned: because of a rest mode whose stride is not a multiple of the vector (pitch 9), a thread's offset, or a
+run-time pitch with no stated divisor. `cp.async`, g2r/r2g/s2r/r2s, `ldmatrix` and `stmatrix` never narrow their
+accesses; universal copies do, except with a run-time stride inside a nested V mode.
 
 ## Why
 
@@ -20,8 +20,8 @@ copy fewer bits. Where a nested run-time stride is the cause, flatten the V mode
 
 ## How to silence it
 
-If the run-time pitch is always a multiple of the vector, promise it (`cute.assume(ld, divby=8)`) and the
-finding goes.
+If the run-time pitch is always a multiple of the vector, promise it (`cute.assume(ld, divby=8)`):
+the finding disappears.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _cause(analysis: Analysis, side: str) -> tuple[tuple[int, ...] | None, str]:
         name = f"mode {dotted(path)} of the {NAMES[side]} {memref.layout}"
         if isinstance(stride, Dynamic):
             return path, (
-                f"The stride of {name} is known only at run time and promised to be a multiple of {step}; "
+                f"The stride of {name} is known only at run time and is promised to be a multiple of {step}; "
                 f"{width} B accesses need multiples of {n} elements."
             )
         return path, (
@@ -92,7 +92,7 @@ def _cause(analysis: Analysis, side: str) -> tuple[tuple[int, ...] | None, str]:
         )
     if memref.proved_align_bytes % width:
         return None, (
-            f"{memref} is only known to be {memref.proved_align_bytes} B aligned and nothing checked it "
+            f"{memref} is only known to be {memref.proved_align_bytes} B aligned, and nothing checks it "
             f"({analysis.copy.op})."
         )
     return None, f"The addresses in the {NAMES[side]} are not multiples of {width} B."

@@ -2,12 +2,13 @@
 
 ## What it means
 
-The V mode holds more elements than the atom moves (16 elements, one `cp.async` of 8), or the two sides'
-atom parts differ in size, which the compiler does not compare: the rest keeps whatever was in memory.
+The V mode holds more elements than the atom moves (16 elements, one `cp.async` of 8), or the atom
+parts of the two sides differ in size, which the compiler does not compare. The remaining elements
+keep their old contents.
 
 ## Why
 
-Measured on DSL 4.8.1: `cp.async` issues one instruction a rest coordinate, whatever the size of V; with
+Measured on DSL 4.8.1: `cp.async` issues one instruction for each rest coordinate, whatever the size of V; with
 V modes `((atom, rest), ...)` only the rest is compared.
 
 ## How to fix it
@@ -17,7 +18,7 @@ Make mode 0 exactly one atom vector and move what is left to another mode: `(16)
 
 ## How to silence it
 
-Silence the line where the rest of the destination is written elsewhere on purpose.
+Silence the line if other code writes the rest of the destination on purpose.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 ## What it means
 
 The atom moves more elements than V holds: the count is rounded up to whole vectors (12 elements, vectors
-of 8), or a V of 4 is moved by an atom of 8. The bytes past the view belong to a neighbour, or to nobody.
+of 8), or a V of 4 is moved by an atom of 8. The bytes past the view belong to another tensor, or to no
+tensor.
 
 ## Why
 
@@ -16,7 +17,7 @@ Use a width that divides V, or pad the tile so that V holds whole vectors.
 
 ## How to silence it
 
-Silence the line where the padding behind the view is owned and unused.
+Silence the line if the bytes behind the view are padding that nothing else uses.
 """
 
 from __future__ import annotations

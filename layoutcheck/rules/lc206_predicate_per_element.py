@@ -1,9 +1,9 @@
-"""LC206 predicate-per-element: most of the predicate is never read.
+"""LC206 predicate-per-element: the predicate has an entry for each element, and most of them are never read.
 
 ## What it means
 
 `cp.async` with a flat V mode takes a predicate of one entry an element, and reads only the first entry
-of each vector: a tail that ends inside a vector is copied whole, or zero-filled whole.
+of each vector: a vector at the tail's end is copied or zero-filled as a whole.
 
 ## Why
 
@@ -12,11 +12,11 @@ are ignored. Universal copies refuse the same predicate.
 
 ## How to fix it
 
-One entry an atom: regroup V as `((8,1), ...)` and give `pred` the shape of the rest.
+Use one entry for each atom: regroup V as `((8,1), ...)` and give `pred` the shape of the rest.
 
 ## How to silence it
 
-Silence the line where every vector's entries are equal by construction.
+Silence the line if the entries of each vector are equal by construction.
 """
 
 from __future__ import annotations
@@ -40,10 +40,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        "the predicate has one entry an element, the machine reads one a vector",
-        f"pred {copy.pred.layout} names an entry for every element; one {analysis.width_bits}-bit instruction moves "
-        f"{analysis.per_instruction} and asks only the first of theirs: {analysis.effect['guard']} bytes follow an entry "
-        "that is not their own.",
+        "the predicate has one entry for each element, but the machine reads one for each vector",
+        f"pred {copy.pred.layout} names an entry for every element; one {analysis.width_bits}-bit instruction moves {analysis.per_instruction} elements and reads only the first of their entries: {analysis.effect['guard']} bytes follow an entry that is not their own.",
         where(analysis, "guard", "pred"),
         evidence(analysis, "guard"),
     )

@@ -1,9 +1,9 @@
-"""LC207 float-predicate: a floating-point predicate is folded to false.
+"""LC207 float-predicate: the compiler folds a floating-point predicate to false.
 
 ## What it means
 
-The copy never happens: a false `cp.async` predicate fills the destination with zeros, any other atom
-skips it.
+The copy never happens: with a false predicate `cp.async` fills the destination with zeros, and any
+other atom skips the copy.
 
 ## Why
 
@@ -12,7 +12,7 @@ work.
 
 ## How to fix it
 
-Make the predicate `cutlass.Boolean`: compare, do not store the number.
+Make the predicate `cutlass.Boolean`: store the result of a comparison, not a number.
 
 ## How to silence it
 

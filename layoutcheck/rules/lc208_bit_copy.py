@@ -1,4 +1,4 @@
-"""LC208 bit-copy: bits are copied between two types of equal width, and no value is converted.
+"""LC208 bit-copy: the copy moves bits between two types of equal width and converts no value.
 
 ## What it means
 
@@ -6,8 +6,8 @@ bf16 1.0 copied into an f16 tensor reads back as 1.875. The compiler compares wi
 
 ## Why
 
-Measured on DSL 4.8.1: equal bit width is the only demand on the two element types; the atom's own type
-is ignored.
+Measured on DSL 4.8.1: the compiler demands only that the two element types have equal width; it
+ignores the atom's own type.
 
 ## How to fix it
 

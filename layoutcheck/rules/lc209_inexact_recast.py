@@ -3,16 +3,17 @@
 ## What it means
 
 A bf16 row pitch of 63 elements is 31.5 f32 elements; `recast_tensor` makes it 32, and every row after
-the first comes from the wrong address. Elements that are not adjacent, recast to a narrower type, are only the first
-part of each. And a tensor whose pointer swizzles is looked at without the swizzle.
+the first comes from the wrong address. When elements that are not adjacent are recast to a narrower
+type, the view has only the first part of each. When the pointer is swizzled, the recast view has no
+swizzle.
 
 ## Why
 
 Measured on DSL 4.8.1: `recast_tensor` divides strides and rounds up, with no check; it multiplies the extent of a
 mode of stride 1, where there is one; and it builds the new pointer without the swizzle of the old one.
 
-In a trace a lost swizzle is `unknown`: the copy is right where whatever else fills or reads the tile goes through
-such a view as well, which one copy does not show.
+In a trace a lost swizzle is `unknown`: the copy is right if all other accesses of the tile go
+through such a view as well, which one copy does not show.
 
 ## How to fix it
 
@@ -22,7 +23,7 @@ allocate the tile in the type that copies it.
 
 ## How to silence it
 
-`# layoutcheck: ignore[LC209]` where both sides of a tile are recast alike.
+Use `# layoutcheck: ignore[LC209]` if the writer and the reader of a tile recast it in the same way.
 """
 
 from __future__ import annotations
@@ -59,8 +60,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
                 RULE.code,
                 RULE.severity,
                 f"the recast of the {NAMES[side]} dropped the pointer's swizzle",
-                f"{original} becomes {memref}: elements are looked for where they would lie without "
-                f"{original.swizzle}. {sentence(analysis, 'wrong', 'missing')}",
+                f"{original} becomes {memref}: it addresses elements as if there were no {original.swizzle}. {sentence(analysis, 'wrong', 'missing')}",
                 where(analysis, "wrong", side),
                 {"swizzle": str(original.swizzle), **evidence(analysis, *EXPLAINS)},
             )

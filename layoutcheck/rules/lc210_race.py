@@ -4,13 +4,13 @@
 
 Two threads' instructions write one destination byte from different source bytes; the last one wins, and
 which is last differs from run to run. A destination layout that gives two elements one address (a pitch
-smaller than the row) asks for just that.
+smaller than the row) has the same effect.
 
 ## Why
 
-CUDA C++ Programming Guide, memory model: unordered writes to one location from different threads. Which
-slices overlap follows from the tiled copy: a value layout smaller than the atom makes V wider than a
-thread's share.
+CUDA C++ Programming Guide, memory model: unordered writes to one location from different threads.
+The tiled copy determines which slices overlap: a value layout smaller than the atom makes V wider
+than a thread's share.
 
 ## How to fix it
 
@@ -19,7 +19,8 @@ is one to one onto the tile.
 
 ## How to silence it
 
-Where all writers carry equal values by construction, `# layoutcheck: ignore[LC210]` with the reason.
+If all writers store equal values by construction, add `# layoutcheck: ignore[LC210]` with the
+reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LC211 tile-not-divisible: the tile is not a whole number of tilers, so the last step leaves it.
+"""LC211 tile-not-divisible: the tiler does not divide the tile, so the last step goes past the tile's end.
 
 ## What it means
 
@@ -15,9 +15,10 @@ Choose a tiler that divides the tile, or predicate the last step with an identit
 
 ## How to silence it
 
-With `pred` given, the report asks only that its entries can cover the excess: one entry guards a whole vector of one
-thread, which must lie wholly inside or wholly outside of the tile. A false `cp.async` predicate still writes zeros:
-its destination has to hold the whole of what the tiled copy takes.
+With `pred`, the report checks only that its entries can cover the excess: one entry guards a whole
+vector of one thread, which must be completely inside or completely outside the tile. With a false
+predicate `cp.async` still writes zeros: its destination must have room for all the steps of the
+tiled copy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LC212 block-size: the block has another number of threads than the tiled copy.
+"""LC212 block-size: the block and the tiled copy differ in their number of threads.
 
 ## What it means
 
@@ -15,7 +15,7 @@ Launch `block=(size(tiled_copy), 1, 1)`, or guard the copy by the thread index.
 
 ## How to silence it
 
-Leave `--block` out where the copy is guarded.
+Leave `--block` out if the copy is guarded.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"the tiled copy has {threads} threads, the block {block}",
+        f"the tiled copy has {threads} threads, but the block has {block}",
         (
             f"Threads {block}..{threads - 1} never run. "
             if block < threads

@@ -2,8 +2,8 @@
 
 ## What it means
 
-Some elements of the tile belong to no thread, or to several, or the layout names indices past the tile.
-The first is left uncopied, the second copied more than once, the third out of bounds.
+Some elements of the tile belong to no thread and stay uncopied, or they belong to several threads
+and are copied more than once, or the layout names indices past the tile, which are out of bounds.
 
 ## Why
 
@@ -17,7 +17,8 @@ Build the tiled copy with `make_tiled_copy_tv` from compact thread and value lay
 
 ## How to silence it
 
-Broadcast modes (stride 0 over threads) that are meant: `# layoutcheck: ignore[LC213]` with the reason.
+For intended broadcast modes (stride 0 over threads), add `# layoutcheck: ignore[LC213]` with the
+reason.
 """
 
 from __future__ import annotations
@@ -60,8 +61,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "the thread-value layout is not one to one onto its tiler",
-        f"{tiled.layout_tv} names {pairs} places of a tile of {tile}: {tile - covered} elements belong to nobody, "
-        f"{repeated} are named again, {past} lie past the tile. "
+        f"{tiled.layout_tv} names {pairs} places of a tile of {tile}: {tile - covered} elements belong to no thread, {repeated} are named more than once, {past} are past the tile. "
         f"{sentence(analysis, 'missing', 'outside_dst', 'wrong')}",
         where(analysis, first_of(analysis, MISPLACED), "tiled"),
         {

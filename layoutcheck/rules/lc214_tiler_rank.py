@@ -12,11 +12,12 @@ modes; a tiler of larger rank is refused.
 
 ## How to fix it
 
-Give thread and value layouts one mode a tensor mode: `thr (1,32)`, `val (1,8)` instead of `32` and `8`.
+Give thread and value layouts one mode for each mode of the tensor: `thr (1,32)`, `val (1,8)`
+instead of `32` and `8`.
 
 ## How to silence it
 
-Where the leading mode is the contiguous one, the copy is right and nothing is reported.
+If the leading mode is the contiguous one, the copy is right and nothing is reported.
 """
 
 from __future__ import annotations

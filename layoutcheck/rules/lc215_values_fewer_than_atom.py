@@ -2,9 +2,8 @@
 
 ## What it means
 
-With a value layout of 4 and an atom of 8, `make_tiled_copy_tv` widens V to 8 all the same: neighbouring
-slices overlap by half, every other one starts at half the vector's alignment, and the last leaves the
-tile.
+With a value layout of 4 and an atom of 8, `make_tiled_copy_tv` widens V to 8: neighbouring slices
+overlap by half, every other one starts at half the vector's alignment, and the last leaves the tile.
 
 ## Why
 
@@ -12,8 +11,8 @@ Measured on DSL 4.8.1: the number of values is never compared with the atom's; V
 
 ## How to fix it
 
-A value layout of at least one whole vector, or a narrower copy: `num_bits_per_copy = values * element
-bits`.
+Use a value layout of at least one whole vector, or a narrower copy:
+`num_bits_per_copy = values * element bits`.
 
 ## How to silence it
 
@@ -43,8 +42,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{values} values a thread, {n} an instruction",
-        f"V is widened to whole {analysis.width_bits}-bit instructions all the same, so slices overlap. "
+        f"a thread has {values} values, but one instruction moves {n}",
+        f"The DSL widens V to whole {analysis.width_bits}-bit instructions, so slices overlap. "
         f"{sentence(analysis, 'misaligned_src', 'race', 'outside_dst')}",
         where(analysis, first_of(analysis, MISPLACED), "tiled"),
         {"values": values, "elements": n, **evidence(analysis, *MISPLACED)},

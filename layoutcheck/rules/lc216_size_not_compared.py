@@ -1,4 +1,4 @@
-"""LC216 size-not-compared: the two sides differ in size where nobody compares them.
+"""LC216 size-not-compared: source and destination differ in size, and the compiler does not compare them.
 
 ## What it means
 
@@ -8,7 +8,7 @@ its end.
 
 ## Why
 
-Measured on DSL 4.8.1; the documentation of `basic_copy_if` promises the check that is missing.
+Measured on DSL 4.8.1. The documentation of `basic_copy_if` promises a check that is missing.
 
 ## How to fix it
 
@@ -45,7 +45,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            "source and destination differ in size, and nothing compares them",
+            "source and destination differ in size, and the compiler does not compare them",
             f"{analysis.effect['unmatched']} elements of {src} -> {dst} have no partner on the other side. "
             f"{sentence(analysis, 'outside_src', 'missing', 'outside_dst')}",
             where(analysis, "missing"),
@@ -56,8 +56,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             "the predicate is read past its end",
-            f"{analysis.copy.pred.layout} is shorter than what the copy asks for: {analysis.effect['outside_pred']} entries lie "
-            "outside it, and elements are dropped or copied by chance.",
+            f"{analysis.copy.pred.layout} is shorter than the copy needs: {analysis.effect['outside_pred']} of the entries that it reads are outside, and it depends on chance whether their elements are copied.",
             where(analysis, "outside_pred", "pred"),
             evidence(analysis, "outside_pred"),
         )

@@ -9,12 +9,12 @@ destination's V: a V of 2 with x4 overwrites six neighbours. `stmatrix` takes it
 ## Why
 
 PTX ISA, ldmatrix: "xN ... N 32-bit registers a thread". Measured on DSL 4.8.1: the count of ldmatrix is
-the atom's, the count of stmatrix is size(V) * bits / 32; register pairs are written as 32-bit units, a
-stride between the two halves is ignored.
+the atom's, the count of stmatrix is size(V) * bits / 32; register pairs are written as 32-bit units,
+and a stride between the two halves is ignored.
 
 ## How to fix it
 
-A register V of exactly `2 * num_matrices` 16-bit values, contiguous in pairs; retile the fragment with
+Use a register V of exactly `2 * num_matrices` 16-bit values, contiguous in pairs: retile the fragment with
 `tiled_copy.retile(...)`.
 
 ## How to silence it

@@ -1,4 +1,4 @@
-"""LC218 sub-byte-stride: strided 4-bit elements are moved as if they were adjacent; of booleans an eighth is moved.
+"""LC218 sub-byte-stride: strided 4-bit elements are moved as if they were adjacent, or only an eighth of the booleans is moved.
 
 ## What it means
 

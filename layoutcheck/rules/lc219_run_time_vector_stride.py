@@ -1,10 +1,10 @@
-"""LC219 run-time-vector-stride: the stride of V is known only at run time, and the compiler takes it to be 1.
+"""LC219 run-time-vector-stride: the stride of V is known only at run time, and the compiler assumes that it is 1.
 
 ## What it means
 
-With a `?` among the strides of V, contiguity is not checked (`cp.async` never checks it; universal
-copies turn the check off on *both* sides) and the instruction is emitted as if the stride were 1.
-`?{div=2}` can never be 1 and is accepted all the same.
+With a `?` among the strides of V the compiler does not check contiguity (`cp.async` never checks
+it; universal copies turn the check off on *both* sides) and emits the instruction as if the stride
+were 1. It accepts even `?{div=2}`, which can never be 1.
 
 ## Why
 
@@ -13,8 +13,8 @@ elements wrong.
 
 ## How to fix it
 
-Make the contiguous mode's stride the static 1 (`mark_layout_dynamic(leading_dim=k)`, `make_layout(shape,
-stride=(1, ld))`), or copy one element at a time.
+Make the stride of the contiguous mode a static 1 (`mark_layout_dynamic(leading_dim=k)`,
+`make_layout(shape, stride=(1, ld))`), or copy one element at a time.
 
 ## How to silence it
 
@@ -47,7 +47,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            f"the {NAMES[side]}'s stride of V is known only at run time, the machine takes it to be 1",
+            f"the {NAMES[side]}'s stride of V is known only at run time, and the instruction assumes that it is 1",
             f"{describe(found, copy)}.{never} {sentence(analysis, 'wrong', 'missing')}",
             where(analysis, "wrong", side, found.path),
             {"stride": str(found.stride), **evidence(analysis, *EXPLAINS)},

@@ -1,9 +1,10 @@
-"""LC220 bulk-misaligned: a bulk copy's address is no multiple of 16 bytes.
+"""LC220 bulk-misaligned: the address of a bulk copy is not a multiple of 16 bytes.
 
 ## What it means
 
-`cp.async.bulk` needs its global and its shared address at multiples of 16 bytes, and every row that a rest
-mode steps to is an address of its own. The compiler checks neither the pointers nor the strides.
+`cp.async.bulk` needs global and shared addresses that are multiples of 16 bytes, and every row that
+a rest mode steps to has an address of its own. The compiler checks neither the pointers nor the
+strides.
 
 ## Why
 
@@ -17,7 +18,7 @@ Pad the pitch to 16 bytes, promise the alignment that is true (`assumed_align=16
 
 ## How to silence it
 
-Silence the line only where every caller's tensors are known to be aligned.
+Silence the line only if every caller's tensors are known to be aligned.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            f"a bulk copy's {NAMES[side]} address is no multiple of {GRAIN_BYTES} B",
+            f"the {NAMES[side]} address of a bulk copy is not a multiple of {GRAIN_BYTES} B",
             f"{cause} {sentence(analysis, kind)}",
             where(analysis, kind),
             {

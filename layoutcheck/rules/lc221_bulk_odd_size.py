@@ -1,9 +1,9 @@
-"""LC221 bulk-odd-size: the bulk instructions that are emitted move no multiple of 16 bytes.
+"""LC221 bulk-odd-size: the emitted bulk instructions move a number of bytes that is not a multiple of 16.
 
 ## What it means
 
-Without a width, one instruction is emitted for each run of mode 0, and nobody asks again whether that run is
-a multiple of 16 bytes: `(12,2):(1,12)` of bf16 passes as one run of 48 bytes and becomes two copies of 24; an
+Without a width the compiler emits one instruction for each run of mode 0, and does not check that the run is a
+multiple of 16 bytes: `(12,2):(1,12)` of bf16 passes as one run of 48 bytes and becomes two copies of 24; an
 `(8,8):(8,1)` tile on both sides becomes 64 copies of one element.
 
 ## Why
@@ -46,7 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"bulk copies of {size} B: no multiple of {GRAIN_BYTES}",
+        f"bulk copies of {size} B, which is not a multiple of {GRAIN_BYTES}",
         f"Mode 0 of {analysis.copy.src.layout} and {analysis.copy.dst.layout} keeps {run} "
         f"element{'s' if run != 1 else ''} together, and each such run becomes one instruction of {size} B.",
         Where("atom", (0,)),

@@ -1,9 +1,10 @@
-"""LC222 bulk-drops-swizzle: a bulk copy is linear, whatever swizzle the pointer has.
+"""LC222 bulk-drops-swizzle: a bulk copy ignores the pointer's swizzle.
 
 ## What it means
 
-Every other access to a tensor with a pointer swizzle `S<b,m,s>` goes through the swizzle; a bulk copy writes
-(or reads) its bytes one after another. Whoever then reads the tile through its layout gets permuted data.
+Every other access to a tensor with a pointer swizzle `S<b,m,s>` goes through the swizzle; a bulk
+copy writes (or reads) its bytes one after another. Code that then reads the tile through its layout
+gets permuted data.
 
 ## Why
 
@@ -12,11 +13,11 @@ cp.async.bulk: the instruction has no swizzle; TMA tensor copies (`cp.async.bulk
 
 ## How to fix it
 
-Load swizzled tiles with a TMA tensor copy or with `cp.async`; or keep the tile without a swizzle.
+Load swizzled tiles with a TMA tensor copy or with `cp.async`, or drop the tile's swizzle.
 
 ## How to silence it
 
-Silence the line where the tile is only ever used by bulk copies, which agree with each other.
+Silence the line if only bulk copies use the tile: they agree with each other.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             f"the bulk copy ignores {swizzle} of the {NAMES[side]}",
-            f"Its bytes are taken one after another; {swizzle} keeps only {swizzle.granule} B together. "
+            f"It moves bytes one after another; {swizzle} keeps only {swizzle.granule} B together. "
             f"{sentence(analysis, 'wrong', 'missing')}",
             where(analysis, "wrong", side),
             {

@@ -2,13 +2,15 @@
 
 ## What it means
 
-The width fits the whole layout and not mode 0: the loop over mode 0 has no iterations, and no
-`cp.async.bulk` is emitted. The destination keeps what it held, and a wait on the barrier never ends.
+The width divides the run of the whole layout but not that of mode 0: the loop over mode 0 has no
+iterations, and the compiler emits no `cp.async.bulk`. The destination keeps what it held, and a
+wait on the barrier never ends.
 
 ## Why
 
-Measured on DSL 4.8.1: the verifier divides the common run of the *whole* layouts by the width, the lowering
-that of mode 0, and a remainder there means zero instructions. Confirmed on an H200: docs/evidence/bulk.json.
+Measured on DSL 4.8.1: the verifier divides the common run of the *whole* layouts by the width. The
+lowering divides that of mode 0, and emits nothing if there is a remainder. Confirmed on an H200:
+docs/evidence/bulk.json.
 
 ## How to fix it
 

@@ -1,4 +1,4 @@
-"""LC224 bulk-element-type: the atom's element type is not as wide as the tensors'.
+"""LC224 bulk-element-type: the element types of the atom and of the tensors differ in width.
 
 ## What it means
 

@@ -1,11 +1,12 @@
-"""LC225 transaction-bytes: the barrier is told to expect another number of bytes than arrive.
+"""LC225 transaction-bytes: the bytes that the barrier expects are not the bytes that arrive.
 
 ## What it means
 
 `cp.async.bulk` and `st.async` complete on an mbarrier by counting bytes against what
-`mbarrier_arrive_and_expect_tx` announced. Fewer bytes than announced: the wait never ends. More: the phase
-ends before all data is there, or the count runs into the next phase. Of a multicast the barrier of every block
-that receives counts all the bytes that come to that block.
+`mbarrier_arrive_and_expect_tx` announced. If fewer bytes arrive than announced, the wait never
+ends. If more arrive, the phase ends before all data is there, or the count runs into the next
+phase. With a multicast, the barrier of every receiving block counts all the bytes that arrive in
+that block.
 
 ## Why
 
@@ -19,7 +20,7 @@ barrier in one phase.
 
 ## How to silence it
 
-Silence the line where other copies complete on the same barrier in the same phase.
+Silence the line if other copies complete on the same barrier in the same phase.
 """
 
 from __future__ import annotations
@@ -45,8 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"the barrier expects {expected} B and {arriving} B arrive{where}",
-        f"The copy brings {arriving} B (its layouts hold {asked_bytes(analysis)}), the barrier was told of "
-        f"{expected}: {what}.",
+        f"The copy brings {arriving} B (its layouts hold {asked_bytes(analysis)}), the barrier was told to expect {expected}: {what}.",
         Where("atom"),
         {
             "field": "expected transaction bytes",

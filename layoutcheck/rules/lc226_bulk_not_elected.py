@@ -2,8 +2,9 @@
 
 ## What it means
 
-The compiler elects no thread for a bulk copy, as it does for TMA tensor copies: every thread that reaches it
-issues all of it. A warp moves the bytes 32 times, and the barrier counts 32 times what was announced.
+For a bulk copy the compiler does not elect a thread, as it does for TMA tensor copies: every thread
+that reaches the copy issues all of it. A warp moves the bytes 32 times, and the barrier counts 32
+times what was announced.
 
 ## Why
 
@@ -16,7 +17,7 @@ Issue it from one thread: `with cute.arch.elect_one():` in one warp.
 
 ## How to silence it
 
-Silence the line where the threads copy different data.
+Silence the line if the threads copy different data.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity if counted else "slow",
         f"{threads} threads issue the same bulk copy",
-        f"No thread is elected: each of {threads} threads moves all of it.{more}",
+        f"The compiler elects no thread: each of {threads} threads moves all of the bytes.{more}",
         Where("atom"),
         {
             "field": "issuing threads",

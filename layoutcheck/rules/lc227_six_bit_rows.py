@@ -11,11 +11,12 @@ Measured on DSL 4.8.1's PTX: a stride of n 6-bit elements advances the address b
 
 ## How to fix it
 
-Keep the whole tile one run in mode 0, or recast it to bytes before the copy (`cute.recast_tensor`).
+Make the whole tile one run in mode 0, or recast it to bytes before the copy (`cute.recast_tensor`).
 
 ## How to silence it
 
-Silence the line where memory holds one 6-bit element a byte with 32 spare bytes a row on purpose.
+Silence the line if memory has one 6-bit element in each byte, with 32 spare bytes in each row, on
+purpose.
 """
 
 from __future__ import annotations

@@ -1,25 +1,25 @@
-"""LC229 block-outside-cluster: the copy names a block that the cluster has not, or none at all.
+"""LC229 block-outside-cluster: the copy names a block outside the cluster, or no block.
 
 ## What it means
 
-A `mcast_mask` with the bit of a block past the cluster's last, and a `cta_rank` past it, end the kernel. An
-empty mask copies nothing, and the barrier waits for ever.
+A `mcast_mask` with a bit past the cluster's last block, or a `cta_rank` past it, ends the kernel
+with a launch failure. An empty mask copies nothing, and the wait on the barrier never ends.
 
 ## Why
 
 PTX ISA, cp.async.bulk: each bit of the mask is the `%cluster_ctarank` of a destination block; mapa: the rank is
 one of the cluster's. Neither the DSL nor ptxas knows the cluster that will be launched. Measured on an H200:
 CUDA_ERROR_LAUNCH_FAILED for a mask, an `st.async`, a bulk copy and a plain store that name block 2 of a cluster
-of 2, and a barrier without end for the mask 0 (docs/evidence/cluster_probes.json, docs/evidence/cluster.json).
+of 2, and a wait that never ends for the mask 0 (docs/evidence/cluster_probes.json, docs/evidence/cluster.json).
 
 ## How to fix it
 
-Make the mask of the cluster's shape (`cute.make_layout_image_mask`), and launch with the `cluster=` that it was
-made for.
+Build the mask from the cluster's shape (`cute.make_layout_image_mask`), and launch with the same
+`cluster=`.
 
 ## How to silence it
 
-Silence the line only where the kernel is launched with a larger cluster than was said.
+Silence the line only if the kernel is launched with a larger cluster than `--cluster` says.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     multicast = cluster.mcast_mask is not None
     value = f"{cluster.mcast_mask:#b}" if multicast else str(cluster.cta_rank)
     if cluster.outside:
-        title = f"block {cluster.outside[0]} is written to, of a cluster of {blocks}"
+        title = f"the copy writes to block {cluster.outside[0]} of a cluster of {blocks}"
         message = f"The cluster has blocks 0 to {cluster.blocks - 1}: the kernel ends in a launch failure."
     else:
         title = "the mask names no block"

@@ -1,9 +1,9 @@
-"""LC230 tma-base: the global tensor of a TMA copy is not known to begin at a multiple of 16 bytes.
+"""LC230 tma-base: the base address of a TMA copy's global tensor is not known to be a multiple of 16 bytes.
 
 ## What it means
 
-The tensor map has no room for the low four bits of an address. The DSL divides the address by 16 when it
-writes the map, without a check, so every box comes from up to 15 bytes before its place.
+The tensor map does not store the low four bits of an address. The DSL divides the address by 16
+when it writes the map, without a check, so every box begins up to 15 bytes too early.
 
 ## Why
 
@@ -18,7 +18,7 @@ the tile by its coordinates instead.
 
 ## How to silence it
 
-Promise the alignment where the tensor is made; nothing else makes the copy right.
+Promise the alignment where the tensor is made.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             "note",
             f"the tensor map's address is only known to be a multiple of {have} B",
-            "The DSL stores the address divided by 16, without a check: of a tensor that begins elsewhere every box "
-            "comes from too early a place. Promise the alignment (assumed_align=16) and check it on the host.",
+            "The DSL stores the address divided by 16, without a check: if the address is not a multiple of 16, every box begins too early. Promise the alignment (assumed_align=16) and check it on the host.",
             Where(gmem_side(analysis.copy)),
             evidence("globalAddress", f"a multiple of {have} B", "a multiple of 16 B", DRIVER),
         )
@@ -55,8 +54,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"the tensor map cuts its address off to 16 bytes, and the tensor is only aligned to {have}",
-        f"globalAddress is a multiple of {have} B where the tensor map demands 16 B. The DSL stores the address "
+        f"the tensor map rounds its address down to 16 bytes, but the tensor is only aligned to {have}",
+        f"globalAddress is a multiple of {have} B, but the tensor map demands a multiple of 16 B. The DSL stores the address "
         f"divided by 16, without a check: at an address of 16n + {have} every box begins {have} B too early.",
         Where(side),
         evidence("globalAddress", f"a multiple of {have} B", "a multiple of 16 B", DRIVER),

@@ -1,9 +1,10 @@
-"""LC231 tma-stride: a stride of the global tensor of a TMA copy is no multiple of 16 bytes.
+"""LC231 tma-stride: a stride of a TMA copy's global tensor is not a multiple of 16 bytes.
 
 ## What it means
 
-The tensor map stores strides in units of 16 bytes. The DSL divides by 16 when it writes the map, without
-a check: a pitch of 500, 502 or 508 bytes becomes 496, and every row but the first comes from elsewhere.
+The tensor map stores strides in units of 16 bytes. The DSL divides by 16 when it writes the map,
+without a check: a pitch of 500, 502 or 508 bytes becomes 496, and every row except the first is
+read from the wrong address.
 
 ## Why
 
@@ -12,9 +13,9 @@ calls it; its host code shifts strides right by four (read in the lowered code, 
 
 ## How to fix it
 
-Pad the tensor's pitch to a multiple of 16 bytes. For a pitch known at run time promise it:
-`cute.assume(ld, divby=8)` for 16-bit elements, and check it on the host. Where the pitch cannot change,
-use cp.async with an atom as wide as the pitch allows.
+Pad the tensor's pitch to a multiple of 16 bytes. If the pitch is known only at run time, promise the divisor,
+`cute.assume(ld, divby=8)` for 16-bit elements, and check it on the host. If the pitch cannot change, use cp.async
+with an atom as wide as the pitch allows.
 
 ## How to silence it
 
@@ -54,8 +55,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.severity,
             f"the tensor map stores a stride of {stride} B as {kept} B",
             f"Mode {mode} of the global tensor {found.gmem.layout} has {named} which is "
-            f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the rest, so "
-            f"that row i comes from {stride - kept} * i B before its place.",
+            f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder, so that row i is read from {stride - kept} * i B before its address.",
             Where(gmem_side(analysis.copy)),
             evidence("globalStrides", stride, "a multiple of 16 B", DRIVER, stored=kept, mode=mode),
         )
@@ -77,8 +77,7 @@ def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
                 RULE.code,
                 "note",
                 "a stride of the tensor map is only known at run time",
-                f"{named}: what it is off a multiple of 16 B the DSL drops, without a check. Promise the "
-                "divisibility where the tensor is made, and check it on the host.",
+                f"{named}: the DSL drops the remainder of a division by 16 B, without a check. Promise the divisibility where the tensor is made, and check it on the host.",
                 Where(gmem_side(analysis.copy)),
                 evidence("globalStrides", str(stride), "a multiple of 16 B", DRIVER, mode=mode),
             )
@@ -88,7 +87,7 @@ def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             f"the tensor map stores a stride of {bits / 8:g} B as {kept} B",
-            f"{named}, which is {bits / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the rest.",
+            f"{named}, which is {bits / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder.",
             Where(gmem_side(analysis.copy)),
             evidence("globalStrides", bits // 8, "a multiple of 16 B", DRIVER, stored=kept, mode=mode),
         )

@@ -1,4 +1,4 @@
-"""LC232 tma-major: the mode that is contiguous in shared memory is not contiguous in the global tensor of a TMA copy.
+"""LC232 tma-major: the contiguous mode of the shared tensor of a TMA copy is not contiguous in the global tensor.
 
 ## What it means
 
@@ -20,7 +20,7 @@ after it.
 
 ## How to silence it
 
-There is nothing to silence: no stride but 1 is right.
+There is nothing to silence: only stride 1 is right.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"dimension 0 of the tensor map has stride {typed} in global memory, a box reads it as 1",
+        f"dimension 0 of the tensor map has stride {typed} in global memory, but a box reads it with stride 1",
         f"Mode {mode} is contiguous in shared memory {found.described.layout} and has stride {typed} in the global "
         f"tensor {found.gmem.layout}. A tensor map has no stride for its first dimension: a box takes "
         f"{found.map.box[0]} adjacent elements where the layout asks for elements {value} apart.",

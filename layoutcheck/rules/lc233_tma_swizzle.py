@@ -1,9 +1,10 @@
-"""LC233 tma-swizzle: the swizzle of the shared tensor is none that TMA makes.
+"""LC233 tma-swizzle: TMA does not have the swizzle of the shared tensor.
 
 ## What it means
 
-TMA knows three swizzles, and on Blackwell two more. The DSL maps any other to one of them by its base and
-number of bits, silently, so that what reads the tile by its own swizzle finds other elements.
+TMA has three swizzles, and two more on Blackwell. The DSL silently maps any other swizzle to one of
+them by its base and number of bits. Code that reads the tile through the tile's own swizzle then
+gets other elements.
 
 ## Why
 
@@ -52,9 +53,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{described.swizzle} is no swizzle of TMA: the machine makes {made or 'none'}",
-        f"For {described.swizzle} the DSL writes the swizzle {kind} into the tensor map, and {analysis.copy.arch} then "
-        f"permutes bytes by {made or 'none'}. What is read through {described.swizzle} are other elements.",
+        f"TMA does not have swizzle {described.swizzle}: the machine applies {made or 'none'}",
+        f"For {described.swizzle} the DSL writes the swizzle {kind} into the tensor map, and {analysis.copy.arch} then permutes bytes by {made or 'none'}. A read through {described.swizzle} gets other elements.",
         Where(side),
         evidence("swizzle", str(described.swizzle), f"one of {KNOWN}", PTX, stored=kind),
     )

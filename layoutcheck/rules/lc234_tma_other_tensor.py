@@ -1,10 +1,10 @@
-"""LC234 tma-other-tensor: the shared tensor of a TMA copy does not lie as its tensor map was told.
+"""LC234 tma-other-tensor: the shared tensor of a TMA copy differs from the shared layout that its tensor map was made from.
 
 ## What it means
 
-`make_tiled_tma_atom` makes the tensor map of a shared layout, and the copy then gets a shared tensor. The
-DSL does not compare the two. Where the layout, the swizzle or the element type differ, the boxes arrive
-in the order of the one and are read in the order of the other.
+`make_tiled_tma_atom` makes the tensor map from a shared layout, and the copy then gets a shared
+tensor. The DSL does not compare the two. If the layout, the swizzle or the element type differ, TMA
+writes the boxes in one order and the kernel reads them in another.
 
 ## Why
 
@@ -13,12 +13,12 @@ verifier compares sizes only (measured; miscompile t6 and its like, run on an H2
 
 ## How to fix it
 
-Pass one layout to both: allocate the tensor with the layout and swizzle that the atom was made of
-(`tma_info.smem_layout`).
+Pass the same layout to both: allocate the tensor with the layout and swizzle that the atom was made
+from (`tma_info.smem_layout`).
 
 ## How to silence it
 
-There is nothing to silence: one of the two layouts is not the data's.
+There is nothing to silence: one of the two layouts does not describe the data.
 """
 
 from __future__ import annotations
@@ -63,10 +63,9 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            "the elements of V do not lie in shared memory as the box brings them",
+            "the elements of V are in another order in shared memory than in the box",
             f"A box of {box[0]} arrives with its first extent fastest, in adjacent bytes; V of the shared tensor, "
-            f"{v}, and of the coordinates names its elements in another order. The tensor map was made of another "
-            "shared layout.",
+            f"{v}, and of the coordinates names its elements in another order. The tensor map was made from another shared layout.",
             Where(side),
             evidence("box", list(box[0]), "the order of the shared tensor", PTX),
         )
@@ -77,9 +76,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        "the tensor map was made of another shared layout than the copy uses",
-        f"The tensor map was made of {_named(described)}, the copy writes or reads {_named(smem)}. Boxes lie by "
-        "the first, everyone else goes by the second.",
+        "the tensor map was made from another shared layout than the copy uses",
+        f"The tensor map was made from {_named(described)}, but the copy writes or reads {_named(smem)}. The boxes follow the first; all other accesses follow the second.",
         Where(side),
         evidence("smem layout", _named(smem), _named(described), PTX),
     )

@@ -2,9 +2,9 @@
 
 ## What it means
 
-Every box begins at an address in shared memory that must be a multiple of 128 bytes. Either the tensor is
-less aligned, or the copy is split in boxes and a padded pitch puts them in between. The DSL checks
-neither, and the kernel faults.
+Every box must begin at a multiple of 128 bytes in shared memory. Here either the tensor is less
+aligned, or the copy is split into boxes and a padded pitch puts them between those addresses. The
+DSL checks neither, and the kernel faults.
 
 ## Why
 
@@ -54,7 +54,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"box {first.instruction} begins {where} in shared memory: the kernel faults",
-        f"cp.async.bulk.tensor takes addresses in shared memory that are multiples of {SMEM_ALIGN_BYTES} B. "
+        f"cp.async.bulk.tensor needs addresses in shared memory that are multiples of {SMEM_ALIGN_BYTES} B. "
         + (
             f"The shared tensor is only aligned to {have} B."
             if by_base

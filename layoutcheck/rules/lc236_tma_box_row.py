@@ -1,4 +1,4 @@
-"""LC236 tma-box-row: the first extent of a TMA box is no multiple of 16 bytes, or exceeds the swizzle.
+"""LC236 tma-box-row: the first extent of a TMA box is not a multiple of 16 bytes, or exceeds the swizzle's span.
 
 ## What it means
 
@@ -13,8 +13,8 @@ at most 32, 64 or 128 bytes under the swizzle of that name. An H200 raises an il
 
 ## How to fix it
 
-Choose a tile whose contiguous extent is a multiple of 16 bytes, 64 or 128 for the swizzles; copy odd
-rests with predicated cp.async.
+Choose a tile whose contiguous extent is a multiple of 16 bytes, and at most the span of its
+swizzle; copy what remains with a predicated cp.async.
 
 ## How to silence it
 

@@ -1,10 +1,10 @@
-"""LC237 tma-short-rows: the rows of a swizzled TMA box are shorter than the swizzle and lie further apart than the layout says.
+"""LC237 tma-short-rows: the rows of a swizzled TMA box are shorter than the swizzle, and TMA puts them further apart than the layout says.
 
 ## What it means
 
-Under a swizzle of 32, 64 or 128 bytes TMA puts the rows of a box that many bytes apart, also where they
-are shorter. A shared layout that packs shorter rows closely gets every row but the first elsewhere, and
-the box reaches past its tile.
+Under a swizzle of 32, 64 or 128 bytes TMA puts the rows of a box that many bytes apart, even if
+they are shorter. If the shared layout packs shorter rows, every row except the first arrives at the
+wrong address, and the box reaches past its tile.
 
 ## Why
 
@@ -14,7 +14,7 @@ the packed layout and writes the map.
 
 ## How to fix it
 
-Take the swizzle whose span is the row: S<1,4,3> for 32 bytes, S<2,4,3> for 64, S<3,4,3> for 128. Or give
+Use the swizzle whose span equals the row: S<1,4,3> for 32 bytes, S<2,4,3> for 64, S<3,4,3> for 128. Or give
 the layout the pitch of the span.
 
 ## How to silence it
@@ -51,7 +51,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.severity,
         f"rows of {inner} B under the swizzle {kind} arrive {span} B apart",
         f"A box of {extents} has rows of {inner} B. Under the swizzle {kind} the machine puts them {span} B apart; "
-        f"the shared layout {analysis.copy.side(smem_side(analysis.copy)).layout} has them elsewhere.",
+        f"the shared layout {analysis.copy.side(smem_side(analysis.copy)).layout} has them at other addresses.",
         Where(smem_side(analysis.copy)),
         evidence(row_field(analysis)[0], inner, f"{span} B, or rows {span} B apart", "measured on an H200"),
     )

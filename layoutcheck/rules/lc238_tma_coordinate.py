@@ -1,14 +1,16 @@
-"""LC238 tma-coordinate: a box of a TMA copy begins between 16-byte pieces of the contiguous dimension.
+"""LC238 tma-coordinate: a box of a TMA copy does not begin at a multiple of 16 bytes of the contiguous dimension.
 
 ## What it means
 
-The coordinate along the contiguous dimension, in bytes, must be a multiple of 16. A tile whose contiguous
-extent is not, or boxes that split it so, begin in between, and the instruction faults.
+The coordinate along the contiguous dimension, in bytes, must be a multiple of 16. If the contiguous
+extent of the tile or of its boxes is not such a multiple, some boxes begin at other coordinates,
+and the instruction faults.
 
 ## Why
 
-An H200 raises an illegal instruction for a box at element 3 of bf16 (docs/evidence/tma_probes.json); the same
-was reported for f32 stores at element offsets that are no multiple of 4 (triton-lang/triton#8657).
+An H200 raises an illegal instruction for a box at element 3 of bf16
+(docs/evidence/tma_probes.json); the same was reported for f32 stores at element offsets that are
+not multiples of 4 (triton-lang/triton#8657).
 
 ## How to fix it
 

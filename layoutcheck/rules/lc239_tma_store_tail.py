@@ -1,9 +1,9 @@
-"""LC239 tma-store-tail: a TMA store writes past the end of rows that are no multiple of 16 bytes.
+"""LC239 tma-store-tail: a TMA store writes past the end of rows whose length is not a multiple of 16 bytes.
 
 ## What it means
 
-TMA stores write whole pieces of 16 bytes. Where the contiguous extent of the global tensor ends inside
-one, the store writes the rest of it too: bytes after the last element of every row it reaches, which
+A TMA store writes whole pieces of 16 bytes. If the contiguous extent of the global tensor ends
+inside a piece, the store overwrites the rest of that piece in every row it reaches. Those bytes
 belong to the padding, or to whatever follows the tensor.
 
 ## Why
@@ -13,13 +13,14 @@ row (docs/evidence/tma_probes.json). A load zero-fills exactly.
 
 ## How to fix it
 
-Give the tensor an extent of whole 16 bytes, or make sure that nobody else owns the bytes up to the next
-multiple of 16 of every row. Else store the last tile with predicated plain stores.
+Give the tensor an extent that is a multiple of 16 bytes, or make sure that nothing else uses the
+bytes up to the next multiple of 16 in every row. Otherwise store the last tile with predicated
+ordinary stores.
 
 ## How to silence it
 
-Silence it where the rows are padded to a multiple of 16 bytes and the padding is nobody's: TMA demands
-that pitch anyway.
+Silence it if the rows are padded to a multiple of 16 bytes, a pitch that TMA demands anyway, and
+nothing uses the padding.
 """
 
 from __future__ import annotations
@@ -50,8 +51,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"the store writes {-row % 16} B past the end of each row it reaches",
-        f"Rows of {found.map.dims[0]} elements are {row} B; TMA stores write whole 16 B, so {-row % 16} B after a "
-        "row's last element are overwritten with what lies in shared memory.",
+        f"Rows of {found.map.dims[0]} elements are {row} B; A TMA store writes whole pieces of 16 B, so it overwrites {-row % 16} B after a row's last element with what is in shared memory.",
         Where("dst"),
         evidence("globalDim[0]", row, "a multiple of 16 B", "measured on an H200"),
     )

@@ -1,11 +1,12 @@
-"""LC240 tma-rows: the four rows of a gather4 or scatter4 do not lie in shared memory as the instruction packs them.
+"""LC240 tma-rows: the shared layout of a gather4 or scatter4 does not pack four rows as the instruction does.
 
 ## What it means
 
-One instruction moves four rows of the box's width, packed one after the other in shared memory. Where the tile's
-rows are longer than the box, padded, or no multiple of four, the DSL still cuts the tile in blocks of four boxes
-and takes the next four indices for each: rows land in other rows' places, columns are never moved, or the last
-instruction writes past the tile.
+One instruction moves four rows of the box's width, packed one after the other in shared memory. If
+the tile's rows are longer than the box or padded, or their number is not a multiple of four, the
+DSL still cuts the tile into blocks of four boxes and takes the next four indices for each. Rows
+then land in the place of other rows, columns are never moved, or the last instruction writes past
+the tile.
 
 ## Why
 
@@ -65,7 +66,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"instruction {first.instruction} moves four rows that the tile does not have there",
+        f"instruction {first.instruction} moves four rows that the tile has elsewhere",
         f"{field} is {value}, and must be {demand}. {_row(first)} {place}.",
         Where(smem_side(analysis.copy), instruction=first.instruction),
         evidence(field, value, demand, MODES, index=first.brings[0], row=first.row),
@@ -85,10 +86,9 @@ def _of_views(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        "V does not name four rows where the instruction packs them",
+        "V does not name the four rows that the instruction packs",
         f"One instruction moves {ROWS} rows of {wide} elements, all from one column, one after the other. V of the "
-        f"coordinates is {v}, V of the shared tensor {v_mode(smem.layout)}. The tile was not laid out in rows as "
-        "long as the box, or its rows are no multiple of four.",
+        f"coordinates is {v}, V of the shared tensor {v_mode(smem.layout)}. The rows of the tile are not as long as the box, or their number is not a multiple of four.",
         Where(smem_side(analysis.copy)),
         evidence("V", str(v), demand, MODES),
     )

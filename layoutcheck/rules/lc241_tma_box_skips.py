@@ -1,10 +1,11 @@
-"""LC241 tma-box-skips: a TMA box is cut along an inner dimension, and does not follow shared memory.
+"""LC241 tma-box-skips: a TMA box is cut along an inner dimension and no longer follows the shared layout.
 
 ## What it means
 
-No box is longer than 256 elements along a dimension. Where a tile is, along a dimension that is neither
-its first nor its last, the DSL cuts that extent and keeps the ones after it whole. The box then brings
-less of the inner dimension before it goes on to the next, and everything after the cut lands elsewhere.
+A box has at most 256 elements along each dimension. If a tile is longer along a dimension that is
+neither its first nor its last, the DSL cuts that extent and keeps the extents after it. The box
+then moves less of the inner dimension before it goes on to the next one, and everything after the
+cut lands at other addresses.
 
 ## Why
 
@@ -44,10 +45,9 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             yield Finding(
                 RULE.code,
                 RULE.severity,
-                f"dimension {j} of {side.of} elements is cut to {side.extent}, the ones after it are not",
+                f"dimension {j} of {side.of} elements is cut to {side.extent}, but the dimensions after it are not cut",
                 f"A box has at most {MOST_BOX} elements along a dimension, so dimension {j} ({side.of}) is cut to "
-                f"{side.extent}; the box {found.map.box} keeps what comes after, and so does not follow shared "
-                f"memory {found.described.layout}.",
+                f"{side.extent}; the box {found.map.box} keeps the later dimensions whole, and so does not follow shared memory {found.described.layout}.",
                 Where(smem_side(analysis.copy)),
                 evidence(f"boxDim[{j}]", side.of, f"1 to {MOST_BOX}", DRIVER, box=list(found.map.box)),
             )

@@ -1,9 +1,9 @@
-"""LC242 tma-format: the target has no tensor map of 4-bit or 6-bit elements.
+"""LC242 tma-format: the target does not have tensor maps of 4-bit or 6-bit elements.
 
 ## What it means
 
-Tensor maps of packed or unpacked 4-bit and 6-bit elements begin with Blackwell. The DSL writes them for
-Hopper as well, and the kernel faults.
+Blackwell is the first architecture with tensor maps of packed or unpacked 4-bit and 6-bit elements.
+The DSL writes them for Hopper as well, and the kernel faults.
 
 ## Why
 
@@ -40,8 +40,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{arch} has no tensor map of {atom.dtype}: the kernel faults",
-        f"Tensor maps of {atom.dtype.bits}-bit elements begin with sm_100; {FAULT}.",
+        f"{arch} does not have tensor maps of {atom.dtype}: the kernel faults",
+        f"Tensor maps of {atom.dtype.bits}-bit elements need sm_100 or later; {FAULT}.",
         Where("atom"),
         evidence("tensorDataType", str(atom.dtype), "8 bits or more before sm_100", PTX),
     )

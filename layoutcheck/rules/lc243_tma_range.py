@@ -2,8 +2,8 @@
 
 ## What it means
 
-A tensor map holds extents of 1 to 2^32 and strides of 0 to 2^40 bytes. The DSL stores the low bits of
-what is larger or negative.
+A tensor map holds extents of 1 to 2^32 and strides of 0 to 2^40 bytes. The DSL stores only the low
+bits of larger or negative numbers.
 
 ## Why
 
@@ -12,11 +12,11 @@ the lowered code); a negative pitch faults on an H200 (docs/evidence/tma_probes.
 
 ## How to fix it
 
-Split a tensor that is too large; turn a mode with a negative stride around.
+Split a tensor that is too large; reverse a mode with a negative stride.
 
 ## How to silence it
 
-There is nothing to silence: the map says something else.
+There is nothing to silence: the tensor map describes another tensor.
 """
 
 from __future__ import annotations

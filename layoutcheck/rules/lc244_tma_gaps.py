@@ -4,18 +4,20 @@
 
 `internal_type=cutlass.Uint8` for 4-bit elements, and any 6-bit elements, give a tensor map that puts every
 16 elements into 16 bytes of shared memory. Address and strides of its tensor are multiples of 32 bytes, its
-first extent is a multiple of 128 elements, its boxes are 128 elements wide; not every swizzle exists, and
-4-bit elements can be loaded only. Packed 4-bit elements need an even first extent. The DSL checks none of it.
+first extent is a multiple of 128 elements, its boxes are 128 elements wide; not every swizzle is allowed,
+and 4-bit elements can be loaded but not stored. Packed 4-bit elements need an even first extent. The DSL
+checks none of these limits.
 
 ## Why
 
 CUDA Driver API, cuTensorMapEncodeTiled, for CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B, 16U6_ALIGN16B and
-16U4_ALIGN8B. DSL 4.8.1 writes the map without the driver (measured). No GPU with these formats was at hand.
+16U4_ALIGN8B. DSL 4.8.1 writes the map without the driver (measured). No GPU with these formats was
+available.
 
 ## How to fix it
 
-Pad rows to 128 elements, align the tensor to 32 bytes, and make tiles 128 elements wide in the 128-byte
-swizzle. Store 4-bit elements packed.
+Pad rows to 128 elements, align the tensor to 32 bytes, and make tiles 128 elements wide with the
+128-byte swizzle. Store 4-bit elements packed.
 
 ## How to silence it
 
@@ -52,7 +54,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             f"{bad.field} of a {written.format} tensor map is {bad.value}, and must be {bad.demand}",
-            f"The format {written.format} demands that {bad.field} is {bad.demand}; here it is {bad.value}. "
+            f"In the format {written.format}, {bad.field} must be {bad.demand}; here it is {bad.value}. "
             "The DSL writes the tensor map without asking the driver, which would refuse it.",
             Where(gmem_side(analysis.copy)),
             evidence(bad.field, bad.value, bad.demand, bad.source),
@@ -82,5 +84,5 @@ RULE = make_rule(
         },
     ),
     explains=EFFECTS,
-    beyond="the driver would refuse the tensor map; no GPU that has the format was seen to use one like it",
+    beyond="the driver would refuse the tensor map; no GPU with this format was available to run such a map",
 )

@@ -1,11 +1,11 @@
-"""LC245 tma-internal: the tensor map is not of the elements that its copy counts.
+"""LC245 tma-internal: the tensor map and its copy count different elements.
 
 ## What it means
 
-Two ways to it. A shared tensor of bytes takes 4-bit elements with gaps, 16 of them in 16 bytes, and the
-tensor map packs them, as it was made without `internal_type=cutlass.Uint8`. Or a store was given an
-`internal_type` of another width: DSL 4.8.1 cuts boxes and counts coordinates in elements of that type, and
-writes a tensor map of the tensor's own.
+There are two causes. A shared tensor of bytes holds 4-bit elements with gaps, 16 of them in 16
+bytes, but the tensor map packs them because it was made without `internal_type=cutlass.Uint8`. Or a
+store has an `internal_type` of another width: DSL 4.8.1 cuts boxes and counts coordinates in
+elements of that type, but writes a tensor map of the tensor's own type.
 
 ## Why
 
@@ -14,7 +14,7 @@ formats differ in bytes 8 and 9 of the map, as CUTLASS issue 3236 reports for FP
 
 ## How to fix it
 
-Pass `internal_type=cutlass.Uint8` where shared memory is to have gaps, and only there. Recast both tensors
+Pass `internal_type=cutlass.Uint8` only if the elements in shared memory should have gaps. Recast both tensors
 before the store, and leave `internal_type` out.
 
 ## How to silence it
@@ -46,9 +46,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            f"the store counts {asked.format} elements, its tensor map is of {written.format}",
-            f"internal_type {internal} asks for {asked.format}. The coordinates are counted in it, but the DSL writes "
-            f"a tensor map of {written.format} for a store.",
+            f"the store counts {asked.format} elements, but its tensor map has {written.format}",
+            f"internal_type {internal} asks for {asked.format}, and the coordinates are counted in it. But for a store the DSL writes a tensor map of {written.format}.",
             Where("atom"),
             evidence("tensorDataType", written.format, asked.format, "measured on DSL 4.8.1"),
         )
@@ -56,8 +55,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            f"the tensor map packs elements of {written.data_bits} bits, the shared tensor gives each a byte",
-            f"{found.smem} has room for 16 elements in 16 B, and a {written.format} map packs them into 8 B.",
+            f"the tensor map packs elements of {written.data_bits} bits, but the shared tensor gives each a byte",
+            f"{found.smem} has 16 B for 16 elements, but a {written.format} map packs them into 8 B.",
             Where(side),
             evidence(
                 "tensorDataType", written.format, "U4_UNPACK_U8", "CUDA Driver API, CUtensorMapDataType"
@@ -67,8 +66,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(
             RULE.code,
             RULE.severity,
-            "the tensor map puts gaps between 4-bit elements, the shared tensor packs them",
-            f"A {written.format} map puts 16 elements into 16 B, {found.smem} has 8 B for them.",
+            "the tensor map puts gaps between 4-bit elements, but the shared tensor packs them",
+            f"A {written.format} map puts 16 elements into 16 B, but {found.smem} has 8 B for them.",
             Where(side),
             evidence("tensorDataType", written.format, "U4", "CUDA Driver API, CUtensorMapDataType"),
         )

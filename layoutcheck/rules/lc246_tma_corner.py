@@ -2,28 +2,31 @@
 
 ## What it means
 
-The corners of the box that pixels are taken from have 16 bits in a tensor of rank 3, 8 each in one of rank 4 and
-5 each in one of rank 5. The DSL stores the low bits of what is larger: 17 pixels of padding in a 3-d
-convolution become a box that begins 15 pixels inside. An instruction that begins outside of the box faults; so does
-one of a box that is empty, which the DSL makes of a filter larger than the padded tensor under a stride above 1.
+Two corners bound the box from which pixels are taken. Each of their numbers has 16 bits for a
+tensor of rank 3, 8 bits for rank 4 and 5 bits for rank 5. The DSL stores only the low bits of
+larger numbers: with 17 pixels of padding in a 3-d convolution, the box begins 15 pixels inside the
+tensor. An instruction that begins outside the box faults. An instruction of an empty box faults
+too; the DSL makes an empty box if the filter is larger than the padded tensor and the stride is
+above 1.
 
 ## Why
 
 CUDA Driver API, cuTensorMapEncodeIm2col: pixelBoxLowerCorner and pixelBoxUpperCorner are -32768 to 32767, -128 to
 127 and -16 to 15 for tensorRank 3, 4 and 5, and the box has a non-zero area. DSL 4.8.1 never calls it and masks each
-corner (read back from the words it stores, tests/conformance/test_im2col.py), and it rounds the number of
-places, (extent + upper - lower - 1) / stride + 1, towards zero, so that an empty box has one. On an H200 an
-instruction that begins outside the corners as they are stored is an illegal instruction, and from inside other pixels
-arrive (docs/evidence/tma_im2col.json).
+corner (read back from the words it stores, tests/conformance/test_im2col.py), and it rounds the number of places,
+(extent + upper - lower - 1) / stride + 1, towards zero, so that it counts one place in an empty box. On an H200 an
+instruction that begins outside the stored corners is an illegal instruction; one that begins inside them loads other
+pixels (docs/evidence/tma_im2col.json).
 
 ## How to fix it
 
-Pad where the box is empty. Else pad less, or pad the tensor itself; split a dilated filter by taps; let a spatial
-mode whose filter has one tap and no padding join N, which leaves more bits to the others.
+If the box is empty, add padding. Otherwise pad less, pad the tensor itself, or split a dilated
+filter by taps. A spatial mode whose filter has one tap and no padding can join N, which leaves more
+bits for the others.
 
 ## How to silence it
 
-There is nothing to silence: the map says something else.
+There is nothing to silence: the tensor map describes another tensor.
 """
 
 from __future__ import annotations
@@ -68,7 +71,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             + (
                 f"the instruction begins outside of that box, and {FAULT_IM2COL}."
                 if analysis.effect is not None and analysis.effect["fault"]
-                else "pixels are taken from another part of the tensor."
+                else "the copy takes pixels from another part of the tensor."
             ),
             Where(gmem_side(analysis.copy)),
             evidence(bad.field, given[i], bad.demand, bad.source, stored=kept[i], dimension="WHD"[i]),
@@ -84,8 +87,7 @@ def _empty(analysis: Analysis, found: WholeTma, bad: Violation) -> Finding:
         RULE.severity,
         f"the box of pixels is empty along {'WHD'[i]}: the kernel faults",
         f"Along {'WHD'[i]}, which has {found.map.dims[1 + i]} elements, the corners leave {ranges[i][0]} to "
-        f"{ranges[i][1]} for the filter's first tap: it has no place in the padded tensor. The DSL counts one, as it divides "
-        f"towards zero; {FAULT_IM2COL}.",
+        f"{ranges[i][1]} for the filter's first tap: it has no position in the padded tensor. The DSL counts one position, because it rounds towards zero; {FAULT_IM2COL}.",
         Where(gmem_side(analysis.copy)),
         evidence(bad.field, bad.value, bad.demand, bad.source, dimension="WHD"[i]),
     )

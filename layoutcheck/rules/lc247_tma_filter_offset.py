@@ -1,16 +1,16 @@
-"""LC247 tma-filter-offset: an im2col instruction has no room for the offset of a tap.
+"""LC247 tma-filter-offset: the offset of a filter tap does not fit the im2col instruction.
 
 ## What it means
 
-Which tap of the filter is loaded is in the instruction: an offset for each spatial dimension, without a sign, of
-16 bits in a tensor of rank 3, 8 in one of rank 4 and 5 in one of rank 5. Taps further away, or before the first
-one, are out of reach.
+The instruction says which tap of the filter it loads: an unsigned offset for each spatial
+dimension, of 16 bits for a tensor of rank 3, 8 bits for rank 4 and 5 bits for rank 5. It cannot
+reach taps further away, or before the first one.
 
 ## Why
 
 PTX ISA, tensor im2col mode: offsets are 0 to 2^16-1, 2^8-1 and 2^5-1 for tensors of 3, 4 and 5 dimensions.
-DSL 4.8.1 passes lower_srt + tap * stride_srt without a check. An H200 has them side by side in one
-number: what is too large for one is added to the next dimension's (docs/evidence/tma_im2col.json).
+DSL 4.8.1 passes lower_srt + tap * stride_srt without a check. An H200 keeps the offsets side by side in
+one number: the excess of one offset is added to the next dimension's (docs/evidence/tma_im2col.json).
 
 ## How to fix it
 
@@ -19,7 +19,7 @@ spatial mode whose filter has one tap and no padding can join N).
 
 ## How to silence it
 
-There is nothing to silence: other pixels arrive.
+There is nothing to silence: the copy loads other pixels.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.severity,
         f"the filter's offset {value} along {'WHD'[i]} does not fit the instruction",
         f"Instruction {k} loads the tap at offsets {[int(n) for n in away[k]]} (W first); each must be {demand}. "
-        f"The DSL passes them on without a check, and the machine takes {[int(n) for n in reached(away[k : k + 1])[0]]}.",
+        f"The DSL passes them on without a check, and the machine uses {[int(n) for n in reached(away[k : k + 1])[0]]}.",
         Where(gmem_side(analysis.copy), instruction=k),
         evidence(f"im2colOffsets[{i}]", value, demand, SOURCE),
     )

@@ -2,13 +2,13 @@
 
 ## What it means
 
-The steps between pixels are the map's elementStrides, 1 to 8, of 3 bits each. The DSL stores a larger one over the
-bits of its neighbour: both dimensions then step by something else.
+The tensor map stores the steps between pixels as elementStrides, 1 to 8, of 3 bits each. The DSL
+stores a larger stride over the bits of its neighbour: both dimensions then step by other numbers.
 
 ## Why
 
 CUDA Driver API, cuTensorMapEncodeIm2col: each of elementStrides is 1 to 8. DSL 4.8.1 never calls it and shifts the
-strides into place without a mask (read back from the words it stores); on an H200 other pixels arrive
+strides into place without a mask (read back from the words it stores); on an H200 the copy loads other pixels
 (docs/evidence/tma_im2col.json).
 
 ## How to fix it
@@ -18,7 +18,7 @@ rest, and a stride of 1.
 
 ## How to silence it
 
-There is nothing to silence: the map says something else.
+There is nothing to silence: the tensor map describes another tensor.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             f"the stride of {bad.value} does not fit the tensor map",
-            f"elementStrides are {given} (C first), and each must be {bad.demand}. The DSL stores what reads as "
-            f"{kept}.",
+            f"elementStrides are {given} (C first), and each must be {bad.demand}. The tensor map that the DSL stores has {kept}.",
             Where(gmem_side(analysis.copy)),
             evidence(bad.field, bad.value, bad.demand, bad.source, stored=kept),
         )

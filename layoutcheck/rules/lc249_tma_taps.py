@@ -1,10 +1,10 @@
-"""LC249 tma-taps: a box of an im2col copy runs past the tensor's channels into the next tap of the filter.
+"""LC249 tma-taps: a box of an im2col copy goes past the tensor's channels, where the tile has the next filter tap.
 
 ## What it means
 
-A tile of the convolution's matrix may hold several taps: 128 columns of a tensor of 64 channels are two. One
-instruction loads channels of one tap; what is asked for beyond the last channel arrives as zeros, and the next
-tap's columns are missing.
+A tile of the convolution's matrix may hold several taps: 128 columns of a tensor of 64 channels are
+two. One instruction loads channels of one tap. Everything beyond the last channel arrives as zeros,
+so the next tap's columns are missing.
 
 ## Why
 
@@ -14,12 +14,12 @@ docs/evidence/tma_im2col.json).
 
 ## How to fix it
 
-Make the run of columns in shared memory no wider than the channels: `(rows, (64, 2))` with the taps apart, as a
-swizzle atom of 64 channels does by itself; then each tap is an instruction of its own.
+Make the run of columns in shared memory no wider than the channels: `(rows, (64, 2))` with the taps
+apart, as a swizzle atom of 64 channels has them. Each tap then gets its own instruction.
 
 ## How to silence it
 
-There is nothing to silence: zeros are multiplied.
+There is nothing to silence: the columns of the next tap are zeros.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.severity,
         f"a box of {channels} channels of a tensor that has {have}: the next tap's columns arrive as zeros",
         f"The shared layout {found.described.layout} has {channels} columns in a row, which are {channels // have} taps "
-        f"of {have} channels. An instruction loads channels under one tap, and zeros beyond the last.",
+        f"of {have} channels. An instruction loads the channels of one tap, and zeros beyond the last channel.",
         Where(smem_side(analysis.copy)),
         evidence(
             "channelsPerPixel",

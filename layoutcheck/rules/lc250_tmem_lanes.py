@@ -1,9 +1,10 @@
-"""LC250 tmem-lanes: a warp is asked to reach lanes of tensor memory that it does not own.
+"""LC250 tmem-lanes: a warp accesses lanes of tensor memory that it does not own.
 
 ## What it means
 
 Tensor memory has 128 lanes, and warp w of a warpgroup reaches lanes `32 * (w % 4)` to `32 * (w % 4) + 31`
-only, with `tcgen05.ld` as with `tcgen05.st`. The copy steps past them. The compiler looks at no lane.
+only, with both `tcgen05.ld` and `tcgen05.st`. The copy steps past them. The compiler does not check
+lanes.
 
 ## Why
 
@@ -13,8 +14,8 @@ accepts any stride). Compiler-verified only: no Blackwell GPU ran it.
 ## How to fix it
 
 Give each warp the lanes it owns: partition with `tcgen05.make_tmem_copy(atom, tensor)` and
-`get_slice(tid)`, all four warps of the warpgroup taking part. Data that must change lanes goes through
-shared memory.
+`get_slice(tid)`, with all four warps of the warpgroup taking part. Move data that must change lanes
+through shared memory.
 
 ## How to silence it
 
@@ -45,9 +46,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        "a warp reaches tensor-memory lanes that it does not own",
-        f"{atom.title}: instruction {instruction} of warp {warp_of(thread)} is asked to {verb} lane {lane}{where}; "
-        f"it owns {owned} to {owned + WARP_LANES - 1}.",
+        "a warp accesses tensor-memory lanes that it does not own",
+        f"{atom.title}: instruction {instruction} of warp {warp_of(thread)} would {verb} lane {lane}{where}; the warp owns {owned} to {owned + WARP_LANES - 1}.",
         Where(atom.memory_side, None, thread, None, instruction),
         {"warp": warp_of(thread), "lane": lane, "owned_first": owned, "owned_last": owned + WARP_LANES - 1},
     )

@@ -2,9 +2,9 @@
 
 ## What it means
 
-`tcgen05.ld` and `tcgen05.st` move a fixed rectangle of lanes and columns from one address, the one of V's
-first element. The strides of V are not looked at. Where V names other lanes or columns, another order, or
-another number of them, other data is moved.
+`tcgen05.ld` and `tcgen05.st` move a fixed rectangle of lanes and columns at one address, that of
+V's first element. They ignore the strides of V. If V names other lanes or columns, another order,
+or another number of them, the instruction moves other data.
 
 ## Why
 
@@ -19,7 +19,7 @@ Let `tcgen05.make_tmem_copy(atom, tensor)` partition the tensor, or write V as t
 
 ## How to silence it
 
-Only where the elements that are moved instead are the ones that are meant.
+Silence the line only if the elements that the instruction moves are the ones that you want.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""LC252 tmem-fragment: the registers are not those that the atom's repetition moves.
+"""LC252 tmem-fragment: the register fragment does not have the registers that the atom's repetition moves.
 
 ## What it means
 
-The atom says `x32`, and what is emitted is the largest power of two that fits the registers' V. With fewer
-values less is moved than the view of tensor memory names, with more some are never filled. The values are
-moved as adjacent 32-bit registers: strides inside V do not count. Registers are counted in elements of the
+The atom says `x32`, but the compiler emits the largest power of two that fits the registers' V. If V has fewer
+values, the instruction moves less than the view of tensor memory names; if it has more, some are never filled. The
+instruction moves adjacent 32-bit registers and ignores strides inside V. Registers are counted in elements of the
 atom's type, so an `f32` atom on 16-bit tensors moves twice as many as there are.
 
 ## Why
@@ -15,7 +15,7 @@ tcgen05.ld: a fragment is a vector of adjacent 32-bit registers. Compiler-verifi
 ## How to fix it
 
 Make the fragment with the partition's own shape (`cute.make_rmem_tensor(thr.partition_D(t).shape, dtype)`), or
-choose the repetition that fits it, and the atom's type as the tensors'.
+choose the repetition that fits it. Make the atom with the tensors' element type.
 
 ## How to silence it
 
@@ -46,7 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        "the registers are not what the repetition moves",
+        "the fragment does not have the registers that the repetition moves",
         f"{trouble}. {sentence(analysis, kind)}",
         where(analysis, kind, registers, (0,)),
         evidence(analysis, *EVERYTHING),

@@ -2,9 +2,9 @@
 
 ## What it means
 
-Counted from its own base, the view reaches column 512 or lane 128 or beyond: whatever the base is, that is no
-tensor memory. A stride that is too large by one element already changes the lane, since an address is
-lane * 65536 + column.
+Counted from its own base, the view reaches column 512 or lane 128 or beyond: whatever the base is,
+that is outside tensor memory. An address is lane * 65536 + column, so a stride that is too large by
+one element already changes the lane.
 
 ## Why
 
@@ -14,7 +14,8 @@ ran it.
 
 ## How to fix it
 
-Columns of what was allocated (`tcgen05.alloc`: 32, 64, 128, 256 or 512), lanes 65536 columns apart.
+Use only allocated columns (`tcgen05.alloc`: 32, 64, 128, 256 or 512), and a stride of 65536 between
+lanes.
 
 ## How to silence it
 

@@ -2,19 +2,21 @@
 
 ## What it means
 
-Tensor memory is addressed by columns of 32 bits. A step of one 16-bit element is half a column, and the half ends
-up in the uppermost bits of the address: lane 32768. The shapes 16x64b, 16x128b, 16x256b and the packing
-forms want an even column besides; the compiler demands it of the base, not of what the copy steps to.
+Tensor memory is addressed by columns of 32 bits. A step of one 16-bit element is half a column, and
+the half ends up in the uppermost bits of the address: lane 32768. The shapes 16x64b, 16x128b,
+16x256b and the packing forms also need an even column; the compiler checks it for the base only,
+not for the addresses that the copy steps to.
 
 ## Why
 
 Measured on DSL 4.8.1: an offset of 3 bf16 elements is emitted as address + 0x80000001. The verifier: "require tmem
-memref aligned at 2 cols (8B) at least", asked of the base pointer only. PTX ISA, Tensor Memory Addressing: bits
+memref aligned at 2 cols (8B) at least", checked for the base pointer only. PTX ISA, Tensor Memory Addressing: bits
 31-16 are the lane. Compiler-verified only: no Blackwell GPU ran it.
 
 ## How to fix it
 
-Strides of rest modes that are whole columns (32 bits over the element's width), even ones for the wide shapes.
+Make the strides of rest modes whole columns (32 bits divided by the element's width), and even
+columns for the wide shapes.
 
 ## How to silence it
 
@@ -56,7 +58,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     elif odd.any() and atom.wants_even_columns:
         i = int(np.argmax(odd))
         title = "an instruction begins at an odd column"
-        text = f"{int(at[i]) // COLUMN_BITS} columns from the base, and {atom.title} wants an even column"
+        text = f"{int(at[i]) // COLUMN_BITS} columns from the base, and {atom.title} needs an even column"
     else:
         return
     yield Finding(

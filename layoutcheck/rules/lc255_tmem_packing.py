@@ -1,10 +1,11 @@
-"""LC255 tmem-packing: a packing copy of tensor memory whose elements are not one to a column.
+"""LC255 tmem-packing: a packing copy of tensor memory does not have one element in each column.
 
 ## What it means
 
-`.pack::16b` puts the lower halves of two adjacent columns into one register; `.unpack::16b` is the way back. It is
-for 16-bit elements that lie one to a 32-bit column, stride 2 in a 16-bit layout, as accumulators of 16 bits do.
-On elements that already lie two to a column, or that are not 16 bits wide, it drops every other half.
+`.pack::16b` puts the lower halves of two adjacent columns into one register; `.unpack::16b` does
+the reverse. They are for 16-bit elements with one element in each 32-bit column (stride 2 in a
+16-bit layout), as in accumulators of 16 bits. If a column already holds two elements, or the
+elements are not 16 bits wide, the copy drops every other half.
 
 ## Why
 

@@ -1,12 +1,11 @@
-"""LC256 s2t-rows: tcgen05.cp writes other lanes or columns than the view names.
+"""LC256 s2t-rows: tcgen05.cp writes other lanes or columns than its destination view names.
 
 ## What it means
 
-`tcgen05.cp` writes whole rows to a fixed set of lanes: `32x128b.warpx4` its 32 rows of 16 bytes to the lanes of all four
-warps, `64x128b.warpx2` to two pairs of warps, `128x128b` and `128x256b` to all lanes, `4x256b` its 4 rows of 32 bytes
-to one lane of each warp. The address is that of V's first
-element; V's own lanes and columns are not looked at. Where V names fewer, more is overwritten than was meant; where
-it names others, they are not written.
+`tcgen05.cp` writes whole rows to a fixed set of lanes: `32x128b.warpx4` its 32 rows of 16 bytes to the lanes of all
+four warps, `64x128b.warpx2` to two pairs of warps, `128x128b` and `128x256b` to all lanes, `4x256b` its 4 rows of 32
+bytes to one lane of each warp. The address is that of V's first element; the instruction ignores V's own lanes and
+columns. If V names fewer, the copy overwrites more than V names; if V names others, they are not written.
 
 ## Why
 

@@ -1,17 +1,17 @@
-"""LC258 not-run-on-blackwell: what is said of this instruction stands on the compiler and the PTX ISA alone.
+"""LC258 not-run-on-blackwell: no GPU ran this instruction; the verdict is based on the compiler and the PTX ISA only.
 
 ## What it means
 
 The verdict about this copy was not checked on a GPU: its instruction exists on Blackwell only (tensor memory, bulk
 stores with a byte mask, some forms of TMA, ldmatrix and stmatrix), and layoutcheck's GPU evidence is from an H200.
 
-Of a byte mask nothing is known before the kernel runs: all bytes of it are taken to be written.
+A byte mask is not known before the kernel runs: layoutcheck assumes that all its bytes are written.
 
 ## Why
 
 What the compiler accepts, refuses and emits was measured (DSL 4.8.1, `tests/conformance/test_tmem.py`,
-`tests/conformance/test_byte_mask.py`, `tests/conformance/test_tma_rows.py`), and ptxas assembles it; what the emitted instructions then do is the PTX ISA's
-word.
+`tests/conformance/test_byte_mask.py`, `tests/conformance/test_tma_rows.py`), and ptxas assembles it.
+What the emitted instructions do is taken from the PTX ISA.
 
 ## How to fix it
 
@@ -19,7 +19,7 @@ Nothing is known to be wrong.
 
 ## How to silence it
 
-It is a note: it decides no verdict.
+It is a note and does not change the verdict.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "compiler-verified only",
-        f"No Blackwell GPU ran {name}: DSL 4.8.1 and the PTX ISA stand behind this verdict."
-        + " All bytes of the mask are taken to be written." * masked,
+        f"No Blackwell GPU ran {name}: this verdict is based on DSL 4.8.1 and the PTX ISA."
+        + " It assumes that all bytes of the mask are written." * masked,
         Where("atom"),
     )
 

@@ -1,17 +1,17 @@
-"""LC259 tma-index: the index tensor of a gather4 or scatter4 does not name the rows that are to be moved.
+"""LC259 tma-index: the index tensor of a gather4 or scatter4 does not name the rows that the tile needs.
 
 ## What it means
 
 The index tensor has one number for each row of the tile: its stride is 0 along the mode that is contiguous in
 global memory, and not along the other. Its elements are integers that reach every row, aligned as integers are,
-and as many as the tile has rows. The DSL checks none of this but that there are four of them.
+and as many as the tile has rows. The DSL checks only that there are at least four indices.
 
 ## Why
 
-DSL 4.8.1 takes an index tensor of any element type: of floating-point ones it moves row 0 four times, and 8-bit
-and 16-bit integers are taken as signed. It reads four indices for each instruction, whether or not the tensor
-ends before (its PTX, tests/conformance/test_tma_rows.py). The row coordinates of the instruction are .s32 (PTX
-ISA, cp.async.bulk.tensor).
+DSL 4.8.1 takes an index tensor of any element type: of floating-point ones it moves row 0 four times, and 8-bit and
+16-bit integers are taken as signed. It reads four indices for each instruction, even past the end of the tensor (its
+PTX, tests/conformance/test_tma_rows.py). The row coordinates of the instruction are .s32 (PTX ISA,
+cp.async.bulk.tensor).
 
 ## How to fix it
 
@@ -21,7 +21,7 @@ tensor's last: it reads zeros and writes nothing.
 
 ## How to silence it
 
-Silence it where the tensor's rows are fewer than its type says, or the memory after the indices holds more.
+Silence it if the tensor has fewer rows than its type says, or if more indices follow in memory.
 """
 
 from __future__ import annotations
@@ -66,9 +66,8 @@ def _element(analysis: Analysis) -> _Bad | None:
     assert index is not None
     if index.dtype.kind == "float":
         return (
-            f"indices of {index.dtype}: every row moved is row 0",
-            f"The DSL takes no number from elements of {index.dtype}: the four row coordinates of every "
-            "instruction are the constant 0.",
+            f"indices of {index.dtype}: the copy moves row 0 every time",
+            f"The DSL does not read elements of {index.dtype}: the four row coordinates of every instruction are the constant 0.",
             "index type",
             str(index.dtype),
             "an integer, i32",
@@ -77,7 +76,7 @@ def _element(analysis: Analysis) -> _Bad | None:
     width, align = index.dtype.bits // 8, index.proved_align_bytes
     if align % min(width, 4):
         return (
-            f"indices of {width} B at addresses known to be a multiple of {align} only",
+            f"indices of {width} B at addresses that are only known to be multiples of {align} B",
             f"The kernel loads every index with one {min(width, 4) * 8}-bit load, which faults at other addresses.",
             "index address",
             f"a multiple of {align} B",
@@ -93,11 +92,11 @@ def _place(analysis: Analysis, found: WholeTma) -> _Bad | None:
     assert index is not None and found.plan.rows is not None
     rows = found.plan.sides[1].modes[0]
     if not names_rows(analysis, found):
-        demand = f"stride 0 along every mode but mode {rows}"
+        demand = f"stride 0 along every mode except mode {rows}"
         return (
             "the index tensor does not run along the rows of the tensor map",
             f"The rows of global memory are its mode {rows}, the one that is not contiguous; the index tensor "
-            f"{index.layout} must have {demand}. Otherwise the indices of one place are taken for another.",
+            f"{index.layout} must have {demand}. Otherwise the copy uses the indices of other rows.",
             "index layout",
             str(index.layout),
             demand,
@@ -108,8 +107,7 @@ def _place(analysis: Analysis, found: WholeTma) -> _Bad | None:
     if most < extent:
         return (
             f"indices of {index.dtype} reach {most} of {extent} rows",
-            f"The DSL extends {index.dtype} with its sign: a row from {most} on becomes a negative coordinate, "
-            "which lies outside of the tensor.",
+            f"The DSL extends {index.dtype} with its sign: a row from {most} on becomes a negative coordinate, which is outside the tensor.",
             "index type",
             str(index.dtype),
             "i32",

@@ -1,10 +1,10 @@
-"""LC290 promise: the verdict holds only as long as the alignment promised in the types is true.
+"""LC290 promise: the verdict holds only if the alignment promised in the types is true.
 
 ## What it means
 
-`assumed_align`, `cute.assume(..., divby=)`, `make_ptr(..., assumed_align=)` and `?{div=N}` are promises
-the compiler does not check. The report lists those that this copy's width needs, so that a caller can
-guard them.
+`assumed_align`, `cute.assume(..., divby=)`, `make_ptr(..., assumed_align=)` and `?{div=N}` are
+promises that the compiler does not check. The report lists those that this copy's width needs, so
+that a caller can check them.
 
 ## Why
 
@@ -12,8 +12,8 @@ Measured on DSL 4.8.1: the promise becomes `align<N>` in the type and nothing te
 
 ## How to fix it
 
-Nothing is wrong. Guard the entry point: `assert tensor.data_ptr() % 16 == 0 and tensor.stride(0) % 8 ==
-0`.
+Nothing is wrong. Check the promise at the entry point:
+`assert tensor.data_ptr() % 16 == 0 and tensor.stride(0) % 8 == 0`.
 
 ## How to silence it
 

@@ -2,8 +2,8 @@
 
 ## What it means
 
-Every other atom skips where its predicate is false. `cp.async` writes zeros to the full width instead:
-right for loading tails, wrong where the destination holds something to keep.
+Every other atom skips the copy if its predicate is false. `cp.async` writes zeros to the full width
+instead: that is right for loading tails, and wrong if the destination holds data to keep.
 
 ## Why
 
@@ -12,7 +12,7 @@ PTX ISA, cp.async: bytes past `src-size` are filled with zeros; the DSL lowers a
 
 ## How to fix it
 
-Nothing, if zeros are wanted. To keep the old contents, branch around the copy.
+If you want zeros, change nothing. To keep the old contents, branch around the copy.
 
 ## How to silence it
 
@@ -36,7 +36,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             "where the predicate is false, cp.async fills the destination with zeros",
-            "Other atoms skip and leave the destination as it was.",
+            "Other atoms skip the copy and leave the destination unchanged.",
             Where("pred"),
         )
 

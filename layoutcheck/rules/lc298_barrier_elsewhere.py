@@ -1,9 +1,10 @@
-"""LC298 barrier-elsewhere: the block whose barrier is waited on is not the one that the copy writes to.
+"""LC298 barrier-elsewhere: the kernel waits on the barrier of one block, but the copy writes to another.
 
 ## What it means
 
-`st.async` and bulk copies within shared memory report their bytes to a barrier of the block that is written to.
-Another block's barrier that was told of them waits for ever, and the receiving block's runs out of step.
+`st.async` and bulk copies within shared memory report their bytes to a barrier of the receiving
+block. If another block's barrier expects them, its wait never ends, and the count of the receiving
+block's barrier becomes wrong.
 
 ## Why
 
@@ -13,11 +14,12 @@ whichever block's address `mbar_ptr` is, the barrier at the same offset in the b
 
 ## How to fix it
 
-Tell the receiving block's barrier (`mbarrier_arrive_and_expect_tx` there) and wait on it there.
+Let the receiving block announce the bytes to its own barrier (`mbarrier_arrive_and_expect_tx`) and
+wait on it.
 
 ## How to silence it
 
-Silence the line where the receiving block's barrier was told as well.
+Silence the line if the receiving block's barrier expects the bytes as well.
 """
 
 from __future__ import annotations
@@ -40,8 +42,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"block {waits} waits for bytes that block {to}'s barrier counts",
-        f"The copy writes to block {to}, and the barrier of that block is told of its bytes, whichever block's "
-        f"mbar_ptr was given: the wait of block {waits} never ends.",
+        f"The copy writes to block {to}, and the barrier of that block counts its bytes, whichever block's mbar_ptr was given: the wait of block {waits} never ends.",
         Where("atom"),
         {
             "field": "the block that waits",

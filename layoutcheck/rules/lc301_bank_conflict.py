@@ -1,4 +1,4 @@
-"""LC301 bank-conflict: several lanes of one phase want different words of the same shared-memory bank.
+"""LC301 bank-conflict: several lanes of one phase access different words of the same shared-memory bank.
 
 ## What it means
 
@@ -56,8 +56,7 @@ def conflict(side: SideCost, better: SwizzleResult | None = None) -> Finding:
     return Finding(
         RULE.code,
         RULE.severity,
-        f"{side.ways}-way bank conflict in the {NAMES[side.side]}: {side.wavefronts} wavefronts where "
-        f"{side.ideal_wavefronts} would do",
+        f"{side.ways}-way bank conflict in the {NAMES[side.side]}: {side.wavefronts} wavefronts instead of {side.ideal_wavefronts}",
         f"{describe(side, worst)} {_advice(better)}".strip(),
         Where(side.side, None, worst.lanes[0] if worst.lanes else None, None, side.worst),
         {
@@ -91,7 +90,7 @@ def describe(side: SideCost, worst: SharedCost) -> str:
     banks = f"bank {low}" if low == high else f"each of banks {low} to {high}"
     if high - low + 1 != len(worst.banks):
         banks = f"each of {len(worst.banks)} banks from {low} to {high}"
-    wanted = f"want {worst.ways} different words of {banks}"
+    wanted = f"access {worst.ways} different words of {banks}"
     if side.rule == CP_ASYNC:  # measured (docs/banks.md): 32 lanes onto one word are 32 wavefronts
         wanted = f"take {worst.ways} turns at {banks}: the lanes of a cp.async share no word"
     return (

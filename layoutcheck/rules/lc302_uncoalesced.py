@@ -1,10 +1,11 @@
-"""LC302 uncoalesced: a warp's accesses touch more sectors of global memory than their bytes would fill.
+"""LC302 uncoalesced: a warp's accesses touch more sectors of global memory than their bytes need.
 
 ## What it means
 
-Global memory moves in 32-byte sectors. When the lanes of a warp access addresses that are far apart, each
-lane brings in a sector of its own and most of its bytes are thrown away. The report compares the sectors that
-all warps move with those that the same bytes would fill side by side.
+Global memory moves in 32-byte sectors. When the lanes of a warp access addresses that are far
+apart, each lane moves a sector of its own, and most of its bytes are not used. The report compares
+the sectors that all warps move with the sectors that the same bytes would fill if they were
+adjacent.
 
 ## Why
 
@@ -20,7 +21,7 @@ mode, go through shared memory.
 
 ## How to silence it
 
-Where lines stay in L1 until the next instruction uses their rest, the waste is smaller than the count. `slow`
+If lines stay in L1 until the next instruction uses the rest of them, the waste is smaller than the count. `slow`
 fails a run only with `--strict`.
 """
 
@@ -60,7 +61,7 @@ def uncoalesced(side: SideCost) -> Finding:
     return Finding(
         RULE.code,
         RULE.severity,
-        f"uncoalesced {side.op}: {side.sectors} sectors move where {side.ideal_sectors} would do",
+        f"uncoalesced {side.op}: {side.sectors} sectors instead of {side.ideal_sectors}",
         f"{side.instructions} warp instructions of {side.width_bits} bits a lane use {side.bytes_used} "
         f"of the {moved} bytes that they move from or to the {NAMES[side.side]}, "
         f"{100 * side.bytes_used / moved:.0f} %. {apart}".strip(),

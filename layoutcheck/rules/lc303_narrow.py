@@ -1,13 +1,14 @@
-"""LC303 narrow: the copy moves fewer bits an instruction than its layouts and alignment are proved to bear.
+"""LC303 narrow: the copy moves fewer bits in each instruction than its layouts and proved alignment allow.
 
 ## What it means
 
-Every thread has its values side by side in source and destination, at addresses proved to be aligned, for a
-wider access than the one that was asked for. The same bytes take two, four or more times the instructions.
+Every thread's values are adjacent in source and destination, and their addresses are proved to be
+aligned, for a wider access than the atom's. The copy takes two, four or more times the instructions
+that it needs.
 
-Of a copy of whole tiles it is also said where other thread and value layouts would save seven of eight instructions:
-both tiles run along the same mode, the threads that there are divide it into wide vectors, and what a thread
-has now lies across.
+For a copy of whole tiles, the rule also reports when other thread and value layouts would save
+seven of eight instructions: both tiles are contiguous along the same mode, the existing threads
+divide it into wide vectors, but a thread's values now run across it.
 
 ## Why
 
@@ -17,13 +18,13 @@ of the views and the pointer's swizzle; it holds for every thread and every step
 
 ## How to fix it
 
-Raise `num_bits_per_copy` to the width that the finding names (and, with `make_tiled_copy_tv`, give each
+Raise `num_bits_per_copy` to the width that the finding gives (and, with `make_tiled_copy_tv`, give each
 thread that many values along the contiguous mode).
 
 ## How to silence it
 
-An atomic-free narrow access has no advantage of its own, except that `cp.async` of 4 or 8 bytes can predicate
-smaller pieces. `slow` fails a run only with `--strict`.
+A narrow access has no advantage, except that `cp.async` of 4 or 8 bytes can predicate smaller
+pieces. `slow` fails a run only with `--strict`.
 """
 
 from __future__ import annotations
@@ -69,9 +70,9 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{width}-bit accesses where {provable} bits are proved",
+        f"{width}-bit accesses, although {provable} bits are proved",
         f"{done} instructions of {width} bits a thread; {max(1, done * width // provable)} of {provable} "
-        f"bits move the same: the values lie side by side on both sides, and the alignment is proved.",
+        f"bits move the same: the values are adjacent on both sides, and the alignment is proved.",
         Where("atom"),
         {
             "width_bits": width,
@@ -103,9 +104,9 @@ def _of_tiles(analysis: Analysis, width: int, done: int) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{width}-bit accesses where {provable} bits are proved along mode {fast} of both tiles",
+        f"{width}-bit accesses, although {provable} bits are proved along mode {fast} of both tiles",
         f"{done} instructions of {width} bits a thread, and {max(1, done * width // provable)} of {provable} "
-        f"bits would move the same tile: both tiles are contiguous along mode {fast}, a thread's values lie across.",
+        f"bits would move the same tile: both tiles are contiguous along mode {fast}, but a thread's values run across it.",
         Where("atom"),
         {
             "width_bits": width,

@@ -1,4 +1,4 @@
-"""LC304 redundant-loads: a thread loads the same bytes from memory several times within one copy.
+"""LC304 redundant-loads: a thread loads the same bytes several times within one copy.
 
 ## What it means
 

@@ -21,7 +21,7 @@ vectors).
 
 ## How to silence it
 
-If the swizzle is meant as it is, LC301 says the same without the guess.
+If the swizzle is intended, silence this rule: LC301 reports the same conflicts without the guess.
 """
 
 from __future__ import annotations

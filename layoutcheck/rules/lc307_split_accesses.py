@@ -2,9 +2,9 @@
 
 ## What it means
 
-A universal copy says 128 bits, but what is emitted are accesses of 8, 4 or 2 bytes: the alignment that is
-proved for *every* slice bears no more, or the elements are narrower than a byte. The copy is right, and
-slower than it looks.
+A universal copy says 128 bits, but the compiler emits accesses of 8, 4 or 2 bytes: the alignment
+proved for *every* slice allows no more, or the elements are narrower than a byte. The copy is
+correct, but slower than it looks.
 
 ## Why
 

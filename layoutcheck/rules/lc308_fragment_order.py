@@ -1,16 +1,17 @@
-"""LC308 fragment-order: autovec_copy moves single elements because the fragment's order is not memory's.
+"""LC308 fragment-order: autovec_copy uses narrow accesses because the fragment's order differs from memory's.
 
 ## What it means
 
-The side in memory has its values side by side and aligned for a wide access, but the register fragment
-orders them differently. `autovec_copy` looks for the longest run that both layouts share, finds a short one,
-and emits that many narrow accesses.
+The values in memory are adjacent and aligned for a wide access, but the register fragment has them
+in another order. `autovec_copy` looks for the longest run that both layouts share, finds a short
+one, and emits narrow accesses of that length.
 
 ## Why
 
 `max_common_layout` of the two layouts decides the width (CuTe DSL, `autovec_copy`), and the compiler does
 not permute registers. Measured on DSL 4.8.1: a default column-major `(8,8)` fragment stored row by row to
-row-major memory becomes 64 two-byte stores where 8 of 16 bytes would do (NVIDIA/cutlass#3463).
+row-major memory becomes 64 two-byte stores, although 8 stores of 16 bytes would be enough
+(NVIDIA/cutlass#3463).
 
 ## How to fix it
 
@@ -19,8 +20,8 @@ stride 1 in memory's contiguous mode (`cute.make_fragment_like(memory_tensor)` d
 
 ## How to silence it
 
-Where the fragment's order is another instruction's (an MMA accumulator's), the narrow accesses may be the
-price of it. `slow` fails a run only with `--strict`.
+If another instruction fixes the fragment's order (as for an MMA accumulator), narrow accesses may
+be unavoidable. `slow` fails a run only with `--strict`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{together}-bit accesses where the {NAMES[side]} bears {alone} bits: the fragment's order differs",
+        f"{together}-bit accesses, although the {NAMES[side]} allows {alone} bits: the fragment's order differs",
         f"{memory.layout} in {memory.space} is contiguous and aligned for {alone} bits, the fragment "
         f"{registers.layout} shares a run of {max(1, together // memory.dtype.bits)} with it. A fragment in "
         f"memory's order takes {alone // together} times fewer instructions.",

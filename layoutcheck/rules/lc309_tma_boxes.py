@@ -5,7 +5,7 @@
 The DSL follows the shared layout as far as it runs along the global tensor, and issues one instruction
 for each such box. A layout that interrupts the run, by rows longer than the swizzle's span or 256
 elements, makes boxes of a single row: a tile of (64,128) bf16 under S<3,4,3> in plain row-major order
-takes 128 instructions where 2 would do.
+takes 128 instructions instead of 2.
 
 ## Why
 
@@ -20,7 +20,7 @@ that is (64,(64,2)):(64,(1,4096)) for a tile of (64,128).
 
 ## How to silence it
 
-Silence it where the tile is copied once and nothing waits for it.
+Silence it if the tile is copied once and nothing waits for it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{made} TMA instructions where {ideal} would do",
+        f"{made} TMA instructions instead of {ideal}",
         f"Boxes of {found.map.box} follow shared memory {found.described.layout}; in atoms as wide as the "
         f"{'swizzle' if found.map.swizzle != 'none' else 'box'} allows the tile takes {ideal}.",
         Where(smem_side(analysis.copy)),

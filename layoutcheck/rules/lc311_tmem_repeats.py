@@ -1,4 +1,4 @@
-"""LC311 tmem-repeats: many small tensor-memory instructions where one with more repetitions would do.
+"""LC311 tmem-repeats: the copy takes many small tensor-memory instructions instead of one with more repetitions.
 
 ## What it means
 
@@ -16,7 +16,7 @@ A larger `tcgen05.Repetition` in the atom, and a fragment to match. More repetit
 
 ## How to silence it
 
-Where registers are short, a small repetition is what is wanted.
+If the kernel is short of registers, a small repetition is the right choice.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""LC901 not-modelled: this atom's copies are not modelled yet, so nothing is said about them.
+"""LC901 not-modelled: layoutcheck has no model of this atom, so it gives no answer.
 
 ## What it means
 
-The atom was recognised, its types were read, and layoutcheck has no model of what the compiler and the
+layoutcheck recognised the atom and read its types, but has no model of what the compiler and the
 machine do with it.
 
 ## Why
 
-Rather no answer than a guess.
+layoutcheck does not guess.
 
 ## How to fix it
 
@@ -47,7 +47,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         f"{name}: not modelled",
-        f"{reason[0].upper() + reason[1:]}. Nothing is said of what the machine does.",
+        f"{reason[0].upper() + reason[1:]}. layoutcheck does not know what the machine does with it.",
         Where("atom"),
         {"atom": str(analysis.copy.atom)},
     )

@@ -1,19 +1,20 @@
-"""LC902 too-large: the copy is too large to enumerate, so one period of it was compared, or nothing.
+"""LC902 too-large: the copy is too large to compare byte by byte; one period of it was compared, or nothing.
 
 ## What it means
 
-The comparison of every byte with the layouts would not fit the limits on time and memory. Of a regular copy one
-period was compared, and answers for the whole (a note). Of any other the compiler's answer stands alone
-(`unknown`).
+The comparison of every byte with the layouts would not fit the limits on time and memory. For a
+regular copy, layoutcheck compared one period, which answers for the whole copy (a note). For any
+other copy only the compiler's answer is known (`unknown`).
 
 ## Why
 
-The comparison is exact and by enumeration, at most 4 MiB a copy (`copies.offsets.MAX_MOVES`). A copy is regular
-where its iterations differ in nothing but the address, and no two elements of the destination share a place.
+The comparison is exact: it enumerates every byte, at most 4 MiB for each copy
+(`copies.offsets.MAX_MOVES`). A copy is regular if its iterations differ only in the address, and no
+two elements of the destination share an address.
 
 ## How to fix it
 
-Give the tile that one block copies, not the whole tensor.
+Give layoutcheck the tile that one block copies, not the whole tensor.
 
 ## How to silence it
 
@@ -37,7 +38,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             RULE.severity,
             "too large to compare byte by byte",
-            f"{analysis.obstacle.message[0].upper() + analysis.obstacle.message[1:]}. The compiler's answer stands.",
+            f"{analysis.obstacle.message[0].upper() + analysis.obstacle.message[1:]}. Only the compiler's answer is known.",
             Where(),
         )
     elif analysis.runs and analysis.runs[-1].times > 1:
@@ -46,7 +47,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             RULE.code,
             "note",
             f"one period was compared byte by byte; the copy is {times} of them",
-            "Every other iteration is one of these at another address. Findings count the bytes of one period.",
+            "Every other iteration repeats one of these at another address. Findings count the bytes of one period.",
             Where(),
             {"times": times},
         )

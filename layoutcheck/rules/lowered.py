@@ -21,7 +21,7 @@ from layoutcheck.rules import lc302_uncoalesced as lc302
 from layoutcheck.rules import rule
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
-_BY = "The addresses are those of the compiler's own lowering, for all threads of a block."
+_BY = "The addresses come from the compiler's own lowering, for all threads of a block."
 _CODES = {"misaligned": "LC202", "outside": "LC204", "beyond": "LC204", "race": "LC210"}
 _OTHER = {"outside": "shared_bytes", "beyond": "tensor_bytes", "race": "other_thread"}
 _VERBS = {"src": "reads", "dst": "writes"}
@@ -72,10 +72,10 @@ def _fault(fault: LoweredFault) -> Finding:
             "that the kernel allocates."
         )
     elif fault.kind == "beyond":
-        title = f"the copy {verb} outside of the tensor that the kernel is given"
+        title = f"the copy {verb} outside the tensor that the kernel was given"
         message = (
             f"Thread {fault.thread} of block {fault.block} {verb} {width} B at byte {at} of a tensor of "
-            f"{fault.other} B, and no predicate keeps it off."
+            f"{fault.other} B, and no predicate prevents it."
         )
     else:
         title = "several threads write different data to the same bytes"

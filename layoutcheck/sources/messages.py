@@ -171,7 +171,7 @@ _WORDINGS = (
         r"gmem_(?:coord|index)_layout(?:mustbe2D|rankmustmatch|(?:gather|scatter)modesize)"
         r"|gmem_coord_tensorisrequired|Gather/ScatteronlyexpectsTMAG-basiswithrank2",
         "LC115",
-        "no tensor of rows and an index for each",
+        "the operands are not a tensor of rows with an index for each row",
         "A gather4 or scatter4 takes a global tensor of two modes that stay two in the tensor map, and as "
         "gmem_coord_tensor a row number for each of its rows, four at least: "
         "cute.make_layout((R, C), stride=(1, 0)) where rows are contiguous along mode 1.",

@@ -58,4 +58,4 @@ def test_the_report_says_that_no_gpu_ran_it() -> None:
     report = lc.check("(64):(1)", "(64):(1)", "bulk.s2g.mask", dtype="bf16")
     (note,) = report.findings
     assert report.verdict == "legal" and note.code == "LC258"
-    assert "All bytes of the mask" in note.message
+    assert "all bytes of the mask" in note.message
