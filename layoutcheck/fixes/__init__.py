@@ -86,7 +86,10 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
     if report.verdict not in ("rejected", "wrong", "slow"):
         return (), None
     if not _has_static_shapes(report.copy):
-        return (), "a shape is known only at run time: copy tiles of static shape, predicated at the edges"
+        return (
+            (),
+            "a shape is known only at run time: copy tiles of static shape, with predicates at the edges",
+        )
     analysis = report.analysis
     found: list[tuple[int, Fix]] = []
     tried = 0
@@ -184,7 +187,9 @@ def _drafts(strategy: Any, analysis: Analysis) -> list[Draft]:
     return drafts
 
 
-_REGISTERS = "the registers must be filled and read under the same layouts: an MMA's or ldmatrix's are not"
+_REGISTERS = (
+    "the registers must be written and read with the same layouts; those of an MMA or ldmatrix differ"
+)
 
 
 def _checked(draft: Draft, broken: Copy, seen: dict[Copy, Report | None]) -> Fix | None:
@@ -272,6 +277,6 @@ def _obstacle(report: Report, tried: int) -> str:
     """What stands in the way, where no strategy works."""
     reason = report.findings[0].title if report.findings else report.compiler.message
     if tried:
-        count = "the one repair tried is not" if tried == 1 else f"none of {tried} repairs tried is"
+        count = "the one repair tried is not" if tried == 1 else f"none of the {tried} repairs tried is"
         return f"{count} legal: {reason}"
     return f"no strategy applies: {reason}"

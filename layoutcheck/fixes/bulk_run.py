@@ -22,7 +22,7 @@ from layoutcheck.rules.bulk import asked_bytes
 
 STRATEGY = "bulk-run"
 
-_PLAIN_NOTE = "every thread copies; there is no barrier, a sync_threads makes the tile visible"
+_PLAIN_NOTE = "every thread copies; no mbarrier is needed, sync_threads makes the tile visible"
 
 
 def propose(analysis: Analysis) -> Iterator[Draft]:
@@ -72,7 +72,7 @@ def _told(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
         new = replace(atom, dtype=element, width_bits=width)
         if new == atom:
             continue
-        title = "the tensors' element type" if new.dtype != atom.dtype else "one run of mode 0 a copy"
+        title = "the tensors' element type" if new.dtype != atom.dtype else "one copy for each run of mode 0"
         yield Draft(STRATEGY, title, f"atom = {code.atom_code(new)}", (replace(copy, atom=new),))
 
 
@@ -91,7 +91,7 @@ def _viewed(copy: Copy, atom: BulkCopy) -> Iterator[Draft]:
         yield Draft(STRATEGY, title, text, (replace(copy, atom=atom, src=grouped[0], dst=grouped[1]),))
     if linear != [copy.src, copy.dst]:
         made = replace(copy, atom=atom, src=linear[0], dst=linear[1])
-        note = "every other access to the tile must be without the swizzle, too"
+        note = "all other accesses of the tile must be without the swizzle, too"
         yield edited(STRATEGY, "keep the tile without a swizzle", copy, made, note)
 
 

@@ -1,4 +1,4 @@
-"""`fit-threads`: thread and value layouts that cover the tile exactly once, a whole vector a thread."""
+"""`fit-threads`: thread and value layouts that cover the tile exactly once, a whole vector for each thread."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     if made is None:
         return
     note = (
-        "the reader of the tile sees the other major order: transpose there, or not at all"
+        "the tile's reader sees the other major order: transpose there, or not at all"
         if turns(own, own.with_layout(layout))
         else "the tile's allocation changes with it"
     )

@@ -57,10 +57,10 @@ def _in_fp32(copy: Copy) -> Iterator[Draft]:
         return
     yield edited(
         STRATEGY,
-        f"hold the matrix in FP32 and copy one element of 32 bits at a time ({copy.src.dtype} is too narrow)",
+        f"store the matrix as FP32 and copy one 32-bit element at a time ({copy.src.dtype} is too narrow)",
         copy,
         made,
-        "the tensor itself must be FP32 in global and shared memory: twice the bytes",
+        "the tensor must be FP32 in global and shared memory: twice the bytes",
     )
 
 

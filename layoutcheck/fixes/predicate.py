@@ -26,7 +26,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         return
     yield edited(
         STRATEGY,
-        f"a Boolean predicate of shape {pred.layout.shape}, one entry an atom",
+        f"a Boolean predicate of shape {pred.layout.shape}, one entry for each atom",
         copy,
         replace(copy, pred=pred),
         "fill it: entry i says whether atom i is inside the tensor",

@@ -1,4 +1,4 @@
-"""`promise-alignment`: state the alignment or divisibility that is true and that nobody told the compiler."""
+"""`promise-alignment`: state an alignment or divisibility that is true and that the compiler does not know."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         return
     made = all(memref.space == "smem" for memref, n in zip(old, new, strict=True) if memref != n)
     divided = any(o.layout != n.layout for o, n in zip(old, new, strict=True))
-    note = "only if it is true for every caller: nothing checks it at run time"
+    note = "only if this is true for every caller: nothing checks it at run time"
     if divided:
         note += "; a tensor made by from_dlpack: .mark_compact_shape_dynamic(mode, divisibility=...)"
     yield edited(

@@ -1,4 +1,4 @@
-"""`retile-fragment`: a register V of exactly the values that the matrix instruction moves."""
+"""`retile-fragment`: make the register V exactly the values that the matrix instruction moves."""
 
 from __future__ import annotations
 

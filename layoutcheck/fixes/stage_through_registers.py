@@ -69,7 +69,7 @@ def _stage(copy: Copy, load_bits: int, store_bits: int) -> Iterator[Draft]:
         f"load {load_bits} bits into registers, store {store_bits} bits to {dst.space}",
         "\n".join(line for line in lines if line),
         copies,
-        "synchronous: the load waits in registers, no cp.async group",
+        "synchronous: the data waits in registers, without a cp.async group",
     )
 
 

@@ -26,10 +26,10 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         return
     yield edited(
         STRATEGY,
-        "make the contiguous mode's stride the static 1",
+        "make the stride of the contiguous mode a static 1",
         copy,
         replace(copy, src=src, dst=dst),
-        "only where it always is 1: `mark_layout_dynamic(leading_dim=...)` keeps it static",
+        "only if it is always 1: `mark_layout_dynamic(leading_dim=...)` keeps it static",
     )
 
 

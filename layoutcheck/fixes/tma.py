@@ -62,7 +62,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         yield _draft(copy, kind, better, aligned, tile, asks)
         whole = _whole_rows(better)
         if kind != "load" and whole is not None:
-            owned = (*asks, "the rest of every row's last 16 bytes must belong to the tensor")
+            owned = (*asks, "the last 16 bytes of every row must belong to the tensor as a whole")
             yield _draft(copy, kind, whole, aligned, tile, owned)
     for swizzle in ("128B", "64B", "32B", "none"):
         laid = laid_out(better, smem, tile, swizzle)

@@ -143,7 +143,7 @@ def _runs(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Iterator[Dra
         ]
         yield Draft(
             STRATEGY,
-            f"the tile with what lies between its elements, {tiler} into {laid.layout}{_under(laid)}",
+            f"copy the tile and the elements between its elements, {tiler} into {laid.layout}{_under(laid)}",
             "\n".join(lines),
             (transfer(copy, whole, laid, TmaTile(tiler, tile.coord)),),
             "; ".join((*asks, f"element j along mode {mode} is element {step}*j in shared memory")),
@@ -169,9 +169,9 @@ def _rows(copy: Copy, gmem: Memref, smem: Memref, tile: TmaTile) -> Iterator[Dra
     index = Memref(dtype("i32"), "gmem", layout, 4)
     notes = [*asks]
     if rows != tile.tiler[across]:
-        notes.append(f"{rows} rows: the indices of those added are beyond the tensor, and read zeros")
+        notes.append(f"{rows} rows: the indices of the added rows are beyond the tensor, and read zeros")
     if (index.layout, index.dtype) != (copy.index.layout, copy.index.dtype):
-        notes.append(f"{many} indices, the last of them beyond the tensor where they are no row of it")
+        notes.append(f"{many} indices; give the added ones a row beyond the tensor")
     for kind in dict.fromkeys((dsl_kind(smem.swizzle), *_KINDS)):
         laid = laid_out(better, smem, TmaTile(tiler), kind)
         if laid is None:

@@ -1,12 +1,12 @@
-"""LC260 promise-not-renewed: a kernel built on an alignment promise takes pointers that nobody has checked.
+"""LC260 promise-not-renewed: a kernel that relies on an alignment promise is called with pointers that nothing checks.
 
 ## What it means
 
-`assumed_align=16` becomes `align<16>` in the kernel's types, and the kernel uses 16-byte instructions. Two
-ways lead a caller's pointer past every check: a kernel compiled with an aligned example is called with a
-tensor that makes no such promise (`from_dlpack(x)`, the tensor itself, an address), or a `@cute.jit` function
-makes a pointer with `assumed_align=` of an integer that it was given. A contiguous slice of an odd row is 2 bytes
-off: the kernel faults, or TMA reads other data.
+`assumed_align=16` becomes `align<16>` in the kernel's types, and the kernel uses 16-byte instructions. A caller's
+pointer can avoid every check in two ways: a kernel compiled with an aligned example is called with a tensor that
+makes no such promise (`from_dlpack(x)`, the tensor itself, an address), or a `@cute.jit` function makes a pointer
+with `assumed_align=` from an integer argument. If the caller passes a slice whose address is 2 bytes off, the
+kernel faults, or TMA reads other data.
 
 ## Why
 
@@ -18,8 +18,8 @@ function. Reported as faults in flashinfer pull request 4466.
 
 ## How to fix it
 
-Renew the promise at the call, `from_dlpack(x, assumed_align=16)`, which checks it; or guard the entry:
-`assert x.data_ptr() % 16 == 0`.
+Repeat the promise at the call, `from_dlpack(x, assumed_align=16)`, which checks it, or check the address at the
+entry: `assert x.data_ptr() % 16 == 0`.
 
 ## How to silence it
 
@@ -70,7 +70,7 @@ def _calls_of(module: Module, compiled: Call) -> Iterator[Hit]:
             if pointer and not _guarded(module, scope, pointer):
                 yield Hit(
                     argument,
-                    f"compiled for {align[0]}-byte alignment, called with a pointer that nobody checks",
+                    f"compiled for {align[0]}-byte alignment, but called with a pointer that nothing checks",
                     f"The kernel was compiled with assumed_align={align[0]}; '{pointer}' comes from the caller and may be a "
                     f"slice: assert {pointer}.data_ptr() % {align[0]} == 0, or promise it here too, which checks it.",
                     {"assumed_align": align[0], "pointer": pointer},
@@ -149,8 +149,7 @@ def _made_of_integer(module: Module, call: Call) -> Iterator[Hit]:
     yield Hit(
         call.node,
         f"nothing checks that '{address.id}' is a multiple of {align}",
-        f"assumed_align={align} is a promise about an integer that the caller gives; the kernel faults, or reads other "
-        f"data, where it is not kept. Check it on the host: assert address % {align} == 0.",
+        f"assumed_align={align} is a promise about an integer that the caller gives; if it is not true, the kernel faults or reads other data. Check it on the host: assert address % {align} == 0.",
         {"assumed_align": align, "pointer": address.id},
     )
 

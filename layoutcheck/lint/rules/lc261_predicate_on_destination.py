@@ -1,10 +1,10 @@
-"""LC261 predicate-on-destination: the predicate of a `cp.async` does not keep it from writing.
+"""LC261 predicate-on-destination: a false predicate of a `cp.async` writes zeros past the end of the destination.
 
 ## What it means
 
-The predicate compares coordinates with the extent of the destination, as if a false entry skipped the copy. A
-`cp.async` whose predicate is false writes zeros: what it was to protect, beyond the end of the destination, is
-overwritten.
+The predicate compares coordinates with the extent of the destination, as if a false entry skipped
+the copy. But a `cp.async` whose predicate is false writes zeros: it overwrites the bytes beyond the
+end of the destination that the predicate was meant to protect.
 
 ## Why
 
@@ -13,12 +13,12 @@ overwritten.
 
 ## How to fix it
 
-Predicate against the source's extent, and make the destination whole: round the tile up. To leave bytes
-alone, put the copy under an `if`.
+Predicate against the source's extent, and make the destination whole: round the tile up. To leave
+bytes unchanged, put the copy under an `if`.
 
 ## How to silence it
 
-`# layoutcheck: ignore[LC261] reason`, where the bytes beyond the end may be zeroed.
+`# layoutcheck: ignore[LC261] reason`, if the bytes beyond the end may be zeroed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def find(module: Module) -> Iterator[Hit]:
         if limit is not None:
             yield Hit(
                 pred,
-                f"a false entry writes zeros to '{limit}', it does not skip the copy",
+                f"a false predicate entry writes zeros to '{limit}'; it does not skip the copy",
                 f"The predicate is compared with the extent of '{limit}', the destination of a cp.async. False entries "
                 "read nothing and write zeros, beyond the end as well. Compare with the source's extent and round the "
                 "destination up, or put the copy under an `if`.",

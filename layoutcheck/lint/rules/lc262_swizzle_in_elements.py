@@ -1,18 +1,19 @@
-"""LC262 swizzle-in-elements: a pointer's swizzle counts bytes, and these numbers are elements'.
+"""LC262 swizzle-in-elements: a pointer's swizzle counts bytes, but these numbers count elements.
 
 ## What it means
 
-`make_swizzle(3, 3, 3)` leaves 2^3 units alone. In a composed layout the unit is the element: 8 of bf16, 16
-bytes. On a shared-memory pointer (`swizzle=` of `allocate_tensor` or `get_tensor`, `recast_ptr`) it is the
-byte: 8 bytes, less than one 16-byte access, which the swizzle then tears apart.
+`make_swizzle(3, 3, 3)` keeps runs of 2^3 units together. In a composed layout the unit is the
+element: 8 elements of bf16 are 16 bytes. On a shared-memory pointer (`swizzle=` of
+`allocate_tensor` or `get_tensor`, `recast_ptr`) the unit is the byte: 8 bytes are less than one
+16-byte access, which the swizzle then splits.
 
 ## Why
 
-Measured on DSL 4.8.1: a pointer's swizzle is applied to the byte address (`xor` of its bits in the PTX). With
-a base below 4 a 128-bit access is torn (LC205), a narrower one meets bank conflicts (LC306). The numbers of a
-conflict-free swizzle of 2-byte elements in a composed layout (base 3) are those of no pointer's. Only pointers
-that a copy goes through are told, and none whose copies are written out as narrower than 128 bits: element
-by element S<4,3,3> of bytes is as good as any.
+Measured on DSL 4.8.1: a pointer's swizzle is applied to the byte address (`xor` of its bits in the PTX). With a base
+below 4 a 128-bit access is split (LC205), and a narrower one has bank conflicts (LC306). A conflict-free swizzle of
+2-byte elements in a composed layout has base 3, which is never right for a pointer. The rule reports only pointers
+that a copy uses, and only if no copy is written as narrower than 128 bits: for copies of single elements, S<4,3,3>
+in bytes is as good as any.
 
 ## How to fix it
 
@@ -75,8 +76,7 @@ def find(module: Module) -> Iterator[Hit]:
             yield Hit(
                 made,
                 f"S<{bits},{base},{shift}> on a pointer counts bytes; for {size}-byte elements it is S<{bits},{meant},{shift}>",
-                f"This swizzle leaves {1 << base} bytes together, {(1 << base) // size} elements; read as elements it leaves "
-                "one 16-byte vector. A 128-bit access is torn apart.",
+                f"This swizzle keeps {1 << base} bytes together, {(1 << base) // size} elements; read as elements, its base would keep one 16-byte vector together. It splits a 128-bit access.",
                 {
                     "bits": bits,
                     "base": base,

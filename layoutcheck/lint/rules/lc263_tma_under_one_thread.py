@@ -1,20 +1,21 @@
-"""LC263 tma-under-one-thread: a TMA load elects its own thread, and needs the whole warp for it.
+"""LC263 tma-under-one-thread: a TMA load runs in one thread, but its own election needs the whole warp.
 
 ## What it means
 
-`cute.copy` of a TMA load stands under `if tidx == 0:`, or inside `with cute.arch.elect_one():`. The copy
-contains an election of its own, which waits for all 32 lanes; one has come. The kernel hangs.
+`cute.copy` of a TMA load is under `if tidx == 0:`, or inside `with cute.arch.elect_one():`. The
+copy contains an election of its own, which waits for all 32 lanes, but only one arrives. The kernel
+hangs.
 
 ## Why
 
 `elect.sync` with a mask waits for every lane of the mask (PTX ISA, elect.sync). Seen in the PTX of DSL 4.8.1:
 `elect.sync _, -1` inside the branch that lane 0 alone takes, and twice, one inside the other, under
-`elect_one`. Run on an H200 (docs/evidence/tma_election.json): in a whole warp the tile arrives, in the other
-two the kernel hangs, for the other lanes wait for the bytes.
+`elect_one`. Run on an H200 (docs/evidence/tma_election.json): in a whole warp the tile arrives; in the other
+two cases the kernel hangs, because the other lanes wait for the bytes.
 
-Not flagged: a TMA store (`CopyBulkTensorTileS2GOp`) contains no election, and may be started by one thread; a
-store that reduces contains one, but waits for nobody whose lanes have left (the same PTX and H200). Non-tensor
-bulk copies (`CopyBulkG2SOp`) contain none and do need `elect_one`.
+Not flagged: a TMA store (`CopyBulkTensorTileS2GOp`) contains no election, and may be started by one thread; a store
+that reduces contains one, but does not wait for lanes that have exited (the same PTX and H200). Non-tensor bulk
+copies (`CopyBulkG2SOp`) contain none and do need `elect_one`.
 
 ## How to fix it
 

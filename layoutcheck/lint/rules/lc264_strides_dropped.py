@@ -1,9 +1,10 @@
-"""LC264 strides-dropped: a tensor is rebuilt from its pointer and its sizes, and its strides are forgotten.
+"""LC264 strides-dropped: a tensor is rebuilt from its pointer and sizes, without its strides.
 
 ## What it means
 
-A host function takes a tensor, and makes another of `x.iterator` and a layout that is computed from sizes
-alone. A padded or sliced tensor is then read as if it were packed: other data, and no error.
+A host function takes a tensor and makes another one from `x.iterator` and a layout that it computes
+from sizes only. A padded or sliced tensor is then read as if it were packed: the kernel reads other
+data, without an error.
 
 ## Why
 
@@ -12,12 +13,12 @@ strides are. It happened in CUTLASS's FMHA example (pull request 3453) and, outs
 
 ## How to fix it
 
-Take the strides along: `cute.make_layout(sizes, stride=...)` of `x.stride`, with `cute.assume(..., divby=)` where
+Use the strides: `cute.make_layout(sizes, stride=...)` from `x.stride`, with `cute.assume(..., divby=)` where
 vectors need it; or check on the host that the tensor is packed, and silence the line.
 
 ## How to silence it
 
-`# layoutcheck: ignore[LC264] reason`, where the interface takes packed tensors only.
+`# layoutcheck: ignore[LC264] reason`, if the interface takes only packed tensors.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""LC265 atom-width: `cp.async` has no copy of this width.
+"""LC265 atom-width: `cp.async` does not have this width.
 
 ## What it means
 
-`num_bits_per_copy` of a `CopyG2SOp` atom is a number that no `cp.async` instruction moves: it has 32, 64 and
-128 bits, and with `LoadCacheMode.GLOBAL` 128 only. The kernel does not compile.
+No `cp.async` instruction moves the `num_bits_per_copy` of this `CopyG2SOp` atom: the widths are 32,
+64 and 128 bits, and with `LoadCacheMode.GLOBAL` only 128. The kernel does not compile.
 
 ## Why
 

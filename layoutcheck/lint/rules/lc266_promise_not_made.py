@@ -1,4 +1,4 @@
-"""LC266 promise-not-made: a fact that the code has checked is not told to the compiler.
+"""LC266 promise-not-made: the code checks a fact about alignment but does not tell the compiler.
 
 ## What it means
 
@@ -13,7 +13,7 @@ without `divisibility` gives `?`, with it `?{div=N}`, and only that proves the a
 
 ## How to fix it
 
-Say it: `from_dlpack(x, assumed_align=16)`, `mark_compact_shape_dynamic(mode=1, divisibility=8)`.
+State the fact: `from_dlpack(x, assumed_align=16)`, `mark_compact_shape_dynamic(mode=1, divisibility=8)`.
 `layoutcheck lint --fix` writes it, with the checked number.
 
 ## How to silence it
@@ -57,7 +57,7 @@ def _hit(node: ast.Call, keyword: str, number: int, what: str) -> Hit:
     edit = Edit(keyword, str(number), f"{keyword}={number}, which the code has checked")
     return Hit(
         node,
-        f"{what} is known to be a multiple of {number}; the compiler is not told",
+        f"{what} is known to be a multiple of {number}, but the compiler is not told",
         f"Add {keyword}={number}.",
         {keyword: number},
         edit,

@@ -12,7 +12,7 @@ in the expression. The same mistake with Triton's `multiple_of`: flash-linear-at
 
 ## How to fix it
 
-Promise what holds, here `divby=4`; or move the offset out of the promise.
+Promise a divisor that is true, here `divby=4`, or move the offset out of the promise.
 
 ## How to silence it
 

@@ -1,20 +1,20 @@
-"""LC268 inadmissible-composition: the DSL composes two layouts that have no composition, and answers wrongly.
+"""LC268 inadmissible-composition: the DSL composes two layouts that have no composition, and returns a wrong layout.
 
 ## What it means
 
-`cute.composition(A, B)` of literal layouts: no layout R has R(i) = A(B(i)), and the DSL returns one all the same.
-Everything built on it reads other elements, without an error.
+`cute.composition(A, B)` of literal layouts: no layout R has R(i) = A(B(i)), but the DSL returns a
+layout. Code that uses it reads other elements, without an error.
 
 ## Why
 
 R exists where the strides and extents of B divide those of A, or go beyond their end (CuTe's paper, equations 20
-and 21). DSL 4.8.1 tests less: NVIDIA/cutlass#3177 and #2955. Our algebra is compared with it by the tests
-(docs/algebra-differences.md); each answer that is wrong is listed there with the first index that shows it.
+and 21). DSL 4.8.1 tests less: NVIDIA/cutlass#3177 and #2955. The tests compare our algebra with it;
+docs/algebra-differences.md lists each wrong answer with the first index that shows it.
 
 ## How to fix it
 
-Choose a B that divides: a tile that is a divisor of the mode it cuts. `layoutcheck.composition(A, B)` says which
-mode does not.
+Choose a B that divides A: a tile whose extent divides the mode that it cuts. `layoutcheck.composition(A, B)` says
+which mode does not.
 
 ## How to silence it
 
@@ -35,7 +35,7 @@ def find(module: Module) -> Iterator[Hit]:
     for call, a, b, answer in compositions(module):
         yield Hit(
             call.node,
-            f"{a} o {b} is no layout; the DSL returns {answer}",
+            f"{a} o {b} is not a layout, but the DSL returns {answer}",
             f"The DSL's {answer} is not A(B(i)). Use a B whose strides and extents divide the modes of A.",
             {"a": a, "b": b, "dsl": answer},
         )

@@ -1,4 +1,4 @@
-"""LC910 unreadable: the file cannot be read as Python, so nothing in it was checked.
+"""LC910 unreadable: the file cannot be parsed as Python, so nothing in it was checked.
 
 ## What it means
 
@@ -7,8 +7,8 @@ the run is not affected.
 
 ## Why
 
-The lint reads files with Python's parser, in the version it runs under: a file for a newer Python does not parse
-either.
+The lint reads files with Python's parser, in the version it runs under: a file for a newer Python
+does not parse.
 
 ## How to fix it
 

@@ -5,7 +5,8 @@
 The function raised, ran longer than `timeout`, or its process died (the DSL can abort). Copies built before that are
 checked; the others were not seen. The other cases are not affected.
 
-Or it ended well and built no kernel: it neither compiled one nor returned a pair `(kernel, arguments)`.
+Or it ended without an error but built no kernel: it neither compiled one nor returned a pair
+`(kernel, arguments)`.
 
 ## Why
 

@@ -2,17 +2,17 @@
 
 ## What it means
 
-The file has calls that copy, and no traced case came by: their layouts are not known, and nothing says that they are
-right. Reported only where cases were traced, once a file.
+The file has calls that copy, but no traced case executed them: their layouts are not known, so they
+were not checked. The rule reports once for each file, and only if cases were traced.
 
 ## Why
 
-Of 789 `cute.copy` calls in CUTLASS's examples, quack and FlashAttention, the text alone settles the layouts of at most
-4 %: tiles and types come from constructors and callers. A trace sees them all, where it comes by.
+Of 789 `cute.copy` calls in CUTLASS's examples, quack and FlashAttention, the text alone settles the layouts of at
+most 4 %: tiles and types come from constructors and callers. A trace sees the layouts of every call that it executes.
 
 ## How to fix it
 
-Register a case for the configuration that leads there (`@layoutcheck.case`).
+Register a case for a configuration that executes them (`@layoutcheck.case`).
 
 ## How to silence it
 

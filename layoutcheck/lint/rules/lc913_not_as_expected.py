@@ -1,14 +1,15 @@
-"""LC913 not-as-expected: a registered case is not what it says it is.
+"""LC913 not-as-expected: a registered case does not have the verdict or codes that it expects.
 
 ## What it means
 
-`@layoutcheck.case(expect=...)` states a verdict, or codes of findings; the traced copies have another verdict, or lack
-a code. The verdict of a case is the worst of its copies; copies of which nothing is known do not count.
+`@layoutcheck.case(expect=...)` states a verdict, or codes of findings; the traced copies have
+another verdict, or lack a code. The verdict of a case is the worst verdict of its copies; copies
+with verdict `unknown` do not count.
 
 ## Why
 
-An expectation that nobody checks is a comment. A kernel that is registered as `rejected` to document a trap, and is
-accepted by the next DSL, documents nothing.
+An expectation that is not checked is only a comment. If a kernel is registered as `rejected` to
+document a trap and the next DSL accepts it, it documents nothing.
 
 ## How to fix it
 
@@ -16,7 +17,7 @@ Correct the kernel, or the expectation.
 
 ## How to silence it
 
-Leave out `expect`: the findings are then reported as any others.
+Leave out `expect`: the findings are then reported like any others.
 """
 
 from layoutcheck.lint.rule import make_rule

@@ -2,15 +2,16 @@
 
 ## What it means
 
-The comment names no code, or something that is none. Findings on its line are reported all the same.
+The comment names no code, or something that is not a code. Findings on its line are still reported.
 
 ## Why
 
-A comment that silences everything also silences what comes later.
+A comment that silences everything would also silence future findings.
 
 ## How to fix it
 
-`# layoutcheck: ignore[LC301] reason`, or several codes: `ignore[LC301,LC302]`. `LC3` stands for all codes that begin so.
+`# layoutcheck: ignore[LC301] reason`, or several codes: `ignore[LC301,LC302]`. `LC3` stands for all
+codes that begin with it.
 
 ## How to silence it
 

@@ -2,10 +2,10 @@
 
 ## What it means
 
-`cp.async`, bulk and TMA copies return at once; their data arrives later. A thread reads (or overwrites) bytes
-that such a copy still writes: it gets what was there before, now and then or always. The finding names the copy,
-the access, and what is missing between them: the commit, the wait, a wait for fewer open groups, the barrier that
-hands the data to other threads, or a wait for the right phase of the right mbarrier.
+`cp.async`, bulk and TMA copies return at once; their data arrives later. A thread reads (or overwrites) bytes that
+such a copy still writes: it gets the old contents, sometimes or always. The finding names the copy, the access, and
+what is missing between them: the commit, the wait, a wait for fewer open groups, the barrier that hands the data to
+other threads, or a wait for the right phase of the right mbarrier.
 
 ## Why
 
@@ -53,13 +53,10 @@ def _missing(problem: Problem, places: Sequence[OrderPlace]) -> str:
     cause, wait = facts.get("cause"), places[2] if len(places) > 2 else None
     if places[0].what != "copies (cp.async)":
         if cause == "early-wait" and wait is not None:
-            return (
-                f"The wait at {line(wait)} has returned for an earlier phase: it asks for parity {facts['parity']}, and "
-                "returns at once while the phase of the other parity is under way."
-            )
+            return f"The wait at {line(wait)} has returned for an earlier phase: it asks for parity {facts['parity']}, and returns at once while the phase of the other parity is still running."
         return f"Missing: mbarrier_wait on the mbarrier of that copy, by the reading warp, before {second}."
     if cause == "no-commit":
-        return f"Missing: cp_async_commit_group() after {line(places[0])}: no group that is waited for has the copy."
+        return f"Missing: cp_async_commit_group() after {line(places[0])}: the groups that the kernel waits for do not contain the copy."
     if cause == "wait-count" and wait is not None:
         return (
             f"cp_async_wait_group({facts['pending']}) at {line(wait)} leaves the copy's group open: it needs "
@@ -67,7 +64,7 @@ def _missing(problem: Problem, places: Sequence[OrderPlace]) -> str:
         )
     if cause == "no-barrier" and not same_warp(problem):
         after = f" after the wait at {line(wait)}" if wait is not None else ""
-        return f"Missing: sync_threads(){after} and before {second}: other threads' copies are waited for by these alone."
+        return f"Missing: sync_threads(){after} and before {second}: only these make a thread wait for other threads' copies."
     return f"Missing: cp_async_wait_group(0) before {second}" + (
         "." if same_warp(problem) else f", and sync_threads() after it ({does(places[1])})."
     )

@@ -2,8 +2,9 @@
 
 ## What it means
 
-A bulk or TMA store, or a wgmma, reads shared memory after its instruction has returned. Something writes there
-before that read is known to be over: the output has bytes of the next tile.
+A bulk or TMA store, or a wgmma, reads shared memory after its instruction has returned. Another
+write reaches that memory before the read is known to be complete: the output has bytes of the next
+tile.
 
 ## Why
 

@@ -2,8 +2,9 @@
 
 ## What it means
 
-The next tile is copied into a buffer before everybody has read the last one: a stage is given back before its
-last read, a barrier is missing at the end of the loop, or the prefetch runs further ahead than there are stages.
+The next tile is copied into a buffer before all threads have read the previous one: a stage is
+released before its last read, a barrier is missing at the end of the loop, or the prefetch runs
+further ahead than there are stages.
 
 ## Why
 
@@ -13,8 +14,9 @@ output is wrong on an H200.
 
 ## How to fix it
 
-A barrier between the last read of the buffer and the next copy into it (`cute.arch.sync_threads()`, or
-`consumer_release(state)` after the last read and `producer_acquire(state)` before the copy), or one more stage.
+Put a barrier between the last read of the buffer and the next copy into it (`cute.arch.sync_threads()`, or
+`consumer_release(state)` after the last read and `producer_acquire(state)` before the copy), or add a
+stage.
 
 ## How to silence it
 

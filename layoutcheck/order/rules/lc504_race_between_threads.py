@@ -1,18 +1,18 @@
-"""LC504 race-between-threads: two threads reach the same shared memory, one writes, and no barrier orders them.
+"""LC504 race-between-threads: two threads access the same shared memory, at least one writes, and no barrier orders them.
 
 ## What it means
 
-One thread writes bytes that a thread of another warp reads or writes, and no barrier, mbarrier or other
-synchronisation stands between the two. Which comes first is chance.
+One thread writes bytes that a thread of another warp reads or writes, and no barrier, mbarrier or
+other synchronisation is between the two accesses. Their order is undefined.
 
-Not told: the same statement executed by several threads that write one place (most often one value), the same
-constant written twice, atomics among themselves, and lanes of one warp.
+Not reported: one statement by which several threads write the same address (usually with the same
+value), the same constant written twice, two atomics, and two lanes of one warp.
 
 ## Why
 
-PTX ISA, Memory Consistency Model: "data race": two conflicting accesses, of which one is a write, that are not
-ordered by causality. Seen on an H200 with the barrier left out, under a condition that half of the warps take, and
-with a count that lets the first half through.
+PTX ISA, Memory Consistency Model: "data race": two conflicting accesses, at least one a write, that causality does
+not order. Seen on an H200 with the barrier left out, under a condition that half of the warps take, and with a count
+that lets the first half through.
 
 ## How to fix it
 

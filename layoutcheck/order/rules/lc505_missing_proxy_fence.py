@@ -1,17 +1,17 @@
-"""LC505 missing-proxy-fence: memory is written by ordinary stores and read by a bulk copy or a tensor core, with no proxy fence.
+"""LC505 missing-proxy-fence: ordinary stores write memory that a bulk copy or a tensor core reads, without a proxy fence between.
 
 ## What it means
 
 Ordinary stores (`st.shared`, `stmatrix`, `cp.async`) belong to the generic proxy; bulk and TMA stores, wgmma and
-tcgen05.mma, and bulk loads of global memory, read through the async proxy. A barrier orders the first kind only: without `fence.proxy.async` the copy
-may send what was there before.
+tcgen05.mma, and bulk loads of global memory, read through the async proxy. A barrier orders the first kind only:
+without `fence.proxy.async` the copy may read the old contents.
 
 ## Why
 
 PTX ISA, Memory Consistency Model: Proxies, and "Async proxy": accesses of one location through different proxies
 need a proxy fence. ptxas does not add it: `fence.proxy.async.shared::cta` becomes MEMBAR.ALL.CTA and
-FENCE.VIEW.ASYNC, and the output without it is wrong on an H200 (bulk store and wgmma). compute-sanitizer sees
-none of it.
+FENCE.VIEW.ASYNC, and the output without it is wrong on an H200 (bulk store and wgmma). compute-sanitizer does
+not report it.
 
 ## How to fix it
 

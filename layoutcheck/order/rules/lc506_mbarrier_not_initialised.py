@@ -1,14 +1,15 @@
-"""LC506 mbarrier-not-initialised: an mbarrier is used by a thread that cannot know of its initialisation.
+"""LC506 mbarrier-not-initialised: a thread uses an mbarrier whose initialisation is missing or not ordered before the use.
 
 ## What it means
 
-A warp waits for, arrives at, or copies with an mbarrier that nobody has initialised (a stage index beyond the
-stages, say), or that another warp initialises with no barrier in between: it works on whatever was in that memory.
+A warp waits for, arrives at, or copies with an mbarrier that is not initialised (for example
+because of a stage index beyond the stages), or that another warp initialises with no barrier in
+between. The operation then works on the old contents of that memory.
 
 ## Why
 
 PTX ISA, mbarrier.init: operations on an object that is not initialised are undefined, and the initialisation must
-be ordered before other threads' use. On an H200 both cases fault or hang.
+be ordered before other threads' use. On an H200 both cases fault or the kernel hangs.
 
 ## How to fix it
 
@@ -35,7 +36,7 @@ def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
     if problem.kind == "not-initialised":
         return f"{line(places[0])} {places[0].what} that is not initialised at that time", (
             f"{does(places[0])}; no mbarrier is initialised at byte {problem.facts['address']} of shared memory before. "
-            "A stage index beyond the stages, or a missing barrier between the initialisation and this use?"
+            "Possible causes: a stage index beyond the stages, or a missing barrier between the initialisation and this use."
         )
     return (
         f"{line(places[1])} {places[1].what} that {line(places[0])} initialises, with no barrier between",

@@ -2,8 +2,9 @@
 
 ## What it means
 
-`expect_tx` announces bytes; copies take them away as they complete. Too few, and the phase ends before the data is
-there, and the next phase begins with a debt; too many, and the wait never returns.
+`expect_tx` announces bytes, and copies subtract them as they complete. If too few bytes are
+announced, the phase ends before the data is there, and the next phase begins with a wrong count. If
+too many are announced, the wait never returns.
 
 ## Why
 
@@ -34,13 +35,12 @@ def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
     """What was announced, and what was copied."""
     facts = problem.facts
     if problem.kind == "too-few-bytes":
-        return f"{line(places[0])} announces fewer bytes than are copied", (
+        return f"{line(places[0])} announces fewer bytes than the copies bring", (
             f"Phase {facts['phase']} of the mbarrier expects {facts['expected']} bytes ({line(places[0])}) and is over "
             f"while {facts['missing']} bytes of copies are still under way ({line(places[1])})."
         )
     return f"{line(places[0])} announces bytes that no copy brings", (
-        f"{facts['bytes']} bytes are announced and never copied ({line(places[0])}): {does(places[1])} and never goes "
-        f"on, with {facts['warps']} warps of the block waiting."
+        f"{facts['bytes']} bytes are announced and never copied ({line(places[0])}): {does(places[1])} and never continues; {facts['warps']} warps of the block wait."
     )
 
 

@@ -2,8 +2,9 @@
 
 ## What it means
 
-The pending count of an mbarrier falls below zero: arrivals of a phase exceed its count while its bytes are still
-under way. Threads arrive that were not counted, or a producer arrives for the next phase without having waited.
+The pending count of an mbarrier falls below zero: more threads arrive in a phase than its count,
+while its bytes are still pending. Either threads arrive that were not counted, or a producer
+arrives for the next phase without waiting.
 
 ## Why
 
@@ -12,8 +13,8 @@ has a range of 0 to 2^20 - 1, and what goes beyond is undefined.
 
 ## How to fix it
 
-Initialise with the number of arrivals of one phase (threads that arrive, not threads that exist: one for an elected
-lane), and wait for the phase before arriving for the next.
+Initialise the mbarrier with the number of arrivals in one phase (the threads that arrive, not all
+threads: one for an elected lane). Wait for a phase before you arrive for the next.
 
 ## How to silence it
 

@@ -1,10 +1,11 @@
-"""LC509 named-barrier-clash: threads meet at a named barrier that others may be using at the same time.
+"""LC509 named-barrier-clash: threads use a named barrier that other threads may be using at the same time.
 
 ## What it means
 
-A barrier lets through the first threads that come, by their number. Warps arrive that cannot know that the meeting
-before is over (two groups with one id, or a count smaller than the threads that come), or that give another count:
-who meets whom is chance.
+A named barrier counts arriving threads and completes when the count is reached, whichever threads
+they are. Here a warp arrives although nothing orders it after the barrier's previous use (two
+groups use one id, or the count is smaller than the number of threads that arrive), or it gives
+another count. Which threads synchronise is then undefined.
 
 ## Why
 
@@ -14,8 +15,8 @@ corrupt the output.
 
 ## How to fix it
 
-An id of its own for every group that meets independently (1 to 15; 0 is `sync_threads`), and the number of threads
-that really come as `number_of_threads`.
+Give every group that synchronises independently its own id (1 to 15; 0 is `sync_threads`), and pass
+the number of threads that really arrive as `number_of_threads`.
 
 ## How to silence it
 
@@ -37,12 +38,11 @@ def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
     facts = problem.facts
     if problem.kind == "barrier-counts-differ":
         return f"barrier {facts['id']} is used with {facts['first']} and with {facts['second']} threads", (
-            f"{does(places[0])} with {facts['first']} threads; {does(places[-1])} with {facts['second']}, in one meeting."
+            f"{does(places[0])} with {facts['first']} threads; {does(places[-1])} with {facts['second']}, in one use of the barrier."
         )
     other = f" ({line(places[0])})" if len(places) > 1 else ""
-    return f"{line(places[-1])} meets at barrier {facts['id']}, which others may still be using", (
-        f"{does(places[-1])}, barrier {facts['id']}, and nothing tells it that the meeting before is over{other}: it may "
-        "be counted there. Two groups with one id, or a count that is smaller than the threads that come."
+    return f"{line(places[-1])} arrives at barrier {facts['id']}, which other threads may still be using", (
+        f"{does(places[-1])}, barrier {facts['id']}, and nothing orders it after the barrier's previous use{other}: it may be counted there. Either two groups use one id, or the count is smaller than the number of threads that arrive."
     )
 
 

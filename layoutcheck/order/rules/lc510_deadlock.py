@@ -1,20 +1,21 @@
-"""LC510 deadlock: warps wait for one another, or for what nobody does, and the kernel never ends.
+"""LC510 deadlock: warps wait for one another, or for something that never happens, and the kernel never ends.
 
 ## What it means
 
-No warp can go on: each waits for a phase of an mbarrier, for a barrier, or for the cluster, and nobody is left who
-could end the wait. The finding lists who waits where, and what the first wait still lacks.
+No warp can continue: each waits for a phase of an mbarrier, for a barrier, or for the cluster, and
+no warp is left that could end a wait. The finding lists which warp waits where, and what the first
+wait still needs.
 
 ## Why
 
-Followed in the replay with every asynchronous copy completed. Told only where the kernel was followed to its end:
-loops that are cut, and trials of an mbarrier, do not count. On an H200: a producer that begins with the consumer's
-phase, a barrier with a count that is never reached.
+The replay follows the kernel and completes every asynchronous copy. The rule reports only if it followed the kernel
+to its end: loops that it cut, and `try_wait` of an mbarrier, do not count. On an H200: a producer that begins with
+the consumer's phase, a barrier with a count that is never reached.
 
 ## How to fix it
 
-Counts that are the number of arrivals, states that begin with the right phase (producer 1, consumer 0), and
-barriers outside of conditions that some of the counted threads do not take.
+Make each count the number of arrivals, begin pipeline states with the right phase (producer 1,
+consumer 0), and keep barriers outside conditions that some of the counted threads do not take.
 
 ## How to silence it
 
@@ -42,12 +43,14 @@ def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
             f"of a phase of parity {facts['parity']}."
         )
     elif facts.get("what") == "barrier":
-        lacks = f"Barrier {facts['id']} waits for {facts['expected']} threads; {facts['arrived']} have come."
+        lacks = (
+            f"Barrier {facts['id']} waits for {facts['expected']} threads; {facts['arrived']} have arrived."
+        )
     else:
-        lacks = "Blocks of the cluster, or warps, that have not arrived are waited for."
+        lacks = "The wait is for blocks of the cluster, or warps, that have not arrived."
     return (
-        f"{line(places[0])} {places[0].what} and never goes on",
-        f"{waits}; {facts['warps']} warps cannot go on. {lacks}",
+        f"{line(places[0])} {places[0].what} and never continues",
+        f"{waits}; {facts['warps']} warps cannot continue. {lacks}",
     )
 
 

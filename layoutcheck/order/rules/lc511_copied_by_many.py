@@ -1,9 +1,9 @@
-"""LC511 copied-by-many: every lane that executes a bulk copy starts a copy of its own.
+"""LC511 copied-by-many: several lanes execute a bulk copy, and each starts a copy of its own.
 
 ## What it means
 
-A bulk copy without a tensor map is executed by several threads: each starts the same copy. Loads complete as many
-times the announced bytes on the mbarrier, whose phases never come right again.
+Several threads execute a bulk copy without a tensor map, and each starts the same copy. The
+mbarrier then counts the bytes once for each thread, and its phases stay wrong.
 
 ## Why
 

@@ -1,19 +1,19 @@
-"""LC512 election-in-divergence: a lane is elected from a warp of which not all lanes come.
+"""LC512 election-in-divergence: a warp elects a lane where not all of its lanes execute the election.
 
 ## What it means
 
-`elect.sync` waits for all lanes of its mask, which is the whole warp. It stands where only some of the lanes come
-(a TMA load, which elects by itself, inside `elect_one()` or under `if tidx == 0`), and the others go on to wait for
-something: the kernel hangs.
+`elect.sync` waits for all lanes of its mask, which is the whole warp. Here only some of the lanes
+reach it, and the others wait for something else: the kernel hangs. A typical case is a TMA load,
+which elects a lane by itself, inside `elect_one()` or under `if tidx == 0`.
 
 ## Why
 
-PTX ISA, elect.sync: all threads of the mask must execute it. On an H200 a TMA load inside `elect_one()` hangs. Lanes
-that only exit are not missed, and not told.
+PTX ISA, elect.sync: all threads of the mask must execute it. On an H200 a TMA load inside
+`elect_one()` hangs. Lanes that exit do not block the election, and are not reported.
 
 ## How to fix it
 
-The TMA copy outside of `elect_one()`, in a branch that the whole warp takes.
+Move the TMA copy out of `elect_one()`, into a branch that the whole warp takes.
 
 ## How to silence it
 
@@ -34,7 +34,7 @@ def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
     """The election, and who comes."""
     facts = problem.facts
     return (
-        f"{line(places[0])} elects a lane of the warp where {facts['lanes']} of {facts['all']} lanes come",
+        f"{line(places[0])} elects a lane of the warp, but only {facts['lanes']} of {facts['all']} lanes arrive",
         (
             f"{does(places[0])}: elect.sync waits for all {facts['all']} lanes of the warp, and the others wait elsewhere. A "
             "TMA copy elects its lane itself: take it out of elect_one()."

@@ -1,9 +1,9 @@
-"""LC513 peer-gone: shared memory of another block is reached when that block may have exited.
+"""LC513 peer-gone: a block accesses shared memory of another block that may have exited.
 
 ## What it means
 
 A block reads or writes the shared memory of another block of its cluster, and nothing keeps that block from exiting
-first. The access faults, or reaches the memory of another block.
+first. The access faults, or reads or writes the memory of another block.
 
 ## Why
 
@@ -33,8 +33,7 @@ def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
     """The access, and the block that may be gone."""
     block = problem.facts["block"]
     return f"{line(places[0])} {places[0].what} shared memory of a block that may have exited", (
-        f"{does(places[0])} from shared memory of block {block} of the cluster, and nothing that block {block} waits for "
-        "comes after. Missing: cluster_arrive() and cluster_wait() after the last remote access."
+        f"{does(places[0])} from shared memory of block {block} of the cluster, and block {block} does not wait for anything after it. Missing: cluster_arrive() and cluster_wait() after the last remote access."
     )
 
 

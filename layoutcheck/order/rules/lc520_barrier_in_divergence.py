@@ -1,9 +1,9 @@
-"""LC520 barrier-in-divergence: a barrier of the block is executed by a part of a warp.
+"""LC520 barrier-in-divergence: only some lanes of a warp execute a barrier of the block.
 
 ## What it means
 
-Only some lanes of a warp execute a barrier. It counts whole warps, and the lanes come together again on today's
-hardware, so that this works; PTX leaves it undefined.
+Only some lanes of a warp execute a barrier. The barrier counts whole warps, and on today's hardware
+the lanes reconverge, so this works; PTX leaves it undefined.
 
 ## Why
 
@@ -12,7 +12,7 @@ the result was right in every run.
 
 ## How to fix it
 
-The barrier outside of the condition, or a condition that is the same for the whole warp.
+Move the barrier out of the condition, or use a condition that is the same for the whole warp.
 
 ## How to silence it
 

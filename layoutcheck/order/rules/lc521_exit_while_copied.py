@@ -2,13 +2,13 @@
 
 ## What it means
 
-No `cp.async.bulk.wait_group` follows the last bulk or TMA store: the block may be gone, and its shared memory given
-to the next block, before the store has read it.
+No `cp.async.bulk.wait_group` follows the last bulk or TMA store: the block may exit, and the next
+block may get its shared memory, before the store has read it.
 
 ## Why
 
 PTX ISA, cp.async.bulk.wait_group.read; CUTLASS ends with `tma_store_wait(0)` or `PipelineTmaStore.producer_tail`.
-In 30 runs on an H200 that were made for it, it did not show: hence a note.
+30 runs on an H200 that tried to show the fault did not show it, so this is a note.
 
 ## How to fix it
 

@@ -1,16 +1,16 @@
-"""LC522 proxy-fence-elsewhere: the proxy fence that PTX asks for is missing, or stands where PTX does not ask for it, and that works today.
+"""LC522 proxy-fence-elsewhere: a proxy fence that PTX demands is missing or in another place, which works on today's hardware.
 
 ## What it means
 
 Ordinary accesses come before an asynchronous *write* of the same shared memory with a barrier but no
-`fence.proxy.async` between (every main loop of CUTLASS does that when it reuses a stage); or the fence is executed by
-the thread that issues the copy and not by those that wrote; or `mbarrier_init_fence()` is missing where a barrier
-is there.
+`fence.proxy.async` between (every main loop of CUTLASS does that when it reuses a stage); or the
+thread that issues the copy executes the fence, and not the threads that wrote; or there is a
+barrier, but no `mbarrier_init_fence()`.
 
 ## Why
 
 PTX ISA, Memory Consistency Model: Proxies, asks for a proxy fence between accesses through different proxies,
-whichever come first; TransformerEngine added one for reads before a TMA load (PR 2695). No run on an H200 showed a
+in either order; TransformerEngine added one for reads before a TMA load (PR 2695). No run on an H200 showed a
 difference, and fence.mbarrier_init emits nothing.
 
 ## How to fix it

@@ -48,7 +48,7 @@ def where_bytes(problem: Problem) -> str:
 def two(problem: Problem, places: Sequence[OrderPlace]) -> str:
     """Both parties in one sentence each."""
     first, second = places[0], places[1]
-    return f"{_capital(does(first))}; {does(second)}; both reach {where_bytes(problem)}."
+    return f"{_capital(does(first))}; {does(second)}; both access {where_bytes(problem)}."
 
 
 def _capital(text: str) -> str:
