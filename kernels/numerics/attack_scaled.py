@@ -101,7 +101,8 @@ def _power(exponent: np.ndarray, kind: str) -> np.ndarray:
     """The code of 2^exponent."""
     if kind == "ue8m0":
         return np.clip(exponent + 127, 0, 254).astype(np.uint8)
-    return FORMATS["f8E4M3FN"].encode(np.ldexp(1.0, np.clip(exponent, -9, 8)))
+    codes: np.ndarray = FORMATS["f8E4M3FN"].encode(np.ldexp(1.0, np.clip(exponent, -9, 8)))
+    return codes
 
 
 def mutated(u: ScaledUnit, codes: Codes, rng: np.random.Generator) -> Codes:

@@ -106,7 +106,7 @@ def _mmasim(found: dict[str, Any]) -> list[str]:
         f"**{found['equal']:,} of {found['vectors']:,}** bit-equal. FP8 through `mma.sync` on "
         f"Hopper and sm_100, "
         "which it does not have, is measured here and by others. Not compared: m8n8k4 with c in "
-        "f16, d in f32.",
+        "f16, d in f32: it cannot be chained, and a unit here has one type for both.",
         "",
         "| architecture, kind | units | vectors equal |",
         "|---|---|---|",

@@ -75,6 +75,8 @@ def path(
     k: Annotated[int, option("products a block", "-K")] = 64,
     data: Annotated[str, option("normal or uniform")] = "normal",
     scale: Annotated[str, option("standard deviation, or upper end; A's and B's: 1,0.02")] = "1",
+    a: Annotated[Path | None, option("your A, (blocks, M, K), as .npy, instead of drawn data", "--a")] = None,
+    b: Annotated[Path | None, option("your B, (blocks, K, N), as .npy", "--b")] = None,
     seed: Annotated[int, option("seed of the data")] = 0,
     rtol: Annotated[float, option("relative tolerance of the comparison")] = 1e-3,
     atol: Annotated[float, option("absolute tolerance")] = 1e-5,
@@ -96,14 +98,19 @@ def path(
     if not (0 <= rtol < float("inf") and 0 <= atol < float("inf")):
         raise InputError("--rtol and --atol are finite and not negative")
     left, right = paths.path(one, arch), paths.path(other, arch)
-    drawn = distributions.data(data, scale)
-    a, b = drawn.draw((blocks, m, n, k), *paths.storage_formats(left, right), seed)
+    if (a is None) != (b is None):
+        raise InputError("--a and --b come together")
+    if a is not None:
+        mine, yours = _blocks(a), _blocks(b)
+    else:
+        drawn = distributions.data(data, scale)
+        mine, yours = drawn.draw((blocks, m, n, k), *paths.storage_formats(left, right), seed)
     if gpu:
         from layoutcheck.numerics.confirm import confirm
 
-        confirmed = confirm(left, right, a, b, _gpu().run_matmul, rtol, atol, arch)
+        confirmed = confirm(left, right, mine, yours, _gpu().run_matmul, rtol, atol, arch)
         return finish(reports.confirmation_report(confirmed), format_, output, strict)
-    compared = paths.compare(left, right, a, b, rtol, atol, arch)
+    compared = paths.compare(left, right, mine, yours, rtol, atol, arch)
     return finish(reports.path_report(compared), format_, output, strict)
 
 
@@ -155,6 +162,45 @@ def tol(
         atol=atol, rtol=rtol, seed=seed,
     )  # fmt: skip
     return finish(reports.tolerance_report(found), format_, output, strict)
+
+
+def _blocks(file: Path | None) -> Any:
+    """An array of three dimensions; one of two is one block."""
+    import numpy as np
+
+    found = _matrix(file)
+    if found.ndim not in (2, 3) or not found.size or found.dtype.kind not in "fiu" or found.size > 1 << 26:
+        raise InputError(
+            f"{file} has shape {found.shape} of {found.dtype}", expected="(blocks, rows, columns)"
+        )
+    if not np.isfinite(found).all():
+        raise InputError(f"{file} is not finite everywhere", expected="finite numbers")
+    return found.astype(np.float64).reshape(-1, *found.shape[-2:])
+
+
+@app.command()
+def attention(
+    keys: Annotated[int, option("keys a query attends to")] = 8192,
+    head_dim: Annotated[int, option("the head dimension")] = 128,
+    queries: Annotated[int, option("queries that are computed")] = 16,
+    inputs: Annotated[str, option("type of Q, K and V", "--in")] = "f16",
+    out: Annotated[str | None, option("output type (that of the inputs)", "--out")] = None,
+    p: Annotated[str | None, option("type that P is rounded to (that of the inputs)", "--p")] = None,
+    arch: Arch = "sm_90a",
+    scale: Annotated[float, option("standard deviation of Q, K and V")] = 1.0,
+    seed: Annotated[int, option("seed of the data")] = 0,
+    format_: Form = "text",
+    output: Output = None,
+    strict: Strict = False,
+) -> int:
+    """Emulate a fused attention kernel: what rounding P does to weights and outputs, beside the bound."""
+    from layoutcheck.numerics import fused, reports
+
+    if not 1e-6 <= scale <= 1e3:
+        raise InputError(f"--scale = {scale:g} is out of range", expected="1e-6 to 1000")
+    steps = fused.attention(inputs, out, p=p, arch=arch)
+    found = fused.metrics(steps, keys, head_dim, queries, scale, seed)
+    return finish(reports.attention_report(found), format_, output, strict)
 
 
 def _matrix(file: Path | None) -> Any:

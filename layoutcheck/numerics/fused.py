@@ -43,7 +43,7 @@ from layoutcheck.numerics import bounds
 from layoutcheck.numerics.accuracy import Accuracy, of_arrays
 from layoutcheck.numerics.bounds import F32_UNIT, Sums
 from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, holds, round_to
-from layoutcheck.numerics.paths import Path, Step
+from layoutcheck.numerics.paths import Path, Step, relative_difference
 from layoutcheck.numerics.units import Unit, default_unit, unit
 
 EXP_ERROR = 2.0**-22  # ex2.approx.f32 and expf: relative, PTX ISA and CUDA C++ Programming Guide
@@ -234,3 +234,45 @@ def emulate(
             out = steps.pv.chain(left, right, (out.astype(f32) * alpha).astype(np.float64))
         result = (out.astype(f32) / f32(steps.p_scale) / total).astype(np.float64)
     return result if steps.output.name == "f32" else round_to(result, steps.output)
+
+
+def metrics(
+    steps: Attention, keys: int, head_dim: int, queries: int = 16, scale_of_data: float = 1.0, seed: int = 0
+) -> dict[str, Any]:
+    """The emulated kernel's error by each metric, on normal data; InputError for sizes out of range."""
+    if min(keys, head_dim, queries) < 1 or keys * head_dim * queries > 1 << 26:
+        raise InputError("keys, head dimension and queries are positive, and their product at most 2^26")
+    rng, held = np.random.default_rng([seed, keys, head_dim, queries]), steps.qk.instruction.a
+    q, k, v = (
+        round_to(scale_of_data * rng.standard_normal((rows, head_dim)), held)
+        for rows in (queries, keys, keys)
+    )
+    found, got = of_attention(steps, q, k, v, head_dim**-0.5), emulate(steps, q, k, v, head_dim**-0.5)
+    assert found.exact is not None
+    exact = found.exact
+    reference = exact if steps.output.name == "f32" else round_to(exact, steps.output)
+    scores = head_dim**-0.5 * (q @ k.T)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    rounded = weights
+    if steps.p.name != "f32":
+        rounded = round_to(weights * steps.p_scale, steps.p) / steps.p_scale
+    largest, mean = relative_difference(got, reference)
+    error = np.abs(got - exact)
+    worst = np.unravel_index(int(np.argmax(error)), error.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(reference != 0, np.abs(got - reference) / np.abs(reference), 0.0)
+    return {
+        "path": str(steps),
+        "keys": keys,
+        "head_dim": head_dim,
+        "weights_largest_relative": relative_difference(rounded, weights)[0],
+        "row_sum_off": float(np.abs(rounded.sum(1) / weights.sum(1) - 1).max()),
+        "largest_relative": largest,
+        "mean_relative": mean,
+        "where_largest": float(reference.flat[int(np.argmax(relative))]),
+        "rms": float(np.sqrt(np.mean(reference**2))),
+        "rms_difference": float(np.sqrt(np.mean((got - reference) ** 2) / np.mean(reference**2))),
+        "largest_error": float(error[worst]),
+        "bound_there": float(found.allowed[worst]),
+        "largest_share": float((error / found.allowed).max()),
+    }

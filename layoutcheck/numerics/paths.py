@@ -68,6 +68,8 @@ PRESETS = {
     "torch-f16": f"dot({_F32}) round(f16) add(f16)",
     "cute-f32f16f16f32": f"dot({_F32}) add(f32)",
     "torch-f16-matmul-f32-add": f"dot({_F32}) round(f16) add(f32)",
+    "torch-amp-on": f"dot({_F32}) round(f16) add(f32)",
+    "torch-amp-off": f"dot({_F32}) round(f16) add(f16)",
     "torch-f32": "fma(f32) add(f32)",
     "cute-f32f16f16f32-rounded": f"dot({_F32}) round(f16) add(f32)",
     # FP8 on Hopper: the warpgroup instruction, the same promoted as CUTLASS does, the warp instruction.
@@ -198,7 +200,11 @@ def _exact_sum(x: Floats, y: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two paths do to the same data; per block: outputs out of tolerance, outputs that differ at all."""
+    """What two paths do to the same data; per block: outputs out of tolerance, outputs that differ at all.
+
+    Of the last block: the Frobenius norm of the difference, and the largest and mean |difference| over
+    |reference| where that is not zero.
+    """
 
     one: Path
     other: Path
@@ -207,6 +213,9 @@ class Comparison:
     out_of_tolerance: tuple[int, ...]
     bits_differ: tuple[int, ...]
     rms_difference: float
+    norm_difference: float
+    largest_relative: float
+    mean_relative: float
     rtol: float
     atol: float
     findings: tuple[Finding, ...]
@@ -223,6 +232,9 @@ class Comparison:
             "out_of_tolerance": list(self.out_of_tolerance),
             "bits_differ": list(self.bits_differ),
             "rms_difference": self.rms_difference,
+            "norm_difference": self.norm_difference,
+            "largest_relative": self.largest_relative,
+            "mean_relative": self.mean_relative,
             "rtol": self.rtol,
             "atol": self.atol,
             "verdict": verdict(self.findings),
@@ -256,11 +268,22 @@ def compare_outputs(
     bits = tuple(int(block.sum()) for block in left != right)
     scale = float(np.sqrt(np.mean(right**2)))
     rms = float(np.sqrt(np.mean(difference**2))) / scale if scale else 0.0
+    norm = float(np.linalg.norm(difference[-1]))
+    relative = relative_difference(left[-1], right[-1])
     first = first_difference(one, other)
     findings: tuple[Finding, ...] = ()
     if any(counts) and first is not None:
         findings = (_finding(one, other, first, counts, left[0].size),)
-    return Comparison(one, other, first, left[0].size, counts, bits, rms, rtol, atol, findings)
+    return Comparison(
+        one, other, first, left[0].size, counts, bits, rms, norm, *relative, rtol, atol, findings
+    )  # fmt: skip
+
+
+def relative_difference(left: Floats, right: Floats) -> tuple[float, float]:
+    """The largest and the mean |left - right| / |right| where right is not zero; zeros if it is nowhere."""
+    used = right != 0
+    found = np.abs(left - right)[used] / np.abs(right[used])
+    return (float(found.max()), float(found.mean())) if found.size else (0.0, 0.0)
 
 
 def _finding(

@@ -102,6 +102,8 @@ def path_report(compared: Comparison) -> Report:
         + " ".join(map(str, compared.out_of_tolerance)),
         "  not bit-equal: " + " ".join(map(str, compared.bits_differ)),
         f"  rms of the difference over rms of the reference: {compared.rms_difference:.3g}",
+        f"  last block: norm of the difference {compared.norm_difference:.4g}, "
+        f"relative difference at most {compared.largest_relative:.3g}, mean {compared.mean_relative:.3g}",
     ]
     return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
 
@@ -182,6 +184,23 @@ def tolerance_report(found: Tolerance) -> Report:
         f"({found.blind[block + '_at_every_output']:.0%} of the blocks at every output)"
     )
     return Report(data, "\n".join(lines + _finding_lines(data["findings"])))
+
+
+def attention_report(found: dict[str, Any]) -> Report:
+    """A fused attention's error: the model's beside the bound, and what each metric says of it."""
+    data = {"command": "numerics attention", **found, "verdict": "legal", "findings": []}
+    lines = [
+        f"{found['keys']} keys, head dimension {found['head_dim']}: {found['path']}",
+        f"  weights: rounding P moves one by at most {found['weights_largest_relative']:.3g} of itself, "
+        f"a row's sum by {found['row_sum_off']:.3g}",
+        "  outputs, against the exact result rounded to the output's type:",
+        f"    relative difference at most {found['largest_relative']:.3g}, mean {found['mean_relative']:.3g}",
+        f"    that largest one is at an output of {found['where_largest']:.3g} (typical: {found['rms']:.3g})",
+        f"    rms of the difference over rms of the reference: {found['rms_difference']:.3g}",
+        f"  largest error {found['largest_error']:.3g}; bound of its output {found['bound_there']:.3g}; "
+        f"nearest to its bound: {found['largest_share']:.0%}",
+    ]
+    return Report(data, "\n".join(lines))
 
 
 def resources_report(counted: dict[str, Any]) -> Report:

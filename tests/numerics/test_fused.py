@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from layoutcheck import numerics
+from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.formats import Floats, round_to
 from layoutcheck.numerics.fused import Attention, attention, emulate, of_attention
@@ -151,3 +154,17 @@ def test_shapes_that_do_not_fit_are_input_errors() -> None:
         numerics.assert_attention(v, q, k, v)
     with pytest.raises(InputError, match="bool"):
         numerics.assert_attention(softmax(q, k, v), q, k, v, mask=np.ones((32, 128)), path=attention("f16"))
+
+
+def test_the_command_says_what_each_metric_sees(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["numerics", "attention", "--keys", "512", "--head-dim", "64", "--format", "json"]
+    assert run(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert 0.9 * 2.0**-11 < found["weights_largest_relative"] <= 2.0**-11
+    assert 0 < found["largest_share"] < 1
+    assert abs(found["where_largest"]) < found["rms"] / 10
+    assert found["mean_relative"] < found["largest_relative"]
+    assert 1e-4 < found["rms_difference"] < 5e-4
+    assert run([*arguments, "--p", "tf32"]) == 2
+    assert run(["numerics", "attention", "--keys", "0"]) == 2
+    assert run(["numerics", "attention", "--scale", "nan"]) == 2

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutcheck.cli import run as command
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.confirm import confirm, on
 from layoutcheck.numerics.data import data as distribution
@@ -276,3 +277,29 @@ def test_a_sum_rounded_to_odd_rounds_once(x: float, y: float) -> None:
 def test_any_text_is_a_path_or_an_input_error(text: str) -> None:
     with suppress(InputError):
         assert path(text).steps
+
+
+def test_the_issues_inputs_with_amp_on_and_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """AMP on: the product is rounded to f16, the sum is f32. Off, all f16: the sum is f16 too."""
+    a, b = issue_inputs()
+    np.save(tmp_path / "k.npy", a)
+    np.save(tmp_path / "v.npy", b)
+    files = ["--a", str(tmp_path / "k.npy"), "--b", str(tmp_path / "v.npy"), "--format", "json"]
+    for cute, amp, measured in (
+        ("cute-f32f16f16f32", "torch-amp-on", "cute-f32f16f16f32 / torch-f16-matmul-f32-add"),
+        ("cute-f16f16f16f16", "torch-amp-off", "cute-f16f16f16f16 / torch-f16"),
+    ):
+        assert command(["numerics", "path", cute, amp, *files]) == 1
+        found = json.loads(capsys.readouterr().out)
+        assert found["out_of_tolerance"] == REPORT["measured"][measured]["out_of_tolerance"]
+    assert command(["numerics", "path", "cute-f32f16f16f32-rounded", "torch-amp-on", *files]) == 0
+    assert json.loads(capsys.readouterr().out)["norm_difference"] == 0
+
+
+def test_norm_and_relative_difference_are_those_of_the_last_block() -> None:
+    one, other = path("cute-f32f16f16f32"), path("torch-f16")
+    a, b = issue_inputs()
+    found, left, right = compare(one, other, a, b), run(one, a, b)[-1], run(other, a, b)[-1]
+    assert found.norm_difference == np.sqrt(((left - right) ** 2).sum())
+    relative = np.abs(left - right)[right != 0] / np.abs(right[right != 0])
+    assert (found.largest_relative, found.mean_relative) == (relative.max(), relative.mean())
