@@ -161,9 +161,7 @@ def served(addresses: IntArray, width_bits: int, op: str = LOAD) -> Served:
             for word in words:
                 if word >= 0:
                     turn = lane if op == CP_ASYNC else 0  # rule 4: nobody shares
-                    mine = found[word % BANKS].setdefault((word, turn), [])
-                    if not mine or mine[-1] != first + lane:
-                        mine.append(first + lane)
+                    found[word % BANKS].setdefault((word, turn), []).append(first + lane)
         if any(found):
             out.append([[(word, tuple(by)) for (word, _), by in bank.items()] for bank in found])
     return out

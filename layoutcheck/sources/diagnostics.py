@@ -123,10 +123,7 @@ def _catalogued(text: str) -> list[Answer]:
     best: list[Answer] = []
     for reading in readings(text):
         found = answers(reading)
-        if (
-            sum(not one.entry.general for one in found) > sum(not one.entry.general for one in best)
-            or not best
-        ):
+        if not best or _specific(found) > _specific(best):
             best = found
     return best
 

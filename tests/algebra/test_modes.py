@@ -196,6 +196,7 @@ def test_modes_by_hand() -> None:
     assert str(select(a, (2, 0))) == "(5,2):(6,1)"
     assert str(append(a, L("7:9"), up_to_rank=5)) == "(2,3,5,7,7):(1,2,6,9,9)"
     assert append(a, up_to_rank=2) == prepend(a, up_to_rank=3) == a
+    assert str(append(L("4:1"), up_to_rank=1)) == str(prepend(L("4:1"), up_to_rank=1)) == "4:1"
     assert str(prepend(L("4:1"), up_to_rank=3)) == "(1,1,4):(0,0,1)"
     assert str(zip_modes(L("(2,3):(1,2)"), L("(4,5):(6,24)"))) == "((2,4),(3,5)):((1,6),(2,24))"
     assert str(get(L("(2,(3,5)):(1,(2,6))"), (1, 0))) == "3:2"

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import numpy as np
 import pytest
 
 from layoutcheck.algebra.integers import Dynamic, minimum
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.atoms.autovec.loops import _store
 from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.atoms.bulk.execution import plan as bulk_plan
 from layoutcheck.atoms.intent import intent
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.register.compiler import wants_strides
+from layoutcheck.atoms.s2t import S2TCopy
+from layoutcheck.atoms.s2t.traits import s2t_traits
 from layoutcheck.atoms.tma.internal import _recast
+from layoutcheck.atoms.tma.plan import descriptor
 from layoutcheck.atoms.tmem_spcompress import TmemLoadSPCompress
 from layoutcheck.atoms.tmem_spcompress.compiler import operands
 from layoutcheck.atoms.universal import UniversalCopy
@@ -20,10 +27,13 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.offsets import TooLarge
 from layoutcheck.copies.plan import vectors
 from layoutcheck.errors import InputError
+from layoutcheck.machine.canonical import Decision
+from layoutcheck.machine.canonical.described import first_wrong
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.im2col import _numbers
 from layoutcheck.sources.operands import second_destination
+from layoutcheck.sources.records import MAX_EMPTY, read_lines
 from layoutcheck.sources.request import build
 from layoutcheck.sources.threads import Workers, told_by
 from layoutcheck.sources.types import parse_memref
@@ -125,3 +135,35 @@ def test_a_block_smaller_than_its_tiled_copy_has_the_threads_it_has(threads: int
 def test_half_a_block_leaves_a_doubt() -> None:
     found = told_by(np.arange(64), np.arange(64) >= 32, 64)
     assert isinstance(found, Workers) and found.block is None and found.doubt
+
+
+@pytest.mark.parametrize(("gmem", "smem", "tiler", "bytewise", "dims", "step"), [
+    ('bf16, gmem, align<16>, "((4,8),64):((1,4),32)"', "(32,64):(1,32)", (32, 64), False, (32, 64), 64),
+    ('bf16, gmem, align<16>, "(64,(4,4)):(1,(0,0))"', "(64,16):(1,64)", (64, 16), False, (64, 4), 0),
+    ('f6E2M3FN, gmem, align<32>, "(64,(2,4)):(1,(67,134))"', "(64,8):(1,64)", (64, 8), True, (64, 355), 1),
+    ('f4E2M1FN, gmem, align<32>, "(64,(2,4)):(1,(67,134))"', "(64,8):(1,64)", (64, 8), True, (64, 236), 1),
+])  # fmt: skip
+def test_modes_of_one_dimension_reach_as_far_as_all_of_them(
+    gmem: str, smem: str, tiler: tuple[int, ...], bytewise: bool, dims: tuple[int, ...], step: int
+) -> None:
+    there = parse_memref(f"!cute.memref<{gmem}>")
+    here = parse_memref(f'!cute.memref<{there.dtype}, smem, align<128>, "{smem}">')
+    found = descriptor(there, here, tiler, bytewise=bytewise)
+    assert (found.dims, found.strides_bytes) == (dims, (step,))
+
+
+def test_a_cp_of_128_rows_writes_16_bytes_to_each_lane() -> None:
+    traits = s2t_traits(S2TCopy(dtype("f32"), 128, 128))
+    assert str(traits.src) == str(traits.dst) == "(1,16384):(0,1)"
+
+
+def test_a_k_step_begins_at_whole_16_bytes() -> None:
+    at = Layout(((8, 8), (8, 2, 4)), ((8, 128), (1, 64, 1025)))
+    found = first_wrong(at, 16, "K", Swizzle(0, 4, 3), Decision(leading_bytes=128, stride_bytes=256))
+    assert found is not None and found[1] == {"k": 16, "offset_bits": 1025 * 16}
+
+
+def test_lines_without_words_come_to_an_end() -> None:
+    assert not list(read_lines(BytesIO(b"\n" * MAX_EMPTY)))
+    with pytest.raises(InputError, match=f"{MAX_EMPTY} empty lines"):
+        list(read_lines(BytesIO(b"\n" * (MAX_EMPTY + 1))))

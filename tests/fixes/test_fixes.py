@@ -52,7 +52,12 @@ def test_the_report_gets_its_three_strategies_and_the_one_that_beats_them() -> N
     assert (str(narrow.atom.dtype), narrow.atom.width_bits) == ("f32", 32)
     load, store = by_name["stage-through-registers"].copies
     assert (load.atom.width_bits, store.atom.width_bits) == (128, 16)
-    assert by_name["transpose-in-ldmatrix"].copies[1].atom.transpose
+    turned = by_name["transpose-in-ldmatrix"]
+    assert turned.copies[1].atom.transpose
+    assert (turned.predicted["instructions_per_thread"], turned.predicted["width_bits"]) == (
+        4,
+        128,
+    )  # the load
 
 
 @pytest.mark.parametrize("cache", ["always", "global"])

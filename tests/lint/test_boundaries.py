@@ -6,10 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from layoutcheck.lint import resolve
 from layoutcheck.lint.analyse import analyse
-from layoutcheck.lint.fixing import _better
+from layoutcheck.lint.finding import Edit
+from layoutcheck.lint.fixing import _better, _changed
 from layoutcheck.lint.rules import rules
 from layoutcheck.lint.run import _coverage
+from layoutcheck.lint.source import Module
 from layoutcheck.lint.text import Unreadable, decode, parsed
 
 
@@ -182,3 +185,54 @@ def test_a_width_is_better_where_every_copy_that_is_judged_works(
     other = SimpleNamespace(code="LC260", title="new", edit=None)
     worse = SimpleNamespace(findings=[other], sites=after.sites)
     assert not _better(before, worse, finding)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("sum_", "known"), [
+    ("(1 << 2)", None), (f"{2**62 - 1} + 1", 2**62), (f"{2**62} + 1", None), (f"-{2**62 - 1} - 1", -(2**62)),
+    (f"1 - {2**62}", None), ("7 // 2", 3), ("7 // 0", None), ("-3 * 4", -12),
+])  # fmt: skip
+def test_numbers_of_a_machine_word_are_worked_out(sum_: str, known: int | None) -> None:
+    module = Module(f"from cutlass import cute\ncute.assume(x, divby={sum_})\n")
+    [call] = module.all_calls("assume")
+    assert resolve.integer(call.scope, call.argument(None, "divby")) == known
+
+
+@pytest.mark.parametrize(("written", "found"), [
+    ("atom", True), ("tiled.get_slice(0)", True), ("tiled.retile(x)", True), ("tiled.other(0)", False),
+    ("get_slice(0)", False),
+])  # fmt: skip
+def test_the_atom_is_behind_a_slice_and_behind_no_other_method(written: str, found: bool) -> None:
+    module = Module(
+        "from cutlass import cute\natom = cute.make_copy_atom(op, t)\n"
+        f"tiled = cute.make_tiled_copy_tv(atom, t, v)\ncute.copy({written}, a, b)\n"
+    )
+    [call] = module.all_calls("copy")
+    assert bool(resolve.atom_of(module, call.scope, call.argument(0, "atom"))) == found
+
+
+@pytest.mark.parametrize("mode", ["ALWAYS", "GLOBAL", "STREAMING", "LAST_USE", "NONE"])
+def test_lc265_knows_the_cache_modes(mode: str) -> None:
+    text = (
+        "from cutlass import cute\nfrom cutlass.cute.nvgpu import cpasync\n"
+        f"op = cpasync.CopyG2SOp(cpasync.LoadCacheMode.{mode})\n"
+        "cute.make_copy_atom(op, t, num_bits_per_copy=16)\n"
+    )
+    assert codes(text) == ["LC265"] and codes(text.replace(mode, "OTHER")) == []
+
+
+@pytest.mark.parametrize("tensor", ["y", "x.part", "x[0]"])
+def test_lc264_speaks_of_parameters(tensor: str) -> None:
+    example = rules()["LC264"].example
+    assert example is not None and codes(example.flagged) == ["LC264"]
+    other = example.flagged.replace("(x.iterator", f"({tensor}.iterator")
+    assert other != example.flagged and codes(other) == []
+
+
+@pytest.mark.parametrize(("call", "made"), [
+    ("f()", "f(n=1)"), ("f(a)", "f(a, n=1)"), ("f(a,)", "f(a,n=1,)"), ("f(a,\n  b,)", "f(a,\n  b,\n  n=1,)"),
+    ("f(a, b,\n)", "f(a, b, n=1,\n)"), ("f(\n  a,\n  b,  # why\n)", "f(\n  a,\n  b,  # why\n  n=1,\n)"),
+])  # fmt: skip
+def test_an_argument_is_added_as_the_others_are_written(call: str, made: str) -> None:
+    libcst = pytest.importorskip("libcst")
+    node = _changed(libcst.parse_expression(call), Edit("n", "1", "title"))
+    assert libcst.Module([]).code_for_node(node) == made

@@ -98,3 +98,15 @@ def test_packing_is_named_as_ptx_does(kind: str, word: str) -> None:
 def test_a_step_within_a_column_is_its_own_trouble(step: int, code: str) -> None:
     report = lc.check(**_s2t(f"(((32,16,4),1),4):(((262144,1,8388608),0),{step})"))
     assert codes(report)[0] == code and len({"LC254", "LC256"} & set(codes(report))) == 1
+
+
+def test_the_first_box_that_begins_amiss_is_named() -> None:
+    there = '!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">'
+    report = lc.check(there, '!cute.memref<bf16, smem, align<128>, "(8,(12,2)):(12,(1,96))">', "tma_load")
+    [finding] = [one for one in report.findings if one.code == "LC238"]
+    assert finding.where.instruction == 1 and finding.evidence["value"] == 24
+
+
+def test_no_more_than_a_vector_is_drawn() -> None:
+    drawn = Analysis(build(**RIGHT)[0]).drawing
+    assert (drawn["elements"], drawn["element_bytes"], drawn["width_bytes"]) == (8, 2, 16)
