@@ -15,6 +15,7 @@ import atexit
 import contextlib
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from layoutcheck.dsl.observe import Event, watch
@@ -33,7 +34,7 @@ def _tell(pid: int) -> None:
     from layoutcheck.dsl.lowered.resolve import Lowering
     from layoutcheck.dsl.observe import version
     from layoutcheck.dsl.spool import as_dict
-    from layoutcheck.lint.settings import find, wants_lowered, wants_order
+    from layoutcheck.lint.settings import find, order_seconds, wants_lowered, wants_order
     from layoutcheck.order import check_module
     from layoutcheck.reports.style import Style
     from layoutcheck.reports.trace import render
@@ -42,7 +43,8 @@ def _tell(pid: int) -> None:
     try:
         settings = find(Path())
         lowered, order = wants_lowered(settings), wants_order(settings)
-        with Lowering(LOWERING_SECONDS, copies=lowered, order=check_module if order else None) as lowering:
+        check = partial(check_module, seconds=order_seconds(settings))
+        with Lowering(LOWERING_SECONDS, copies=lowered, order=check if order else None) as lowering:
             collector = Collector(lowering=lowering if lowered or order else None)
             collector.take(as_dict(event) for event in _events)
             collector.take([{"kind": "process", "dsl": version(), "python": ""}])

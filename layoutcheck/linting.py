@@ -56,6 +56,7 @@ def linted(
         settings,
         lowered=lowered and reading.wants_lowered(settings),
         order=order and reading.wants_order(settings),
+        order_seconds=reading.order_seconds(settings),
     )
     if baseline is None and settings.baseline is not None and write_baseline is None:
         baseline = inside(settings.root, settings.baseline, "baseline")

@@ -6,6 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.settings import find as find_settings
-from layoutcheck.lint.settings import wants_lowered, wants_order
+from layoutcheck.lint.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.order import check_module
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.order import is_wrong
@@ -45,7 +46,8 @@ def traced(
     """
     settings = find_settings(Path())
     lowered, order = lowered and wants_lowered(settings), order and wants_order(settings)
-    with _shown() as progress, Lowering(copies=lowered, order=check_module if order else None) as lowering:
+    check = partial(check_module, seconds=order_seconds(settings))
+    with _shown() as progress, Lowering(copies=lowered, order=check if order else None) as lowering:
         found = trace_script(
             script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,
             lowering=lowering if lowered or order else None,

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +139,9 @@ def trace(
             raise InterruptedError  # leaves trace_callable by the way that ends its children
 
     def one(case: RegisteredCase) -> CaseRun:
-        tiers = ("lowered" if settings.lowered else "types") + (" order" if settings.order else "")
+        tiers = ("lowered" if settings.lowered else "types") + (
+            f" order {settings.order_seconds}" if settings.order else ""
+        )
         key = digest(tool_version(), dsl_version() or "", project, case.path, case.function, case.arch, tiers)
         stored = cache.get(key)
         if stored is not None and unchanged(stored, cache):
@@ -159,7 +162,8 @@ def trace(
     callable_ = [case for case in cases if not case.problem]
     runs: dict[RegisteredCase, CaseRun] = {}
     threads = max(1, workers or min(len(callable_) or 1, os.cpu_count() or 1))
-    lowers = Lowering(copies=settings.lowered, order=check_module if settings.order else None)
+    check = partial(check_module, seconds=settings.order_seconds)
+    lowers = Lowering(copies=settings.lowered, order=check if settings.order else None)
     with lowers as lowering, ThreadPoolExecutor(threads) as pool:
         waiting = {pool.submit(one, case): case for case in callable_}
         try:

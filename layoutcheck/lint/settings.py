@@ -11,11 +11,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.regular import read_regular
 
 TABLE = "tool.layoutcheck"
 LOWERED, ORDER = "LAYOUTCHECK_LOWERED", "LAYOUTCHECK_ORDER"
+SECONDS = "LAYOUTCHECK_ORDER_SECONDS"
 _CODE = re.compile(r"(LC[0-9]{0,3}|ALL)\Z")
 _ARCH = re.compile(r"sm_[0-9]{2,3}[af]?\Z")
 
@@ -39,6 +41,7 @@ class Settings:
     cache: str | None = ".layoutcheck_cache"
     lowered: bool = True
     order: bool = True
+    order_seconds: int = 20
     places: dict[str, str] = field(default_factory=dict, compare=False)
 
     def selected(self, code: str, path: str) -> bool:
@@ -106,6 +109,17 @@ def wants_order(settings: Settings) -> bool:
     return _switch(ORDER, settings.order)
 
 
+def order_seconds(settings: Settings) -> int:
+    """Seconds of processor time for the order check of one kernel.
+
+    The variable LAYOUTCHECK_ORDER_SECONDS is heard before the settings. Raises InputError.
+    """
+    given = os.environ.get(SECONDS, "")
+    if not given:
+        return settings.order_seconds
+    return _value("order-seconds", int(given) if is_number(given) else given, SECONDS)  # type: ignore[no-any-return]
+
+
 def _switch(variable: str, otherwise: bool) -> bool:
     given = os.environ.get(variable, "")
     if given not in ("", "0", "1"):
@@ -167,6 +181,12 @@ def _value(key: str, value: Any, where: str) -> Any:
     if key == "timeout":
         if type(value) is not int or not 1 <= value <= 86400:
             raise InputError(f"{where}: {value!r:.40}", expected="seconds for each case, 1 to 86400")
+        return value
+    if key == "order-seconds":
+        if type(value) is not int or not 1 <= value <= 86400:
+            raise InputError(
+                f"{where}: {value!r:.40}", expected="seconds of processor time for each kernel, 1 to 86400"
+            )
         return value
     if key in ("lowered", "order"):
         if type(value) is not bool:

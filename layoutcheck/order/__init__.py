@@ -10,6 +10,7 @@ model, and what is not modelled: docs/order.md.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections import Counter
@@ -18,6 +19,7 @@ from collections.abc import Iterable
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.resolve import TracedModule
 from layoutcheck.errors import InputError
+from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import Outcome, run
 from layoutcheck.order.events import Watched, WatchedKernel, kernels
 from layoutcheck.order.problems import Problem, Undecided
@@ -34,13 +36,18 @@ _BITS = re.compile(r"copy_bits = ([0-9]+)")
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
-def check_module(module: TracedModule, lowered: str, problem: str) -> OrderReport:
-    """The order of accesses in a traced module. Raises nothing: what cannot be checked says so."""
-    start = time.monotonic()
+def check_module(module: TracedModule, lowered: str, problem: str, seconds: float = math.inf) -> OrderReport:
+    """The order of accesses in a traced module. Raises nothing: what cannot be checked says so.
+
+    `seconds` of processor time are what it may take; what was found until then is kept.
+    """
+    start, budget = time.monotonic(), Budget(seconds)
     if problem:
         return OrderReport(module.kernel, module.arch, problem=problem)
     try:
-        found = [_kernel(kernel, module) for kernel in kernels(lowered, argument_types(_bare(module.text)))]
+        found = [
+            _kernel(kernel, module, budget) for kernel in kernels(lowered, argument_types(_bare(module.text)))
+        ]
         if not found:
             return OrderReport(module.kernel, module.arch, problem="the DSL's passes leave no kernel of it")
     except InputError as error:
@@ -63,7 +70,7 @@ def check_module(module: TracedModule, lowered: str, problem: str) -> OrderRepor
     )  # fmt: skip
 
 
-def _kernel(kernel: WatchedKernel, module: TracedModule) -> OrderReport:
+def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> OrderReport:
     name, arch = module.kernel, module.arch
     cluster = kernel.launch.cluster
     size = cluster[0] * cluster[1] * cluster[2]
@@ -81,25 +88,33 @@ def _kernel(kernel: WatchedKernel, module: TracedModule) -> OrderReport:
     transfers = _transfers(module.text)
     teller = Teller(module)
     findings: dict[object, OrderFinding] = {}
-    problem, assumed, unchecked, events = "", set[str](), set[str](), 0
-    for token in (0, 1) if kernel.tokens else (0,):
-        blocks = [kernel.watch(index, token) for index in indices]
-        for backwards in (False, True):
-            outcome = run(blocks, transfers, backwards)
-            events = max(events, outcome.events)
-            if outcome.undecided is not None:
-                problem = problem or teller.undecided(outcome.undecided)
-                continue
-            told = [one for one in outcome.problems if _counts(one, blocks, token)]
-            for one in teller.findings(told):
-                findings.setdefault((one.code, *((p.where.file, p.where.line) for p in one.places[:2])), one)
-            unchecked |= _unchecked(outcome, blocks, token)
-        assumed |= {sentence for block in blocks for sentence in block.assumed}
+    problem, late, assumed, unchecked, events = "", "", set[str](), set[str](), 0
+    try:
+        for token in (0, 1) if kernel.tokens else (0,):
+            blocks = [kernel.watch(index, token, budget) for index in indices]
+            assumed |= {sentence for block in blocks for sentence in block.assumed}
+            for backwards in (False, True):
+                outcome = run(blocks, transfers, backwards, budget)
+                events = max(events, outcome.events)
+                if outcome.undecided is not None:
+                    problem = problem or teller.undecided(outcome.undecided)
+                    continue
+                told = [one for one in outcome.problems if _counts(one, blocks, token)]
+                for one in teller.findings(told):
+                    findings.setdefault(
+                        (one.code, *((p.where.file, p.where.line) for p in one.places[:2])), one
+                    )
+                unchecked |= _unchecked(outcome, blocks, token)
+                if outcome.stopped == "time":
+                    raise OutOfTime
+    except OutOfTime:
+        late = f"the time budget of {budget.seconds:g} s was used up"
+        late += f"; part of {events:,} accesses and synchronisations was looked at" if events else ""
     kept: list[OrderFinding] = [] if problem else list(findings.values())
     if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in kept):
         kept = [f for f in kept if f.code not in _SYMPTOMS]  # its cause is told, or it is one more symptom
     return OrderReport(
-        name, arch, tuple(kept), problem, tuple(sorted(assumed)), tuple(sorted(unchecked)), threads,
+        name, arch, tuple(kept), problem or late, tuple(sorted(assumed)), tuple(sorted(unchecked)), threads,
         size, events,
     )  # fmt: skip
 

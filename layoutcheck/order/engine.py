@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.diagnose import diagnose
 from layoutcheck.order.events import Event, Watched
@@ -13,10 +14,9 @@ from layoutcheck.order.groups import AsyncCopies
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.rendezvous import Rendezvous
-from layoutcheck.order.replay import Accesses, Stopped, Warp, World
+from layoutcheck.order.replay import FULL, Accesses, Stopped, Warp, World
 
 LOOK_AHEAD = 4000  # events that lanes not waiting may be ahead of the waiting lanes of their warp
-FULL = (1 << 32) - 1
 _LEFT_OUT = (
     "cp_async",
     "wgmma",
@@ -44,8 +44,11 @@ class Outcome:
 class Engine:
     """Runs the warps in turn; `backwards` begins with the last."""
 
-    def __init__(self, blocks: list[Watched], transfers: dict[str, int], backwards: bool = False) -> None:
-        self.world = World(blocks, transfers)
+    def __init__(
+        self, blocks: list[Watched], transfers: dict[str, int], backwards: bool, budget: Budget
+    ) -> None:
+        self.budget = budget
+        self.world = World(blocks, transfers, budget)
         self.accesses = Accesses(self.world)
         self.mbarriers = Mbarriers(self.world)
         self.globally = GlobalMemory(self.world)
@@ -79,6 +82,8 @@ class Engine:
                 self._deadlock()
         except Stopped:
             stopped = "undefined"
+        except OutOfTime:
+            stopped = "time"
         except Undecided as error:
             stopped, undecided = str(error), error
         for problem in world.problems.values():
@@ -133,6 +138,7 @@ class Engine:
 
     def _execute(self, warp: Warp, index: int, lanes: int) -> bool:
         """One event; False where the warp has to wait."""
+        self.budget.check()
         event = self.world.events[index]
         handler = self.handlers.get(event.meaning.kind)
         if handler is None:
@@ -195,6 +201,11 @@ class Engine:
             self.world.tell(Problem("deadlock", None, first, parties, facts))
 
 
-def run(blocks: list[Watched], transfers: dict[str, int], backwards: bool = False) -> Outcome:
-    """Replay the blocks. `transfers` are the bytes of TMA copies by their site in the traced module."""
-    return Engine(blocks, transfers, backwards).run()
+def run(
+    blocks: list[Watched], transfers: dict[str, int], backwards: bool = False, budget: Budget | None = None
+) -> Outcome:
+    """Replay the blocks. `transfers` are the bytes of TMA copies by their site in the traced module.
+
+    Raises OutOfTime where the time does not even reach for the beginning.
+    """
+    return Engine(blocks, transfers, backwards, budget or Budget()).run()

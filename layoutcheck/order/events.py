@@ -32,6 +32,7 @@ from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.dsl.lowered.values import Reasons, number
+from layoutcheck.order.budget import Budget
 from layoutcheck.order.meaning import Meaning, describe
 from layoutcheck.sources.mlir import Operation, parse
 from layoutcheck.sources.mlir import Value as SsaValue
@@ -128,13 +129,16 @@ class WatchedKernel:
                 around = around.parent_operation
         return list(found)
 
-    def watch(self, block: tuple[int, int, int] = (0, 0, 0), token: int = 0) -> Watched:
-        """The events of one block; `token` is what every trial of an mbarrier returns."""
+    def watch(
+        self, block: tuple[int, int, int] = (0, 0, 0), token: int = 0, budget: Budget | None = None
+    ) -> Watched:
+        """The events of one block; `token` is what every trial of an mbarrier returns. Raises OutOfTime."""
         launch = replace(self.launch, index=block)
         roots: Any = [(op, m.operands, []) for op, m in self.meanings.items()]
         machine, run = prepare(self.operation, launch, roots, recorded=lambda _op: "")
         watched = Watched(launch, token=token)
         run.consecutive = True
+        run.tick = (budget or Budget()).check
         run.most_turns = dict.fromkeys(self._tiles(), MOST_TILES)
         run.translate = _Recorder(machine, run, self.meanings, watched, token).step
         run.control = {name: self._noticed(maker, watched) for name, maker in run.control.items()}

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.order.budget import Budget
 from layoutcheck.order.clocks import SHARED, STRICT, Clock, Clocks
 from layoutcheck.order.events import Event, Watched, lanes_of
 from layoutcheck.order.problems import Party, Problem
@@ -21,6 +22,8 @@ from layoutcheck.order.shadow import Access, Clash, Shadow
 from layoutcheck.sources.mlir import Operation, Region
 
 MOST_PROBLEMS = 60
+FULL = (1 << 32) - 1  # all lanes of a warp
+_WRITING = ("write", "matrix_write", "atomic")
 _LANES = np.arange(32, dtype=np.int64)
 
 
@@ -49,7 +52,7 @@ _FATAL = ("not-initialised", "too-many-arrivals", "copied-by-many", "too-few-byt
 class World:
     """What is shared by all parts of a replay: warps, clocks, shadows, and what was found."""
 
-    def __init__(self, blocks: list[Watched], transfers: dict[str, int]) -> None:
+    def __init__(self, blocks: list[Watched], transfers: dict[str, int], budget: Budget) -> None:
         self.blocks, self.transfers = blocks, transfers
         self.threads = blocks[0].launch.threads
         self.warps_each = -(-self.threads // 32)
@@ -57,6 +60,7 @@ class World:
         self.block_of: list[int] = []
         self.warps: list[Warp] = []
         for number, block in enumerate(blocks):
+            budget.check()
             self._spread(number, block)
         self.clocks = Clocks(len(self.warps))
         self.cell, self.span = _cell_bytes(self.events), _span(blocks)
@@ -74,14 +78,18 @@ class World:
         own = [Warp(first + w, number, 32 * w) for w in range(self.warps_each)]
         weights = 1 << np.arange(32, dtype=np.int64)
         padded = np.zeros(self.warps_each * 32, bool)
+        known: dict[int, list[tuple[list[tuple[int, int]], int]]] = {}
         for event in block.events:
             index = len(self.events)
             self.events.append(event)
             self.block_of.append(number)
-            padded[: self.threads] = lanes_of(event, self.threads)
-            bits = padded.reshape(-1, 32) @ weights
-            for warp in np.flatnonzero(bits).tolist():
-                own[warp].todo.append((index, int(bits[warp])))
+            found = known.get(id(event.mask))  # the events of a block share their masks
+            if found is None:
+                padded[: self.threads] = lanes_of(event, self.threads)
+                bits = (padded.reshape(-1, 32) @ weights).tolist()
+                found = known[id(event.mask)] = [(own[w].todo, b) for w, b in enumerate(bits) if b]
+            for todo, lanes in found:
+                todo.append((index, lanes))
         self.warps += own
 
     def party(self, warp: Warp, index: int, lane: int = 0, address: int = -1, size: int = 0) -> Party:
@@ -153,6 +161,8 @@ class Accesses:
         self.world = world
         self.kept: dict[int, list[tuple[bool, Any, Any]]] = {}  # warp -> (write, cells, records)
         self._cells: dict[int, Any] = {}
+        self._everywhere: set[int] = set()  # events in which every thread reaches its own block's memory
+        self._threads = np.arange(world.threads, dtype=np.int64)
 
     def add(self, warp: Warp, index: int, lanes: int) -> None:
         """One event of a warp."""
@@ -160,7 +170,12 @@ class Accesses:
         cells = self._cells_of(index, event, warp.block)
         if cells is None:
             return
+        write = event.meaning.kind in _WRITING
         mine = cells[warp.first : warp.first + 32]
+        if lanes == FULL and index in self._everywhere:
+            own = self._threads[warp.first : warp.first + 32] | index << 10
+            self.kept.setdefault(warp.number, []).append((write, mine.ravel(), np.repeat(own, mine.shape[1])))
+            return
         own = np.arange(warp.first, warp.first + len(mine), dtype=np.int64)
         kind, count = event.meaning.kind, event.meaning.count
         chosen = (lanes >> _LANES[: len(mine)] & 1).astype(bool)
@@ -177,7 +192,6 @@ class Accesses:
             step = world.clocks.now(warp.number)
             world.remote[int(picked[0, 0]) // each, warp.number] = (step, who)
         records = np.repeat(own[chosen] | (index << 10), picked.shape[1])
-        write = kind in ("write", "matrix_write", "atomic")
         self.kept.setdefault(warp.number, []).append((write, picked.ravel(), records))
 
     def flush(self, warp: Warp) -> None:
@@ -218,7 +232,10 @@ class Accesses:
                 first = known * (world.span // world.cell) + offset // world.cell
                 found = first[:, None] + np.arange(many, dtype=np.int64)[None, :]
                 outside = (known < 0) | (offset + meaning.size > world.span) | (offset < 0)
-                found = np.where(outside[:, None], -1, found)
+                if outside.any():
+                    found = np.where(outside[:, None], -1, found)
+                elif len(world.blocks) == 1 and not meaning.kind.startswith("matrix"):
+                    self._everywhere.add(index)
         self._cells[index] = found
         return found
 

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from layoutcheck.gpu.confirm import confirm
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.cache import dsl_version
 from layoutcheck.lint.settings import find as find_settings
-from layoutcheck.lint.settings import wants_lowered, wants_order
+from layoutcheck.lint.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.order import check_module
 from layoutcheck.order.rules import rules as order_rules
 from layoutcheck.reports import json as reports_json
@@ -282,9 +283,10 @@ def _lowering(config: pytest.Config) -> Lowering | None:
         settings = find_settings(config.rootpath)
         copies = not config.getoption("--layoutcheck-no-lowered") and wants_lowered(settings)
         order = not config.getoption("--layoutcheck-no-order") and wants_order(settings)
+        check = partial(check_module, seconds=order_seconds(settings))
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
-    return Lowering(copies=copies, order=check_module if order else None) if copies or order else None
+    return Lowering(copies=copies, order=check if order else None) if copies or order else None
 
 
 def _allowed(item: pytest.Item) -> set[str]:

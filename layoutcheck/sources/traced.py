@@ -169,6 +169,8 @@ class OrderFinding:
 class OrderReport:
     """What the check of one kernel's order came to. `problem` says why it was not checked, "" where it was.
 
+    Where its time was used up, `findings` are those found until then.
+
     `assumed` and `unchecked` are sentences: what the run took for granted, and what it did not look at.
     """
 

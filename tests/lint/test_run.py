@@ -103,6 +103,8 @@ def test_the_command_line_wins(repo, capsys):
         ('select = "LC1"', "a list of strings"),
         ('select = ["E501"]', "no code begins with 'E501'"),
         ("timeout = 0", "seconds for each case"),
+        ("order-seconds = 0", "seconds of processor time for each kernel"),
+        ('order-seconds = "5"', "seconds of processor time for each kernel"),
         ("timeout = true", "seconds for each case"),
         ('arch = "hopper"', "sm_80"),
         ("cache = true", "a string or false"),

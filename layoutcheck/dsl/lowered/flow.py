@@ -21,7 +21,7 @@ class Flow:
     what carries state through loops. `tags` gives the tag under which an
     operation is recorded, `made_by` that of what it was lowered from. `consecutive` runs all iterations of
     all loops in full, in order; a loop that ends by a loaded value is run once, and a loop of `most_turns`
-    no more often than it says.
+    no more often than it says. `tick` is called before every run of a block, and may raise.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Flow:
         self.translate, self.tag, self.made_by, self.control = translate, tags, made_by, control
         self._translated: dict[Operation, Step] = {}
         self.consecutive = False
+        self.tick: Callable[[], None] = _nothing
         self.most_turns: dict[Operation, int] = {}
         self.depth = self.start = 0  # loops around, and the steps taken when the outermost began
 
@@ -63,6 +64,7 @@ class Flow:
 
     def run(self, steps: list[Step]) -> None:
         """Run steps, and count them."""
+        self.tick()
         self.machine.steps += len(steps)
         for step in steps:
             step()
@@ -121,3 +123,7 @@ class Flow:
             self.move(moves)
 
         return run
+
+
+def _nothing() -> None:
+    """No time limit."""

@@ -1,0 +1,23 @@
+"""`Budget`: the processor time that the check of one kernel may take."""
+
+from __future__ import annotations
+
+import math
+import time
+
+
+class OutOfTime(Exception):
+    """The check of this kernel has taken its time."""
+
+
+class Budget:
+    """`seconds` of this thread's processor time, counted from now."""
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self.seconds = seconds
+        self._end = time.thread_time() + seconds
+
+    def check(self) -> None:
+        """Raises OutOfTime once the time is used up. It takes about 2 us."""
+        if time.thread_time() >= self._end:
+            raise OutOfTime
