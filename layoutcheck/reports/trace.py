@@ -161,6 +161,7 @@ def summary(judged: Judged) -> dict[str, Any]:
                 one.missing for one in trace.copies if one.missing and one.addresses is None
             ).most_common()
         ),
+        "unbounded": dict(Counter(one.unbounded for one in trace.copies if one.unbounded).most_common()),
         "failures": [asdict(failure) for failure in trace.failures],
         "notes": list(trace.notes),
         "versions": trace.versions,
@@ -222,6 +223,10 @@ def _counts(judged: Judged, style: Style) -> Iterator[str]:
         yield from style.wrap(tiers(found["pictures"]), "    ", "  ")
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")
+    for reason, count in found["unbounded"].items():
+        yield from style.wrap(
+            f"not checked: bounds of {_many(count, 'copy', 'copies')}: {reason}", "    ", "  "
+        )
     yield from order.counts(judged.trace.orders, style)
     for failure in judged.trace.failures:
         if failure.kind in UNCOMPILED:

@@ -22,15 +22,28 @@ from layoutcheck.rules import rule
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
 _BY = "The addresses come from the compiler's own lowering, for all threads of a block."
-_CODES = {"misaligned": "LC202", "outside": "LC204", "beyond": "LC204", "race": "LC210"}
-_OTHER = {"outside": "shared_bytes", "beyond": "tensor_bytes", "race": "other_thread"}
+_CODES = {
+    "misaligned": "LC202",
+    "outside": "LC204",
+    "beyond": "LC204",
+    "leaves": "LC204",
+    "race": "LC210",
+    "contested": "LC210",
+}
+_OTHER = {
+    "outside": "shared_bytes",
+    "beyond": "tensor_bytes",
+    "leaves": "allocation_bytes",
+    "race": "other_thread",
+    "contested": "other_thread",
+}
 _VERBS = {"src": "reads", "dst": "writes"}
 
 
 def findings(addresses: Addresses) -> Iterator[Finding]:
     """The faults, then what is slow."""
     yield from map(_fault, [fault for fault in addresses.faults if fault.kind in _CODES])
-    faulty = {fault.side for fault in addresses.faults}
+    faulty = {fault.side for fault in addresses.faults if fault.kind != "contested"}
     for side in addresses.sides:
         if side.side in faulty:
             continue
@@ -77,6 +90,26 @@ def _fault(fault: LoweredFault) -> Finding:
             f"Thread {fault.thread} of block {fault.block} {verb} {width} B at byte {at} of a tensor of "
             f"{fault.other} B, and no predicate prevents it."
         )
+    elif fault.kind == "leaves":
+        title = f"the copy {verb} outside its own allocation in shared memory"
+        message = (
+            f"Thread {fault.thread} {verb} {width} B at byte {at} of an allocation of {fault.other} B: "
+            "another allocation may lie there."
+        )
+        if fault.base:
+            title += ": its swizzle's pattern begins elsewhere"
+            message = (
+                f"The allocation is aligned to {fault.align} B, and a swizzle permutes absolute addresses. Where "
+                f"the allocation begins {fault.base} B past a multiple of 1024, as some order of the kernel's "
+                f"allocations has it, thread {fault.thread} {verb} {width} B at byte {at} of its {fault.other} B. "
+                "Allocate it with byte_alignment=1024."
+            )
+    elif fault.kind == "contested":
+        title = "several threads write the same bytes, and their values are not followed"
+        message = (
+            f"Threads {fault.thread} and {fault.other} write {width} B at byte {at} of shared memory. It is a race "
+            "unless they write the same."
+        )
     else:
         title = "several threads write different data to the same bytes"
         message = (
@@ -93,7 +126,7 @@ def _fault(fault: LoweredFault) -> Finding:
         evidence["block"] = fault.block
     return Finding(
         judged.code,
-        judged.severity,
+        "unknown" if fault.kind == "contested" else judged.severity,
         title,
         f"{message} {_BY}",
         Where(fault.side, None, fault.thread),

@@ -62,6 +62,7 @@ def _copy_line(one: TracedCopy) -> dict[str, Any]:
         "warps": list(one.warps),
         "uncompiled": one.uncompiled,
         "shifted": list(one.shifted),
+        "unbounded": one.unbounded,
     }
 
 
@@ -134,6 +135,7 @@ def _copy_in(record: dict[str, Any]) -> TracedCopy:
         tuple(record.get("warps", ())),
         record.get("uncompiled", False),
         tuple(record.get("shifted", ())),
+        record.get("unbounded", ""),
     )
 
 

@@ -57,13 +57,15 @@ class LoweredSide:
 
 @dataclass(frozen=True, slots=True)
 class LoweredFault:
-    """An address that cannot be right: "misaligned", "outside" (shared memory), "beyond" (a tensor), "race".
+    """An address that cannot be right.
 
-    A `kind` of "contested" is a doubt: two threads write one byte, and what they write is not known.
+    `kind` is "misaligned", "outside" (shared memory), "beyond" (a tensor), "leaves" (its allocation)
+    or "race". A "contested" one is a doubt: two threads write one byte, and what they write is not known.
 
     The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
     of the block's shared memory). `other` is the size of that memory ("outside", "beyond") or the other
-    thread ("race"), `block` the block's index, if it is not the first.
+    thread ("race"), `block` the block's index, if it is not the first. Of "leaves" the address counts from
+    the allocation's begin, which is aligned to `align` bytes and here lies `base` past a multiple of 1024.
     """
 
     kind: str
@@ -75,6 +77,8 @@ class LoweredFault:
     width_bytes: int
     other: int = 0
     block: str = ""
+    base: int = 0
+    align: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,8 @@ class TracedCopy:
                  tiled copy is known
     `partitioned` what it is once it is known which threads come by, where only that is missing
     `uncompiled` whether its kernel is one that the compiler refuses
+    `unbounded`  why it was not checked that it stays in its tensors in global memory; "" where it was, or
+                 where it has none
     """
 
     copy: Copy | None
@@ -127,6 +133,7 @@ class TracedCopy:
     warps: tuple[int, ...] = ()
     uncompiled: bool = False
     shifted: tuple[str, ...] = ()
+    unbounded: str = field(default="", compare=False)
     partitioned: Partitioned | None = field(default=None, compare=False, repr=False)
 
     @property

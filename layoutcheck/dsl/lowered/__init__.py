@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from layoutcheck.dsl.lowered.evaluate import Contents, LastBlock, evaluate
+from layoutcheck.dsl.lowered.evaluate import Contents, LastBlock, Places, evaluate
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.session import Session
@@ -52,6 +52,7 @@ class Kernel:
     shared_bytes: int = 0
     contents: Contents = field(default=lambda _: {}, compare=False, repr=False)
     corner: LastBlock = field(default=lambda: None, compare=False, repr=False)
+    placed: Places = field(default=lambda _: iter(()), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ def read(
             k.shared_bytes,
             k.contents,
             k.corner,
+            k.placed,
         )
         for k in evaluated
     )

@@ -11,12 +11,13 @@ included.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from layoutcheck.dsl.lowered.allocations import Placed, allocations, placements
 from layoutcheck.dsl.lowered.arguments import instantiate
 from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
@@ -42,6 +43,7 @@ Launched: TypeAlias = tuple[Launch, list[tuple[Value, int]]]
 Contents: TypeAlias = "Callable[[Collection[str]], dict[str, list[Recorded]]]"
 
 LastBlock: TypeAlias = "Callable[[], Corner | None]"
+Places: TypeAlias = "Callable[[bool], Iterator[Placed]]"
 
 _TAG = re.compile(r'"([\w.]+#[0-9]+)"')
 _SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
@@ -63,7 +65,8 @@ class Evaluated:
 
     `notes` say where the evaluation cut something short. `contents(tags)` evaluates the kernel again for what
     the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory. `corner()`
-    evaluates its last block; None where the grid or the size of every tensor is not known.
+    evaluates its last block; None where the grid or the size of every tensor is not known. `placed(every)`
+    evaluates it with its shared allocations apart, at `every` place that they may get.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Evaluated:
     steps: int = 0
     contents: Contents = field(default=lambda _: {}, repr=False)
     corner: LastBlock = field(default=lambda: None, repr=False)
+    placed: Places = field(default=lambda _: iter(()), repr=False)
 
 
 def evaluate(module: Module | str, types: dict[str, list[str]] | None = None) -> list[Evaluated]:
@@ -130,9 +134,20 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
         run_kernel(kernel, last, flow, launch, types)
         return Corner((x, y, z), last.accesses, last.reasons, known)
 
+    def placed(every: bool) -> Iterator[Placed]:
+        known = allocations(kernel)
+        if len(known) == 1:  # at 0, as it was evaluated
+            yield Placed(tuple(known.values()), machine.accesses, machine.reasons)
+            return
+        for places in placements(known, every):
+            moved, flow = prepare(kernel, how)
+            moved.placed = places
+            run_kernel(kernel, moved, flow, launch, types)
+            yield Placed(tuple(places.values()), moved.accesses, moved.reasons)
+
     return Evaluated(
         name_of(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
-        machine.shared_bytes, machine.steps, contents, corner,
+        machine.shared_bytes, machine.steps, contents, corner, placed,
     )  # fmt: skip
 
 

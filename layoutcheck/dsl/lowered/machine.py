@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered.allocations import Allocation
 from layoutcheck.dsl.lowered.record import Mask, Number, Recorded
 from layoutcheck.dsl.lowered.registers import Registers
 from layoutcheck.dsl.lowered.values import Reasons, Value
+from layoutcheck.sources.mlir import Operation
 
 Step = Callable[[], None]
 
@@ -59,6 +61,7 @@ class Machine:
     reached: bool = True
     iterations: tuple[int, ...] = ()
     shared_bytes: int = 0
+    placed: Mapping[Operation, Allocation] = field(default_factory=dict)  # shared allocations put elsewhere
     tried: set[int] = field(default_factory=set)
     steps: int = 0
     tid: tuple[IntArray, IntArray, IntArray] = field(init=False)

@@ -12,6 +12,7 @@ numbers for dynamic arguments; costs also where a whole warp shares a value load
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 import time
 from collections import Counter
@@ -25,7 +26,7 @@ import numpy as np
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered, of_answer, passes
-from layoutcheck.dsl.lowered.bounds import beyond
+from layoutcheck.dsl.lowered.bounds import beyond, leaving, unchecked
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, active
 from layoutcheck.dsl.lowered.races import contested, race
@@ -53,6 +54,7 @@ class TracedModule(NamedTuple):
 # Called with a module, its lowered text, and why there is none ("" where there is).
 Ordering = Callable[[TracedModule, str, str], OrderReport]
 _SURE = ("static", "arguments")
+_SWIZZLED = re.compile(r"smem, align<([0-9]+)>, S<([0-9]+),([0-9]+),")
 _KNOWN = (*_SURE, "uniform")
 
 
@@ -116,8 +118,9 @@ class Lowering:
                 missing=was.missing,
                 addresses=was.addresses,
                 warps=was.warps,
+                unbounded=was.unbounded,
             )
-            if wanting(one) or was.addresses is not None
+            if wanting(one) or was.addresses is not None or was.unbounded
             else one
             for one, was in zip(copies, known, strict=True)
         ]
@@ -195,13 +198,13 @@ def _resolved_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> 
         tags.append(f"{name}#{seen[name]}")
         seen[name] += 1
     written = _written(lowered, {tag: one for tag, one in zip(tags, copies, strict=True) if wanting(one)})
-    outside = _beyond(lowered, arch)
+    outside, unbounded = _outside(lowered, arch, any(_shifts(one.operation) for one in copies))
     found = [
         resolved(one, lowered, tag, arch, written.get(tag, ())) if wanting(one) else one
         for one, tag in zip(copies, tags, strict=True)
     ]
     return [
-        _with_faults(one, *outside[tag]) if tag in outside else one
+        replace(_with_faults(one, *outside[tag]) if tag in outside else one, unbounded=unbounded.get(tag, ""))
         for one, tag in zip(found, tags, strict=True)
     ]
 
@@ -215,21 +218,44 @@ def _too_large(lowered: Lowered, arch: str) -> Iterator[Refusal]:
             yield Refusal(f"the launch fails: {message}")
 
 
-def _beyond(lowered: Lowered, arch: str) -> dict[str, tuple[int, list[LoweredFault]]]:
-    """The threads of the block, and the accesses outside of a tensor, by tag."""
-    found = {}
+def _outside(
+    lowered: Lowered, arch: str, shifts: bool
+) -> tuple[dict[str, tuple[int, list[LoweredFault]]], dict[str, str]]:
+    """The threads of the block and the accesses outside of a tensor or a shared allocation, by tag.
+
+    The second are the tags whose bounds in global memory are not judged, with the reason. `shifts` says that
+    a swizzle's pattern may begin elsewhere than its tile.
+    """
+    found: dict[str, tuple[int, list[LoweredFault]]] = {}
+    unbounded: dict[str, str] = {}
+    widest = parse_arch(arch).widest_access_bits // 8
     for kernel in lowered.kernels:
+        threads = kernel.launch.threads
         corner = kernel.corner()
-        if corner is not None:
-            widest = parse_arch(arch).widest_access_bits // 8
-            threads = kernel.launch.threads
-            for tag, faults in beyond(corner, threads, widest).items():
-                found[tag] = threads, faults
-    return found
+        for tag, faults in ({} if corner is None else beyond(corner, threads, widest)).items():
+            found[tag] = threads, faults
+        for tag, op in kernel.lowered_ops.items():
+            accesses = op.accesses if corner is None else corner.accesses.get(tag, ())
+            why = unchecked(corner, accesses, widest)
+            if why:
+                unbounded[tag] = why
+        for placed in kernel.placed(shifts):
+            for tag, faults in leaving(placed, threads, widest).items():
+                known = found.setdefault(tag, (threads, []))[1]
+                known += [f for f in faults if (f.kind, f.side) not in {(k.kind, k.side) for k in known}]
+    return found, unbounded
+
+
+def _shifts(operation: str) -> bool:
+    """Whether a tensor in shared memory has a swizzle that permutes more bytes than it is aligned to."""
+    found = _SWIZZLED.findall(operation)
+    return any(int(align) < 1 << (int(bits) + int(base)) for align, bits, base in found)
 
 
 def _with_faults(one: TracedCopy, threads: int, faults: list[LoweredFault]) -> TracedCopy:
     was = one.addresses or Addresses(threads)
+    outside = {fault.side for fault in was.faults if fault.kind == "outside"}
+    faults = [fault for fault in faults if fault.kind != "leaves" or fault.side not in outside]
     return replace(one, addresses=replace(was, faults=(*was.faults, *faults)))
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from layoutcheck.dsl.lowered.allocations import PERIOD, Allocation, bases
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.gate import NO_GATE
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.trace import render
 from layoutcheck.sources.traced import LoweredFault
 from layoutcheck.tracing import judge, status
 
@@ -136,7 +141,11 @@ def test_tails(tmp_path: Path) -> None:
         told = [(fault.side, fault.address, fault.other) for fault in faults]
         assert told == OUTSIDE.get(case, []), case
         assert all(fault.block == BLOCK for fault in faults)
-    verdicts = judge(found).verdicts()
+    judged = judge(found)
+    verdicts = judged.verdicts()
+    unbounded = Counter(one.kernel.rpartition("_")[2] for one in found.copies if one.unbounded)
+    assert unbounded == {"argument": 2, "dynamic": 2, "view": 2}
+    assert "not checked: bounds of" in render(judged, Style(width=100))
     assert verdicts["wrong"] == sum(len(faults) for faults in OUTSIDE.values())
 
 
@@ -197,3 +206,83 @@ def test_warps_that_the_lowering_knows_are_the_tiled_copys_threads(tmp_path: Pat
     assert half.first.warps == (0, 32, 64, 96, -1, -1, -1, -1)
     assert half.first.copy is not None and half.first.copy.tiling is not None
     assert half.first.copy.tiling.block_threads == 128
+
+
+# A tile of 64 x 64 bf16 beside an array of 36 numbers, each an allocation of its own.
+PLACES = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def k(a: cute.Tensor, o: cute.Tensor, tc: cute.TiledCopy, case: cutlass.Constexpr):
+    t = cute.arch.thread_idx()[0]
+    memory = cutlass.memory.SmemAllocator()
+    if cutlass.const_expr(case != "alone"):
+        flags = memory.allocate_tensor(cutlass.Int32, cute.make_layout(36), byte_alignment=16)
+        flags[t % 36] = t % 36
+    swizzle = cute.make_swizzle(3, 4, 3)
+    if cutlass.const_expr(case in ("past", "inside")):
+        swizzle = None
+    align = 128 if cutlass.const_expr(case == "pattern") else 16
+    tile = cute.make_layout((64, 64), stride=(64, 1))
+    s = memory.allocate_tensor(cutlass.BFloat16, tile, align, swizzle=swizzle)
+    thr = tc.get_slice(t)
+    if cutlass.const_expr(case in ("past", "inside")):
+        rows = 8 if cutlass.const_expr(case == "past") else 0
+        s = cute.make_tensor(s.iterator + 64 * rows, s.layout)
+    cute.copy(tc, thr.partition_S(a), thr.partition_D(s))
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    o[t, 0] = s[t % 64, 0]
+    if cutlass.const_expr(case != "alone"):
+        o[t, 1] = flags[t % 36].to(cutlass.BFloat16)
+@cute.jit
+def host(a: cute.Tensor, o: cute.Tensor, case: cutlass.Constexpr):
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.BFloat16, num_bits_per_copy=128)
+    tc = cute.make_tiled_copy_tv(atom, cute.make_layout((16, 8), stride=(8, 1)), cute.make_layout((1, 8)))
+    k(a, o, tc, case).launch(grid=(1, 1, 1), block=(128, 1, 1))
+if __name__ == "__main__":
+    a, o = (make_fake_tensor(cutlass.BFloat16, (m, 64), stride=(64, 1), assumed_align=16) for m in (64, 128))
+    for case in ("shifted", "pattern", "alone", "past", "inside"):
+        cute.compile(host, a, o, case)
+"""
+# (side, byte, the allocation's bytes, bytes past a multiple of 1024) of the first access that leaves.
+LEFT = {"shifted": [("dst", -16, 8192, 144)], "past": [("dst", 8192, 8192, 0)]}
+
+
+def test_accesses_that_leave_their_own_allocation(tmp_path: Path) -> None:
+    """Past its end; or by a swizzle whose pattern does not begin where some order of allocations has it."""
+    script = tmp_path / "places.py"
+    script.write_text(PLACES)
+    with Lowering() as lowering:
+        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering)
+    assert not found.failures, found.failures
+    judged = judge(found)
+    seen = set()
+    for one, report in judged.reports:
+        for kernel in one.kernels:
+            case = kernel.rpartition("_")[2]
+            seen.add(case)
+            faults = one.first.addresses.faults if one.first.addresses is not None else ()
+            told = [(fault.side, fault.address, fault.other, fault.base) for fault in faults]
+            assert told == LEFT.get(case, []), case
+            wrong = [finding.code for finding in report.findings if finding.severity == "wrong"]
+            assert wrong == ["LC204"] * len(told)
+    assert seen == {"shifted", "pattern", "alone", "past", "inside"}
+
+
+@pytest.mark.parametrize(
+    "sizes", [[(144, 16), (8192, 16)], [(144, 16), (8192, 1024)], [(8, 8), (1000, 8), (64, 64), (20, 4)]]
+)
+def test_places_by_the_order_of_allocations(sizes: list[tuple[int, int]]) -> None:
+    given = [Allocation(*one) for one in sizes]
+    by_hand: list[set[int]] = [set() for _ in given]
+    for order in itertools.permutations(range(len(given))):
+        at = 0
+        for i in order:
+            at = -(-at // given[i].align) * given[i].align
+            by_hand[i].add(at % PERIOD)
+            at += given[i].size
+    assert bases(given) == [sorted(one) for one in by_hand]

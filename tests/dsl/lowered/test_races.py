@@ -16,7 +16,8 @@ from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.judge import judge_traced
-from layoutcheck.sources.traced import Trace
+from layoutcheck.rules.lowered import findings
+from layoutcheck.sources.traced import Addresses, LoweredFault, Trace
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -145,6 +146,12 @@ def test_what_is_not_known_is_no_race_and_is_told_apart() -> None:
     assert judged(stored(met, THREAD // 2)) == ""
     assert judged(stored(met, 0, known=False)) == "contested"
     assert judged(stored(THREAD * 4, 0, known=False)) == ""
+
+
+def test_a_doubt_is_unknown_and_no_error() -> None:
+    fault = LoweredFault("contested", "dst", "st.shared", "smem", 1, 0, 4, 0)
+    (finding,) = findings(Addresses(32, (), (fault,)))
+    assert (finding.code, finding.severity) == ("LC210", "unknown")
 
 
 @pytest.mark.parametrize(("layout", "place"), [("row", matrix_register), ("col", None)])

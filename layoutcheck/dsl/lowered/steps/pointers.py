@@ -97,6 +97,8 @@ def _allocate(steps: Steps, op: Operation) -> Step:
             if shared:
                 start = -(-machine.shared_bytes // align) * align
                 machine.shared_bytes = start + size
+                if op in machine.placed:
+                    start = machine.placed[op].start
                 start += machine.launch.rank * spaces.SHARED_BYTES
             else:
                 start = machine.registers.allocate(size)
