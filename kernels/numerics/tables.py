@@ -102,7 +102,7 @@ def _mmasim(found: dict[str, Any]) -> list[str]:
     lines = [
         "### Beside mmasim 2.1.1",
         "",
-        "Every unit of PyPI's mmasim for NVIDIA but f64, on random encodings of eight kinds: "
+        "Every unit of PyPI's mmasim for NVIDIA but f64 (below), on random encodings of eight kinds: "
         f"**{found['equal']:,} of {found['vectors']:,}** bit-equal. FP8 through `mma.sync` on "
         f"Hopper and sm_100, "
         "which it does not have, is measured here and by others. Not compared: m8n8k4 with c in "
