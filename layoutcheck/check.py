@@ -208,7 +208,7 @@ def find_all(analysis: Analysis) -> tuple[Finding, ...]:
     for rule in rules.values():
         if rule.code in (REFUSED, DISAGREES) or rule.symptoms:
             continue
-        mine = list(rule.find(analysis))
+        mine = [replace(one, beyond=rule.beyond) for one in rule.find(analysis)]
         found += mine
         if mine:
             explained |= rule.explains

@@ -52,6 +52,7 @@ class Finding:
     message: str
     where: Where = field(default_factory=Where)
     evidence: dict[str, Any] = field(default_factory=dict)
+    beyond: str = ""  # where no byte and no type differs: what is wrong all the same
 
     def to_dict(self) -> dict[str, Any]:
         """As the JSON schema has it."""
@@ -62,6 +63,7 @@ class Finding:
             "message": self.message,
             "where": self.where.to_dict(),
             "evidence": self.evidence,
+            **({"beyond": self.beyond} if self.beyond else {}),
         }
 
 

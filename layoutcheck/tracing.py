@@ -25,7 +25,7 @@ from layoutcheck.lint.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.order import check_module
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.order import is_wrong
-from layoutcheck.reports.trace import SHOWN, Judged
+from layoutcheck.reports.trace import SHOWN, JudgedTrace
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
 
 
@@ -38,7 +38,7 @@ def traced(
     timeout_s: float | None = None,
     lowered: bool = True,
     order: bool = True,
-) -> Judged:
+) -> JudgedTrace:
     """Run the script, its output on standard error, and judge what it compiled. Raises InputError.
 
     `lowered` False leaves copies whose layouts cannot be followed to their types, `order` False the order of
@@ -130,7 +130,7 @@ def banks(
     return found, merged(costs), problems
 
 
-def judge(trace: Trace) -> Judged:
+def judge(trace: Trace) -> JudgedTrace:
     """The report on each different copy; fixes for those that need one."""
     known: dict[Any, Report | None] = {}
     reports = []
@@ -140,10 +140,10 @@ def judge(trace: Trace) -> Judged:
             known[key] = judge_traced(one.first, fixes_for=SHOWN)
         found = known[key]
         reports.append((one, None if found is None else replace(found, subject=str(one.first.where))))
-    return Judged(trace, reports)
+    return JudgedTrace(trace, reports)
 
 
-def status(judged: Judged, strict: bool, gate: Gate) -> int:
+def status(judged: JudgedTrace, strict: bool, gate: Gate) -> int:
     """The exit status, as `gate.py` has it."""
     verdicts = judged.verdicts()
     if verdicts["rejected"] or verdicts["wrong"] or judged.uncompiled:

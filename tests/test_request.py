@@ -111,6 +111,89 @@ def _refusal(given: dict[str, Any]) -> str:
     return ""
 
 
+STATED = {
+    "src": '!cute.memref<bf16, gmem, align<16>, "(8):(1)">',
+    "dst": '!cute.memref<bf16, smem, align<128>, "(8):(1)">',
+}  # fmt: skip
+PRINTED = "!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>"
+BARE = {"src": "(64,64):(64,1)", "dst": "(64,64):(64,1)"}
+# Copies to which each option is said in turn: bare and stated operands, views and tiles, every kind of atom.
+BASES: dict[str, dict[str, Any]] = {
+    "layouts": GOOD,
+    "stated": {**STATED, "atom": "cp.async", "bits": 128},
+    "printed": {**STATED, "atom": PRINTED},
+    "width in the name": {"src": "(8):(1)", "dst": "(8):(1)", "dtype": "bf16", "atom": "cp.async.128"},
+    "autovec": {"src": "(8):(1)", "dst": "(8):(1)", "dtype": "bf16"},
+    "autovec by name": {"src": "(8):(1)", "dst": "(8):(1)", "dtype": "bf16", "atom": "autovec"},
+    "tiles": {**BARE, **ATOM, "thr": "(16,8):(8,1)", "val": "(1,8):(0,1)"},
+    "bulk": {**GOOD, "atom": "bulk.g2s", "bits": None},
+    "bulk tiles": {**BARE, "atom": "bulk.g2s", "dtype": "bf16", "thr": "(1,1):(0,0)", "val": "(1,64):(0,1)"},
+    "cluster tiles": {
+        **BARE,
+        "atom": "st.async",
+        "dtype": "f32",
+        "thr": "(16,8):(8,1)",
+        "val": "(1,1):(0,1)",
+    },
+    "tma": TILE,
+    "rows": TAKERS["index"],
+}
+SAID: dict[str, list[dict[str, Any]]] = {
+    name: [{name: value} for value in values]
+    for name, values in {
+        "bits": [32, 64], "dtype": ["f32", "i8"], "pred": ["(1):(1)"], "arch": ["sm_80", "sm_100a"],
+        "tiled": ["!cute.tiled_copy<x>"], "src_space": ["rmem", "smem", "gmem"],
+        "dst_space": ["gmem", "rmem", "smem"], "src_align": [2, 4], "dst_align": [2, 4],
+        "swizzle": ["S<3,4,3>"], "block": [2, 64], "expect_bytes": [64],
+        "tiler": ["(8,8)"], "coord": ["(0,1)"], "described": ["(64,64):(64,1)"], "internal_type": ["u8"],
+        "im2col": ["filter=(3,3)"], "index": ["(4,256):(1,0)"], "aux": ["(1):(1)"], "evict_priority": [True],
+        "op": ["basic_copy", "copy_atom_call"], "waits_rank": [0],
+    }.items()
+} | {
+    "thr": [{"thr": "(8,16):(16,1)", "val": "(1,4):(0,1)"}, {"thr": "(8):(1)"}],
+    "val": [{"thr": "(4,32):(32,1)", "val": "(1,2):(0,1)"}, {"val": "(8):(1)"}],
+    "cluster": [{"cluster": 2}, {"cluster": 2, "cta_rank": 1}, {"cluster": 2, "mcast_mask": 3}],
+    "mcast_mask": [{"mcast_mask": 3}],
+    "cta_rank": [{"cta_rank": 1}, {"cluster": 4, "cta_rank": 1, "waits_rank": 0}],
+}  # fmt: skip
+# The option repeats what the copy states: it is neither refused nor a change.
+REPEATED = {
+    ("stated", "src_space", "gmem"), ("stated", "dst_space", "smem"),
+    ("printed", "src_space", "gmem"), ("printed", "dst_space", "smem"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("src", "dst", "atom")])
+def test_an_option_is_used_or_refused(name: str, base: str) -> None:
+    plain = build(**BASES[base])
+    for said in SAID[name]:
+        if said.items() <= BASES[base].items():
+            continue
+        try:
+            made = build(**{**BASES[base], **said})
+        except InputError:
+            continue
+        assert made != plain or (base, name, said[name]) in REPEATED, said
+
+
+def test_the_refusal_names_the_option() -> None:
+    for name, value in {"src_space": "rmem", "dst_align": 2, "swizzle": "S<3,4,3>", "block": 64, "bits": 64,
+                        "dtype": "f32", "evict_priority": True}.items():  # fmt: skip
+        with pytest.raises(InputError, match=f"{name} is not used"):
+            lc.check(**{**BASES["printed"], name: value})
+    for name, value in {"expect_bytes": 64, "cluster": 2}.items():
+        more = {"cta_rank": 1} if name == "cluster" else {}
+        with pytest.raises(InputError, match=f"{name} is not used of tiles"):
+            lc.check(**{**BASES["cluster tiles"], name: value, **more})
+
+
+def test_what_a_copy_states_may_be_said_again() -> None:
+    plain = build(**BASES["printed"])
+    assert plain == build(**BASES["printed"], bits=128, dtype="bf16", src_space="gmem", dst_space="smem",
+                          src_align=16, dst_align=128)  # fmt: skip
+
+
 @pytest.mark.parametrize("count", ["128", 128.0, True, [128]])
 @pytest.mark.parametrize("name", [one.name for one in fields(Request) if kind_of(one) is int])
 def test_a_count_is_a_whole_number(name: str, count: Any) -> None:

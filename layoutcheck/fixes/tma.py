@@ -19,6 +19,7 @@ from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.descriptor import (
     MOST_BOX,
     MOST_PIXELS,
+    PIECE_BYTES,
     REPEAT_BYTES,
     SPAN_BYTES,
     SWIZZLES,
@@ -36,7 +37,6 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.dtypes import dtype
 
 STRATEGY = "tma"
-_PIECE_BYTES = 16
 
 
 def propose(analysis: Analysis) -> Iterator[Draft]:
@@ -98,9 +98,9 @@ def _size(layout: Layout) -> int | None:
 def takeable(gmem: Memref) -> tuple[Memref, tuple[str, ...]]:
     """The global tensor as a tensor map can hold it, and what that asks of its maker."""
     asks: list[str] = []
-    piece = _PIECE_BYTES * 8 // gmem.dtype.bits
-    if gmem.proved_align_bytes % _PIECE_BYTES:
-        gmem = replace(gmem, align_bytes=_PIECE_BYTES)
+    piece = PIECE_BYTES * 8 // gmem.dtype.bits
+    if gmem.proved_align_bytes % PIECE_BYTES:
+        gmem = replace(gmem, align_bytes=PIECE_BYTES)
         asks.append("the tensor must begin at a multiple of 16 bytes: assumed_align=16")
     layout = gmem.layout
     strides = flatten(wrap(layout.stride))
@@ -120,7 +120,7 @@ def takeable(gmem: Memref) -> tuple[Memref, tuple[str, ...]]:
 
 def _whole_rows(gmem: Memref) -> Memref | None:
     """The tensor with rows of whole 16 bytes, where its pitch has room for them."""
-    piece = _PIECE_BYTES * 8 // gmem.dtype.bits
+    piece = PIECE_BYTES * 8 // gmem.dtype.bits
     shape, stride = wrap(gmem.layout.shape), wrap(gmem.layout.stride)
     first = next((i for i, d in enumerate(stride) if d == 1), None)
     if (
@@ -148,7 +148,7 @@ def laid_out(gmem: Memref, smem: Memref, tile: TmaTile, kind: str) -> Memref | N
     channels = wrap(gmem.layout.shape)[first]  # an im2col box is of one tap's
     widest = min(MOST_BOX, channels) if tile.im2col is not None and isinstance(channels, int) else MOST_BOX
     run = SPAN_BYTES[kind] // width if SPAN_BYTES[kind] else min(tiler[first], widest)
-    if tiler[first] % run or run * width % _PIECE_BYTES:
+    if tiler[first] % run or run * width % PIECE_BYTES:
         return None
     order = [i for i in range(len(tiler)) if i != first]
     order.sort(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layoutcheck.analysis.comparison.observables import arriving_bytes, asked_bytes
 from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.copies.cluster import Cluster
 from layoutcheck.copies.copy import Copy
@@ -24,13 +25,12 @@ def expected_bytes(copy: Copy, done: Execution, asked: Intent, given: Predicate)
         return None
     if copy.issue is not None and copy.issue.expect_bytes is not None:
         return copy.issue.expect_bytes
-    return int(asked.dst.size * asked.unit_bits // 8) if copy.pred is None else arriving_bytes(done, given)
+    return asked_bytes(asked) if copy.pred is None else arriving(done, given)
 
 
-def arriving_bytes(done: Execution, given: Predicate) -> int:
-    """Bytes that the instructions report."""
-    live = given.lets(done.pred, done.dst, done.never)
-    return int(done.dst[live].size * done.unit_bits // 8)
+def arriving(done: Execution, given: Predicate) -> int:
+    """Bytes that the instructions report which the predicate lets run."""
+    return arriving_bytes(done, given.lets(done.pred, done.dst, done.never))
 
 
 def fields(copy: Copy) -> list[tuple[str, int]]:

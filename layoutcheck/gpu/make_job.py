@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from layoutcheck.analysis import Analysis, analysed
+from layoutcheck.analysis.comparison.observables import arriving_bytes, asked_bytes
 from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent, thread_intent
@@ -16,7 +17,7 @@ from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.copies.atom import WarpAtom
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Execution, Intent
-from layoutcheck.gpu.completion import STALLED, UNSETTLED, arriving_bytes, expected_bytes
+from layoutcheck.gpu.completion import STALLED, UNSETTLED, arriving, expected_bytes
 from layoutcheck.gpu.expected import after_execution, after_intent, at_once, expected_fault, tma_fault
 from layoutcheck.gpu.images import GUARD_BYTES, SHARED, SHARED_START, Arena, NotRunnable, arena
 from layoutcheck.gpu.job import Job
@@ -111,19 +112,19 @@ def _ending(
     copy: Copy, done: Execution, asked: Intent, src: Arena, dst: Arena, given: Predicate
 ) -> tuple[str, int | None]:
     """The fault that the model expects, "" for none, and what the barrier is told of, where there is one."""
+    expect_bytes: int | None
     if isinstance(copy.atom, TmaCopy):
         fault = tma_fault(done, src, dst)
-        arriving = done.dst.size * done.unit_bits // 8
         told = None if copy.issue is None else copy.issue.expect_bytes
-        expect_bytes: int | None = asked.dst.size * asked.unit_bits // 8 if told is None else told
-        if not fault and copy.atom.kind == "load" and expect_bytes is not None and arriving < expect_bytes:
+        expect_bytes = expected = asked_bytes(asked) if told is None else told
+        if not fault and copy.atom.kind == "load" and arriving_bytes(done) < expected:
             fault = STALLED
     else:
         fault = done.fault or expected_fault(done, src, dst, given)
         expect_bytes = expected_bytes(copy, done, asked, given)
         if not fault and expect_bytes is not None:
-            arriving = arriving_bytes(done, given)
-            fault = STALLED if arriving < expect_bytes else UNSETTLED if arriving > expect_bytes else ""
+            more = arriving(done, given) - expect_bytes
+            fault = STALLED if more < 0 else UNSETTLED if more > 0 else ""
     cluster = copy.cluster
     if cluster is not None and not fault and not set(cluster.told) <= set(cluster.receivers):
         fault = STALLED

@@ -20,7 +20,7 @@ _REFUSED = ("raised", *UNCOMPILED)
 
 
 @dataclass(slots=True)
-class Judged:
+class JudgedCases:
     """What a run's traces said: findings, the places that were reached, and why copies stayed unknown."""
 
     findings: list[LintFinding] = field(default_factory=list)
@@ -33,9 +33,9 @@ class Judged:
     undecided: list[str] = field(default_factory=list)  # cases whose expected costs the types do not show
 
 
-def judge(runs: Iterable[CaseRun]) -> Judged:
+def judge(runs: Iterable[CaseRun]) -> JudgedCases:
     """Check every copy of every case, and hold each case against what it expects."""
-    out = Judged()
+    out = JudgedCases()
     reports: dict[Any, Report | None] = {}
     for run in runs:
         verdict, codes = "legal", set[str]()

@@ -35,7 +35,7 @@ _MOST_WORDS = 600  # characters of the compiler's own
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedTrace:
     """A trace, and the report on each of its different copies (None: its types cannot be read)."""
 
     trace: Trace
@@ -63,7 +63,7 @@ class Judged:
         return gate.unseen(failed, kernels, types, len(copies) - types, len(copies))
 
 
-def render(judged: Judged, style: Style, gate: Gate = NO_GATE) -> str:
+def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     """The findings by file and line, then the counts, and what the `gate` misses."""
     blocks = ["\n".join(_refused(one, style)) + "\n" for one in judged.uncompiled]
     for one, report in judged.reports:
@@ -102,7 +102,7 @@ def refusal(one: TraceFailure) -> Located:
     return Located("LC100", "rejected", title, words, *place)
 
 
-def render_json(judged: Judged, style: Style, gate: Gate = NO_GATE) -> str:
+def render_json(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     """A line for each different copy, with its report, then one with the counts."""
     lines: list[dict[str, Any]] = []
     for one, report in judged.reports:
@@ -130,7 +130,7 @@ def render_json(judged: Judged, style: Style, gate: Gate = NO_GATE) -> str:
     return "".join(json.dumps(line, ensure_ascii=style.ascii) + "\n" for line in lines)
 
 
-def located(judged: Judged) -> list[Located]:
+def located(judged: JudgedTrace) -> list[Located]:
     """What is wrong, each at its own line, with paths from where the run started."""
     found = [refusal(one) for one in judged.uncompiled]
     for one, report in judged.reports:
@@ -143,7 +143,7 @@ def located(judged: Judged) -> list[Located]:
     return found + order.located(judged.trace.orders)
 
 
-def summary(judged: Judged) -> dict[str, Any]:
+def summary(judged: JudgedTrace) -> dict[str, Any]:
     """The numbers of a trace."""
     trace = judged.trace
     return {
@@ -210,7 +210,7 @@ def _many(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
 
 
-def _counts(judged: Judged, style: Style) -> Iterator[str]:
+def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
     found = summary(judged)
     verdicts = ", ".join(f"{count} {name}" for name, count in found["verdicts"].items()) or "none"
     copies = _many(found["copies"], "copy", "copies")

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.tma.descriptor import DRIVER
+from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -36,7 +36,7 @@ from layoutcheck.rules.tma import EFFECTS, evidence, mapped_tensor, whole_tma
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A proved alignment below 16 bytes."""
     mapped = mapped_tensor(analysis)
-    if mapped is not None and mapped.proved_align_bytes % 16:
+    if mapped is not None and mapped.proved_align_bytes % PIECE_BYTES:
         have = mapped.proved_align_bytes
         yield Finding(
             RULE.code,
@@ -44,10 +44,10 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"the tensor map's address is only known to be a multiple of {have} B",
             "The DSL stores the address divided by 16, without a check: if the address is not a multiple of 16, every box begins too early. Promise the alignment (assumed_align=16) and check it on the host.",
             Where(gmem_side(analysis.copy)),
-            evidence("globalAddress", f"a multiple of {have} B", "a multiple of 16 B", DRIVER),
+            evidence("globalAddress", f"a multiple of {have} B", WHOLE_PIECES, DRIVER),
         )
     found = whole_tma(analysis)
-    if found is None or found.gmem.proved_align_bytes % 16 == 0:
+    if found is None or found.gmem.proved_align_bytes % PIECE_BYTES == 0:
         return
     have = found.gmem.proved_align_bytes
     side = gmem_side(analysis.copy)
@@ -58,7 +58,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"globalAddress is a multiple of {have} B, but the tensor map demands a multiple of 16 B. The DSL stores the address "
         f"divided by 16, without a check: at an address of 16n + {have} every box begins {have} B too early.",
         Where(side),
-        evidence("globalAddress", f"a multiple of {have} B", "a multiple of 16 B", DRIVER),
+        evidence("globalAddress", f"a multiple of {have} B", WHOLE_PIECES, DRIVER),
     )
 
 

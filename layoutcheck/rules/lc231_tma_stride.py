@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.tma.descriptor import DRIVER
+from layoutcheck.atoms.tma.descriptor import DRIVER, PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -45,7 +45,9 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return  # the dimensions are in the wrong order: LC232
     width = found.gmem.dtype.bits
     for dimension, stride in enumerate(found.map.strides_bytes, 1):
-        if stride % 16 == 0 or dimension > len(found.stored.strides_bytes):  # LC245: a map of other elements
+        if stride % PIECE_BYTES == 0 or dimension > len(
+            found.stored.strides_bytes
+        ):  # LC245: a map of other elements
             continue
         mode, typed, value = found.mode_of(dimension)
         kept = found.stored.strides_bytes[dimension - 1]
@@ -57,7 +59,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"Mode {mode} of the global tensor {found.gmem.layout} has {named} which is "
             f"{value * width / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder, so that row i is read from {stride - kept} * i B before its address.",
             Where(gmem_side(analysis.copy)),
-            evidence("globalStrides", stride, "a multiple of 16 B", DRIVER, stored=kept, mode=mode),
+            evidence("globalStrides", stride, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),
         )
         return
 
@@ -79,17 +81,17 @@ def _of_coordinates(analysis: Analysis) -> Iterator[Finding]:
                 "a stride of the tensor map is only known at run time",
                 f"{named}: the DSL drops the remainder of a division by 16 B, without a check. Promise the divisibility where the tensor is made, and check it on the host.",
                 Where(gmem_side(analysis.copy)),
-                evidence("globalStrides", str(stride), "a multiple of 16 B", DRIVER, mode=mode),
+                evidence("globalStrides", str(stride), WHOLE_PIECES, DRIVER, mode=mode),
             )
             return
-        kept = bits // 128 * 16
+        kept = bits // 8 // PIECE_BYTES * PIECE_BYTES
         yield Finding(
             RULE.code,
             RULE.severity,
             f"the tensor map stores a stride of {bits / 8:g} B as {kept} B",
             f"{named}, which is {bits / 8:g} B: globalStrides must be multiples of 16 B, and the DSL drops the remainder.",
             Where(gmem_side(analysis.copy)),
-            evidence("globalStrides", bits // 8, "a multiple of 16 B", DRIVER, stored=kept, mode=mode),
+            evidence("globalStrides", bits // 8, WHOLE_PIECES, DRIVER, stored=kept, mode=mode),
         )
         return
 

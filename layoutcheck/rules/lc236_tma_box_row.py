@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
-from layoutcheck.atoms.tma.descriptor import SPAN_BYTES
+from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -40,10 +40,10 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     extents, inner, kind = box
     span = SPAN_BYTES[kind]
-    if inner % 16 == 0 and (not span or inner <= span):
+    if inner % PIECE_BYTES == 0 and (not span or inner <= span):
         return
     field, source = row_field(analysis)
-    demand = "a multiple of 16 B" if inner % 16 else f"at most the span of {span} B of swizzle {kind}"
+    demand = WHOLE_PIECES if inner % PIECE_BYTES else f"at most the span of {span} B of swizzle {kind}"
     yield Finding(
         RULE.code,
         RULE.severity,

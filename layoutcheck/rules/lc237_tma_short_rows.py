@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tma import TmaCopy
-from layoutcheck.atoms.tma.descriptor import SPAN_BYTES
+from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, SPAN_BYTES
 from layoutcheck.atoms.tma.plan import smem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -44,7 +44,12 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     span = SPAN_BYTES[kind]
     atom = analysis.copy.atom
     rows = isinstance(atom, TmaCopy) and atom.indexed  # four of them, whatever the box says
-    if not span or inner >= span or inner % 16 or (all(extent == 1 for extent in extents[1:]) and not rows):
+    if (
+        not span
+        or inner >= span
+        or inner % PIECE_BYTES
+        or (all(extent == 1 for extent in extents[1:]) and not rows)
+    ):
         return
     yield Finding(
         RULE.code,

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -38,9 +39,9 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if found is None:
         return
     at = found.plan.coords[:, 0] * found.map.element_bits // 8
-    if not (at % 16).any():
+    if not (at % PIECE_BYTES).any():
         return
-    k = int((at % 16 != 0).argmax())
+    k = int((at % PIECE_BYTES != 0).argmax())
     yield Finding(
         RULE.code,
         RULE.severity,
@@ -48,7 +49,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         f"Box {k} begins at coordinate {tuple(map(int, found.plan.coords[k]))}, {int(at[k])} B along the contiguous "
         f"dimension, which must be a multiple of 16 B; {FAULT}.",
         Where(gmem_side(analysis.copy), instruction=k),
-        evidence("coordinate 0", int(at[k]), "a multiple of 16 B", "measured on an H200"),
+        evidence("coordinate 0", int(at[k]), WHOLE_PIECES, "measured on an H200"),
     )
 
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.analysis import Analysis
+from layoutcheck.atoms.tma.descriptor import PIECE_BYTES, WHOLE_PIECES
 from layoutcheck.atoms.tma.plan import gmem_side
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
@@ -45,15 +46,16 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     ):
         return
     row = found.map.dims[0] * found.map.element_bits // 8
-    if row % 16 == 0:
+    if row % PIECE_BYTES == 0:
         return
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"the store writes {-row % 16} B past the end of each row it reaches",
-        f"Rows of {found.map.dims[0]} elements are {row} B; A TMA store writes whole pieces of 16 B, so it overwrites {-row % 16} B after a row's last element with what is in shared memory.",
+        f"the store writes {-row % PIECE_BYTES} B past the end of each row it reaches",
+        f"Rows of {found.map.dims[0]} elements are {row} B. A TMA store writes whole pieces of {PIECE_BYTES} B, so it "
+        f"overwrites {-row % PIECE_BYTES} B after a row's last element with what is in shared memory.",
         Where("dst"),
-        evidence("globalDim[0]", row, "a multiple of 16 B", "measured on an H200"),
+        evidence("globalDim[0]", row, WHOLE_PIECES, "measured on an H200"),
     )
 
 

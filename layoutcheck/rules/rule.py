@@ -47,7 +47,12 @@ class Rule(NamedTuple):
         from layoutcheck.markdown import page
 
         flagged, clean = command(self.example.flagged), command(self.example.clean)
-        return page(self.code, self.name, self.severity, self.summary, self.doc, flagged, clean)
+        beyond = (
+            f"\n\n## What no byte shows\n\nIntent and execution are not seen to differ: {self.beyond}."
+            if self.beyond
+            else ""
+        )
+        return page(self.code, self.name, self.severity, self.summary, self.doc + beyond, flagged, clean)
 
 
 def make_rule(

@@ -59,7 +59,7 @@ def operand(
     taken = align or ALIGN_BYTES.get(space)
     pointer = swizzle if space == "smem" else None
     memref = _read(side, value, Defaults(element, space, taken, pointer, side))
-    if _states_its_pointer(value):
+    if states_its_pointer(value):
         return memref
     if given_space is None or align is None:
         facts = [] if given_space else [f"in {memref.space}"]
@@ -70,7 +70,7 @@ def operand(
     return memref
 
 
-def _states_its_pointer(value: Any) -> bool:
+def states_its_pointer(value: Any) -> bool:
     """Whether the operand says itself where it is and how it is aligned."""
     if isinstance(value, str):
         return value.lstrip()[:1] not in ("(", "?") and not is_number(value.lstrip()[:1])

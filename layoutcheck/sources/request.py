@@ -27,6 +27,7 @@ from layoutcheck.sources.live import to_atom, to_layout, to_memref
 from layoutcheck.sources.operands import operand, predicate, second_destination, spaces_of, swizzle_of
 from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.tma import every_mode, plain_smem, tma_index, tma_tile
+from layoutcheck.sources.unused import refuse_unused
 
 # Names that stand for a function of the DSL rather than for an atom.
 _FUNCTIONS = {
@@ -94,6 +95,7 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
         if whole is None and _like_a_tile(moved, source) and all(map(_is_bare, (given.src, given.dst))):
             assumed.append("src and dst are one thread's views: thr and val would make them whole tiles")
         copy = Copy(moved, source, target, guard, whole, None, op, arch, evict, issue, tma, named, second)
+        refuse_unused(given, element, copy)
         return copy, tuple(assumed)
     assert whole is not None
     for view in (source, target):
@@ -102,6 +104,7 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
     views = (partition(whole, "src", source).view, partition(whole, "dst", target).view)
     tiling = Tiling(whole, source, target, given.block)
     copy = Copy(whole.atom, *views, guard, whole, tiling, op, arch, evict, aux=second)
+    refuse_unused(given, element, copy)
     return copy, tuple(assumed)
 
 
@@ -195,7 +198,12 @@ def _atom(
             op = "autovec_copy"
         return None, None, op
     if isinstance(atom, str) and atom.strip().lower() in _FUNCTIONS:
-        return None, None, _FUNCTIONS[atom.strip().lower()]
+        function = _FUNCTIONS[atom.strip().lower()]
+        if op not in ("copy", function):
+            raise InputError(
+                f"the atom '{atom.strip()}' is a function, and op another", expected="one of the two"
+            )
+        return None, None, function
     found = to_atom(atom, element, bits)
     if isinstance(found, TiledCopy):
         return found.atom, found, op

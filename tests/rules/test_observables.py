@@ -45,6 +45,16 @@ def test_no_rule_is_excused_without_need() -> None:
     assert {code for code, rule in rules().items() if rule.beyond} == {"LC244", "LC257"}
 
 
+@pytest.mark.parametrize("code", ["LC244", "LC257", "LC208"])
+def test_the_page_and_the_report_say_what_no_byte_shows(code: str) -> None:
+    rule = WRONG[code]
+    (mine,) = [
+        one for one in check(_analysis(rule.example.flagged)).to_dict()["findings"] if one["code"] == code
+    ]
+    assert mine.get("beyond", "") == rule.beyond
+    assert (rule.beyond in rule.page()) and ("## What no byte shows" in rule.page()) == bool(rule.beyond)
+
+
 @pytest.mark.parametrize("name", [*MISCOMPILES, *CLUSTER_MISCOMPILES])
 def test_what_differs_is_wrong_and_what_is_right_does_not_differ(name: str) -> None:
     broken, fixed = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from layoutcheck.analysis.comparison.kinds import Offender
 from layoutcheck.copies.copy import Copy
@@ -71,9 +72,10 @@ def counts_bytes(copy: Copy) -> bool:
     return atom is not None and atom.completion == "barrier" and copy.pred is None and not _gaps(copy)
 
 
-def arriving_bytes(execution: Execution) -> int:
-    """Bytes that all issuing threads' instructions report to the barrier."""
-    return int(execution.dst.size * execution.unit_bits // 8)
+def arriving_bytes(execution: Execution, live: npt.NDArray[np.bool_] | None = None) -> int:
+    """Bytes that all issuing threads' instructions, or the `live` ones, report to the barrier."""
+    places = execution.dst if live is None else execution.dst[live]
+    return int(places.size * execution.unit_bits // 8)
 
 
 def asked_bytes(intent: Intent) -> int:

@@ -36,6 +36,7 @@ SWIZZLES: dict[str, Swizzle | None] = {
 }
 # cuTensorMapEncodeTiled: the box's first extent is at most the span, in bytes.
 PIECE_BYTES = 16  # what TMA moves at least
+WHOLE_PIECES = f"a multiple of {PIECE_BYTES} B"  # base, strides, rows of a box, the first coordinate
 SPAN_BYTES = {"none": 0, "32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128, "128B_ATOM_64B": 128}
 # CUDA programming guide, TMA: the pattern repeats after, and so a tile should begin at a multiple of, that.
 REPEAT_BYTES = {

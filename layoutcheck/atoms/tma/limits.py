@@ -18,6 +18,7 @@ from layoutcheck.atoms.tma.descriptor import (
     MOST_STEP,
     PIECE_BYTES,
     SPAN_BYTES,
+    WHOLE_PIECES,
     Corners,
     Descriptor,
     gapped,
@@ -43,14 +44,14 @@ def violations(map_: Descriptor) -> Iterator[Violation]:
     """What the driver would refuse. The DSL never asks it, so nothing else looks."""
     im2col = map_.corners is not None
     source = DRIVER_IM2COL if im2col else DRIVER
-    if map_.base % 16:
-        yield Violation("globalAddress", map_.base, "a multiple of 16 bytes", DRIVER)
+    if map_.base % PIECE_BYTES:
+        yield Violation("globalAddress", map_.base, WHOLE_PIECES, DRIVER)
     for extent in map_.dims:
         if not 1 <= extent <= 1 << 32:
             yield Violation("globalDim", extent, "1 to 2^32", DRIVER, fits=False)
     for stride in map_.strides_bytes:
-        if stride % 16:
-            yield Violation("globalStrides", stride, "a multiple of 16 bytes", DRIVER)
+        if stride % PIECE_BYTES:
+            yield Violation("globalStrides", stride, WHOLE_PIECES, DRIVER)
         if not 0 <= stride < 1 << 40:
             yield Violation("globalStrides", stride, "less than 2^40 bytes", DRIVER, fits=False)
     named = box_limits(map_)
@@ -58,8 +59,8 @@ def violations(map_: Descriptor) -> Iterator[Violation]:
         if not 1 <= extent <= most:
             yield Violation(name.partition("[")[0], extent, f"1 to {most}", source)
     inner = named[0][0]
-    if map_.inner_bytes % 16 or map_.box[0] * map_.element_bits % 8:
-        yield Violation(inner, map_.inner_bytes, "a multiple of 16 bytes", source)
+    if map_.inner_bytes % PIECE_BYTES or map_.box[0] * map_.element_bits % 8:
+        yield Violation(inner, map_.inner_bytes, WHOLE_PIECES, source)
     span = SPAN_BYTES[map_.swizzle]
     if span and map_.inner_bytes > span:
         yield Violation(inner, map_.inner_bytes, f"at most the swizzle's span of {span} bytes", source)
