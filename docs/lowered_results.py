@@ -35,7 +35,8 @@ model is silent. `layoutcheck trace --banks SCRIPT` counts the bank conflicts of
 Copies by what their addresses rest on: *static* is threads and loop counters; *arguments* are numbers given
 to dynamic extents and strides, of which the host's code makes the kernel's arguments; *uniform* is also a
 value loaded at run time that a whole warp shares (a sequence's length, the next tile), or floating-point
-arithmetic on such; *data* are values that each thread loads (gather indices), for which nobody knows better.
+arithmetic on such; *data* are values that each thread loads (gather indices), which are
+not known before the kernel runs.
 DSL {dsl}, {date}.
 
 {coverage}

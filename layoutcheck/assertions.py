@@ -43,7 +43,7 @@ def assert_wavefronts(most: int, *operands: Any, **options: Any) -> Report:
     input.
     """
     if isinstance(most, bool) or not isinstance(most, int) or most < 0:
-        raise InputError(f"{most!r} is no budget of wavefronts", expected="an integer, 0 or more")
+        raise InputError(f"{most!r} is not a budget of wavefronts", expected="an integer, 0 or more")
     report = assert_legal(*operands, slow=True, **options)
     counted = report.execution.get("smem_wavefronts")
     if counted is None:

@@ -45,15 +45,15 @@ class Request:
     src_align: Annotated[int | None, "alignment in bytes, if SRC is a bare layout"] = None
     dst_align: Annotated[int | None, "alignment in bytes, if DST is a bare layout"] = None
     swizzle: Annotated[Any, "pointer swizzle in shared memory: 'S<3,4,3>'"] = None
-    block: Annotated[int | None, "threads launched; of a bulk copy: that issue it"] = None
-    expect_bytes: Annotated[int | None, "bytes a bulk or TMA copy's barrier is told of"] = None
-    cluster: Annotated[int | None, "blocks of the cluster, of a copy between them"] = None
-    mcast_mask: Annotated[Any, "the blocks of a multicast: '0b11'"] = None
+    block: Annotated[int | None, "threads launched; bulk copy: threads that issue it"] = None
+    expect_bytes: Annotated[int | None, "bytes that a bulk or TMA copy's barrier expects"] = None
+    cluster: Annotated[int | None, "blocks in the cluster, for a copy between blocks"] = None
+    mcast_mask: Annotated[Any, "the blocks that a multicast writes to: '0b11'"] = None
     cta_rank: Annotated[int | None, "the block that bulk.s2s or st.async writes to"] = None
-    waits_rank: Annotated[int | None, "the block whose barrier waits, if another"] = None
+    waits_rank: Annotated[int | None, "the block that waits on the barrier, if different"] = None
     tiler: Annotated[Any, "TMA: extents of the tile, '(64,64)'"] = None
     coord: Annotated[Any, "TMA: which tile, '(0,1)'; default: the first"] = None
-    described: Annotated[Any, "TMA: smem layout the map was made of, if another"] = None
+    described: Annotated[Any, "TMA: smem layout the map was made from, if different"] = None
     internal_type: Annotated[Any, "TMA: internal_type of make_tiled_tma_atom"] = None
     im2col: Annotated[Any, "TMA im2col: 'filter=(3,3) padding=(1,1) ...', W first"] = None
     index: Annotated[Any, "tma_gather4, tma_scatter4: the tensor of row numbers"] = None

@@ -133,8 +133,8 @@ def test_a_tiled_copy_as_atom_copies_views_and_as_tiled_partitions_tiles() -> No
         ({"swizzle": "S<9"}, "unexpected"),
         ({"src": "(8):(1"}, "src: unbalanced"),
         ({"pred": "(8"}, "pred: unbalanced"),
-        ({"src": object()}, "no tensor and no layout"),
-        ({"atom": 7}, "no copy atom"),
+        ({"src": object()}, "neither a tensor nor a layout"),
+        ({"atom": 7}, "not a copy atom"),
         ({"tiled": "universal"}, "an atom, not a tiled copy"),
     ],
 )
@@ -162,7 +162,7 @@ def test_a_reversed_array_and_a_view_between_elements() -> None:
         == "(8):(-1)"
     )
     odd = np.lib.stride_tricks.as_strided(np.zeros(16, np.float32), (4,), (6,))
-    with pytest.raises(InputError, match="no whole elements"):
+    with pytest.raises(InputError, match="not whole elements"):
         lc.check(odd, "(4):(1)", "auto", dtype="f32")
 
 

@@ -77,7 +77,7 @@ def test_a_budget_of_wavefronts_is_kept_to_the_last_one() -> None:
     with pytest.raises(AssertionError, match=f"{counted} shared-memory wavefronts, {counted - 1} allowed"):
         lc.assert_wavefronts(counted - 1, *BOTH_ROWS, **ROWS)
     for most in (-1, True, 1.5):
-        with pytest.raises(lc.InputError, match="no budget"):
+        with pytest.raises(lc.InputError, match="not a budget"):
             lc.assert_wavefronts(most, *BOTH_ROWS, **ROWS)  # type: ignore[arg-type]
 
 

@@ -21,7 +21,7 @@ def complement(a: Layout, cotarget: Any = 1, *, strict: bool = True) -> Layout:
 
     It exists where, by ascending stride, every mode's stride is a multiple of stride * extent of the mode
     before. Raises InputError naming the mode where not, for negative strides, and for a run-time stride
-    beside other modes. With `strict=False` a gap that is no whole number of steps is rounded down, as the
+    beside other modes. With `strict=False` a gap that is not a whole number of steps is rounded down, as the
     DSL does: the result then does not fill it.
 
     With basis strides every mode of the cotarget has a complement of its own.
@@ -91,7 +91,7 @@ def _refuse(a: Layout, s: Any, d: int, reached: int) -> InputError:
     if d < reached:
         why = f"its mode {s}:{d} begins within the {reached} offsets that its other modes reach"
     else:
-        why = f"the stride of its mode {s}:{d} is no multiple of {reached}, which its other modes reach"
+        why = f"the stride of its mode {s}:{d} is not a multiple of {reached}, which its other modes reach"
     return InputError(f"no complement of {a}: {why}")
 
 

@@ -162,7 +162,7 @@ class _Left:
         k, off = divmod(d, begins[r])
         if off:
             raise self.refuse(
-                s, d, f"stride divisibility fails: the stride {d} is no multiple of {begins[r]}, "
+                s, d, f"stride divisibility fails: the stride {d} is not a multiple of {begins[r]}, "
                 f"where mode {r} {self.of_a()} begins",
             )  # fmt: skip
         shapes: list[Any] = []

@@ -103,7 +103,7 @@ def _left(a: Layout, modes: list[_Mode], strict: bool) -> _Modes:
         n, off = divmod(d, unit)
         if off:
             raise InputError(
-                f"no left inverse of {a}: the stride of its mode {s}:{d} is no multiple of {unit}"
+                f"no left inverse of {a}: the stride of its mode {s}:{d} is not a multiple of {unit}"
             )
         if d < reached and strict:
             raise InputError(f"no left inverse of {a}: its mode {s}:{d} begins below {reached}")

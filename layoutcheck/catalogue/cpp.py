@@ -15,11 +15,11 @@ ENTRIES = (
         "cpp.copy-does-not-vectorize",
         r"Copy_Traits: (?P<operand>src|dst) failed to vectorize into registers"
         r"|In CopyAtom, (?P<side>src|dst) layout doesn't vectorize into registers",
-        "the {operand}{side} elements of one instruction are not adjacent, or not as many as it moves",
+        "the {operand}{side} elements of one instruction are not adjacent, or their number differs from what it moves",
         "The atom moves a fixed number of adjacent elements. The value layout gives a thread fewer of them, or the "
         "layout puts them apart (a row-major view copied along columns). uint128_t takes 8 values of 16 bits.",
-        "Give the tiled copy as many values along the contiguous mode as the atom moves (Layout<Shape<_1,_8>> for "
-        "uint128_t of half_t), the same major on both sides, or take a narrower atom. " + _CHECK,
+        "Give the tiled copy as many values along the contiguous mode as the atom moves (Layout<Shape<_1,_8>> for uint128_t of half_t), use the same major on both sides, or use a narrower atom. "
+        + _CHECK,
         (
             'static assertion failed with "Copy_Traits: src failed to vectorize into registers. Layout is '
             'incompatible with this CopyOp."',
@@ -38,7 +38,7 @@ ENTRIES = (
         "the tiled copy gives one instruction too few {what}",
         "The thread-value layout must hold a whole number of instructions: ldmatrix.x4 fills 8 values of 16 bits in each "
         "of 32 threads.",
-        "Take an atom that fills fewer registers (x2, x1), or more values a thread: a larger tile or permutation of the MMA",
+        "Use an atom that fills fewer registers (x2, x1), or more values for each thread: a larger tile or permutation of the MMA",
         (
             'copy_atom.hpp(206): error: static assertion failed with "TiledCopy uses too few vals for selected CopyAtom"',
             issue(964, "tile-ai/tilelang"),
@@ -50,8 +50,7 @@ ENTRIES = (
         r"Static shape_div failure|(?:Shape |Stride )?Divisibility Condition|Static safe_div requires t % u == 0"
         r"|Expected divisibility",
         "two extents or strides do not divide one another",
-        "A layout is split where the tiler, the thread layout or the atom asks, and an extent there is no multiple (nor a "
-        "divisor) of the piece.",
+        "The tiler, the thread layout or the atom splits a layout, and an extent is neither a multiple nor a divisor of the piece.",
         "Make each tile extent a multiple of what divides it: threads times values in each mode for a partition, the "
         "atom's M, N and K for an MMA. layoutcheck.logical_divide and composition name the mode",
         (
@@ -67,7 +66,7 @@ ENTRIES = (
     known(
         "cpp.tile-to-shape",
         r"tile_to_shape: block shape does not divide the target shape",
-        "the layout atom does not divide the shape that it is tiled to",
+        "the layout atom does not divide the shape that it should fill",
         "tile_to_shape repeats the atom a whole number of times in every mode.",
         "Take a smaller swizzle atom (SW64 or SW32 instead of SW128), or a tile that is a multiple of the atom",
         (
@@ -123,7 +122,7 @@ ENTRIES = (
         "cpp.canonical-operand",
         r"Not a canonical (?P<unit>GMMA|UMMA)_(?P<major>K|MN) Layout|Unsupported layout swizzle"
         r"|Unrecognized MajorMode|SWIZZLE_128B_BASE32B is invalid",
-        "the shared-memory layout is not one that the tensor core's descriptor can name",
+        "the tensor core's descriptor cannot express the shared-memory layout",
         "wgmma (GMMA) and tcgen05 (UMMA) read operands through descriptors: whole swizzle atoms, K-major or MN-major, of "
         "16, 32, 64 or 128 bytes.",
         "Build the layout with tile_to_shape of GMMA::Layout_K_SW128_Atom<T> or its kin; `layoutcheck canonical LAYOUT "
@@ -136,7 +135,7 @@ ENTRIES = (
         "cpp.mma-tile",
         r"Tile_(?P<mode>[MNK]) must be a multiple of (?P<of>[0-9]+)|No eligible GMMA operator|Invalid M_MMA value"
         r"|M-mode size should be|N-mode size should be|Invalid TileShape_(?P<side>[MN])",
-        "the tile's shape has no tensor-core instruction",
+        "no tensor-core instruction has the tile's shape",
         "wgmma has M = 64 and N a multiple of 8 up to 256; tcgen05 has M = 64 or 128 a CTA; K is 32 bytes an instruction.",
         "Choose tile extents that are multiples of the instruction's",
         ('static assertion failed with "Tile_N must be a multiple of 8."', HEADERS),
@@ -157,7 +156,7 @@ ENTRIES = (
         r"Expected (?:tmem|desc registers|registers) in MMA_Atom::call|Accumulators? must be MMA-partitioned"
         r"|GMMA C and D (?:value_type|layouts) must match|TiledMMA must match partitioned ShapeMN"
         r"|MMA atom must (?:source|have|A operand)",
-        "an operand of the MMA is not where, or not partitioned as, the instruction takes it",
+        "an operand of the MMA is in another memory space, or partitioned in another way, than the instruction needs",
         "Each operand must come from this MMA's partition_fragment_A, B or C (descriptors for shared memory, tensor memory "
         "for tcgen05 accumulators).",
         "Partition with the same TiledMMA, and retile_D copies into its fragments",
@@ -182,8 +181,7 @@ ENTRIES = (
         r"Non-injective Layout detected in complement|Shape and Stride must be congruent|Mismatched tuple_size"
         r"|Too many modes in tiler|Index out of range",
         "an operation of the layout algebra has no result",
-        "complement and the products need a layout that reaches each address once; shapes and strides nest alike; a tiler "
-        "has no more modes than the tensor.",
+        "complement and the products need a layout that reaches each address once; shapes and strides must have the same nesting; a tiler has at most as many modes as the tensor.",
         "Evaluate the call without a compiler: layoutcheck.complement, logical_divide and zipped_divide name the mode",
         ('static assertion failed with "Non-injective Layout detected in complement."', HEADERS),
     ),
@@ -191,7 +189,7 @@ ENTRIES = (
         "cpp.static-shape",
         r"(?:TileShape\w*|BlockShapeMNK|Accumulator layout|ClusterShape\W*) (?:must be|has to be) (?:static|rank)"
         r"|Dynamic owning tensors not supported|vec_mode should be static",
-        "a shape that must be known at compile time is not, or has other modes",
+        "a shape must be known at compile time and is not, or it has other modes",
         "Tiles, atoms and register tensors have static shapes (Int<N>{}, _128{}), not run-time integers.",
         "Write Int<N>{} or decltype of a constexpr shape",
         ('static assertion failed with "TileShape_MNK must be static."', HEADERS),
@@ -209,7 +207,7 @@ ENTRIES = (
         r"cutlass::arch::ldsm.{0,300}not implemented|Attempting to use .{1,80} without (?P<macro>CUTE_ARCH_\w+)"
         r"|__PRETTY_FUNCTION__.? failed",
         "the kernel was compiled for an architecture without this instruction",
-        "CUTE_ARCH_* guards compile the instruction out where -gencode names an older architecture, or one without the "
+        "CUTE_ARCH_* guards remove the instruction if -gencode names an older architecture, or one without the "
         "suffix a (sm_90 instead of sm_90a).",
         "Compile with the GPU's own target: -gencode arch=compute_90a,code=sm_90a",
         (
@@ -225,7 +223,7 @@ ENTRIES = (
         r"[^\"']{0,200}[\"'](?P<said>[^\"'\n]{1,200})[\"']",
         "{said}",
         "A static assertion of CuTe or CUTLASS fails for the types in its template arguments.",
-        "Read the innermost instantiation in your own file: the layouts there are the ones that do not fit. "
+        "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
         + _CHECK,
         (
             "/home/u/cutlass/include/cutlass/epilogue/collective/builders/sm120_builder.inl(158): error: static "

@@ -10,7 +10,7 @@ from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
 DSL = "DSL 4.8.1"
 _EVALUATE = (
     "Print both operands before the line, or evaluate the same call without the DSL: layoutcheck.crd2idx, "
-    "slice_, composition, logical_divide and their kin name the mode that does not fit"
+    "slice_, composition, logical_divide and their kin name the mode that is wrong"
 )
 _PDSL = (
     "A shared tensor carries its swizzle once: in its pointer (recast_ptr, or allocate_tensor(..., swizzle=...); "
@@ -43,7 +43,7 @@ ENTRIES = (
         "dsl.arch-too-old",
         r"expects arch to be at least (?P<first>sm_\w+), but got (?:Arch\.)?(?P<arch>sm_\w+)",
         "{arch} does not have this operation; {first} is the first that has it",
-        "The operation is an instruction that this architecture lacks.",
+        "This architecture does not have the instruction.",
         "Choose another operation, or set CUTE_DSL_ARCH to the GPU that will run the kernel",
         ("OpError: expects arch to be at least sm_90, but got sm_80", DSL),
         rule="LC108",
@@ -78,8 +78,7 @@ ENTRIES = (
         "dsl.swizzle-not-composable",
         r"incompatible layout with swizzle|unable to construct a valid composed layout from inputs",
         "the swizzle does not compose with this layout",
-        "The layout's strides carry into the bits that the swizzle permutes, so that the DSL cannot write the "
-        "result as a swizzle of a layout.",
+        "The layout's strides carry into the bits that the swizzle permutes, so the DSL cannot write the result as a swizzle of a layout.",
         "Tile a swizzle atom: cute.tile_to_shape(make_smem_layout_atom(...), shape, order); "
         "`layoutcheck canonical LAYOUT --dtype TYPE` names the nearest layout that tensor cores read",
         ("TypeError: incompatible layout with swizzle", DSL),
@@ -87,7 +86,7 @@ ENTRIES = (
     known(
         "dsl.not-an-mlir-value",
         r"assert isinstance\(arg, _cext\.ir\.Value\)",
-        "a DSL function was given a Python integer or a DSL scalar where it takes a value of the IR",
+        "a DSL function got a Python integer or a DSL scalar, but it takes a value of the IR",
         "Functions such as local_partition of DSL 4.0 pass their index to the IR unconverted; an Int32 is no IR "
         "value (mended after 4.0).",
         "Upgrade nvidia-cutlass-dsl, or partition by thr_layout through make_tiled_copy_tv and get_slice(tidx)",
@@ -106,7 +105,7 @@ ENTRIES = (
         "the coordinate does not have the modes of the layout",
         "A coordinate may be shallower than the shape, never deeper, and it has one entry for each mode: "
         "((i, j), k) indexes ((8, 4), 16), and so does (p, k); (i, j, k) does not.",
-        "Give one coordinate a mode; use None for a mode that a slice keeps. " + _EVALUATE,
+        "Give one coordinate for each mode; use None for a mode that a slice keeps. " + _EVALUATE,
         ("ValueError: coord must be weakly congruent to src in slice_", DSL),
         (
             "error: 'cute.crd2idx' op expects coordinate to be weakly congruent to the layout, but got ...",
@@ -131,9 +130,9 @@ ENTRIES = (
     known(
         "dsl.shape-stride-not-congruent",
         r"shape and stride must be congruent|residue layout must be congruent",
-        "shape and stride do not nest alike",
+        "shape and stride have different nesting",
         "make_layout pairs every extent with a stride: (128, (8, 8)) needs (s, (t, u)).",
-        "Nest the stride as the shape is nested",
+        "Give the stride the same nesting as the shape",
         ("ValueError: shape and stride must be congruent", DSL),
     ),
     known(
@@ -152,8 +151,8 @@ ENTRIES = (
         "dsl.tensor-rank-below-tiler",
         r"[Ee]xpect(?:ed|s) rank\((?:target|input)\) >= rank\(tiler\)",
         "the tensor has fewer modes than the tiler",
-        "A tiler takes one mode of the tensor for each of its own.",
-        "Give the tiler one entry a mode, None where a mode stays whole",
+        "A tiler needs one mode of the tensor for each of its own modes.",
+        "Give the tiler one entry for each mode; use None for a mode that stays whole",
         ("ValueError: Expected rank(target) >= rank(tiler), but got rank(target)=1 and rank(tiler)=2", DSL),
     ),
     known(
@@ -175,8 +174,7 @@ ENTRIES = (
         "dsl.pointer-below-promise",
         r"Tensor data pointer is not aligned to (?P<need>[0-9]+)|bytes_per_elt=\S+ is not a multiple of assumed_align",
         "the tensor's address is not aligned as promised",
-        "assumed_align (or a compiled signature) promises more than the tensor keeps: a slice such as x[:, 1:] "
-        "starts between vectors.",
+        "assumed_align (or a compiled signature) promises more than the tensor has: a slice such as x[:, 1:] starts between vectors.",
         "Pass a tensor whose first element is aligned, or compile with the smaller assumed_align and a narrower copy",
         ("ValueError: Tensor data pointer is not aligned to 16 bytes", DSL),
         rule="LC101",
@@ -207,8 +205,7 @@ ENTRIES = (
         r"stride_order is not consistent with the layout|[Ee]xpected stride_order (?:to|value)|stride_order \(.{0,200}\) must be empty or have same length",
         "stride_order does not name every mode of the tensor once",
         "stride_order lists the modes from the slowest to the fastest, each once.",
-        "Use tensor.dim_order() of the torch tensor. Before DSL 4.3 strides of 2^31 elements and more are refused so too "
-        "(NVIDIA/cutlass#2715)",
+        "Use tensor.dim_order() of the torch tensor. Before DSL 4.3 strides of 2^31 elements and more get the same error (NVIDIA/cutlass#2715)",
         ("RuntimeError: The stride_order is not consistent with the layout", issue(2715)),
         (
             "ValueError: Expected stride_order to contain all the dimensions of the tensor, but it doesn't contain 1",
@@ -231,7 +228,7 @@ ENTRIES = (
         r"Expected \S+ to be divisible by (?P<divby>[0-9]+), got",
         "cute.assume promises a divisor that the value does not have",
         "The value is known at compile time, and {divby} does not divide it.",
-        "Promise what holds for every call, or pad the extent",
+        "Promise a divisor that is true for every call, or pad the extent",
         ("ValueError: Expected 100 to be divisible by 8, got 4", DSL),
         rule="LC267",
     ),
@@ -239,7 +236,7 @@ ENTRIES = (
         "dsl.register-tensor-dynamic",
         r"[Dd]ynamic layout doesn't support (?:vectorized )?(?:load|store)|dynamic s(?:hape|ize) is not supported"
         r"|autovec_copy expects source and destination tensors to be statically shaped",
-        "a tensor whose shape is known only at run time is loaded or stored whole",
+        "a tensor whose shape is known only at run time is loaded or stored as a whole",
         "load(), store() and autovec_copy make one vector, whose length the compiler must know.",
         "Tile first (local_tile, a thread's partition), predicate the edges, and load a tile of static shape",
         ("ValueError: dynamic layout doesn't support load", DSL),
@@ -312,7 +309,7 @@ ENTRIES = (
         "dsl.memory-space",
         r"must be CuTe (?:pointer|memref) to (?:memory spaces|shared memory|global memory|allowable types)"
         r"[^,]{0,200}(?:, but got (?P<given>[^\n]{1,120}))?",
-        "an operand lies in another memory space, or is aligned less, than the operation needs",
+        "an operand is in another memory space, or has less alignment, than the operation needs",
         "The operation names the memory space, the element types and the alignment of each operand.",
         "State the space and the alignment when the pointer is made: make_ptr(dtype, address, AddressSpace.smem, "
         "assumed_align=...), allocate_tensor(..., byte_alignment=...)",
@@ -327,7 +324,7 @@ ENTRIES = (
         "dsl.tmem-allocation",
         r"[Tt]mem alignment must be a multiple of|TMEM static allocations must be uniformly|TMEM (?:SF |E )?fragments expects?"
         r"|tcgen05\.alloc|number of columns .{0,60}power of (?:two|2)",
-        "tensor memory is allocated or described wrongly",
+        "tensor memory is allocated or described incorrectly",
         "Tensor memory is allocated in columns, a power of two from 32 to 512, by one warp; its fragments have the "
         "M of the MMA (64 or 128) and one or two CTAs throughout.",
         "Use cutlass.utils.TmemAllocator and tiled_mma.make_fragment_C(tiled_mma.partition_shape_C(...))",
@@ -339,7 +336,7 @@ ENTRIES = (
         r"|terminated by signal",
         "the compiler died without a message",
         "The DSL's native code aborts on some layouts instead of refusing them: a slice of a swizzled composed layout "
-        "whose extents are no powers of two (NVIDIA/cutlass#3454) or whose strides are dynamic (#3255), crd2idx with its "
+        "whose extents are not powers of two (NVIDIA/cutlass#3454) or whose strides are dynamic (#3255), crd2idx with its "
         "arguments swapped (#2323), a thread-value layout that leaves its tile (#2319), printf of a swizzled tensor "
         "(#2695), a gemm of operands of other layouts (#2332).",
         "Find the statement with CUTE_DSL_KEEP_IR=1. "
@@ -355,7 +352,7 @@ ENTRIES = (
         "dsl.code-generation",
         r"NVVM_ERROR_COMPILATION|Failed creating the llvm::Module|libNVVM extra log",
         "the compiler accepts the program and fails to generate code for it",
-        "libNVVM gets a module that it cannot read. Known causes are copies of 4-bit elements whose offset may be an odd "
+        "libNVVM gets a module that it cannot compile. Known causes are copies of 4-bit elements whose offset may be an odd "
         "number of elements, and vectors that no instruction moves.",
         TRACE + " and marks the copies for which code generation fails (LC191)",
         ("NVVM_ERROR_COMPILATION, libNVVM extra log: Failed creating the llvm::Module.", DSL),

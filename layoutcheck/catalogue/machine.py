@@ -18,7 +18,7 @@ ENTRIES = (
         r"|Warp Misaligned Address",
         "an instruction's address is not a multiple of its width",
         "The type promised an alignment (assumed_align, divisibility, byte_alignment) that the run-time address does not "
-        "have: a sliced or offset tensor, a pitch that is no multiple of 16 bytes.",
+        "have: a sliced or offset tensor, a pitch that is not a multiple of 16 bytes.",
         TRACE
         + "; LC202 and LC230 name the promise that is not kept. Then align the tensor, or copy narrower",
         ("RuntimeError: CUDA error: misaligned address", issue(2968)),
@@ -35,7 +35,7 @@ ENTRIES = (
         r"|Warp Illegal Instruction",
         "the GPU refuses an instruction's operands",
         "TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
-        "are no multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners; "
+        "are not a multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners; "
         "or the code was compiled for another architecture.",
         TRACE + ": the TMA rules LC231 to LC259 check each of them",
         ("torch.AcceleratorError: CUDA error: an illegal instruction was encountered", "PyTorch"),
@@ -120,7 +120,7 @@ ENTRIES = (
         "sanitizer.misaligned",
         r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+) bytes(?:(?!Invalid __).){0,600}?"
         r"Address (?P<address>0x[0-9a-f]+) is misaligned",
-        "a {size} B {access} of {space} memory at {address}, which is no multiple of {size}",
+        "a {size} B {access} of {space} memory at {address}, which is not a multiple of {size}",
         "One instruction of {size} bytes needs an address that is a multiple of {size}. The type promised it; the base, "
         "the pitch or an offset does not keep it.",
         TRACE

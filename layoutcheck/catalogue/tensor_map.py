@@ -41,7 +41,7 @@ def faults(text: str) -> list[str] | None:
             "gmem_address is 0: the tensor was not allocated, or its pointer is void (a kernel without C)"
         )
     elif address % _UNIT:
-        out.append(f"gmem_address {address:#x} is no multiple of {_UNIT}")
+        out.append(f"gmem_address {address:#x} is not a multiple of {_UNIT}")
     out += [f"globalDim[{i}] is 0: the tensor is empty" for i, extent in enumerate(dims) if extent == 0]
     out += [
         f"globalStrides[{i}] is {stride} B, no multiple of {_UNIT}"

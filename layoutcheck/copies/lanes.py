@@ -62,7 +62,7 @@ def lane_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:
         return (first[1][first[2]] * (LANE_APART_BYTES * 8 // memref.dtype.bits))[None]
     threads = thread_offsets(copy, side, count or (None if copy.tiling else 32)).reshape(-1)
     if threads.size % 32:
-        raise InputError(f"{threads.size} threads are no whole warps, and this atom is a warp's")
+        raise InputError(f"{threads.size} threads are not whole warps, but this atom is a whole warp's")
     return threads.reshape(-1, 32)
 
 

@@ -115,7 +115,7 @@ def missing_promises(memref: Memref, width_bits: int) -> tuple[Promise, ...]:
         if path in inside or integers.divisor(stride) % n == 0:
             continue
         if not isinstance(stride, Dynamic):
-            why = f"the static stride {stride} of mode {dotted(path)} is no multiple of {n}"
+            why = f"the static stride {stride} of mode {dotted(path)} is not a multiple of {n}"
             return (Promise("impossible", path=path, why=why),)
         promises.append(Promise("divby", n, path))
     return tuple(promises)

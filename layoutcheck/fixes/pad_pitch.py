@@ -18,7 +18,7 @@ STRATEGY = "pad-pitch"
 
 
 def propose(analysis: Analysis) -> Iterator[Draft]:
-    """Static strides above 1 that are no multiple of the vector, each to the next one, of tiles or of views."""
+    """Static strides above 1 that are not a multiple of the vector, each to the next one, of tiles or of views."""
     copy = analysis.copy
     vector = _vector(copy)
     if vector < 2:

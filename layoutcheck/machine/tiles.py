@@ -212,7 +212,7 @@ def vectors(
     values, threads = index.shape
     each = max(1, width_bits // element_bits)
     if values % each or width_bits < element_bits:
-        raise InputError(f"{name}: {values} values a thread are no whole accesses of {width_bits} bits")
+        raise InputError(f"{name}: {values} values a thread are not whole accesses of {width_bits} bits")
     if int(index.max()) >= addresses.size or int(index.min()) < 0:
         raise InputError(f"{name} reaches element {int(index.max())} of a tile of {addresses.size}")
     index = index.reshape(values // each, each, threads)
@@ -250,7 +250,7 @@ def in_elements(swizzle: Swizzle, element_bits: int) -> Swizzle:
 def _log2_bytes(element_bits: int) -> int:
     size = element_bits // 8
     if element_bits % 8 or size & (size - 1) or size == 0:
-        raise InputError(f"elements of {element_bits} bits are no power of two of bytes")
+        raise InputError(f"elements of {element_bits} bits are not a power of two of bytes")
     return size.bit_length() - 1
 
 

@@ -163,7 +163,7 @@ def _heads(array: Any, what: str) -> Floats:
     try:
         values = np.asarray(array, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{what} is no array of numbers") from None
+        raise InputError(f"{what} is not an array of numbers") from None
     if values.ndim < 2 or not values.size:
         raise InputError(f"{what} has shape {values.shape}", expected="a matrix, or one for each head")
     found: Floats = values.reshape(-1, *values.shape[-2:])

@@ -34,7 +34,7 @@ def option(text: str, *names: str) -> Any:
 Arch = Annotated[str, option("sm_70, sm_80, sm_89, sm_90a, sm_100, ...")]
 Form = Annotated[str, option("text, json, github or sarif", "--format")]
 Output = Annotated[Path | None, option("write the report to this file")]
-Strict = Annotated[bool, option("exit 1 on unknown and slow too", "--strict")]
+Strict = Annotated[bool, option("exit with 1 on unknown and slow, too", "--strict")]
 
 
 @app.command()

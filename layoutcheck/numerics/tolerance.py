@@ -242,7 +242,7 @@ def _checked(values: Any, what: str) -> Floats:
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{what} is no array of numbers") from None
+        raise InputError(f"{what} is not an array of numbers") from None
     if array.ndim != 2 or not array.size or not np.isfinite(array).all():
         raise InputError(f"{what} has shape {array.shape}", expected="a matrix of finite numbers")
     return array

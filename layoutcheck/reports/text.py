@@ -26,7 +26,7 @@ _LONGEST_FACT = 40  # characters of one piece of evidence; the compiler's messag
 _GOOD = {
     "legal": "accepted, does what the layouts say, and wastes nothing",
     "slow": "accepted and correct, but wasteful",
-    "unknown": "not enough is known to tell",
+    "unknown": "not enough is known for an answer",
 }
 
 

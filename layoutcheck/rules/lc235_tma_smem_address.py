@@ -36,7 +36,7 @@ from layoutcheck.rules.tma import EFFECTS, evidence, tma_atom
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
-    """Boxes at addresses that are no multiple of 128."""
+    """Boxes at addresses that are not a multiple of 128."""
     if tma_atom(analysis) is None or analysis.effect is None:
         return
     side = smem_side(analysis.copy)

@@ -34,7 +34,7 @@ from layoutcheck.rules.tma import EFFECTS, FAULT, evidence, whole_tma
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
-    """A first coordinate that is no multiple of 16 bytes."""
+    """A first coordinate that is not a multiple of 16 bytes."""
     found = whole_tma(analysis)
     if found is None:
         return

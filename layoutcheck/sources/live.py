@@ -43,7 +43,9 @@ def to_memref(value: Any, defaults: Defaults) -> Memref:
         return _from_numpy(value)
     if hasattr(value, "shape") and hasattr(value, "stride") and hasattr(value, "dtype"):
         return _from_fake_tensor(value, defaults)
-    raise InputError(f"{_named(value)} is no tensor and no layout", expected="text, a tensor or a layout")
+    raise InputError(
+        f"{_named(value)} is neither a tensor nor a layout", expected="text, a tensor or a layout"
+    )
 
 
 def to_atom(value: Any, element: DType | None, bits: int | None) -> Atom | TiledCopy:
@@ -52,7 +54,7 @@ def to_atom(value: Any, element: DType | None, bits: int | None) -> Atom | Tiled
         return value
     text = value if isinstance(value, str) else _mlir_type(value)
     if text is None:
-        raise InputError(f"{_named(value)} is no copy atom", expected="text, an atom or a tiled copy")
+        raise InputError(f"{_named(value)} is not a copy atom", expected="text, an atom or a tiled copy")
     if text.lstrip().startswith("!cute.tiled_copy"):
         return parse_tiled_copy(text)
     return parse_atom(text, element, bits)
@@ -107,7 +109,7 @@ def _from_numpy(array: Any) -> Memref:
     shape = tuple(int(extent) for extent in array.shape)
     item = int(array.dtype.itemsize)
     if any(int(step) % item for step in array.strides):
-        raise InputError(f"strides of {tuple(array.strides)} bytes are no whole elements of {item} bytes")
+        raise InputError(f"strides of {tuple(array.strides)} bytes are not whole elements of {item} bytes")
     stride = tuple(int(step) // item for step in array.strides)
     return Memref(
         dtype(str(array.dtype)), "gmem", _layout(shape, stride), _address_align(interface["data"][0])

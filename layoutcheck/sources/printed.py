@@ -91,7 +91,7 @@ def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...],
     others = [side for side in sides if isinstance(copy.side(side), OtherOperand)]
     if others:
         alone = copy.atom is not None and copy.atom.by_engine
-        return copy, "" if alone else "an operand is no tensor in memory", (), None
+        return copy, "" if alone else "an operand is not a tensor in memory", (), None
     if not memory:
         return copy, "", (), None  # registers to registers: every thread has its own
     try:

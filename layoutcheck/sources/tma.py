@@ -193,7 +193,7 @@ def _extents(name: str, value: Any) -> tuple[Any, ...]:
     tree = parse_tree(value) if isinstance(value, str) else value
     flat = flatten(wrap(tuple(tree) if isinstance(tree, list) else tree))
     if not all(type(n) is int for n in flat):
-        raise InputError(f"{name} {value} is no tuple of integers", expected=f"--{name} '(64,64)'")
+        raise InputError(f"{name} {value} is not a tuple of integers", expected=f"--{name} '(64,64)'")
     return flat
 
 
@@ -208,6 +208,6 @@ def _described(value: Any, smem: Memref) -> Memref | None:
         )
     if isinstance(layout, ComposedLayout):
         if not isinstance(layout.inner, Swizzle) or layout.offset != 0:
-            raise InputError(f"{layout} is no swizzled layout", expected="'S<3,4,3> o 0 o (64,64):(64,1)'")
+            raise InputError(f"{layout} is not a swizzled layout", expected="'S<3,4,3> o 0 o (64,64):(64,1)'")
         return replace(smem, layout=layout.outer, swizzle=layout.inner)
     return replace(smem, layout=layout, swizzle=None)

@@ -57,7 +57,7 @@ def test_by_hand(a: str, target: object, result: str) -> None:
 @pytest.mark.parametrize(
     ("a", "why"),
     [
-        ("(2,2):(1,3)", "the stride of its mode 2:3 is no multiple of 2"),
+        ("(2,2):(1,3)", "the stride of its mode 2:3 is not a multiple of 2"),
         ("(2,2):(2,3)", "its mode 2:3 begins within the 4 offsets"),
         ("4:-1", "its mode 4:-1 has a negative stride"),
         ("(4,2):(?,1)", "its mode 4:\\? has a run-time stride"),

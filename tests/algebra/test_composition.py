@@ -125,7 +125,7 @@ def test_by_hand(a: str, b: str, result: str | None) -> None:
         (
             "(4,6,8):(2,3,5)",
             "6:5",
-            "stride divisibility fails: the stride 5 is no multiple of 4, where mode 1",
+            "stride divisibility fails: the stride 5 is not a multiple of 4, where mode 1",
         ),
         ("(4,6):(1,7)", "(2,6):(24,1)", "in its mode 6:1: shape divisibility fails in mode 0"),
         ("(6,2):(1,7)", "(3,2):(2,3)", "its modes carry: their largest steps into mode 0"),

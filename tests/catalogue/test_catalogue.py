@@ -168,7 +168,7 @@ def dump(**changes: object) -> str:
     [
         ({}, []),
         ({"gmem_address": "0"}, ["gmem_address is 0"]),
-        ({"gmem_address": "0x7f0000000008"}, ["no multiple of 16"]),
+        ({"gmem_address": "0x7f0000000008"}, ["not a multiple of 16"]),
         ({"globalStrides": "(2,2056,0,0,0)"}, ["globalStrides[1] is 2056"]),
         ({"boxDim": "(64,256,1,1,1)"}, []),
         ({"boxDim": "(64,257,1,1,1)"}, ["boxDim[1] is 257"]),

@@ -46,7 +46,7 @@ def shape(copy: Copy) -> list[tuple[str, int, int]]:
             Copy(universal(128), g("(8,2):(1,12)"), s("(8,2):(1,8)")),
             [("ld.global", 8, 4), ("st.shared", 8, 4)],
         ),
-        # a run of 12 is no multiple of 8: pieces of 4, and 16 elements moved
+        # a run of 12 is not a multiple of 8: pieces of 4, and 16 elements moved
         (Copy(universal(128), g("(12):(1)"), s("(12):(1)")), [("ld.global", 8, 4), ("st.shared", 8, 4)]),
         # the swizzle's granule narrows
         (

@@ -116,7 +116,7 @@ def test_the_widest_is_the_widest(src, dst):
         (memref("(128,64):(?{div=4},1)", None), 128, [ALIGN16, DIV8 + "0"]),
         (memref("(128,64):(?{div=4},1)"), 64, []),
         (memref("(8,(4,4)):(1,(?,?{div=2}))"), 64, [DIV4 + "1.0", DIV4 + "1.1"]),
-        (memref("(8,16):(1,9)"), 128, ["impossible: the static stride 9 of mode 1 is no multiple of 8"]),
+        (memref("(8,16):(1,9)"), 128, ["impossible: the static stride 9 of mode 1 is not a multiple of 8"]),
         (memref("(128,64):(?,2)"), 128, ["impossible: no mode has the static stride 1"]),
         (memref("(128,4):(8,1)"), 128, ["impossible: only 4 elements are contiguous, 8 are needed"]),
         (

@@ -67,7 +67,7 @@ def test_threads_and_values() -> None:
     ("tv", "op", "width", "message"),
     [
         (Layout((32, 8), (1, 1)), "st", 128, "are 128 bytes apart in the tile"),
-        (Layout((32, 6), (1, 64)), "st", 128, "no whole accesses of 128 bits"),
+        (Layout((32, 6), (1, 64)), "st", 128, "not whole accesses of 128 bits"),
         (Layout((32, 8), (1, 640)), "st", 128, "reaches element"),
         (Layout(32, 1), "st", 16, "(thread, value)"),
         (Layout((32, 8), (1, 64)), "matrix", 128, "no thread-value layout for 'matrix'"),

@@ -180,5 +180,5 @@ def test_operands_as_the_compiler_prints_them(at: str, shared: str, codes: list[
 
 def test_a_flat_tensor_hears_of_the_form_before_its_tiler_is_counted() -> None:
     given = {**load(g("(64,7,7,4):(1,64,448,3136)"), "filter=(3,3)"), "tiler": "(64,64)"}
-    with pytest.raises(InputError, match="no tensor of activations"):
+    with pytest.raises(InputError, match="not a tensor of activations"):
         build(**given)

@@ -29,7 +29,7 @@ class Comparer:
         self.first.setdefault(kind, first)
 
     def misaligned(self, kind: str, access: Access) -> None:
-        """Addresses that are no multiple of what the access asks for."""
+        """Addresses that are not a multiple of what the access asks for."""
         off = access.addresses % access.multiple_bytes
         if not off.any():
             return

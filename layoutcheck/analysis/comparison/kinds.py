@@ -46,7 +46,7 @@ class Offender(NamedTuple):
 class Comparison:
     """How many units (bytes; nibbles for 4-bit types) or accesses differ, by kind, and the first of each.
 
-    misaligned_src, misaligned_dst   accesses whose address is no multiple of their width: a fault
+    misaligned_src, misaligned_dst   accesses whose address is not a multiple of their width: a fault
     fault                            instructions that fault for what they are asked (TMA, between blocks)
     outside_src                      units read that no element of the source (of the whole tile) has
     outside_dst                      units written that no element of the destination is asked to have

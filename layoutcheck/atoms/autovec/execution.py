@@ -63,7 +63,7 @@ def _element_bytes(memref: Memref) -> int:
     """The accesses that one element takes: as wide as its pointer's `align<>` lets them be.
 
     Unlike universal copies these loops forget that a swizzle finer than an element weakens it. Raises
-    InputError for alignments that are no powers of two, which the compiler rounds differently for the first
+    InputError for alignments that are not powers of two, which the compiler rounds differently for the first
     element than for the others.
     """
     align, width_bytes = memref.proved_align_bytes, memref.dtype.bits // 8

@@ -69,7 +69,7 @@ def channel_mode(gmem: Layout) -> int:
     counts = [len(flatten((mode,))) for mode in wrap(gmem.shape)]
     if len(counts) != 2 or min(counts) != 1 or not 3 <= sum(counts) <= 5:
         raise InputError(
-            f"{gmem} is no tensor of activations", expected="((w,h,d,n),c), with one to three of w, h, d"
+            f"{gmem} is not a tensor of activations", expected="((w,h,d,n),c), with one to three of w, h, d"
         )
     return counts.index(1)
 
@@ -141,7 +141,7 @@ def taken(columns: Sequence[Any], count: int) -> tuple[int, ...]:
             out.append(left)
             left = 1
         elif left % extent:
-            raise NoDivision(f"{count} columns are no whole number of taps of {columns[0]} channels")
+            raise NoDivision(f"{count} columns are not a whole number of taps of {columns[0]} channels")
         else:
             out.append(extent)
             left //= extent

@@ -84,5 +84,5 @@ def _recast(memref: Memref, new: DType, tail: bool = False) -> Memref:
         flat = all(type(n) is int for n in memref.layout.shape)
         exact = flat and 1 in strides and all(d == 1 or d * old.bits % new.bits == 0 for d in strides)
     if not isinstance(layout, Layout) or not exact:
-        raise InputError(f"{memref.layout} of {old} is no whole number of {new}")
+        raise InputError(f"{memref.layout} of {old} is not a whole number of {new}")
     return replace(memref, dtype=new, layout=layout)

@@ -257,10 +257,10 @@ def _starts(smem: Layout, box_elements: int) -> IntArray:
     order = offsets(inverse)
     if run != count:
         if count % run:
-            raise InputError(f"a tile of {count} elements is no multiple of its contiguous run of {run}")
+            raise InputError(f"a tile of {count} elements is not a multiple of its contiguous run of {run}")
         order = (offsets(complement(inverse, count))[:, None] + order).reshape(-1)
     if count % box_elements:
-        raise InputError(f"a tile of {count} elements is no multiple of a box of {box_elements}")
+        raise InputError(f"a tile of {count} elements is not a multiple of a box of {box_elements}")
     return order[::box_elements]
 
 

@@ -56,7 +56,7 @@ def row_execution(copy: Copy, there: CoordTensor, here: Memref, smem_base: int) 
     v, rest = size(v_mode(there.layout)), size(rest_modes(there.layout))
     blocks = v // moved
     if v % moved or moved % ROWS:
-        raise InputError(f"a V of {v} elements is no whole number of instructions of {moved}")
+        raise InputError(f"a V of {v} elements is not a whole number of instructions of {moved}")
     limit(v * rest * per)
     nth = np.arange(blocks * rest)
     first, outer = nth % blocks * moved, nth // blocks

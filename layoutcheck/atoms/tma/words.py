@@ -95,7 +95,7 @@ def decode(words: Sequence[int]) -> Descriptor:
     )  # in either mode the DSL sets bits 1 and 18, which NVIDIA's driver 580 leaves clear
     known = im2col or flags & 3 == 2
     if rank > MOST_RANK or code >= len(FORMATS) or swizzle is None or not known or (im2col and rank < 3):
-        raise InputError(f"{words[1]:#018x} is no word 1 of a tensor map that we know")
+        raise InputError(f"{words[1]:#018x} is not a known word 1 of a tensor map")
     lows = (words[1] >> 32, words[2] & low, words[2] >> 32, words[3] & low)
     strides = tuple(((words[3] >> (32 + 4 * i) & 15) << 32 | part) << 4 for i, part in enumerate(lows))
     dims = (words[4] & low, words[4] >> 32, words[5] & low, words[5] >> 32, words[6] & low)

@@ -98,7 +98,7 @@ def canonical(
             f"unknown operand '{major} {unit}'"[:60], expected="major K or MN, unit wgmma or tcgen05"
         )
     if element.bits > 64 or UNIT_BITS % element.bits:
-        raise InputError(f"{element} is no operand of a tensor core", expected="4- to 64-bit elements")
+        raise InputError(f"{element} is not an operand of a tensor core", expected="4- to 64-bit elements")
     one = first_step(outer, element.bits)
     decision = decide(one, element, kind, pointer, unit)
     mode = mode_of(pointer)
@@ -140,11 +140,11 @@ def _why(layout: Layout, element: DType, major: str, swizzle: Swizzle, decision:
     if decision.aborts:
         return f"{layout} has modes that are not one stride each over the pattern: the compiler dies on it"
     if mode is None or "swizzle" in decision.message:
-        return f"{swizzle} is no swizzle of a descriptor: S<0..3,4,3>, for tcgen05 also S<2,5,2>"
+        return f"{swizzle} is not a swizzle of a descriptor: S<0..3,4,3>, for tcgen05 also S<2,5,2>"
     if "allowable types" in decision.message:
-        return f"{element} is no operand type of wgmma: {', '.join(GMMA_TYPES)}"
+        return f"{element} is not an operand type of wgmma: {', '.join(GMMA_TYPES)}"
     if "MN-size" in decision.message:
-        return f"{size_of(layout[0].shape)} rows are no multiple of {mode.rows}"
+        return f"{size_of(layout[0].shape)} rows are not a multiple of {mode.rows}"
     if "K-size" in decision.message:
         return (
             f"{layout} does not give one instruction its 256 bits of K, {K_BITS // element.bits} elements "

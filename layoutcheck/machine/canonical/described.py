@@ -55,7 +55,7 @@ def first_wrong(
             asked, used = int(said[mn, start + k]), base + int(want[mn, k])
             return (
                 f"element ({mn},{start + k}) is {asked // bits} elements from the base, in the descriptor"
-                f" {used / bits:g}: strides that are no whole 16 bytes are rounded up",
+                f" {used / bits:g}: strides that are not multiples of 16 bytes are rounded up",
                 {"mn": mn, "k": start + k, "asked_bits": asked, "used_bits": used},
             )
     return None

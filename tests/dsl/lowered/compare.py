@@ -59,7 +59,7 @@ def disagreement(copy: Copy, op: LoweredOp, warps: Sequence[int] = ()) -> str | 
     it they work in turn, from the first that is active.
     """
     if isinstance(copy.src, OtherOperand) or isinstance(copy.dst, OtherOperand):
-        return Silent("an operand is no tensor in memory")
+        return Silent("an operand is not a tensor in memory")
     if op.kind == "blocked":
         return Silent("the lowering's addresses are not known")
     try:
