@@ -41,3 +41,24 @@ def test_another_exception_stands_where_it_was_raised() -> None:
         Frame("/home/me/umma.py", 300, 5, "<module>"),
         "DSLUserCodeError: no such thing",
     )
+
+
+def refused(name: str, message: str) -> dict[str, Any]:
+    return {
+        "kind": "built", "pid": 1, "number": 1, "kernel": "k", "arch": "sm_90a", "text": "", "locations": [],
+        "refused": [], "others": [(name, message, 'loc("/home/me/host.py":63:5)')],
+    }  # fmt: skip
+
+
+def test_a_host_print_is_refused_only_where_tensors_are_where_they_are_said_to_be() -> None:
+    """Without launches and without a GPU every tensor is taken to be in GPU memory."""
+    said = "'cute.print_view' op in host context can only print view in host memory space, got '...'"
+    for compiled, failures in ((False, 0), (True, 1)):
+        collector = Collector(compiled=compiled)
+        collector.take([refused("cute.print_view", said), refused("cute.print_view", said)])
+        trace = collector.trace()
+        assert len({(one.kind, one.message) for one in trace.failures}) == failures
+        assert bool(trace.notes) is not compiled
+    collector = Collector(compiled=False)
+    collector.take([refused("cute.print_view", "another reason")])
+    assert [one.kind for one in collector.trace().failures] == ["refused"]
