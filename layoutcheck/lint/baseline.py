@@ -69,3 +69,8 @@ def new(findings: Sequence[LintFinding], known: Counter[Key], place: Place) -> l
         else:
             out.append(finding)
     return out
+
+
+def stale(findings: Sequence[LintFinding], known: Counter[Key], place: Place) -> Counter[Key]:
+    """The entries of a baseline that no finding has any more."""
+    return known - Counter(key(finding, place) for finding in findings)

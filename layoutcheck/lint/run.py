@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.regular import inside, read_regular
 
 Progress = Callable[[str, int, int], None]
+_MOST_NAMED = 3
 _FAILING = frozenset(("rejected", "wrong"))
 _CASE_FAILED = ("LC911", "LC915")
 _FAILING_STRICT = _FAILING | {"slow", "unknown"}
@@ -102,6 +103,7 @@ def lint(
     store.save()
     found = [finding for file in read for finding in file.reading.findings]
     runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress)
+    untold = tuple(notes)  # why cases were not traced, where that is so
     reached: dict[tuple[str, int], str] = {}
     counts = {"silenced": sum(file.reading.silenced for file in read), "untraced": untraced}
     unknown: dict[str, int] = {}
@@ -135,6 +137,9 @@ def lint(
     if write_baseline is not None:
         baseline.write(write_baseline, wanted, place)
     new = baseline.new(wanted, known, place) if known else wanted
+    if known and (runs is not None or not untold):
+        looked = {settings.inside(path) for path in listed}
+        notes += _stale(baseline.stale(wanted, known, place), looked, settings)
     return Result(
         tuple(new),
         Counts(
@@ -205,6 +210,24 @@ def _registered(path: str, settings: Settings) -> bool:
     inside = settings.inside(path)
     wanted = [each.removeprefix("./").rstrip("/") for each in settings.paths]
     return any(each in ("", ".") or inside == each or inside.startswith(each + "/") for each in wanted)
+
+
+def _stale(left: Counter[baseline.Key], looked: Collection[str], settings: Settings) -> list[str]:
+    """A note on entries of the baseline that nothing needs: of files that were read, or are there no more."""
+    gone: Counter[str] = Counter()
+    for (path, code, _), count in left.items():
+        absent = path not in looked and not (settings.root / path).exists()
+        if absent or (path in looked and settings.selected(code, path)):
+            gone[path] += count
+    if not gone:
+        return []
+    named = ", ".join(f"{path} ({count})" for path, count in gone.most_common(_MOST_NAMED))
+    more = ", ..." if len(gone) > _MOST_NAMED else ""
+    entries = gone.total()
+    return [
+        f"{entries} entr{'y' if entries == 1 else 'ies'} of the baseline not found any more: {named}{more}; "
+        "--write-baseline writes it anew"
+    ]
 
 
 class _Texts:

@@ -6,6 +6,7 @@ A file that cannot be read or parsed raises `Unreadable`, which says why.
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 
 MAX_BYTES = 8 << 20
@@ -39,7 +40,11 @@ def parsed(text: str) -> ast.Module:
             warnings.simplefilter("ignore")  # a bad escape in a user's string is not ours to report
             return ast.parse(text)
     except SyntaxError as error:
-        raise Unreadable(f"does not parse: {error.msg}", error.lineno or 1, error.offset or 1) from None
+        said = error.msg
+        if said.startswith("f-string") and sys.version_info < (3, 12):
+            here = f"{sys.version_info.major}.{sys.version_info.minor}"
+            said += f" (as Python {here} reads it; an f-string of 3.12 or later needs that Python)"
+        raise Unreadable(f"does not parse: {said}", error.lineno or 1, error.offset or 1) from None
     except ValueError as error:
         raise Unreadable(f"does not parse: {error}") from None
     except (RecursionError, MemoryError):

@@ -188,6 +188,27 @@ def test_a_baseline_knows_lines_not_numbers(repo, capsys):
     assert out(capsys, ".")[0] == 0
 
 
+def test_entries_of_a_baseline_that_nothing_needs_are_told(repo, capsys):
+    (repo / "b.py").write_text(FALSE)
+    assert out(capsys, ".", "--write-baseline", "base.json")[0] == 0
+    assert "not found any more" not in out(capsys, ".", "--baseline", "base.json")[1]
+    (repo / "a.py").write_text("x = 1\n")
+    status, text = out(capsys, ".", "--baseline", "base.json")
+    assert status == 0 and "1 entry of the baseline not found any more: a.py (1)" in text
+    assert "any more" not in out(capsys, "b.py", "--baseline", "base.json")[1]  # a.py was not looked at
+    assert "any more" not in out(capsys, ".", "--baseline", "base.json", "--select", "LC301")[1]
+    (repo / "b.py").unlink()
+    assert "2 entries of the baseline" in out(capsys, ".", "--baseline", "base.json")[1]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
+@pytest.mark.parametrize("text", ['f"{d["k"]}"', "f\"{'\\n'.join(a)}\""])
+def test_an_f_string_of_a_newer_python_is_named(repo, capsys, text):
+    (repo / "a.py").write_text(f"from cutlass import cute\nx = {text}\ncute.copy(a, b, c)\n")
+    said = out(capsys, "a.py")[1]
+    assert "3.12 or later needs that Python" in said and "Traceback" not in said
+
+
 def test_a_baseline_holds_wherever_it_is_run(repo, capsys, monkeypatch):
     (repo / "sub").mkdir()
     (repo / "a.py").rename(repo / "sub" / "a.py")
