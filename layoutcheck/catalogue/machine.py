@@ -181,7 +181,7 @@ ENTRIES = (
         r"Barrier error detected\. (?P<said>[\w() ]{1,80})",
         "a barrier is not reached by the threads that it waits for: {said}",
         "bar.sync waits for a number of threads; a branch or an early return keeps some of them away, or a named barrier "
-        "has another count than its users. 'Missing wait': a phase of an mbarrier completes and nobody waits for it.",
+        "has another count than its users. 'Missing wait': a phase of an mbarrier completes and no thread waits for it.",
         "Move the barrier out of the branch, give the named barrier the number of threads that reach it, or wait for the "
         "phase before the next arrival. " + TRACE,
         ("========= Barrier error detected. Divergent thread(s) in block", SANITIZER),

@@ -26,14 +26,16 @@ def check(
     """Check many copies: one JSON object a line in, one JSON report a line out.
 
     Keys are the options of `explain` (`src`, `dst`, `atom`, `bits`, `thr`, ...). A line that cannot be used
-    gives an object with an `error`, the rest is checked all the same, and the exit status is 2.
+    gives an object with an `error`, the other lines are still checked, and the exit status is 2.
     """
     from layoutcheck.reports import renderer
     from layoutcheck.reports.outcome import exit_status
     from layoutcheck.sources.records import read_lines
 
     if format_ in ("html", "svg"):
-        raise InputError(f"check writes a report a line, which {format_} has not", expected="json or text")
+        raise InputError(
+            f"check writes one report on each line, which {format_} cannot do", expected="json or text"
+        )
     render = renderer(format_)
     sink = Sink(output)
     status = 0

@@ -33,7 +33,7 @@ Coord = tuple[int, ...]
 class Coverage:
     """Of a tile of `tile` elements: how often `threads` x `values` cover them.
 
-    `uncovered` elements belong to nobody, `shared` ones to several threads, `repeated` ones to several
+    `uncovered` elements belong to no thread, `shared` ones to several threads, `repeated` ones to several
     values of one thread; `outside` (thread, value) pairs lie past the tile. Each comes with its first
     offender (None where there is none): a coordinate; a coordinate and its pairs; a pair and the index.
     """

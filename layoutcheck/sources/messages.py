@@ -60,7 +60,7 @@ _VECTOR = (
 _SHAPES = "Source and destination must have the same static size in every mode."
 _MODES = (
     "cute.copy pairs the modes of both views: V, then the rest, which count a thread's atoms. One side still "
-    "has a mode that the other has not (a stage, a k tile: slice it), or the two tiles differ."
+    "has a mode that the other does not have (a stage, a k tile: slice it), or the two tiles differ."
 )
 _WIDTHS = "Copies move bits: both sides need elements of the same width. Convert in registers."
 _TMA_TILE = (

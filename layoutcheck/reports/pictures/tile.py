@@ -128,7 +128,7 @@ def _cover(tiled: TiledCopy) -> str:
     parts = [
         f"{count} {words}"
         for count, words in (
-            (found.uncovered, "elements belong to nobody"),
+            (found.uncovered, "elements belong to no thread"),
             (found.shared, "belong to several threads"),
             (found.repeated, "to several values of one thread"),
             (found.outside, "thread values lie outside the tile"),
