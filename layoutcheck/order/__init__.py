@@ -28,6 +28,7 @@ from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderFinding, OrderReport
 
 MOST_BLOCKS = 4  # of a cluster
+BETWEEN_BLOCKS = "global memory between blocks"
 _ORDERS = ("nvvm.barrier", "nvvm.mbarrier", "nvvm.cp.async", "nvvm.bar.warp", "llvm.alloca")
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
 _COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
@@ -78,7 +79,7 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
     if not any(
         m.kind not in ("read", "write", "atomic") or m.space != "gmem" for m in kernel.meanings.values()
     ):
-        return OrderReport(name, arch, threads=threads)
+        return OrderReport(name, arch, unchecked=_globally(kernel), threads=threads)
     if size > MOST_BLOCKS:
         why = f"a cluster of {size} blocks; up to {MOST_BLOCKS} are simulated"
         return OrderReport(name, arch, problem=why, threads=threads)
@@ -88,7 +89,8 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
     transfers = _transfers(module.text)
     teller = Teller(module)
     findings: dict[object, OrderFinding] = {}
-    problem, late, assumed, unchecked, events = "", "", set[str](), set[str](), 0
+    problem, late, events = "", "", 0
+    assumed, unchecked = set[str](), set(_globally(kernel))
     try:
         for token in (0, 1) if kernel.tokens else (0,):
             blocks = [kernel.watch(index, token, budget) for index in indices]
@@ -117,6 +119,15 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
         name, arch, tuple(kept), problem or late, tuple(sorted(assumed)), tuple(sorted(unchecked)), threads,
         size, events,
     )  # fmt: skip
+
+
+def _globally(kernel: WatchedKernel) -> tuple[str, ...]:
+    """What is not looked at of a kernel that writes global memory."""
+    writes = any(
+        m.kind == "bulk_store" or (m.kind in ("write", "atomic") and m.space in ("gmem", "generic"))
+        for m in kernel.meanings.values()
+    )
+    return (BETWEEN_BLOCKS,) if writes else ()
 
 
 def _counts(problem: Problem, blocks: list[Watched], token: int) -> bool:

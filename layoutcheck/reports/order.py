@@ -108,10 +108,10 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
         f"{events:,} accesses and synchronisations: {wrong} wrong, {notes} notes{' (--all)' * bool(notes)}",
         "    ", "  ",
     )  # fmt: skip
+    parts = [s for order in checked for s in order.unchecked]
     for title, sentences in (
-        ("not checked", [f"{order.kernel}: {order.problem}" for order in orders if order.problem]),
+        ("not checked", [f"{order.kernel}: {order.problem}" for order in orders if order.problem] + parts),
         ("assumed", [s for order in checked for s in order.assumed]),
-        ("not followed", [s for order in checked for s in order.unchecked]),
     ):
         each = list(dict.fromkeys(sentences))
         for sentence in each[:_MOST_NOTES]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
-from layoutcheck.reports.order import render
+from layoutcheck.reports.order import counts, render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import OrderReport, Trace
@@ -124,6 +125,13 @@ def test_what_orders_has_its_callers(traced: Trace) -> None:
     assert waits
     for place in waits:
         assert any("bulk(tile, target, how)" in LINES[frame.line - 1] for frame in place.stack)
+
+
+def test_the_summary_says_what_was_not_checked(traced: Trace) -> None:
+    lines = list(counts(traced.orders, Style()))
+    assert [line.strip() for line in lines].count("not checked: global memory between blocks") == 1
+    report = reports(traced, "neighbours")[0]
+    assert not any("between blocks" in line for line in counts([replace(report, unchecked=())], Style()))
 
 
 def test_reports_and_lines_keep_them(traced: Trace) -> None:
