@@ -19,6 +19,7 @@ import difflib
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -258,6 +259,9 @@ def _rate(rows: list[dict[str, Any]]) -> float:
 def _evidence(rows: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:
     return {
         "date": date.today().isoformat(),
+        "commit": subprocess.check_output(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True
+        ).strip(),
         "command": "python -m tests.mutation " + " ".join(sys.argv[1:]),
         "versions": {
             "python": python_version(),
