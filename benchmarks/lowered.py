@@ -35,7 +35,7 @@ from benchmarks.trace_repos import Job, jobs, keep, one_line, place, run
 from layoutcheck.dsl.lowered import Lowered, lower
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.session import Session
-from layoutcheck.reports.trace import Judged
+from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.sources.traced import TracedCopy
 from tests.dsl.lowered.compare import Silent, disagreement
 
@@ -163,7 +163,9 @@ def title(job: Job) -> str:
     return f"{TITLES[first]} {rest}" if first in TITLES else job.group
 
 
-def count(job: Job, group: Group, timeout_s: float, session: Session, lock: Lock) -> tuple[Judged, float]:
+def count(
+    job: Job, group: Group, timeout_s: float, session: Session, lock: Lock
+) -> tuple[JudgedTrace, float]:
     """Trace one script, and count its modules as they come."""
 
     def observe(text: str, arch: str, copies: Sequence[TracedCopy]) -> None:
@@ -234,7 +236,7 @@ def main() -> None:
         todo += repositories[name]
     groups = {title(job): (Group(), job.root) for job in todo}
     left = list(todo)
-    rows: dict[str, tuple[Judged, float]] = {}
+    rows: dict[str, tuple[JudgedTrace, float]] = {}
     lock = Lock()
 
     def one(job: Job, session: Session) -> Job | None:

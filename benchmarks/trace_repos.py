@@ -36,7 +36,7 @@ from layoutcheck.dsl.lowered import LoweredOp, lower
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.reports.trace import Judged
+from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.sources.traced import TracedCopy
 from layoutcheck.tracing import judge
 from tests.dsl.lowered.compare import Silent, disagreement
@@ -130,7 +130,7 @@ class Agreement:
         return "disagrees" if found else "agrees"
 
 
-def run(job: Job, timeout_s: float, observe: Observe | None) -> tuple[Judged, float]:
+def run(job: Job, timeout_s: float, observe: Observe | None) -> tuple[JudgedTrace, float]:
     """As `layoutcheck trace --no-launch` runs a script; `observe` sees every module."""
     start = time.perf_counter()
     with tempfile.TemporaryFile() as log, Lowering() as lowering:
@@ -161,7 +161,7 @@ def place(file: str, line: int, root: Path) -> str:
     return f"{with_root.relative_to(root) if with_root.is_relative_to(root) else with_root.name}:{line}"
 
 
-def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
+def gather(rows: list[tuple[Job, JudgedTrace, float]]) -> dict[str, Any]:
     groups: dict[str, dict[str, Any]] = {}
     by_atom: dict[str, Counter[str]] = defaultdict(Counter)
     missing: Counter[str] = Counter()
@@ -220,7 +220,7 @@ def gather(rows: list[tuple[Job, Judged, float]]) -> dict[str, Any]:
 def keep(
     output: Path,
     names: list[str],
-    rows: list[tuple[Job, Judged, float]],
+    rows: list[tuple[Job, JudgedTrace, float]],
     finished: bool,
     agreement: Agreement | None,
 ) -> None:
@@ -261,7 +261,7 @@ def main() -> None:
         if driver_of(name).exists():
             os.environ["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
         todo += [job for job in jobs(name, root) if given.only in job.name or given.only in job.group]
-    rows: list[tuple[Job, Judged, float]] = []
+    rows: list[tuple[Job, JudgedTrace, float]] = []
     names = [text.partition("=")[0] for text in given.repositories]
     with ExitStack() as stack:
         agreement = Agreement(stack.enter_context(Session())) if given.lowered else None
