@@ -88,7 +88,7 @@ def test_max_common_layout(a: Layout, b: Layout) -> None:
         ("4:-1", "1:0", "negative"),
         ("(1,5):(-4,4)", "1:0", "(4,5):(0,1)"),
         ("(4,2):(1,1)", "4:1", "begins below 4"),
-        ("(2,3):(2,5)", "1:0", "no multiple of 2"),
+        ("(2,3):(2,5)", "1:0", "not a multiple of 2"),
         ("(4,2):(1@0,1@1)", "(4,2):(1,4)", "(4,2):(1,4)"),
         ("(4,2):(1@0,1)", "some are not", "some are not"),
         ("(4,?):(1,4)", "run-time", "run-time"),

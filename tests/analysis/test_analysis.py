@@ -179,7 +179,8 @@ def test_what_is_derived_is_made_once() -> None:
 def test_runs_of_old_reports_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """And made again, with the same result, where they are asked for; the newest are never forgotten."""
     monkeypatch.setattr(home, "MEMORY", Memory(most_bytes=1 << 16))
-    copies = [build(**{**CONFLICTS, "src_align": n})[0] for n in (16, 32, 64)]
+    sources = [CONFLICTS["src"].replace("align<32>", f"align<{n}>") for n in (16, 32, 64)]
+    copies = [build(**{**CONFLICTS, "src": source})[0] for source in sources]
     kept = [Analysis(copy) for copy in copies]
     first = [analysis.runs[-1].comparison for analysis in kept]
     held = ["_runs" in analysis.__dict__ for analysis in kept]
