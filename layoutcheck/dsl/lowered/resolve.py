@@ -301,7 +301,11 @@ def resolved(
 
 
 def _by_threads(one: TracedCopy, op: LoweredOp) -> TracedCopy | None:
-    """The copy as its tiled copy partitions it, for the threads that come by; None where these do not fit."""
+    """The copy as its tiled copy partitions it, for the threads that come by; None where these do not fit.
+
+    Where only a part of the tiled copy's threads come by, the rest of the tile is not meant: one row of a
+    tile of four, which the first warp stores. Such a copy is known by its addresses.
+    """
     given = one.partitioned
     if given is None or given.copy.tiling is None or len(given.index) != op.threads or not op.reached:
         return None
@@ -311,7 +315,7 @@ def _by_threads(one: TracedCopy, op: LoweredOp) -> TracedCopy | None:
     if op.kind_of(guard) not in _KNOWN:
         return None
     found = told_by(np.array(given.index), active(op.once, op.threads), given.threads)
-    if isinstance(found, str) or found.doubt:
+    if isinstance(found, str) or found.doubt or (found.block or 0) < given.threads:
         return None
     tiling = replace(given.copy.tiling, block_threads=found.block)
     full = replace(given.copy, tiling=tiling)

@@ -286,3 +286,41 @@ def test_places_by_the_order_of_allocations(sizes: list[tuple[int, int]]) -> Non
             by_hand[i].add(at % PERIOD)
             at += given[i].size
     assert bases(given) == [sorted(one) for one in by_hand]
+
+
+# One row of a tile of four: the first warp of four stores the row that it has summed (quack's rmsnorm_bwd).
+ONE_ROW = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def k(n: cute.Tensor, out: cute.Tensor, tiled: cute.TiledCopy):
+    t = cute.arch.thread_idx()[0]
+    part = tiled.get_slice(t).partition_D(out)
+    role = cute.arch.make_warp_uniform(t // 32) + n[0] * 0
+    if role == 0:
+        f = cute.make_rmem_tensor(part.shape, cutlass.Float32)
+        f.fill(0.0)
+        cute.copy(tiled, f, part)
+@cute.jit
+def host(n: cute.Tensor, out: cute.Tensor):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=128)
+    tiled = cute.make_tiled_copy_tv(
+        atom, cute.make_ordered_layout((4, 32), (1, 0)), cute.make_ordered_layout((1, 4), (1, 0))
+    )
+    k(n, out, tiled).launch(grid=[1, 1, 1], block=[128, 1, 1])
+if __name__ == "__main__":
+    n = make_fake_tensor(cutlass.Int32, (256,), stride=(1,), assumed_align=4)
+    cute.compile(host, n, make_fake_tensor(cutlass.Float32, (1, 256), stride=(256, 1), assumed_align=16))
+"""
+
+
+def test_a_part_of_a_tiled_copys_threads_is_known_by_its_addresses(tmp_path: Path) -> None:
+    script = tmp_path / "one_row.py"
+    script.write_text(ONE_ROW)
+    with Lowering() as lowering:
+        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering)
+    assert not found.failures, found.failures
+    ((copy, report),) = judge(found).reports
+    assert report.verdict in ("legal", "slow"), report.findings
+    assert copy.first.address_source == "lowered"
