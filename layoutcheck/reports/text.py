@@ -68,11 +68,8 @@ def _message(message: Message, style: Style) -> list[str]:
 def _explained(outcome: Explained, style: Style) -> list[str]:
     """An error of the catalogue: what it is, where, why, and what repairs it."""
     answer = outcome.answer
-    code = f"[{answer.entry.rule}]" if answer.entry.rule else ""
-    first = f"{outcome.verdict}{code}: "
-    lines = style.wrap(answer.title, "  ", first)
-    lines[0] = style.verdict(outcome.verdict) + style(lines[0][len(outcome.verdict) :], "bold")
-    lines[1:] = [style(line, "bold") for line in lines[1:]]
+    main = outcome.findings[0] if answer.entry.rule else None
+    lines = _headline(outcome.verdict, main, answer.title, style)
     if answer.place:
         lines.append(style(f"  --> {answer.place}", "blue"))
     lines += ["", *style.wrap(f"said: {answer.quote}", "    ", "  "), "", *style.wrap(answer.cause, "  ")]
