@@ -56,7 +56,7 @@ byte was as asked, nothing outside touched: **{alarms}**{which}. Not run: {not_r
 _REPRODUCERS = """
 ### {title}: every reproducer
 
-One copy for each hole in DSL 4.8.1, which the compiler accepts and the machine gets wrong, and its corrected
+One copy for each hole in the DSL, which the compiler accepts and the machine gets wrong, and its corrected
 twin.
 
 | reproducer | what is wrong with it | verdict | predicted | observed | corrected twin |

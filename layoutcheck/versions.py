@@ -1,6 +1,6 @@
 """Versions of the CuTe DSL: the one that the model speaks for, and everything else that depends on one.
 
-"Measured on the DSL" means `MODELLED` wherever no version is named. What each other version answers
+"The DSL" and "measured" mean `MODELLED` wherever no version is named. What each other version answers
 differently is in docs/versions.md, which `python -m tests.conformance.versions` measures. A newer DSL gets
 one warning and works.
 """

@@ -1,4 +1,4 @@
-"""Copies between blocks that DSL 4.8.1 accepts and the machine gets wrong, each beside its corrected twin.
+"""Copies between blocks that the DSL accepts and the machine gets wrong, each beside its corrected twin.
 
 `CLUSTER_MISCOMPILES[name]` is `(broken, fixed, code, why)`: the arguments of `layoutcheck.check` of both
 copies, and the rule that names the cause.

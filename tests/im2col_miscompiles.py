@@ -1,4 +1,4 @@
-"""im2col copies that DSL 4.8.1 accepts and the machine gets wrong, each beside its corrected twin.
+"""im2col copies that the DSL accepts and the machine gets wrong, each beside its corrected twin.
 
 `IM2COL_MISCOMPILES[name]` is `(broken, fixed, code, field, why)` as in tests/tma_miscompiles.py.
 """

@@ -1,4 +1,4 @@
-"""Copies that DSL 4.8.1 accepts and the machine gets wrong, each beside its corrected twin.
+"""Copies that the DSL accepts and the machine gets wrong, each beside its corrected twin.
 
 `MISCOMPILES[name]` is `(broken, fixed, why)`. The broken copy corrupts data, faults, leaves elements uncopied
 or moves bytes nobody asked for; the fixed one is the smallest change that does what was meant. Operands

@@ -1,7 +1,7 @@
 """No false alarm on real kernels: every copy of the CUTLASS examples and quack, as the compiler printed it.
 
 tests/data/corpus.jsonl holds the operand types of distinct copies of the modelled families, traced from
-the CUTLASS 4.8 examples and quack 0.6.5, with what DSL 4.8.1 said of each. These kernels work.
+the CUTLASS 4.8 examples and quack 0.6.5, with what the DSL said of each. These kernels work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""TMA copies that DSL 4.8.1 accepts and the machine gets wrong, each beside its corrected twin.
+"""TMA copies that the DSL accepts and the machine gets wrong, each beside its corrected twin.
 
 `TMA_MISCOMPILES[name]` is `(broken, fixed, code, field, why)`: the arguments of `layoutcheck.check` of both
 copies, the rule that names the cause, and the field of the tensor map that it names.

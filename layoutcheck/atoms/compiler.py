@@ -18,7 +18,7 @@ from layoutcheck.errors import InputError
 
 
 def predict(copy: Copy) -> Prediction:
-    """What DSL 4.8.1 says of the copy: its first error, as `copy.op` meets it, or that it is accepted.
+    """What the DSL says of the copy: its first error, as `copy.op` meets it, or that it is accepted.
 
     Raises InputError for an op that does not exist, and for a copy that needs an atom and has none.
     """

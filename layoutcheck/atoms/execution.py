@@ -10,7 +10,7 @@ past the tiled copy's size continuing its thread layout out of the tile, as `get
 tiling there is one thread (a warp for ldmatrix and stmatrix, whose lanes' rows then lie far apart, since
 only one lane's view is known).
 
-Predicates (measured on DSL 4.8.1): each chunk asks the entry of its V[1] coordinate where V is ((n, m)); else
+Predicates (measured): each chunk asks the entry of its V[1] coordinate where V is ((n, m)); else
 chunk j asks entry j, even where chunks are wider than one element. A floating-point predicate is folded to
 false.
 """
@@ -62,7 +62,7 @@ def _refuse_unlowered(copy: Copy) -> None:
         size(memref.layout)
     floating = copy.pred is not None and copy.pred.dtype.kind == "float"
     folds = copy.atom is not None and copy.atom.folds_float_pred
-    if floating and not folds and copy.op in ("copy", "copy_atom_call"):  # measured, DSL 4.8.1
+    if floating and not folds and copy.op in ("copy", "copy_atom_call"):  # measured on the DSL
         raise CompilerFails("code generation fails on a floating-point predicate")
 
 

@@ -1,6 +1,6 @@
 """What is proved of an address: alignment of slices, tiles, offsets and recasts, as the compiler infers it.
 
-The rule, measured against DSL 4.8.1: the alignment of `base + offset` is the gcd of the base's alignment
+The rule, measured against the DSL: the alignment of `base + offset` is the gcd of the base's alignment
 and the offset's known divisor, in bits. A static coordinate counts by its exact value, a run-time one by
 the divisor it is known to have, times the stride; terms are added left to right, each nested mode by
 itself first, static neighbours exactly: 9 + 3 counts as 12, but 9 + ? + 3 as gcd(9, ?, 3). Splitting a
@@ -86,7 +86,7 @@ def local_tile(memref: Memref, tiler: tuple[Any, ...], coord: Any) -> Memref:
 def recast(memref: Memref, dtype: DType) -> Memref:
     """`cute.recast_tensor(tensor, dtype)`: keeps the alignment, rounds strides up and forgets the swizzle.
 
-    The DSL builds the new pointer without the old one's swizzle (measured, 4.8.1): addresses through the
+    The DSL builds the new pointer without the old one's swizzle (measured): addresses through the
     result are the unswizzled ones.
     """
     layout = recast_layout(storage_bits(dtype), storage_bits(memref.dtype), memref.layout)

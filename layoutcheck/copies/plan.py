@@ -80,7 +80,7 @@ def vectors(
     """Chunks of `bits` at V indices `starts`, at every rest coordinate, cut as `aligned_bytes` allow.
 
     A vector of booleans is a bit each, rounded up to bytes, although each is stored as a byte (measured in
-    PTX, DSL 4.8.1): of n booleans ceil(n / 8) are moved.
+    the DSL's PTX): of n booleans ceil(n / 8) are moved.
     """
     if copy.src.dtype.bits == 1:
         bits = -(-bits // 8) * 8
@@ -134,7 +134,7 @@ def _per_chunk(memref: Memref, layout: Layout, starts: IntArray, rest: int) -> I
 
 
 def slip(memref: Memref, layout: Layout, indices: IntArray) -> IntArray | None:
-    """Bytes by which DSL 4.8.1 misses shared memory under a swizzle, for constant `indices` into `layout`.
+    """Bytes by which the DSL misses shared memory under a swizzle, for constant `indices` into `layout`.
 
     A constant offset o from a swizzled pointer is split into o mod 2P, added before the swizzle, and the
     rest, added after it (P is the swizzle's period, in bytes). The rest is computed in bits and divided as

@@ -8,7 +8,7 @@ one 128-bit row, and the other side the register fragment of each lane:
     ldmatrix x4      src (32,128):(128,1)                lane t brings row t
                      dst (32,(32,4)):(32,(1,1024))       lane t gets 32 bits of each of 4 matrices
 
-Identical to what DSL 4.8.1 prints for `layout_src_tv` and `layout_dst_tv` of an atom
+Identical to what the DSL prints for `layout_src_tv` and `layout_dst_tv` of an atom
 (tests/conformance/test_partition.py).
 """
 

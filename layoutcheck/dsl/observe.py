@@ -4,7 +4,7 @@
 tracing and the verifier, so that a copy about to be refused is seen too; and `generate_mlir` around it, where
 the Python stacks of operations are switched on and, with `stop`, the build ends. Only names, locations and
 the printed text of a module are read: touching the operands of a traced operation makes the DSL's casters
-emit operations of their own, which corrupts the heap (4.8.1).
+emit operations of their own, which corrupts the heap (measured).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from layoutcheck.versions import untraceable
 HOME = "cutlass.base_dsl.dsl"
 LOADER = "cutlass.base_dsl.export.external_binary_module"
 OPERATIONS, ORDERING = "cutlass._mlir.dialects.cute", "cutlass._mlir.dialects.nvvm"
-STACK_DEPTH = 24  # Python frames kept with each copy; leaves the PTX as it is (4.8.1)
+STACK_DEPTH = 24  # Python frames kept with each copy; leaves the PTX as it is (measured)
 OTHER_DEPTH = (
     1  # with any other operation: the user's line; its whole stack would be half of what watching costs
 )

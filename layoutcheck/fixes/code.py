@@ -131,7 +131,7 @@ def allocation_code(memref: Memref, layout: str) -> str:
 def fragment_code(view: str, dtype: DType, name: str = "fragment") -> str:
     """The register tensor of a thread's view, compact from its first mode on, so that V is contiguous.
 
-    `make_rmem_tensor_like` orders by the view's strides instead, a run-time one last (DSL 4.8.1): of
+    `make_rmem_tensor_like` orders by the view's strides instead, a run-time one last (measured): of
     (8,4):(?,64) it makes (8,4):(4,1), which no wide copy takes.
     """
     return f"{name} = cute.make_rmem_tensor({view}.shape, {dtype_code(dtype)})"

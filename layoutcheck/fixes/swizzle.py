@@ -22,7 +22,7 @@ from layoutcheck.sources.types import parse_memref
 STRATEGY = "swizzle"
 
 MOST_ALIGN_BYTES = 1024
-"""The most that `SmemAllocator` gives: DSL 4.8.1 asserts it. A longer pattern can begin at any multiple of it."""
+"""The most that `SmemAllocator` gives: the DSL asserts it. A longer pattern can begin at any multiple of it."""
 
 _NOTE = "every access of the tile must use the same pointer swizzle"
 

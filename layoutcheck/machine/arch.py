@@ -1,7 +1,7 @@
 """GPU architectures: their names, which copy atoms they have, and the limits that copies meet.
 
 Sources: [CPG] CUDA C++ Programming Guide 13, "Compute Capabilities", table of technical specifications;
-[PTX] PTX ISA 9, "Target ISA Notes" of each instruction; [DSL] CuTe DSL 4.8.1's own capacity table.
+[PTX] PTX ISA 9, "Target ISA Notes" of each instruction; [DSL] CuTe DSL's own capacity table.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _ORDERS = ("nvvm.barrier", "nvvm.mbarrier", "nvvm.cp.async", "nvvm.bar.warp", "l
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
 _COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
 _BITS = re.compile(r"copy_bits = ([0-9]+)")
-# Another version's operations may have other shapes than those of 4.8.1.
+# Another version's operations may have other shapes than those of the modelled one.
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 

@@ -12,7 +12,7 @@ fence_proxy, fence_init, fence            fence.proxy.async, fence.mbarrier_init
 cluster_arrive, cluster_wait, elect
 wgmma, wgmma_fence, wgmma_commit, wgmma_wait; tc_mma, tc_commit, tc_copy: the tensor cores of sm_90 and sm_100
 
-Names and operands are those of DSL 4.8.1's `nvvm` dialect; what each does: PTX ISA 9.x, section "Instruction
+Names and operands are those of the DSL's `nvvm` dialect; what each does: PTX ISA 9.x, section "Instruction
 Set", under the instruction's own name.
 """
 

@@ -8,7 +8,7 @@ type cannot be built.
 
 ## Why
 
-Measured on DSL 4.8.1. Universal and g2r/r2g/s2r/r2s atoms test contiguity as "the product of the strides
+Measured on the DSL. Universal and g2r/r2g/s2r/r2s atoms test contiguity as "the product of the strides
 is 1" over the *whole* view, trailing modes included: V = (4), rest 1 with stride 0 fails where (4) alone
 passes.
 

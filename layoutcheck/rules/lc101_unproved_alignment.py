@@ -15,7 +15,7 @@ computed in `Int32` arithmetic).
 ## Why
 
 PTX ISA, "Addresses as Operands": an access must be naturally aligned, a vector to its whole size. The
-compiler's inference, measured on DSL 4.8.1: `align(result) = gcd(align(base), bytes of each offset
+compiler's inference, measured on the DSL: `align(result) = gcd(align(base), bytes of each offset
 term)`; a term with a run-time coordinate counts with its stride times the coordinate's known divisor.
 
 ## How to fix it

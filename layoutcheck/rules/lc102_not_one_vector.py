@@ -12,8 +12,8 @@ strides of V, it only notices that a thread's base address is not aligned (NVIDI
 
 ## Why
 
-PTX ISA: `ld`/`st` with `.v2`/`.v4`, and `cp.async`, address one contiguous run of bytes. Measured on DSL
-4.8.1: universal and g2r/r2g/s2r/r2s atoms require the composition of the flattened view with `n:1` to
+PTX ISA: `ld`/`st` with `.v2`/`.v4`, and `cp.async`, address one contiguous run of bytes. Measured on the DSL:
+universal and g2r/r2g/s2r/r2s atoms require the composition of the flattened view with `n:1` to
 have strides of product 1 on both sides; `cp.async`, `ldmatrix` and `stmatrix` have no such check.
 
 ## How to fix it

@@ -9,7 +9,7 @@ element. The compiler refuses any other `num_bits_per_copy`.
 ## Why
 
 PTX ISA, cp.async: "cp-size can only be 4, 8 and 16", and `.cg` only 16. The other limits are the DSL's
-own type checks, measured on 4.8.1.
+own type checks (measured).
 
 ## How to fix it
 

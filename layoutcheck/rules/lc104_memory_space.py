@@ -9,7 +9,7 @@ prints as `generic` (or without a space), and `cp.async` refuses that too.
 ## Why
 
 PTX ISA: `cp.async.ca.shared.global`, `ldmatrix...shared`, `stmatrix...shared` name their spaces. The
-verifier checks them (measured, DSL 4.8.1).
+verifier checks them (measured).
 
 ## How to fix it
 

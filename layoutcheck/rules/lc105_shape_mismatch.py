@@ -7,7 +7,7 @@ V mode `((atom, rest), ...)` the compiler compares only the rest.
 
 ## Why
 
-Checked by the DSL in Python and by the MLIR verifier (measured, DSL 4.8.1): "`src.rank() = a` !=
+Checked by the DSL in Python and by the MLIR verifier (measured): "`src.rank() = a` !=
 `dst.rank() = b`", "expects src and dst to have static shape", "expects same size in rank 0 ...".
 
 ## How to fix it

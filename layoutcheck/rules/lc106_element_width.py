@@ -8,7 +8,7 @@ elements cannot be vectorised at all.
 ## Why
 
 Checked in Python (`cute.copy`) and by the verifier: "src and dst need to have the same element size",
-"doesn't support npow2 sub-byte type" (measured, DSL 4.8.1).
+"doesn't support npow2 sub-byte type" (measured).
 
 ## How to fix it
 

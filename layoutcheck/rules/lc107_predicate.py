@@ -9,7 +9,7 @@ registers, shared or global memory.
 ## Why
 
 The verifier: "expects pred to have compatible shape with: ...", "expects pred's address space to be ..."
-(measured, DSL 4.8.1).
+(measured).
 
 ## How to fix it
 

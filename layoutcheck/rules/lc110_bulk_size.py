@@ -8,7 +8,7 @@ transposed or too short tensors, and runs of 12 elements of 2 bytes.
 
 ## Why
 
-PTX ISA, cp.async.bulk: the size is a multiple of 16. DSL 4.8.1 compares the width with the common run of the
+PTX ISA, cp.async.bulk: the size is a multiple of 16. The DSL compares the width with the common run of the
 whole layouts, rest modes included, in bits of the atom's element type (measured).
 
 ## How to fix it

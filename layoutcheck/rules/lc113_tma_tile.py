@@ -11,7 +11,7 @@ the tensor. Each tile holds whole taps, or a part of one tap.
 
 ## Why
 
-DSL 4.8.1: an assertion on the ranks, and the errors "expected top-level shape equivalence between the
+The DSL: an assertion on the ranks, and the errors "expected top-level shape equivalence between the
 SMEM layout and the CTA V-map" and "expects smem and gmem have the same size in the first rank"; of im2col
 "failed to compute a non-empty im2col TMA G-basis", "expects positive shape mode", "must be CuTe composed layout
 type", "failed to perform a valid division" and "unable to partition input tensors for TMA" (measured).

@@ -8,7 +8,7 @@ tensor itself is not an operand of `cute.copy`.
 
 ## Why
 
-DSL 4.8.1: "src and dst need be CoordTensorType and CuteMemRefType" (measured).
+The DSL: "src and dst need be CoordTensorType and CuteMemRefType" (measured).
 
 ## How to fix it
 

@@ -8,7 +8,7 @@ modes each, at least four distinct indices, and modes that give a tensor map of 
 
 ## Why
 
-DSL 4.8.1: "gmem_coord_layout must be 2D", "gather mode size must be at least 4", "only expects TMA G-basis with
+The DSL: "gmem_coord_layout must be 2D", "gather mode size must be at least 4", "only expects TMA G-basis with
 rank 2" and their like (measured). The instructions exist for two dimensions only (PTX ISA, "tile::scatter4 and
 tile::gather4 modes").
 

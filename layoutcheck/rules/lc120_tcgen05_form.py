@@ -7,7 +7,7 @@ x32; `tcgen05.cp` as 128x256b, 128x128b, 4x256b, 64x128b with a `.warpx2` broadc
 
 ## Why
 
-PTX ISA, tcgen05.ld and tcgen05.cp. The DSL's types refuse all others (measured, 4.8.1).
+PTX ISA, tcgen05.ld and tcgen05.cp. The DSL's types refuse all others (measured).
 
 ## How to fix it
 

@@ -8,7 +8,7 @@ run time.
 
 ## Why
 
-Measured on DSL 4.8.1: "require tmem memref aligned at 2 cols (8B) at least, but got tmem align 1 bytes". A base from
+Measured on the DSL: "require tmem memref aligned at 2 cols (8B) at least, but got tmem align 1 bytes". A base from
 `retrieve_tmem_ptr` is typed `align<16>` by default; tensors made by hand lose it.
 
 ## How to fix it

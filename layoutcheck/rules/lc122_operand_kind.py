@@ -7,7 +7,7 @@ every other atom takes a tensor in memory.
 
 ## Why
 
-PTX ISA, tcgen05.cp: the source operand is `s-desc`. The verifier checks it (measured, DSL 4.8.1: "Expect srcView be a
+PTX ISA, tcgen05.cp: the source operand is `s-desc`. The verifier checks it (measured: "Expect srcView be a
 smemDescView", "src and dst need be CuteMemRefType").
 
 ## How to fix it

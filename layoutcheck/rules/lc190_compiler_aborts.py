@@ -2,7 +2,7 @@
 
 ## What it means
 
-DSL 4.8.1 ends with SIGABRT or SIGFPE: no exception, no message, and the whole Python process ends. Seen for
+The DSL ends with SIGABRT or SIGFPE: no exception, no message, and the whole Python process ends. Seen for
 extents that neither divide nor are divided by the vector (3, 5, 6, 7 elements against 8), sub-byte pointers
 without `align<>`, thread layouts that overlap, and a TMA tile whose contiguous extent must be cut into
 boxes but has a factor larger than a box. For example, 300 = 4 * 75 elements of f64 under a swizzle of 32
@@ -10,7 +10,7 @@ bytes, whose boxes have 4: memory grows until none is left, 8 GiB after 15 secon
 
 ## Why
 
-Measured on DSL 4.8.1, each in a process of its own.
+Measured on the DSL, each in a process of its own.
 
 ## How to fix it
 

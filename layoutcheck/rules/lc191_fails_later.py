@@ -7,7 +7,7 @@ Failed creating the llvm::Module", or the process ends.
 
 ## Why
 
-Measured on DSL 4.8.1: `stmatrix` takes its count from the source's V, and a V of 16 asks for a form that does not
+Measured on the DSL: `stmatrix` takes its count from the source's V, and a V of 16 asks for a form that does not
 exist; 4- and 6-bit slices that begin inside a byte have no address; `cp.async` dies on V modes of three parts,
 and of `(atom, rest)` against a flat one; a bulk copy dies of a run-time stride in V (SIGSEGV); a floating-point
 predicate is folded for `cp.async` and fails for the others; the lowering of an im2col copy dies where the tile's

@@ -9,7 +9,7 @@ differs.
 ## Why
 
 The compiler does not compare the addresses of the two sides or their order: it checks pointer
-alignment and, for some atoms, strides (measured, DSL 4.8.1). `execution` follows the instructions
+alignment and, for some atoms, strides (measured). `execution` follows the instructions
 that it emits.
 
 ## How to fix it

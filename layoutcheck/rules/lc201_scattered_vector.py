@@ -9,7 +9,7 @@ them land in the wrong place.
 
 ## Why
 
-Measured on DSL 4.8.1: `cp.async`, `ldmatrix` and `stmatrix` never look at the strides of V, and the
+Measured on the DSL: `cp.async`, `ldmatrix` and `stmatrix` never look at the strides of V, and the
 contiguity test of universal copies is `product(strides) == 1`, which `(4,2):(1,1)` and `(2,4):(-1,-1)`
 pass. Measured on an H200: `(8):(1)` to `(8):(64)` leaves the other seven elements unwritten, with no
 error.

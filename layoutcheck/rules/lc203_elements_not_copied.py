@@ -8,7 +8,7 @@ keep their old contents.
 
 ## Why
 
-Measured on DSL 4.8.1: `cp.async` issues one instruction for each rest coordinate, whatever the size of V; with
+Measured on the DSL: `cp.async` issues one instruction for each rest coordinate, whatever the size of V; with
 V modes `((atom, rest), ...)` only the rest is compared.
 
 ## How to fix it

@@ -8,7 +8,7 @@ tensor.
 
 ## Why
 
-Measured on DSL 4.8.1: universal copies emit ceil(size(V) / n) vectors; `cp.async` always moves its full
+Measured on the DSL: universal copies emit ceil(size(V) / n) vectors; `cp.async` always moves its full
 width; `autovec_copy` takes the larger of the two sizes.
 
 ## How to fix it

@@ -9,7 +9,7 @@ the XOR.
 
 ## Why
 
-Measured on DSL 4.8.1 and an H200: a 256-bit universal copy over the standard `S<3,4,3>` becomes two
+Measured on the DSL and an H200: a 256-bit universal copy over the standard `S<3,4,3>` becomes two
 16-byte accesses at swz(p) and swz(p)+16, not swz(p+16): 128 of 512 elements wrong. Slices of pitch 12
 over `S<3,4,3>` are narrowed to swz(p)+k instead of swz(p+k): 20 of 128 wrong. Both programs are
 valid: the bug is the compiler's.

@@ -7,7 +7,7 @@ of each vector: a vector at the tail's end is copied or zero-filled as a whole.
 
 ## Why
 
-Measured on DSL 4.8.1: `pred` of shape (8,2) for a 128-bit copy of bf16: pred[0] and pred[8] are read, 14
+Measured on the DSL: `pred` of shape (8,2) for a 128-bit copy of bf16: pred[0] and pred[8] are read, 14
 are ignored. Universal copies refuse the same predicate.
 
 ## How to fix it

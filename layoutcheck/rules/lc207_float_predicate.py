@@ -7,7 +7,7 @@ other atom skips the copy.
 
 ## Why
 
-Measured on DSL 4.8.1: predicates of f32 and bf16 are constant-folded to false; i8 to i64 and Boolean
+Measured on the DSL: predicates of f32 and bf16 are constant-folded to false; i8 to i64 and Boolean
 work.
 
 ## How to fix it

@@ -6,7 +6,7 @@ bf16 1.0 copied into an f16 tensor reads back as 1.875. The compiler compares wi
 
 ## Why
 
-Measured on DSL 4.8.1: the compiler demands only that the two element types have equal width; it
+Measured on the DSL: the compiler demands only that the two element types have equal width; it
 ignores the atom's own type.
 
 ## How to fix it

@@ -9,7 +9,7 @@ swizzle.
 
 ## Why
 
-Measured on DSL 4.8.1: `recast_tensor` divides strides and rounds up, with no check; it multiplies the extent of a
+Measured on the DSL: `recast_tensor` divides strides and rounds up, with no check; it multiplies the extent of a
 mode of stride 1, where there is one; and it builds the new pointer without the swizzle of the old one.
 
 In a trace a lost swizzle is `unknown`: the copy is right if all other accesses of the tile go

@@ -7,7 +7,7 @@ although the tensor ends at 17.
 
 ## Why
 
-Measured on DSL 4.8.1: `partition_S`/`partition_D` use ceil-division and add no predicate.
+Measured on the DSL: `partition_S`/`partition_D` use ceil-division and add no predicate.
 
 ## How to fix it
 

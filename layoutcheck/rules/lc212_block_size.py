@@ -7,7 +7,7 @@ compute slices past the tile (unless an `if tidx < size(tiled_copy)` guards the 
 
 ## Why
 
-Measured on DSL 4.8.1: nothing compares the launch with the tiled copy.
+Measured on the DSL: nothing compares the launch with the tiled copy.
 
 ## How to fix it
 

@@ -7,7 +7,7 @@ and are copied more than once, or the layout names indices past the tile, which 
 
 ## Why
 
-Measured on DSL 4.8.1: `make_tiled_copy` and `make_tiled_copy_tv` check nothing; the thread-value layout
+Measured on the DSL: `make_tiled_copy` and `make_tiled_copy_tv` check nothing; the thread-value layout
 must be a bijection from (thread, value) to the tile's indices for the partition to mean a copy.
 
 ## How to fix it

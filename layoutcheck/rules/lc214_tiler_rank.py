@@ -7,7 +7,7 @@ A one-dimensional tiled copy over a two-dimensional row-major tile walks down mo
 
 ## Why
 
-Measured on DSL 4.8.1: a tiler of smaller rank divides the first modes only and leaves the others as rest
+Measured on the DSL: a tiler of smaller rank divides the first modes only and leaves the others as rest
 modes; a tiler of larger rank is refused.
 
 ## How to fix it

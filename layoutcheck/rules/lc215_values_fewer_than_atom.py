@@ -7,7 +7,7 @@ overlap by half, every other one starts at half the vector's alignment, and the 
 
 ## Why
 
-Measured on DSL 4.8.1: the number of values is never compared with the atom's; V is the atom's n.
+Measured on the DSL: the number of values is never compared with the atom's; V is the atom's n.
 
 ## How to fix it
 

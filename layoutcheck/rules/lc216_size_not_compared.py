@@ -8,7 +8,7 @@ its end.
 
 ## Why
 
-Measured on DSL 4.8.1. The documentation of `basic_copy_if` promises a check that is missing.
+Measured on the DSL. The documentation of `basic_copy_if` promises a check that is missing.
 
 ## How to fix it
 

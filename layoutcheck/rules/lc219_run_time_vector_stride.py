@@ -8,7 +8,7 @@ were 1. It accepts even `?{div=2}`, which can never be 1.
 
 ## Why
 
-Measured on DSL 4.8.1; on an H200 a universal 128-bit copy with a run-time stride of 3 had 7 of 8
+Measured on the DSL; on an H200 a universal 128-bit copy with a run-time stride of 3 had 7 of 8
 elements wrong.
 
 ## How to fix it

@@ -8,7 +8,7 @@ strides.
 
 ## Why
 
-PTX ISA, cp.async.bulk: source and destination addresses are 16-byte aligned. DSL 4.8.1 accepts `align<1>`
+PTX ISA, cp.async.bulk: source and destination addresses are 16-byte aligned. The DSL accepts `align<1>`
 and any pitch (measured). Confirmed on an H200: docs/evidence/bulk.json.
 
 ## How to fix it

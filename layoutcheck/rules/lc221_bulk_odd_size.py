@@ -9,7 +9,7 @@ multiple of 16 bytes: `(12,2):(1,12)` of bf16 passes as one run of 48 bytes and 
 ## Why
 
 PTX ISA, cp.async.bulk: the size is a multiple of 16. Measured on an H200: the bytes past the last whole 16 are
-not copied and not counted by the barrier, and a row that begins between 16-byte boundaries faults. The verifier of DSL 4.8.1 looks at the whole layout, the
+not copied and not counted by the barrier, and a row that begins between 16-byte boundaries faults. The verifier of the DSL looks at the whole layout, the
 lowering at mode 0 (measured).
 
 ## How to fix it

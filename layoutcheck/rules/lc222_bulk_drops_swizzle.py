@@ -8,7 +8,7 @@ gets permuted data.
 
 ## Why
 
-Measured on DSL 4.8.1: the addresses of `cp.async.bulk` are computed without the swizzle. PTX ISA,
+Measured on the DSL: the addresses of `cp.async.bulk` are computed without the swizzle. PTX ISA,
 cp.async.bulk: the instruction has no swizzle; TMA tensor copies (`cp.async.bulk.tensor`) have.
 
 ## How to fix it
@@ -53,7 +53,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
                 "field": f"{side} swizzle",
                 "value": str(swizzle),
                 "demand": "none: the copy is linear",
-                "source": "PTX ISA, cp.async.bulk; DSL 4.8.1's PTX",
+                "source": "PTX ISA, cp.async.bulk; the DSL's PTX",
                 **evidence(analysis, *EXPLAINS),
             },
         )

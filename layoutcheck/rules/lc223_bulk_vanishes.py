@@ -8,7 +8,7 @@ wait on the barrier never ends.
 
 ## Why
 
-Measured on DSL 4.8.1: the verifier divides the common run of the *whole* layouts by the width. The
+Measured on the DSL: the verifier divides the common run of the *whole* layouts by the width. The
 lowering divides that of mode 0, and emits nothing if there is a remainder. Confirmed on an H200:
 docs/evidence/bulk.json.
 
@@ -52,7 +52,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             "field": "copy_bits",
             "value": atom.width_bits,
             "demand": f"a divisor of {bits}, the bits that mode 0 keeps together",
-            "source": "DSL 4.8.1's PTX: no cp.async.bulk in it",
+            "source": "the DSL's PTX: no cp.async.bulk in it",
             "asked_bytes": asked_bytes(analysis),
         },
     )

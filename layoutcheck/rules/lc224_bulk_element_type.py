@@ -7,7 +7,7 @@ atom on f32 tensors moves half of every run, an f32 atom on bf16 tensors twice a
 
 ## Why
 
-Measured on DSL 4.8.1: nothing compares the atom's type with the tensors', and the emitted size is elements
+Measured on the DSL: nothing compares the atom's type with the tensors', and the emitted size is elements
 times the atom's bits (other atoms count in the tensors' type and are right).
 
 ## How to fix it
@@ -51,7 +51,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             "field": "atom element type",
             "value": str(atom.dtype),
             "demand": str(analysis.copy.src.dtype),
-            "source": "DSL 4.8.1's PTX",
+            "source": "the DSL's PTX",
             **evidence(analysis, *EXPLAINS),
         },
     )

@@ -9,7 +9,7 @@ times what was announced.
 ## Why
 
 The DSL's documentation of `CopyBulkG2SOp` and its kin: "The compiler does not perform thread election".
-Measured: no `elect.sync` in the PTX of DSL 4.8.1.
+Measured: no `elect.sync` in the PTX of the DSL.
 
 ## How to fix it
 
@@ -52,7 +52,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             "field": "issuing threads",
             "value": threads,
             "demand": 1,
-            "source": "DSL documentation, CopyBulkG2SOp; DSL 4.8.1's PTX has no elect.sync",
+            "source": "DSL documentation, CopyBulkG2SOp; the DSL's PTX has no elect.sync",
         },
     )
 

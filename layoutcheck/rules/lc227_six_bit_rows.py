@@ -7,7 +7,7 @@ addresses are not: the second row of `(128,2):(1,128)` is taken 128 bytes furthe
 
 ## Why
 
-Measured on DSL 4.8.1's PTX: a stride of n 6-bit elements advances the address by n bytes.
+Measured on the DSL's PTX: a stride of n 6-bit elements advances the address by n bytes.
 
 ## How to fix it
 
@@ -54,7 +54,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             "field": "address of an element",
             "value": "8 bits an element",
             "demand": "6 bits an element",
-            "source": "DSL 4.8.1's PTX",
+            "source": "the DSL's PTX",
             **evidence(analysis, *EXPLAINS),
         },
     )

@@ -12,7 +12,7 @@ map it.
 
 Measured on an H200: the same kernels run as clusters of one, two and four blocks and end with an
 illegal-instruction error without a cluster (docs/evidence/cluster_probes.json). PTX ISA, cp.async.bulk and
-st.async: destination and mbarrier are in `.shared::cluster`. DSL 4.8.1's PTX passes on the barrier of a
+st.async: destination and mbarrier are in `.shared::cluster`. The DSL's PTX passes on the barrier of a
 bulk copy as it is given. Whichever block it belongs to, the barrier at the same offset in the
 destination's block counts the bytes.
 

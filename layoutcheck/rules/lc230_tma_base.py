@@ -7,7 +7,7 @@ when it writes the map, without a check, so every box begins up to 15 bytes too 
 
 ## Why
 
-CUDA Driver API, cuTensorMapEncodeTiled: globalAddress must be a multiple of 16 bytes. DSL 4.8.1 never
+CUDA Driver API, cuTensorMapEncodeTiled: globalAddress must be a multiple of 16 bytes. The DSL never
 calls it; its host code stores address / 16 * 16 (read in the lowered code, and run on an H200).
 
 ## How to fix it

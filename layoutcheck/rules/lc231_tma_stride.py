@@ -8,7 +8,7 @@ read from the wrong address.
 
 ## Why
 
-CUDA Driver API, cuTensorMapEncodeTiled: globalStrides must be multiples of 16 bytes. DSL 4.8.1 never
+CUDA Driver API, cuTensorMapEncodeTiled: globalStrides must be multiples of 16 bytes. The DSL never
 calls it; its host code shifts strides right by four (read in the lowered code, and run on an H200).
 
 ## How to fix it

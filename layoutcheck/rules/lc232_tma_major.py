@@ -9,7 +9,7 @@ neighbours where the layout asks for elements a stride apart.
 ## Why
 
 CUDA Driver API, cuTensorMapEncodeTiled: globalStrides has tensorRank - 1 entries, the first dimension's
-stride is that of the elements. DSL 4.8.1 accepts any stride there and scales the coordinate by it (read
+stride is that of the elements. The DSL accepts any stride there and scales the coordinate by it (read
 in the lowered code, and run on an H200).
 
 ## How to fix it

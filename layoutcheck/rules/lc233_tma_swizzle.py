@@ -9,7 +9,7 @@ gets other elements.
 ## Why
 
 TMA's patterns on byte addresses are S<1,4,3> (32 B), S<2,4,3> (64 B) and S<3,4,3> (128 B); from sm_100 on
-S<2,5,2> (128 B in atoms of 32) and its 64-byte variant (PTX ISA, tensor swizzling modes). What DSL 4.8.1
+S<2,5,2> (128 B in atoms of 32) and its 64-byte variant (PTX ISA, tensor swizzling modes). What the DSL
 writes for other triples was read from its tensor maps: base 4 by the number of bits, base 5 as atoms of
 32 B, any other base as atoms of 64 B. An H200 ignores the atom and swizzles as S<3,4,3>.
 

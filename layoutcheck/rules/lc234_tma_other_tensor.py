@@ -8,7 +8,7 @@ writes the boxes in one order and the kernel reads them in another.
 
 ## Why
 
-DSL 4.8.1: `tma_partition` takes the shared tensor's own order and the box from the tensor map; the
+The DSL: `tma_partition` takes the shared tensor's own order and the box from the tensor map; the
 verifier compares sizes only (measured; miscompile t6 and its like, run on an H200).
 
 ## How to fix it

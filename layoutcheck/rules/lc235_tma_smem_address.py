@@ -9,7 +9,7 @@ DSL checks neither, and the kernel faults.
 ## Why
 
 PTX ISA, cp.async.bulk.tensor: the address in shared memory is a multiple of 128. An H200 faults
-(misaligned address) at 8, 16, 32 and 64 (docs/evidence/tma_probes.json). DSL 4.8.1 accepts any address, and
+(misaligned address) at 8, 16, 32 and 64 (docs/evidence/tma_probes.json). The DSL accepts any address, and
 splits a padded tile into boxes of one row instead of refusing it.
 
 ## How to fix it

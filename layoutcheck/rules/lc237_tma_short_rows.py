@@ -9,7 +9,7 @@ wrong address, and the box reaches past its tile.
 ## Why
 
 Measured on an H200: boxes of 16, 32 and 48 bytes under the 64-byte swizzle have rows 64 bytes apart,
-under the 128-byte swizzle 128 (docs/evidence/tma_probes.json). The driver accepts such boxes; DSL 4.8.1 takes
+under the 128-byte swizzle 128 (docs/evidence/tma_probes.json). The driver accepts such boxes; the DSL takes
 the packed layout and writes the map.
 
 ## How to fix it

@@ -10,8 +10,8 @@ the tile.
 
 ## Why
 
-PTX ISA, "tile::scatter4 and tile::gather4 modes": four request coordinates, one box of one row each. What DSL
-4.8.1 makes of such tiles was read from its partitions and its PTX (tests/conformance/test_tma_rows.py).
+PTX ISA, "tile::scatter4 and tile::gather4 modes": four request coordinates, one box of one row each. What the DSL
+makes of such tiles was read from its partitions and its PTX (tests/conformance/test_tma_rows.py).
 
 ## How to fix it
 

@@ -9,7 +9,7 @@ cut lands at other addresses.
 
 ## Why
 
-Read from the tensor maps and boxes of DSL 4.8.1: a tile of (300,64,4) becomes boxes of 64 x 150 x 4 that
+Read from the tensor maps and boxes of the DSL: a tile of (300,64,4) becomes boxes of 64 x 150 x 4 that
 are stored as if they were adjacent (docs/evidence/tma.json: on an H200 they land as predicted here).
 
 ## How to fix it

@@ -7,7 +7,7 @@ bits of larger or negative numbers.
 
 ## Why
 
-CUDA Driver API, cuTensorMapEncodeTiled: globalDim and globalStrides. DSL 4.8.1 never calls it (read in
+CUDA Driver API, cuTensorMapEncodeTiled: globalDim and globalStrides. The DSL never calls it (read in
 the lowered code); a negative pitch faults on an H200 (docs/evidence/tma_probes.json).
 
 ## How to fix it

@@ -11,7 +11,7 @@ checks none of these limits.
 ## Why
 
 CUDA Driver API, cuTensorMapEncodeTiled, for CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B, 16U6_ALIGN16B and
-16U4_ALIGN8B. DSL 4.8.1 writes the map without the driver (measured). No GPU with these formats was
+16U4_ALIGN8B. The DSL writes the map without the driver (measured). No GPU with these formats was
 available.
 
 ## How to fix it

@@ -4,12 +4,12 @@
 
 There are two causes. A shared tensor of bytes holds 4-bit elements with gaps, 16 of them in 16
 bytes, but the tensor map packs them because it was made without `internal_type=cutlass.Uint8`. Or a
-store has an `internal_type` of another width: DSL 4.8.1 cuts boxes and counts coordinates in
+store has an `internal_type` of another width: the DSL cuts boxes and counts coordinates in
 elements of that type, but writes a tensor map of the tensor's own type.
 
 ## Why
 
-Read from the tensor maps and coordinates that DSL 4.8.1 makes (tests/conformance/test_tma.py). The two
+Read from the tensor maps and coordinates that the DSL makes (tests/conformance/test_tma.py). The two
 formats differ in bytes 8 and 9 of the map, as CUTLASS issue 3236 reports for FP4 on sm_120.
 
 ## How to fix it
@@ -49,7 +49,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
             f"the store counts {asked.format} elements, but its tensor map has {written.format}",
             f"internal_type {internal} asks for {asked.format}, and the coordinates are counted in it. But for a store the DSL writes a tensor map of {written.format}.",
             Where("atom"),
-            evidence("tensorDataType", written.format, asked.format, "measured on DSL 4.8.1"),
+            evidence("tensorDataType", written.format, asked.format, "measured on the DSL"),
         )
     elif found.smem.dtype.bits == 8 and written.data_bits < 8 and not gapped(written.format):
         yield Finding(

@@ -9,7 +9,7 @@ reach taps further away, or before the first one.
 ## Why
 
 PTX ISA, tensor im2col mode: offsets are 0 to 2^16-1, 2^8-1 and 2^5-1 for tensors of 3, 4 and 5 dimensions.
-DSL 4.8.1 passes lower_srt + tap * stride_srt without a check. An H200 keeps the offsets side by side in
+The DSL passes lower_srt + tap * stride_srt without a check. An H200 keeps the offsets side by side in
 one number: the excess of one offset is added to the next dimension's (docs/evidence/tma_im2col.json).
 
 ## How to fix it

@@ -7,7 +7,7 @@ stores a larger stride over the bits of its neighbour: both dimensions then step
 
 ## Why
 
-CUDA Driver API, cuTensorMapEncodeIm2col: each of elementStrides is 1 to 8. DSL 4.8.1 never calls it and shifts the
+CUDA Driver API, cuTensorMapEncodeIm2col: each of elementStrides is 1 to 8. The DSL never calls it and shifts the
 strides into place without a mask (read back from the words it stores); on an H200 the copy loads other pixels
 (docs/evidence/tma_im2col.json).
 

@@ -9,7 +9,7 @@ so the next tap's columns are missing.
 ## Why
 
 PTX ISA, tensor im2col mode: a box has channelsPerPixel elements along C from one coordinate, zero outside the
-tensor. DSL 4.8.1 makes boxes as wide as shared memory's run of columns, whatever the tensor's channels (measured;
+tensor. The DSL makes boxes as wide as shared memory's run of columns, whatever the tensor's channels (measured;
 docs/evidence/tma_im2col.json).
 
 ## How to fix it

@@ -8,7 +8,7 @@ lanes.
 
 ## Why
 
-PTX ISA, tcgen05, Tensor Memory Access Restrictions. Nothing in DSL 4.8.1 checks it (measured: the verifier
+PTX ISA, tcgen05, Tensor Memory Access Restrictions. Nothing in the DSL checks it (measured: the verifier
 accepts any stride). Compiler-verified only: no Blackwell GPU ran it.
 
 ## How to fix it

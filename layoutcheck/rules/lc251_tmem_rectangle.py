@@ -10,7 +10,7 @@ or another number of them, the instruction moves other data.
 
 PTX ISA, tcgen05.ld, Data Movement Shape: 32x32b.xN is 32 lanes x N columns, 16x64b.xN 16 lanes x 2N, 16x128b
 4N, 16x256b 8N. In a layout of 32-bit elements a column is stride 1 and a lane stride 65536 (of 16-bit elements
-1 and 131072). Measured on DSL 4.8.1: one instruction at the address of V's first element, whatever V is.
+1 and 131072). Measured on the DSL: one instruction at the address of V's first element, whatever V is.
 Compiler-verified only: no Blackwell GPU ran it.
 
 ## How to fix it

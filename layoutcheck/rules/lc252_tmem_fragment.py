@@ -9,7 +9,7 @@ atom's type, so an `f32` atom on 16-bit tensors moves twice as many as there are
 
 ## Why
 
-Measured on DSL 4.8.1, in PTX: `tcgen05.ld.32x32b.x8` comes out of an atom of x32 and a fragment of 8. PTX ISA,
+Measured on the DSL, in PTX: `tcgen05.ld.32x32b.x8` comes out of an atom of x32 and a fragment of 8. PTX ISA,
 tcgen05.ld: a fragment is a vector of adjacent 32-bit registers. Compiler-verified only: no Blackwell GPU ran it.
 
 ## How to fix it

@@ -9,7 +9,7 @@ one element already changes the lane.
 ## Why
 
 PTX ISA, tcgen05, Tensor Memory: 128 lanes x 512 columns of 32 bits a CTA; addresses hold the lane in bits 31-16
-and the column in bits 15-0. Nothing in DSL 4.8.1 checks it (measured). Compiler-verified only: no Blackwell GPU
+and the column in bits 15-0. Nothing in the DSL checks it (measured). Compiler-verified only: no Blackwell GPU
 ran it.
 
 ## How to fix it

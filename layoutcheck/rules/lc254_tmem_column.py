@@ -9,7 +9,7 @@ not for the addresses that the copy steps to.
 
 ## Why
 
-Measured on DSL 4.8.1: an offset of 3 bf16 elements is emitted as address + 0x80000001. The verifier: "require tmem
+Measured on the DSL: an offset of 3 bf16 elements is emitted as address + 0x80000001. The verifier: "require tmem
 memref aligned at 2 cols (8B) at least", checked for the base pointer only. PTX ISA, Tensor Memory Addressing: bits
 31-16 are the lane. Compiler-verified only: no Blackwell GPU ran it.
 

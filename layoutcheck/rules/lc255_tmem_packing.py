@@ -10,7 +10,7 @@ elements are not 16 bits wide, the copy drops every other half.
 ## Why
 
 PTX ISA, tcgen05.ld: "pack two 16-bit elements from adjacent columns into a single 32-bit element". The DSL shows
-the same thread-value layouts with and without packing and compares no stride (measured, 4.8.1).
+the same thread-value layouts with and without packing and compares no stride (measured).
 Compiler-verified only: no Blackwell GPU ran it.
 
 ## How to fix it

@@ -9,7 +9,7 @@ columns. If V names fewer, the copy overwrites more than V names; if V names oth
 
 ## Why
 
-PTX ISA, tcgen05.cp, and Data Movement Shape; of the lanes of `4x256b` CUTLASS's traits (copy_traits_sm100.hpp). Measured on DSL 4.8.1: one instruction at the address of V's first element,
+PTX ISA, tcgen05.cp, and Data Movement Shape; of the lanes of `4x256b` CUTLASS's traits (copy_traits_sm100.hpp). Measured on the DSL: one instruction at the address of V's first element,
 whatever V is; sizes of V's two sides are not compared. Compiler-verified only: no Blackwell GPU ran it.
 
 ## How to fix it

@@ -9,7 +9,7 @@ address of the first element. Universal and s2r/r2s atoms refuse such a view.
 
 ## Why
 
-Measured on DSL 4.8.1, in PTX: eight `cp.async` of one thread, all to `[%r1]`; ldmatrix and stmatrix likewise. With a
+Measured on the DSL, in PTX: eight `cp.async` of one thread, all to `[%r1]`; ldmatrix and stmatrix likewise. With a
 static offset (`o 0 o`) each instruction gets its own address, the swizzle counting elements. Reported in
 [NVIDIA/cutlass#3160](https://github.com/NVIDIA/cutlass/issues/3160).
 

@@ -9,7 +9,7 @@ A byte mask is not known before the kernel runs: layoutcheck assumes that all it
 
 ## Why
 
-What the compiler accepts, refuses and emits was measured (DSL 4.8.1, `tests/conformance/test_tmem.py`,
+What the compiler accepts, refuses and emits was measured (`tests/conformance/test_tmem.py`,
 `tests/conformance/test_byte_mask.py`, `tests/conformance/test_tma_rows.py`), and ptxas assembles it.
 What the emitted instructions do is taken from the PTX ISA.
 
@@ -31,6 +31,7 @@ from layoutcheck.atoms.bulk import BulkCopy
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tensor_memory import tmem_atom
+from layoutcheck.versions import MODELLED
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -45,7 +46,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         RULE.code,
         RULE.severity,
         "compiler-verified only",
-        f"No Blackwell GPU ran {name}: this verdict is based on DSL 4.8.1 and the PTX ISA."
+        f"No Blackwell GPU ran {name}: this verdict is based on DSL {MODELLED} and the PTX ISA."
         + " It assumes that all bytes of the mask are written." * masked,
         Where("atom"),
     )

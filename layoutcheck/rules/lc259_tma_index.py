@@ -8,7 +8,7 @@ and as many as the tile has rows. The DSL checks only that there are at least fo
 
 ## Why
 
-DSL 4.8.1 takes an index tensor of any element type: of floating-point ones it moves row 0 four times, and 8-bit and
+The DSL takes an index tensor of any element type: of floating-point ones it moves row 0 four times, and 8-bit and
 16-bit integers are taken as signed. It reads four indices for each instruction, even past the end of the tensor (its
 PTX, tests/conformance/test_tma_rows.py). The row coordinates of the instruction are .s32 (PTX ISA,
 cp.async.bulk.tensor).
@@ -35,7 +35,7 @@ from layoutcheck.rules.rule import Example, make_rule
 from layoutcheck.rules.tma import EFFECTS, WholeTma, evidence, tma_atom, whole_tma
 from layoutcheck.rules.tma_rows import names_rows, reach
 
-_DSL = "measured on DSL 4.8.1"
+_DSL = "measured on the DSL"
 
 
 def find(analysis: Analysis) -> Iterator[Finding]:
@@ -100,7 +100,7 @@ def _place(analysis: Analysis, found: WholeTma) -> _Bad | None:
             "index layout",
             str(index.layout),
             demand,
-            "CuTe DSL 4.8.1, tma_partition: exactly one mode is a broadcast, the contiguous one",
+            "CuTe DSL, tma_partition: exactly one mode is a broadcast, the contiguous one",
         )
     extent = found.map.dims[1]
     most = 1 << (index.dtype.bits - 1)

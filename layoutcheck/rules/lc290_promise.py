@@ -8,7 +8,7 @@ that a caller can check them.
 
 ## Why
 
-Measured on DSL 4.8.1: the promise becomes `align<N>` in the type and nothing tests it at run time.
+Measured on the DSL: the promise becomes `align<N>` in the type and nothing tests it at run time.
 
 ## How to fix it
 

@@ -8,7 +8,7 @@ instead: that is right for loading tails, and wrong if the destination holds dat
 ## Why
 
 PTX ISA, cp.async: bytes past `src-size` are filled with zeros; the DSL lowers a false predicate to
-`src-size` 0 (measured, DSL 4.8.1).
+`src-size` 0 (measured).
 
 ## How to fix it
 

@@ -9,7 +9,7 @@ of its numbers as elements (the base, or the shift computed from the element's w
 
 ## Why
 
-Measured: DSL 4.8.1 applies a pointer's swizzle to the byte address (`xor` of shifted address bits in the
+Measured: the DSL applies a pointer's swizzle to the byte address (`xor` of shifted address bits in the
 PTX). CUTLASS's own ampere `tensorop_gemm.py` computes the shift as `log2(128 // width)`: right for fp16,
 but S<2,4,4> for fp8, under which every K-major `ldmatrix` is 2-way. Measured on an H200: 4684 conflicts, 18
 with S<2,4,3> (docs/banks.md).

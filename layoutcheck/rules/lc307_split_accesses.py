@@ -8,7 +8,7 @@ correct, but slower than it looks.
 
 ## Why
 
-Measured on DSL 4.8.1: a universal copy is emitted with the alignment proved for all its slices, the gcd of
+Measured on the DSL: a universal copy is emitted with the alignment proved for all its slices, the gcd of
 `align<>` and the bytes of every rest stride (a pitch of 12 bf16 makes 8-byte accesses of a 128-bit atom), and
 4-bit types move 8 bytes at a time at most, and the last of several slices 2 bytes.
 

@@ -9,7 +9,7 @@ one, and emits narrow accesses of that length.
 ## Why
 
 `max_common_layout` of the two layouts decides the width (CuTe DSL, `autovec_copy`), and the compiler does
-not permute registers. Measured on DSL 4.8.1: a default column-major `(8,8)` fragment stored row by row to
+not permute registers. Measured on the DSL: a default column-major `(8,8)` fragment stored row by row to
 row-major memory becomes 64 two-byte stores, although 8 stores of 16 bytes would be enough
 (NVIDIA/cutlass#3463).
 

@@ -9,7 +9,7 @@ takes 128 instructions instead of 2.
 
 ## Why
 
-Read from the boxes of DSL 4.8.1 (also tile-ai/tilelang#2630). One instruction moves a box of at most 256
+Read from the boxes of the DSL (also tile-ai/tilelang#2630). One instruction moves a box of at most 256
 elements along each dimension, and of the swizzle's span along the first (CUDA Driver API,
 cuTensorMapEncodeTiled); the elected thread issues them one by one.
 

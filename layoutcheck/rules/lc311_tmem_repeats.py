@@ -7,7 +7,7 @@ instruction, up to x128 (x64 for 16x128b, x32 for 16x256b).
 
 ## Why
 
-PTX ISA, tcgen05.ld: `.num` repeats the shape along the columns. The count of instructions is DSL 4.8.1's own, in PTX; what
+PTX ISA, tcgen05.ld: `.num` repeats the shape along the columns. The count of instructions is the DSL's own, in PTX; what
 each costs was not measured, as no Blackwell GPU ran it.
 
 ## How to fix it

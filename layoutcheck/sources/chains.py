@@ -184,8 +184,8 @@ def _same_threads(a: Layout, b: Layout) -> bool:
 def _distributes(tensor: Memref, made: Partition, view: Layout) -> bool:
     """Whether the steps that the view takes for even ones are so, from every element of every thread.
 
-    The DSL finds a partition's strides under a composed layout from the bits of the strides alone (measured
-    on 4.8.1): those of a pitch that is not a multiple of the swizzle's unit carry into bits that it swizzles.
+    The DSL finds a partition's strides under a composed layout from the bits of the strides alone
+    (measured): those of a pitch that is not a multiple of the swizzle's unit carry into swizzled bits.
     """
     swizzle, scale = tensor.swizzle, max(1, tensor.dtype.bits // 8)
     shape, ours, theirs = (flatten(t) for t in (made.view.layout.shape, made.view.layout.stride, view.stride))

@@ -163,7 +163,7 @@ _WORDINGS = (
         r"unabletopartitioninputtensorsforTMA",
         "LC113",
         "the box of the tensor map is not found in the shared tensor",
-        "Most often a composed layout, which older DSLs do not take (4.8.1 does): give the swizzle to the "
+        "Most often a composed layout, which older DSLs do not take: give the swizzle to the "
         "pointer, allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner) "
         "(NVIDIA/cutlass#2345). Else the layout or swizzle is none that TMA writes. " + _TMA_TILE,
     ),
@@ -180,7 +180,7 @@ _WORDINGS = (
         r"make_non_exec_im2col_tma_(?:load|store)'opoperand#1mustbeCuTecomposedlayouttype",
         "LC113",
         "the shared layout of an im2col copy is composed with no swizzle",
-        "DSL 4.8.1 takes no plain layout here: cute.make_composed_layout(cute.make_swizzle(0, 4, 3), 0, "
+        "The DSL does not take a plain layout here: cute.make_composed_layout(cute.make_swizzle(0, 4, 3), 0, "
         "layout) is one without a swizzle.",
     ),
     _wording(

@@ -1,4 +1,4 @@
-"""What the DSL's Python functions raise about a copy before there is an operation. Wordings of DSL 4.8.1."""
+"""What the DSL's Python functions raise about a copy before there is an operation. Wordings of the DSL."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a view was recast from: `cute.recast_tensor` found again in printed IR.
 
-The DSL recasts a tensor's pointer and its layout each by itself (measured on DSL 4.8.1): a pointer without
+The DSL recasts a tensor's pointer and its layout each by itself (measured): a pointer without
 the swizzle of the old one, strides rounded up, and of elements that are not adjacent only the first part of
 each. The types of a copy do not show it; the operations that made its operands do.
 """

@@ -98,7 +98,7 @@ def plain_smem(
 ) -> tuple[Any, Any, Any]:
     """`(src, dst, described)`, a shared tensor `S o 0 o L` as one of layout L whose pointer is swizzled.
 
-    Its swizzle counts elements from the tensor's base, that of `make_tiled_tma_atom` bytes (DSL 4.8.1): the
+    Its swizzle counts elements from the tensor's base, that of `make_tiled_tma_atom` bytes (measured): the
     same composed layout means another one there.
     """
     if not isinstance(atom, TmaCopy) or atom.gbasis is not None:
@@ -129,7 +129,7 @@ def every_mode(
     """`(src, dst, tiler, coord, described)` of a tile with an extent along every mode of the global tensor.
 
     `make_tiled_tma_atom` takes a tiler of the first modes, as in `(64,64)` of an `(M,K,L)` tensor: the box
-    has the extent 1 along the others (DSL 4.8.1; the words of the tensor map and the PTX are the same).
+    has the extent 1 along the others (measured; the words of the tensor map and the PTX are the same).
     """
     given = src, dst, tiler, coord, described
     if not isinstance(atom, TmaCopy) or atom.gbasis is not None or atom.mode != "tiled":

@@ -1,4 +1,4 @@
-"""Canonical operand layouts against DSL 4.8.1: what `make_gmma_smem_desc` and `make_umma_smem_desc` refuse,
+"""Canonical operand layouts against the DSL: what `make_gmma_smem_desc` and `make_umma_smem_desc` refuse,
 and why."""
 
 from __future__ import annotations

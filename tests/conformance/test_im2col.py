@@ -1,4 +1,4 @@
-"""Tensor maps, coordinates and filter offsets of random im2col copies against DSL 4.8.1."""
+"""Tensor maps, coordinates and filter offsets of random im2col copies against the DSL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code of TMA fixes, host part and kernel part, compiled by DSL 4.8.1."""
+"""The code of TMA fixes, host part and kernel part, compiled by the DSL."""
 
 from __future__ import annotations
 

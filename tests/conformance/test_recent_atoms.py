@@ -1,4 +1,4 @@
-"""Atoms that DSL 4.8.1 has and of which only types and operands are modelled, against its verifier."""
+"""Atoms that the DSL has and of which only types and operands are modelled, against its verifier."""
 
 from __future__ import annotations
 

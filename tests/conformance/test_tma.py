@@ -1,4 +1,4 @@
-"""Tensor maps and boxes of random TMA copies against DSL 4.8.1: every word, coordinate and address."""
+"""Tensor maps and boxes of random TMA copies against the DSL: every word, coordinate and address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gather4 and scatter4 of random tensors against DSL 4.8.1: verdicts, tensor maps, partitions, PTX."""
+"""gather4 and scatter4 of random tensors against the DSL: verdicts, tensor maps, partitions, PTX."""
 
 from __future__ import annotations
 

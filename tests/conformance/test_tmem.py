@@ -1,4 +1,4 @@
-"""tcgen05.ld, st and cp against DSL 4.8.1: every verdict, and the instructions in the PTX for sm_100a.
+"""tcgen05.ld, st and cp against the DSL: every verdict, and the instructions in the PTX for sm_100a.
 
 Nothing here runs on a GPU: tensor memory is Blackwell's. What the instructions then do is the PTX ISA's word.
 """

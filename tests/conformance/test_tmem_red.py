@@ -1,4 +1,4 @@
-"""tcgen05.ld.red against DSL 4.8.1: every verdict, the thread-value layouts, and the PTX for sm_103a.
+"""tcgen05.ld.red against the DSL: every verdict, the thread-value layouts, and the PTX for sm_103a.
 
 No GPU here has the instruction. What it then does is the PTX ISA's word.
 """

@@ -1,4 +1,4 @@
-"""The copy that autovec_copy makes, as DSL 4.8.1 made it (test_verifier.py asks it about random ones)."""
+"""The copy that autovec_copy makes, as the DSL made it (test_verifier.py asks it about random ones)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiler says, as DSL 4.8.1 said it: one copy a rule, and every disagreement ever found.
+"""What the compiler says, as the DSL said it: one copy a rule, and every disagreement ever found.
 
 tests/conformance/test_verifier.py asks the installed DSL about the same tables.
 """

@@ -207,7 +207,7 @@ def test_random_copies_have_consistent_moves():
 @pytest.mark.parametrize(
     ("layout", "bits", "fails"),
     [
-        # Measured on DSL 4.8.1, with 700 random copies: 4-bit elements without an address.
+        # Measured on the DSL, with 700 random copies: 4-bit elements without an address.
         ("((32,2)):((1,1))", 128, True),
         ("((32,2)):((1,2))", 128, False),
         ("((8,3)):((1,3))", 0, True),
@@ -229,7 +229,7 @@ def test_four_bit_elements_that_begin_inside_a_byte(layout, bits, fails):
 
 
 def test_a_short_cp_async_writes_four_bytes_and_wants_their_alignment():
-    """`cp.async.ca 4, 2`: through copy_atom_call, which no verifier sees (measured, DSL 4.8.1)."""
+    """`cp.async.ca 4, 2`: through copy_atom_call, which no verifier sees (measured)."""
     copy = Copy(CpAsync(BF16, 16), g("(1):(1)"), s("(1):(1)"), op="copy_atom_call")
     done = run(copy)
     assert [a.width_bytes for a in (*done.src_accesses, *done.dst_accesses)] == [4, 4]

@@ -102,7 +102,7 @@ def test_every_lane_gets_a_row(form: tuple[int, int, str]) -> None:
         ("bf16", "(((4,16),1),1):(((4194304,1),0),0)", "legal"),
         ("f4E2M1FN", "(((4,64),1),1):(((16777216,1),0),0)", "legal"),
         ("f4E2M1FN", "(((4,32),1),1):(((16777216,1),0),0)", "wrong"),
-        ("bf16", "((1024,2),1,1,4):((0,8),0,0,16)", "wrong"),  # what DSL 4.8.1 partitions of bf16
+        ("bf16", "((1024,2),1,1,4):((0,8),0,0,16)", "wrong"),  # what the DSL partitions of bf16
     ],
 )
 def test_four_rows_go_to_one_lane_of_each_warp(name: str, dst: str, verdict: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from layoutcheck.dsl.collect import Collector
 from layoutcheck.sources.traced import Frame
 
-# An error of DSL 4.8.1, as it raises it: coloured, after an empty line, with the kernel's own line inside.
+# An error of the DSL, as it raises it: coloured, after an empty line, with the kernel's own line inside.
 SAID = (
     "\n\x1b[91m\x1b[1merror:\x1b[0m expects arch to be one of [base_dsl.Arch.sm_100a, Arch.sm_110a], "
     "but got sm_90a\n  \x1b[94m-->\x1b[0m /home/me/umma.py:71\n"

@@ -14,6 +14,7 @@ from typing import Any
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.gpu.prepare import prepare
+from layoutcheck.versions import MODELLED
 
 _DRIVER = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
 
@@ -55,7 +56,7 @@ def head(machine: dict[str, Any], command: str, start: float) -> dict[str, Any]:
         "date": date.today().isoformat(),
         "device": machine,
         "driver": driver,
-        "compiler": "nvidia-cutlass-dsl 4.8.1",
+        "compiler": f"nvidia-cutlass-dsl {MODELLED}",
         "command": command,
         "seconds": round(time.time() - start, 1),
     }

@@ -49,7 +49,7 @@ def test_any_words_are_a_map_or_refused(words: list[int]) -> None:
 
 
 def test_what_the_dsl_writes() -> None:
-    """(256,256):(256,1) bf16 in boxes of (64,64) under S<3,4,3>, as DSL 4.8.1 stores it."""
+    """(256,256):(256,1) bf16 in boxes of (64,64) under S<3,4,3>, as the DSL stores it."""
     words = (1 << 40, 0x2000246512, 0, 0, 0xFF000000FF, 0, 0x3F00000000000000, 0x3F)
     map_ = Descriptor("BF16_RN", (256, 256), (512,), (64, 64), "128B", 1 << 40, large=True)
     assert encode(map_) == words

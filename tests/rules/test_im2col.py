@@ -173,7 +173,7 @@ SHARED = '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "((4096,2),(1)):((1,40
     ],
 )
 def test_operands_as_the_compiler_prints_them(at: str, shared: str, codes: list[str]) -> None:
-    """As DSL 4.8.1 prints a cute.copy of im2col; its verifier says the same of the first three."""
+    """As the DSL prints a cute.copy of im2col; its verifier says the same of the first three."""
     report = check(build(PLACES.replace("AT", at), shared, LOAD)[0])
     assert [found.code for found in report.findings] == codes
 

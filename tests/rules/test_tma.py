@@ -160,7 +160,7 @@ def test_beside_coordinates_a_composed_layout_is_not_judged() -> None:
     assert lc.check(there, here, atom).verdict == "unknown"
 
 
-# Scale factors of blockscaled kernels with `internal_type=Uint64` and `Int16`, as DSL 4.8.1 prints them.
+# Scale factors of blockscaled kernels with `internal_type=Uint64` and `Int16`, as the DSL prints them.
 FRACTIONS = {
     "u64": (16384, "((2,32,4),1,1):((1@1@0@0,1@0@0@0,1@1@1),1@1@0,1@1@2)",
             "(((1,512),1),(1)):(((0,1/2@0),0),(0))", 2048),

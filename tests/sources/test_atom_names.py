@@ -16,7 +16,7 @@ from layoutcheck.fixes.code import dtype_code
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.sources.atoms import known, parse_atom
 
-# The operations of cutlass.cute.nvgpu (4.8.1), and what the same atom is called in short.
+# The operations of cutlass.cute.nvgpu, and what the same atom is called in short.
 CLASSES = {
     "CopyUniversalOp": "universal",
     "CopyG2ROp": "g2r",

@@ -262,7 +262,7 @@ def test_attribute_values() -> None:
 
 
 def test_a_traced_kernel() -> None:
-    """A module as DSL 4.8.1 printed it: three copies, each with the file and line that wrote it."""
+    """A module as the DSL printed it: three copies, each with the file and line that wrote it."""
     module = parse(TRACED.read_text())
     copies = [op for op in module.walk() if op.name == "cute.copy"]
     assert [op.operands[0].type.split("<")[0] for op in copies] == [

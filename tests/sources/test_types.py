@@ -288,7 +288,7 @@ def test_tiled_copies_round_trip(atom: Atom, layout: Layout, tiler: list[Layout]
     ],
 )
 def test_modes_of_tma(text: str, mode: str, kind: str) -> None:
-    """As DSL 4.8.1 prints them."""
+    """As the DSL prints them."""
     atom = parse_atom(f'!cute_nvgpu.atom.{text} tma_gbasis = <"(64,1):(1@1,1@0)">>')
     assert isinstance(atom, TmaCopy)
     assert (atom.mode, atom.kind, atom.copy_bits) == (mode, kind, 4096)

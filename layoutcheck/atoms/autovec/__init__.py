@@ -1,4 +1,4 @@
-"""`resolve`: the copy that `autovec_copy`, `basic_copy` and `basic_copy_if` really make. DSL 4.8.1.
+"""`resolve`: the copy that `autovec_copy`, `basic_copy` and `basic_copy_if` really make. Measured.
 
 `cute.autovec_copy(src, dst)` picks the width itself: the elements that are contiguous in both layouts
 (`max_common_layout`), cut down to a divisor of

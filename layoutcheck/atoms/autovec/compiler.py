@@ -1,4 +1,4 @@
-"""`cute.autovec_copy`, `cute.basic_copy` and `cute.basic_copy_if`: what they check in Python. DSL 4.8.1."""
+"""`cute.autovec_copy`, `cute.basic_copy` and `cute.basic_copy_if`: what they check in Python. Measured."""
 
 from __future__ import annotations
 

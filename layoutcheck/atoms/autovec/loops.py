@@ -1,6 +1,6 @@
 """Copies written as a loop over elements in Python: `basic_copy_if`, and `basic_copy` of run-time shapes.
 
-They load and store one element at a time and reach no copy verifier. Measured, DSL 4.8.1.
+They load and store one element at a time and reach no copy verifier. Measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bulk copies: the spaces and the size; no alignment, no swizzle, no element type. Measured, DSL 4.8.1.
+"""Bulk copies: the spaces and the size; no alignment, no swizzle, no element type. Measured.
 
 The size is counted over the whole layouts, rest modes included, in bits of the *atom's* element type; what is
 emitted is counted over V (execution.py).

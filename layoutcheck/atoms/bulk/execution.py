@@ -1,6 +1,6 @@
 """Bulk copies: `cp.async.bulk`, one instruction for each run of V that both sides keep together.
 
-Measured on DSL 4.8.1. With n elements an instruction,
+Measured on the DSL. With n elements an instruction,
 
     width given   n = width / bits of the atom's type; none at all is emitted where n does not divide the
                   run that V keeps together on both sides (miscompile h31): the verifier looked at more than V

@@ -23,7 +23,7 @@ class CpAsync(ThreadAtom):
     family: ClassVar[str] = "cp_async"
     booleans: ClassVar[bool] = True
     walks_v: ClassVar[bool] = False
-    folds_float_pred: ClassVar[bool] = True  # measured, DSL 4.8.1
+    folds_float_pred: ClassVar[bool] = True  # measured on the DSL
     drops_composed: ClassVar[bool] = True  # likewise
 
     dtype: DType

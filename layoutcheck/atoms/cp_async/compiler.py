@@ -1,4 +1,4 @@
-"""`cp.async`: no check looks at the strides. Measured, DSL 4.8.1."""
+"""`cp.async`: no check looks at the strides. Measured."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`cp.async`: one instruction of the atom's width at each place where V begins.
 
-Measured on DSL 4.8.1: where V is ((n, m), ...) there is one instruction for each of the m, whatever n is;
+Measured on the DSL: where V is ((n, m), ...) there is one instruction for each of the m, whatever n is;
 otherwise one for all of V. Neither V's size nor its strides nor the alignment of the places is looked at.
 PTX ISA, cp.async: both addresses must be multiples of cp-size. A false predicate becomes src-size 0, which
 fills the destination with zeros; only the lowest bit of the predicate's value is read.
@@ -17,7 +17,7 @@ from layoutcheck.copies.offsets import CompilerFails, has_inner_rest, limit, siz
 from layoutcheck.copies.plan import Plan, refuse_inside_bytes, vectors
 
 WIDTHS = (32, 64, 128)
-LEAST_BITS = 32  # of what is written: less is read (src-size) and the rest is zeros (measured, DSL 4.8.1)
+LEAST_BITS = 32  # of what is written: less is read (src-size) and the rest is zeros (measured)
 
 
 def plan(copy: Copy, instance: Copy, atom: CpAsync) -> Plan:

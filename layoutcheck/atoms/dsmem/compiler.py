@@ -1,4 +1,4 @@
-"""`st.async` to distributed shared memory: checked as the g2r family is. Measured, DSL 4.8.1."""
+"""`st.async` to distributed shared memory: checked as the g2r family is. Measured."""
 
 from __future__ import annotations
 

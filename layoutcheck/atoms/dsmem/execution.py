@@ -1,4 +1,4 @@
-"""`st.async`: stores of the atom's width, as the g2r family's (measured on DSL 4.8.1, in its PTX)."""
+"""`st.async`: stores of the atom's width, as the g2r family's (measured on the DSL, in its PTX)."""
 
 from __future__ import annotations
 

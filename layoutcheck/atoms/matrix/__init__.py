@@ -20,7 +20,7 @@ class MatrixAtom(WarpAtom):
     """What `LdMatrix` and `StMatrix` share: `mode` is the matrix shape."""
 
     family: ClassVar[str] = "matrix"
-    drops_composed: ClassVar[bool] = True  # measured, DSL 4.8.1
+    drops_composed: ClassVar[bool] = True  # measured on the DSL
     name: ClassVar[str]
 
     dtype: DType

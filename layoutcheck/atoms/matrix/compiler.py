@@ -1,4 +1,4 @@
-"""`ldmatrix`, `stmatrix`: the smem side's alignment and nothing of the strides. Measured, DSL 4.8.1."""
+"""`ldmatrix`, `stmatrix`: the smem side's alignment and nothing of the strides. Measured."""
 
 from __future__ import annotations
 

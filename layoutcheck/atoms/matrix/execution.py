@@ -3,7 +3,7 @@
 PTX ISA: lane t brings the address of one 16-byte row, which must be a multiple of 16. The rows and the
 registers of each lane are the two sides of the atom's thread-value layouts (traits.py).
 
-Measured on DSL 4.8.1: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
+Measured on the DSL: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
 coordinate. The address is that of V's first element in shared memory: its strides are not looked at. The
 registers are 32-bit units of V's layout in registers, upcast: strides between units are honoured, a stride
 between the elements of one unit is not (miscompile h18). ldmatrix moves as many matrices as the atom says,
@@ -104,7 +104,7 @@ def _as_registers(layout: Layout, bits: int) -> Layout:
     """The layout of elements in units of 32 bits, leaf by leaf: CuTe's `upcast`, or `downcast` of wider ones.
 
     A wider element is taken apart only in a mode of stride 1; of one that stands alone the first 32 bits
-    count (measured on DSL 4.8.1: stores 16 B apart of two i64 at stride 2).
+    count (measured: stores 16 B apart of two i64 at stride 2).
     """
     shape, stride = [], []
     for extent, step in zip(flatten(layout.shape), flatten(layout.stride), strict=True):

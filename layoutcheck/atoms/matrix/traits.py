@@ -17,7 +17,7 @@ from layoutcheck.errors import InputError
 _ROW = 128  # bits behind one row address
 _MATRIX = 8 * _ROW  # bits of one 8x8 b16 (or 16x8 b8) matrix
 
-# What the DSL's type checks allow: (mode, pattern, transposed) -> matrix counts (measured, 4.8.1).
+# What the DSL's type checks allow: (mode, pattern, transposed) -> matrix counts (measured).
 _UNPACKING = ("u4to8", "s4to8", "u4x16p64to8", "u6x16p32to8")
 LDMATRIX_FORMS: dict[tuple[tuple[int, int], str, bool], tuple[int, ...]] = {
     ((8, 8), "u16", False): (1, 2, 4),

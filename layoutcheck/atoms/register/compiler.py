@@ -1,4 +1,4 @@
-"""`g2r`, `r2g`, `s2r`, `r2s`: loads and stores of a fixed width. Measured, DSL 4.8.1."""
+"""`g2r`, `r2g`, `s2r`, `r2s`: loads and stores of a fixed width. Measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The g2r family: loads and stores of a fixed width (measured on DSL 4.8.1, in its PTX).
+"""The g2r family: loads and stores of a fixed width (measured on the DSL, in its PTX).
 
 For every rest coordinate and every n = width / element elements of V there is one access of the width,
 aligned to it, no matter what is proved. Strides are not looked at again: n contiguous elements are moved

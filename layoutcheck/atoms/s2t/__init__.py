@@ -9,7 +9,7 @@
 PTX ISA, tcgen05.cp, which does not say which lanes the four rows of `4x256b` go to. CUTLASS does
 (include/cute/atom/copy_traits_sm100.hpp, SM100_UTCCP_4dp256bit: lanes 32 apart, of a rectangle of 128 that is
 "refreshed"), and so do TVM's documents (tirx/tile_ops/tcgen05_cp: lanes 0, 32, 64 and 96 from the address);
-the thread-value layout of DSL 4.8.1's atom is CUTLASS's.
+the thread-value layout of the DSL's atom is CUTLASS's.
 
 Blackwell only (sm_100f and sm_110f families): stands on the compiler and these documents, not on a run.
 """
@@ -24,7 +24,7 @@ from layoutcheck.copies.traits import AtomTraits
 from layoutcheck.machine.dtypes import DType
 
 BROADCASTS = ("", "lw_0213", "lw_0123", "x4")
-# (lanes, bits, broadcast) that the DSL's type takes (measured, 4.8.1); PTX ISA, tcgen05.cp, has the same six.
+# (lanes, bits, broadcast) that the DSL's type takes (measured); PTX ISA, tcgen05.cp, has the same six.
 FORMS = (
     (128, 256, ""),
     (128, 128, ""),
@@ -74,7 +74,7 @@ class S2TCopy(TensorMemoryAtom):
 
     @property
     def instruction(self) -> str:
-        """The PTX instruction without its operands, as DSL 4.8.1 emits it."""
+        """The PTX instruction without its operands, as the DSL emits it."""
         multicast = {"": "", "x4": ".warpx4", "lw_0213": ".warpx2::02_13", "lw_0123": ".warpx2::01_23"}
         group = f"tcgen05.cp.cta_group::{self.ctas}"
         return f"{group}.{self.lanes}x{self.width_bits}b{multicast[self.broadcast]}"

@@ -1,4 +1,4 @@
-"""`tcgen05.cp`: the operands' kinds and nothing of strides, alignment or lanes. Measured, DSL 4.8.1."""
+"""`tcgen05.cp`: the operands' kinds and nothing of strides, alignment or lanes. Measured."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """tcgen05.cp: what the emitted instructions do (PTX ISA; none of it was run on a Blackwell GPU).
 
-Measured on DSL 4.8.1, in PTX: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
+Measured on the DSL, in PTX: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
 coordinate, at the address of V's first element in tensor memory.
 """
 

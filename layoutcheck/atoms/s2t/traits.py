@@ -7,7 +7,7 @@ from layoutcheck.atoms.s2t import FORMS, S2TCopy
 from layoutcheck.copies.traits import AtomTraits, thread_values
 from layoutcheck.errors import InputError
 
-# (extent, stride) in bits of the shared-memory side of each form, as DSL 4.8.1 numbers them. 4x256b is
+# (extent, stride) in bits of the shared-memory side of each form, as the DSL numbers them. 4x256b is
 # numbered in the 128 lanes x 256 bits that it refreshes, partitioned right of 32-bit elements only.
 _SOURCE: dict[tuple[int, int, str], list[tuple[int, int]]] = {
     (128, 256, ""): [(32768, 1)],

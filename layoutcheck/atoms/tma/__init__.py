@@ -71,8 +71,8 @@ class TmaCopy(Atom):
     def needs(self) -> Needs:
         """Tiles and im2col: sm_90. gather4 to the CTA's own memory: sm_100. The rest where tcgen05 is.
 
-        Overrides: sm_107a, by the name of the instruction in DSL 4.8.1 (`arch.copy.SM107.tma_load_override`).
-        DSL 4.8.1 emits the form to the CTA's own memory where the copy is no multicast and of one CTA. PTX
+        Overrides: sm_107a, by the name of the instruction in the DSL (`arch.copy.SM107.tma_load_override`).
+        The DSL emits the form to the CTA's own memory where the copy is no multicast and of one CTA. PTX
         ISA, cp.async.bulk.tensor, Target ISA Notes; ptxas 13.0 agrees (docs/evidence/arch.json).
         """
         if self.override:

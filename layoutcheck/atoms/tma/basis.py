@@ -3,7 +3,7 @@
 It follows the shared layout through its addresses (the right inverse), notes which mode of the global tensor
 each step goes along, and stops at the first step that is not of one element. Modes that continue each other
 in global memory become one dimension. No extent exceeds 256 elements, the first not the swizzle's span.
-Measured on DSL 4.8.1, and compared with it over random tensors (tests/conformance/test_tma.py).
+Measured on the DSL, and compared with it over random tensors (tests/conformance/test_tma.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `make_tiled_tma_atom`, `tma_partition` and `cute.copy` refuse of a TMA copy. DSL 4.8.1.
+"""What `make_tiled_tma_atom`, `tma_partition` and `cute.copy` refuse of a TMA copy. Measured.
 
 They look at shapes and little else: no address, stride, swizzle or byte count is checked anywhere, and the
 tensor map is written without the driver's help (measured).

@@ -1,4 +1,4 @@
-"""What `make_im2col_tma_atom`, `local_tile` and `tma_partition` refuse of im2col. DSL 4.8.1 (measured)."""
+"""What `make_im2col_tma_atom`, `local_tile` and `tma_partition` refuse of im2col. Measured."""
 
 from __future__ import annotations
 

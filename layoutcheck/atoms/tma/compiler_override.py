@@ -1,4 +1,4 @@
-"""TMA copies that override their tensor map: what the compiler says of their operands. Measured, DSL 4.8.1.
+"""TMA copies that override their tensor map: what the compiler says of their operands. Measured.
 
 `CopyBulkTensorTileG2SOverrideOp` and its kin copy between [a global tensor, the coordinates that are left]
 and shared memory: address, extents and strides of the map are those of the copy. What then moves is not

@@ -1,4 +1,4 @@
-"""What the DSL refuses of gather4 and scatter4 beyond what it refuses of other TMA copies. DSL 4.8.1.
+"""What the DSL refuses of gather4 and scatter4 beyond what it refuses of other TMA copies. Measured.
 
 The index tensor's element type, its memory, its alignment, and whether it indexes the right mode are checked
 nowhere (measured; tests/conformance/test_tma_rows.py).

@@ -164,7 +164,7 @@ def gapped(format_: str) -> bool:
 
 
 def dsl_kind(swizzle: Swizzle | None) -> str:
-    """The swizzle that DSL 4.8.1 writes for a layout's, whether or not the two agree (measured).
+    """The swizzle that the DSL writes for a layout's, whether or not the two agree (measured).
 
     It looks at the base, and for base 4 at the number of bits; the shift it ignores.
     """

@@ -7,7 +7,7 @@ w = lower + q * stride + lower_srt + s * dilation, likewise h and d; zero outsid
 
 One instruction takes `pixels` rows of `channels` columns: pixels one after the other within the corners of
 the tensor map, all under one tap, which the instruction's offsets name (PTX ISA, tensor im2col mode). What
-make_im2col_tma_atom makes of it was measured on DSL 4.8.1 (tests/conformance/test_im2col.py).
+make_im2col_tma_atom makes of it was measured on the DSL (tests/conformance/test_im2col.py).
 """
 
 from __future__ import annotations

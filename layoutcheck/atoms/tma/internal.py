@@ -1,6 +1,6 @@
 """`as_moved`: the tensors of a TMA copy as the elements that its tensor map counts (`internal_type`).
 
-DSL 4.8.1: an internal type as wide as the tensor's changes the format alone; 8 bits for 4-bit and 6-bit
+The DSL: an internal type as wide as the tensor's changes the format alone; 8 bits for 4-bit and 6-bit
 elements give the format with gaps; any other width recasts the tensors, and the map counts wider or
 narrower elements (measured; tests/conformance/test_tma.py).
 """

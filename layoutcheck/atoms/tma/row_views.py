@@ -2,7 +2,7 @@
 
 A row is known by where its number stands in the index tensor. What is asked and what is moved are compared in
 a space of (that place, column); what the tensor map says of global memory stays open. Which indices an
-instruction takes is `rows.fours`, for each of the rest modes (measured on DSL 4.8.1).
+instruction takes is `rows.fours`, for each of the rest modes (measured).
 """
 
 from __future__ import annotations

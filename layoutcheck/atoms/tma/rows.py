@@ -4,7 +4,7 @@ The tensor map is an ordinary one of two dimensions whose box is a single row. `
 memory, the coordinates and the index tensor alike, in blocks of four boxes. Instruction k takes its column
 from the coordinate at which block k begins, and its rows from the next four distinct indices of the whole
 tile. The two need not agree: a tile whose rows are longer than the box, or are not a multiple of four, gets
-other rows than its layouts say. Measured on DSL 4.8.1 and compared with it over random copies
+other rows than its layouts say. Measured on the DSL and compared with it over random copies
 (tests/conformance/test_tma_rows.py).
 
 What the instruction does is the PTX ISA's word ("tile::scatter4 and tile::gather4 modes"): four boxes of one

@@ -36,7 +36,7 @@ from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 
-# DSL 4.8.1 lowers no im2col copy whose place is known when it compiles, as that of a lone tile is.
+# The DSL lowers no im2col copy whose place is known when it compiles, as that of a lone tile is.
 STATIC_PLACE = (
     "the tile's place is known when it is compiled, and the lowering dies of it: "
     '"Failed to infer result type(s)" of cute.crd2idx (SIGABRT)'
@@ -71,7 +71,7 @@ def _elements(copy: Copy) -> tuple[int, int]:
 
     Beside fractions of coordinates (`internal_type` wider than the tensor's elements) an element of the
     coordinates' tensor is none of the shared tensor's: 512 steps of `1/2@0` are 256 coordinates, and with
-    `internal_type=Uint64` 2048 elements of one byte (measured: boxes and `copy_bits` of DSL 4.8.1). A box's
+    `internal_type=Uint64` 2048 elements of one byte (measured: boxes and `copy_bits` of the DSL). A box's
     bits over its coordinates are the bits of one. Raises InputError where a coordinate is shared in part.
     """
     there, here, _ = _view(copy)

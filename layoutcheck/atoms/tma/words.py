@@ -1,6 +1,6 @@
 """The words of a tensor map: `encode` as the DSL writes them, `decode` what is read in them.
 
-Where the bits are was found by having DSL 4.8.1, which writes tensor maps itself, do so for tensors that
+Where the bits are was found by having the DSL, which writes tensor maps itself, do so for tensors that
 differ in one field (tests/conformance/test_tma.py and test_im2col.py repeat it over random ones). An H200
 reads them as they were meant, and NVIDIA's own driver writes the same for im2col (docs/evidence/tma.json and
 tma_im2col.json).

@@ -67,7 +67,7 @@ class TensorMemoryAtom(Atom):
 
     @property
     def wants_even_columns(self) -> bool:
-        """Whether the verifier demands a base at an even column (DSL 4.8.1)."""
+        """Whether the verifier demands a base at an even column (measured)."""
         return False
 
     @abstractmethod
@@ -110,7 +110,7 @@ class TmemCopy(WarpAtom, TensorMemoryAtom):
 
     @property
     def split_columns(self) -> int:
-        """How many columns on the second piece of 16x32bx2 lies: right behind the first (DSL 4.8.1)."""
+        """How many columns on the second piece of 16x32bx2 lies: right behind the first (measured)."""
         return self.repeat
 
     def fitted(self, element: DType, packed: bool) -> TmemCopy:

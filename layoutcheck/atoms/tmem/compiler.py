@@ -1,6 +1,6 @@
 """`tcgen05.ld`, `tcgen05.st`: the operands' kinds and nothing of strides, alignment or lanes.
 
-Measured, DSL 4.8.1. The number of elements in V[0] is compared with nothing: not with the atom's repetition,
+Measured on the DSL. The number of elements in V[0] is compared with nothing: not with the atom's repetition,
 not between the two sides where both V modes are (atom, rest).
 """
 

@@ -1,6 +1,6 @@
 """tcgen05.ld, st and cp: what the emitted instructions do (PTX ISA; none of it was run on a Blackwell GPU).
 
-Measured on DSL 4.8.1, in PTX: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
+Measured on the DSL, in PTX: one instruction for each V[1] coordinate (where V is ((n, m), ...)) and rest
 coordinate, at the address of V's first element. Of the view's strides nothing else is looked at. The number
 of repetitions comes from the size of the registers' V, in elements of the *atom's* type, rounded down to a
 power of two, and not from the atom; they are read and written as adjacent 32-bit words from V's first
@@ -102,7 +102,7 @@ def _whole_bytes(registers: Memref) -> None:
 
 
 def emitted_repeat(atom: TmemCopy, fragment: Layout) -> int:
-    """The .xN that DSL 4.8.1 emits for a fragment of a thread's elements, counted in the atom's type."""
+    """The .xN that the DSL emits for a fragment of a thread's elements, counted in the atom's type."""
     per_repeat, most = FORMS[atom.lanes, atom.width_bits]
     words = size(fragment) * atom.dtype.bits // 32
     if per_repeat == 1:

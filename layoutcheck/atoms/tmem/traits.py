@@ -1,7 +1,7 @@
 """Thread-value layouts of tcgen05.ld and st.
 
 The tensor-memory side belongs to nobody: all threads name the same rectangle, bits along a lane first, then
-the lanes. Packing 16-bit halves does not show in these layouts (DSL 4.8.1).
+the lanes. Packing 16-bit halves does not show in these layouts (measured).
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 One source and two destinations: the registers of `tcgen05.ld`, and one register a thread with the largest or
 smallest of them. 32-bit elements, the shapes 32x32b and 16x32bx2, two repetitions or more (PTX ISA,
 tcgen05.ld, .red). The second piece of 16x32bx2 lies `half_split_off` columns on. `LdRed16x32bx2Op` takes 0
-for it if nothing is said, so that both pieces are the same columns (measured, DSL 4.8.1).
+for it if nothing is said, so that both pieces are the same columns (measured).
 
-From sm_103a on, and not on sm_100a (measured: libNVVM of DSL 4.8.1 refuses it there, and takes sm_103 and
+From sm_103a on, and not on sm_100a (measured: the DSL's libNVVM refuses it there, and takes sm_103 and
 sm_110 with `a` and `f`). None of it was run on a Blackwell GPU.
 """
 

@@ -1,4 +1,4 @@
-"""`tcgen05.ld.red`: what the compiler says beside what it says of `tcgen05.ld`. Measured, DSL 4.8.1."""
+"""`tcgen05.ld.red`: what the compiler says beside what it says of `tcgen05.ld`. Measured."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """tcgen05.ld.red: what the emitted instructions do (PTX ISA; none of it was run on a Blackwell GPU).
 
-Measured on DSL 4.8.1, in PTX: one instruction for each V[1] coordinate and rest coordinate, of the *atom's*
+Measured on the DSL, in PTX: one instruction for each V[1] coordinate and rest coordinate, of the *atom's*
 repetitions, whatever the registers hold: more values than a thread's V has are stored past its end. The
 reduced value of each goes where the second destination has that coordinate, whatever the extents there.
 

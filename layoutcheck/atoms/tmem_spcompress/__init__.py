@@ -1,7 +1,7 @@
 """`LdSPCompress32x32bOp`, `LdRedSPCompress32x32bOp`: loads from tensor memory that keep two values of four.
 
 Two destinations, the kept values and their indices, of sparse element types; with `red` a third, the
-reduced value. DSL 4.8.1 calls them sm_107's, for which its own ptxas has no target: what they do is not
+reduced value. The DSL calls them sm_107's, for which its own ptxas has no target: what they do is not
 modelled, only what the compiler says of their types.
 """
 

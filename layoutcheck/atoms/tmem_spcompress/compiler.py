@@ -1,4 +1,4 @@
-"""Loads that compress: what the compiler says of their types and destinations. Measured, DSL 4.8.1."""
+"""Loads that compress: what the compiler says of their types and destinations. Measured."""
 
 from __future__ import annotations
 

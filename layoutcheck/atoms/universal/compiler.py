@@ -1,4 +1,4 @@
-"""`universal_copy`: plain loads and stores. Measured, DSL 4.8.1."""
+"""`universal_copy`: plain loads and stores. Measured."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Plain loads and stores of universal copies.
 
-Measured on DSL 4.8.1 (its own lowering, `cute-expand-ops`, and the PTX that follows). For every rest
+Measured on the DSL (its own lowering, `cute-expand-ops`, and the PTX that follows). For every rest
 coordinate and every n elements of V the compiler emits one vector load and one vector store of n
 contiguous elements. Strides are not looked at again: n contiguous elements are moved whatever the layout.
 
@@ -145,7 +145,7 @@ def _refuse_permuted(v: Layout) -> None:
     """Raises InputError for a nested V that is contiguous in another order than that of its modes.
 
     There the compiler counts the run in the order of the strides, and yet takes elements in the order of the
-    modes (measured on DSL 4.8.1: of (((2,4),1)):(((16,1),0)) elements 0 to 3 and 2 to 5). Which of several
+    modes (measured: of (((2,4),1)):(((16,1),0)) elements 0 to 3 and 2 to 5). Which of several
     nested modes it sorts is not known.
     """
     if type(v.shape) is not tuple or not any(type(extent) is tuple for extent in v.shape):

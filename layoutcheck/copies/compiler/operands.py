@@ -1,6 +1,6 @@
 """What the verifier of `cute.copy` checks of the operands' shapes before it looks at the atom.
 
-In its order, measured, DSL 4.8.1: static shapes, equal ranks, equal sizes mode by mode, the predicate.
+In its order, measured: static shapes, equal ranks, equal sizes mode by mode, the predicate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which memrefs cannot be made: "Inputs are incorrect for type: ...". DSL 4.8.1."""
+"""Which memrefs cannot be made: "Inputs are incorrect for type: ...". Measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `cute.copy` and its relatives check in Python before the verifier sees anything. DSL 4.8.1.
+"""What `cute.copy` and its relatives check in Python before the verifier sees anything. Measured.
 
 `cute.copy` also regroups its operands: whatever the views look like, the verifier gets `(V, (rest...))`.
 """

@@ -1,4 +1,4 @@
-"""Checks that several families share: element widths, pointer alignment, vectors. Measured, DSL 4.8.1."""
+"""Checks that several families share: element widths, pointer alignment, vectors. Measured."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ It looks at the whole layout, rest modes included, not at the V mode alone:
 
 The composition is CuTe C++'s: modes are coalesced from the right, a last mode of extent 1 counts as
 extent 2, the last mode goes on forever, and an extent that neither divides what is left of n nor is as
-long as it has no answer, which kills the process (SIGABRT). Measured, DSL 4.8.1.
+long as it has no answer, which kills the process (SIGABRT). Measured.
 """
 
 from __future__ import annotations

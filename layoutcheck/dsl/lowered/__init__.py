@@ -126,7 +126,7 @@ def read(
         return Lowered(
             problem=f"the lowered module cannot be read: {error.message}", notes=notes, refused=refused
         )
-    except _SURPRISES as error:  # another version's operations, of other shapes than 4.8.1's
+    except _SURPRISES as error:  # operations of another version of the DSL
         reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
         return Lowered(problem=reason, notes=notes, refused=refused)
     kernels = tuple(

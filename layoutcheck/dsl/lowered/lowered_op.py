@@ -20,7 +20,7 @@ from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.values import CLASSES, Reasons
 from layoutcheck.machine.banks import OFF
 
-SUB_BYTE_BYTES = 8  # of a vector of elements below a byte (measured: PTX of DSL 4.8.1 moves f4 by .b64)
+SUB_BYTE_BYTES = 8  # of a vector of elements below a byte (measured: PTX of the DSL moves f4 by .b64)
 WIDEST_BYTES = 16  # of one load or store; 32 in global memory from sm_100 on (PTX ISA, ld: .v8.b32)
 _WINDOW = {
     "gmem": "global",

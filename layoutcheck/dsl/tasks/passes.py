@@ -24,7 +24,7 @@ _NO_SUCH_PASS = re.compile(r"'([\w-]+)' does not refer to a registered pass")
 RENAMED = {"cuda.launch_ex": "layoutcheck.launch", "cuda.launch": "layoutcheck.launch",
            "cute.kernel_smem_size": "layoutcheck.smem_size"}  # fmt: skip
 
-# Of DSL 4.8.1; `cute-remove-static-args` is left out, so that a launch fits its kernel.
+# `cute-remove-static-args` is left out, so that a launch fits its kernel.
 _COPY = re.compile(r'\s*"(cute\.copy(?:_atom_call)?)"\(([^()]*)\)(.*?) : \((.*)\) -> \(\)')
 _FOLD = "canonicalize,cse,cute-desugar,canonicalize,cute-fold-static,canonicalize,cse"
 _TO_ARITH = (

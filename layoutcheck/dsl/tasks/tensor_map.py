@@ -4,7 +4,7 @@
 that it stores are evaluated for a base address and run-time extents and strides (the code has no branches).
 `tma_partition` and `cute.copy` run in a kernel that takes the tensor map, the shared tensor's address and the
 barrier's as parameters; its PTX is the answer's. An im2col atom is made by `make_im2col_tma_atom`, and which
-tile it is are parameters too: DSL 4.8.1 dies on a tile known when it compiles.
+tile it is are parameters too: the DSL dies on a tile known when it compiles.
 
 An item: gmem, smem (memref types), tiler, coord, kind, internal (an element type or ""), described (a layout
 or composed layout), arch, base, values (run-time leaves of gmem, left to right), lower (whether PTX is

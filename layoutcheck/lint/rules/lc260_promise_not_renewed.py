@@ -10,7 +10,7 @@ kernel faults, or TMA reads other data.
 
 ## Why
 
-Measured on DSL 4.8.1: a call with `from_dlpack(x, assumed_align=16)` raises for an address that breaks the
+Measured on the DSL: a call with `from_dlpack(x, assumed_align=16)` raises for an address that breaks the
 promise, as the host's `make_ptr(..., assumed_align=16)` does by itself, and a function compiled with `--enable-tvm-ffi` checks the tensors it is
 called with. A compiled function called with `from_dlpack(x)`, with a torch tensor, with a pointer that
 promises less, or (under tvm-ffi) with an address, is not checked; nor is `cute.make_ptr` inside a `@cute.jit`

@@ -8,8 +8,8 @@ end of the destination that the predicate was meant to protect.
 
 ## Why
 
-`cp.async` reads `src-size` bytes and fills up to `cp-size` with zeros (PTX ISA, cp.async). Measured on DSL
-4.8.1: `pred` of `CopyG2SOp` becomes `src-size` 0 or 16. Run on an H200: false copies write zeros (LC291).
+`cp.async` reads `src-size` bytes and fills up to `cp-size` with zeros (PTX ISA, cp.async). Measured on the DSL:
+`pred` of `CopyG2SOp` becomes `src-size` 0 or 16. Run on an H200: false copies write zeros (LC291).
 
 ## How to fix it
 

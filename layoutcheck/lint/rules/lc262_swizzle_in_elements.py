@@ -9,7 +9,7 @@ element: 8 elements of bf16 are 16 bytes. On a shared-memory pointer (`swizzle=`
 
 ## Why
 
-Measured on DSL 4.8.1: a pointer's swizzle is applied to the byte address (`xor` of its bits in the PTX). With a base
+Measured on the DSL: a pointer's swizzle is applied to the byte address (`xor` of its bits in the PTX). With a base
 below 4 a 128-bit access is split (LC205), and a narrower one has bank conflicts (LC306). A conflict-free swizzle of
 2-byte elements in a composed layout has base 3, which is never right for a pointer. The rule reports only pointers
 that a copy uses, and only if no copy is written as narrower than 128 bits: for copies of single elements, S<4,3,3>

@@ -8,7 +8,7 @@ hangs.
 
 ## Why
 
-`elect.sync` with a mask waits for every lane of the mask (PTX ISA, elect.sync). Seen in the PTX of DSL 4.8.1:
+`elect.sync` with a mask waits for every lane of the mask (PTX ISA, elect.sync). Seen in the PTX of the DSL:
 `elect.sync _, -1` inside the branch that lane 0 alone takes, and twice, one inside the other, under
 `elect_one`. Run on an H200 (docs/evidence/tma_election.json): in a whole warp the tile arrives; in the other
 two cases the kernel hangs, because the other lanes wait for the bytes.

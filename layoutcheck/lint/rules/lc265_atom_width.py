@@ -7,7 +7,7 @@ No `cp.async` instruction moves the `num_bits_per_copy` of this `CopyG2SOp` atom
 
 ## Why
 
-PTX ISA, cp.async: `cp-size` is 4, 8 or 16 bytes for `.ca`, 16 for `.cg`. Compiled with DSL 4.8.1: the verifier
+PTX ISA, cp.async: `cp-size` is 4, 8 or 16 bytes for `.ca`, 16 for `.cg`. Compiled with the DSL: the verifier
 refuses the copy at its first use (LC103).
 
 ## How to fix it

@@ -8,7 +8,7 @@ refused, `autovec_copy` moves one element at a time.
 
 ## Why
 
-Measured on DSL 4.8.1: without `assumed_align` the type is aligned to its element; `mark_compact_shape_dynamic`
+Measured on the DSL: without `assumed_align` the type is aligned to its element; `mark_compact_shape_dynamic`
 without `divisibility` gives `?`, with it `?{div=N}`, and only that proves the alignment of later rows.
 
 ## How to fix it

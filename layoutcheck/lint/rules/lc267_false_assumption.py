@@ -7,7 +7,7 @@ the promise and emits wide accesses at addresses that are never aligned.
 
 ## Why
 
-`cute.assume` checks nothing (DSL 4.8.1: it puts `divby` into the type). The remainder follows from the constants
+`cute.assume` checks nothing (measured: it puts `divby` into the type). The remainder follows from the constants
 in the expression. The same mistake with Triton's `multiple_of`: flash-linear-attention issue 142.
 
 ## How to fix it

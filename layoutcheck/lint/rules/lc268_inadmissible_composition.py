@@ -8,7 +8,7 @@ layout. Code that uses it reads other elements, without an error.
 ## Why
 
 R exists where the strides and extents of B divide those of A, or go beyond their end (CuTe's paper, equations 20
-and 21). DSL 4.8.1 tests less: NVIDIA/cutlass#3177 and #2955. The tests compare our algebra with it;
+and 21). The DSL tests less: NVIDIA/cutlass#3177 and #2955. The tests compare our algebra with it;
 docs/algebra-differences.md lists each wrong answer with the first index that shows it.
 
 ## How to fix it

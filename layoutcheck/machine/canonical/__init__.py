@@ -10,7 +10,7 @@ it describes
 
 and for tcgen05 also the 128-byte swizzle of 32-byte atoms, S<2,5,2>, with 4 in the place of 8.
 
-`decide` follows DSL 4.8.1 (`make_gmma_smem_desc`, `make_umma_smem_desc`): same answer, same reason, on every
+`decide` follows the DSL (`make_gmma_smem_desc`, `make_umma_smem_desc`): same answer, same reason, on every
 random layout of tests/conformance/test_canonical.py. The DSL recasts to 128 bits first, and rounds: a pitch
 of 60 bf16 elements passes as 64. `canonical` therefore also compares, element by element, what the
 descriptor describes with what the layout says; where they differ the compiler accepts and the product is

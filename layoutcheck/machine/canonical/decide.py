@@ -1,4 +1,4 @@
-"""What DSL 4.8.1 says of an operand: its descriptor, its refusal, or that it dies."""
+"""What the DSL says of an operand: its descriptor, its refusal, or that it dies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.machine.canonical.modes import K_BITS, UNIT_BITS, UNITS, mode_of, size_of
 from layoutcheck.machine.dtypes import DType
 
-# Element types that the GMMA descriptor takes (measured, DSL 4.8.1).
+# Element types that the GMMA descriptor takes (measured).
 GMMA_TYPES = ("f16", "bf16", "tf32", "i32", "f8E4M3FN", "f8E5M2", "si8", "ui8")
 
 
@@ -43,7 +43,7 @@ def first_step(layout: Layout, bits: int) -> Layout:
 
 
 def decide(layout: Layout, element: DType, major: str, swizzle: Swizzle, unit: str) -> Decision:
-    """What DSL 4.8.1 says of a rank-2 static layout that is one instruction's operand."""
+    """What the DSL says of a rank-2 static layout that is one instruction's operand."""
     wgmma = unit == "wgmma"
     name = f"Not a canonical {UNITS[unit]}_{major} Layout: "
     if wgmma and element.name not in GMMA_TYPES:

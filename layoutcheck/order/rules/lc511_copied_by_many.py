@@ -7,7 +7,7 @@ mbarrier then counts the bytes once for each thread, and its phases stay wrong.
 
 ## Why
 
-PTX ISA, cp.async.bulk: each executing thread initiates a copy. DSL 4.8.1, `CopyBulkG2SOp`: "The compiler does not
+PTX ISA, cp.async.bulk: each executing thread initiates a copy. The DSL, `CopyBulkG2SOp`: "The compiler does not
 perform thread election for this operation" (for TMA copies it does). On an H200 the kernel hangs.
 
 ## How to fix it

@@ -6,7 +6,7 @@
 
 Types and attribute values stay raw text: what they mean is their reader's business. Reading the text is the
 only safe way to look at a module that the CuTe DSL has traced: touching its operands runs the DSL's casters,
-which emit operations of their own and corrupt the heap (DSL 4.8.1).
+which emit operations of their own and corrupt the heap (measured).
 
 Grammar: https://mlir.llvm.org/docs/LangRef (operations, locations).
 """
