@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.basis import basis_of
@@ -36,6 +36,28 @@ def make_identity_layout(shape: Any) -> Layout:
 def dotted(path: tuple[int, ...]) -> str:
     """A mode as messages print it: (1, 0) is "1.0"; a layout of one integer is its own mode 0."""
     return ".".join(map(str, path)) or "0"
+
+
+class Leaf(NamedTuple):
+    """One integer mode of a layout: the path to it, outermost index first, its extent and its stride."""
+
+    path: tuple[int, ...]
+    extent: Any
+    stride: Any
+
+
+def leaves(a: Layout) -> list[Leaf]:
+    """The integer modes, left to right; a layout of one integer has the path ()."""
+    found: list[Leaf] = []
+    todo = [Leaf((), a.shape, a.stride)]
+    while todo:
+        leaf = todo.pop()
+        if type(leaf.extent) is not tuple:
+            found.append(leaf)
+            continue
+        inner = enumerate(zip(leaf.extent, leaf.stride, strict=True))
+        todo += reversed([Leaf((*leaf.path, i), extent, stride) for i, (extent, stride) in inner])
+    return found
 
 
 def get(a: Layout, path: tuple[int, ...]) -> Layout:

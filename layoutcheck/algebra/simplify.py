@@ -64,15 +64,21 @@ def coalesce(a: Any, profile: Any = None) -> Any:
         return map_modes(coalesce, a, profile, "the profile")
     if type(a.shape) is not tuple:
         return a if a.shape != 1 else Layout.trusted(1, 0)
-    return _layout(*merged(flatten(a.shape), flatten(a.stride)))
+    return _layout(*joined(flatten(a.shape), flatten(a.stride)))
+
+
+def joined(shape: tuple[Any, ...], stride: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
+    """The leaves as `merged` joins them, without extents of 1; one extent of 1 if nothing else is left."""
+    shapes, strides = merged(shape, stride)
+    if shapes[-1] == 1:
+        if len(shapes) == 1:
+            return [1], [0]
+        shapes.pop()
+        strides.pop()
+    return shapes, strides
 
 
 def _layout(shapes: list[Any], strides: list[Any]) -> Layout:
-    if shapes[-1] == 1:
-        if len(shapes) == 1:
-            return Layout.trusted(1, 0)
-        shapes.pop()
-        strides.pop()
     if len(shapes) == 1:
         return Layout.trusted(shapes[0], strides[0])
     return Layout.trusted(tuple(shapes), tuple(strides))
@@ -101,4 +107,4 @@ def filter(a: Layout, profile: Any = None) -> Layout:  # noqa: A001 - CuTe's nam
     """
     if type(profile) is tuple:
         return map_modes(filter, a, profile, "the profile")
-    return _layout(*merged(flatten(_without_zeros(a.shape, a.stride)), flatten(a.stride)))
+    return _layout(*joined(flatten(_without_zeros(a.shape, a.stride)), flatten(a.stride)))

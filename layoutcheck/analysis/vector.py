@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.copies.copy import Copy
 
 SIDES = ("src", "dst")
@@ -41,7 +42,7 @@ class Break(NamedTuple):
     @property
     def mode_text(self) -> str:
         """`mode 0` or `mode 0.1`, as a path into the layout."""
-        return f"mode {'.'.join(map(str, self.path))}"
+        return f"mode {dotted(self.path)}"
 
 
 def width_bits(copy: Copy) -> int:
@@ -73,21 +74,6 @@ def find_break(copy: Copy, side: str, count: int | None = None) -> Break | None:
             return _break(copy, side, memref.layout, path, extent, stride, run)
         run *= extent
     return None
-
-
-def leaves(layout: Layout) -> list[tuple[tuple[int, ...], int, Any]]:
-    """(path, extent, stride) of every leaf, left to right."""
-    out: list[tuple[tuple[int, ...], int, Any]] = []
-
-    def walk(shape: Any, stride: Any, path: tuple[int, ...]) -> None:
-        if type(shape) is tuple:
-            for i, (s, d) in enumerate(zip(shape, stride, strict=True)):
-                walk(s, d, (*path, i))
-        else:
-            out.append((path, shape, stride))
-
-    walk(layout.shape, layout.stride, ())
-    return out
 
 
 def _break(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, machine, tensor_map
+from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, machine
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 
 ENTRIES: tuple[Known, ...] = (*dsl.ENTRIES, *cpp.ENTRIES, *machine.ENTRIES, *elsewhere.ENTRIES)
@@ -68,6 +68,8 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     groups = {key: value for key, value in match.groupdict().items() if value}
     facts = _layouts(folded) if entry in cpp.ENTRIES else _tensors(folded) if entry in dsl.ENTRIES else ()
     if entry.name == "driver.tensor-map":
+        from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
+
         facts = tuple(tensor_map.faults(folded) or ())
     if "have" in groups and "most" in groups:
         facts = (f"{int(groups['have'], 0):,} B are asked for, {int(groups['most'], 0):,} B allowed",)

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import re
 
-# CUtensorMapDataType, in the order of the CUDA driver API: bits of an element.
-_ELEMENT_BITS = (8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 32, 32, 32)
-_SWIZZLE_SPAN = {1: 32, 2: 64, 3: 128}  # bytes, of CUtensorMapSwizzle
-_MOST_BOX, _UNIT = 256, 16  # cuTensorMapEncodeTiled
+from layoutcheck.atoms.tma.descriptor import Descriptor
+from layoutcheck.atoms.tma.limits import Violation, violations
+from layoutcheck.errors import InputError
+
+# CUtensorMapDataType and CUtensorMapSwizzle, in the order of the CUDA driver API.
+_FORMATS = (
+    "U8", "U16", "U32", "S32", "U64", "S64", "F16_RN", "F32_RN", "F64_RN", "BF16_RN", "F32_FTZ_RN", "F32_RN",
+    "F32_FTZ_RN",
+)  # fmt: skip
+_SWIZZLES = ("none", "32B", "64B", "128B", "128B_ATOM_32B")
 
 _NUMBERS = r"\(([0-9,\s]+)\)"
 _DUMP = re.compile(
@@ -22,45 +28,33 @@ _DUMP = re.compile(
 
 
 def faults(text: str) -> list[str] | None:
-    """What the driver refuses of the first tensor map printed in the text; None where none is printed.
+    """What the driver refuses of the first tensor map printed in the text; None where none can be read.
 
-    `text` has its runs of white space folded. Limits: CUDA driver API, cuTensorMapEncodeTiled.
+    `text` has its runs of white space folded.
     """
     found = _DUMP.search(text)
     if found is None:
         return None
-    rank, code = int(found["rank"]), int(found["format"])
-    address = int(found["address"], 0)
+    rank, code, swizzle = int(found["rank"]), int(found["format"]), int(found["swizzle"])
+    if code >= len(_FORMATS) or swizzle >= len(_SWIZZLES):
+        return None
     dims, strides, box, steps = (
-        [int(part) for part in found[name].strip("()").split(",")][:rank]
+        tuple(int(part) for part in found[name].strip("()").split(","))[:rank]
         for name in ("dims", "strides", "box", "steps")
     )
-    out = []
-    if address == 0:
-        out.append(
-            "gmem_address is 0: the tensor was not allocated, or its pointer is void (a kernel without C)"
-        )
-    elif address % _UNIT:
-        out.append(f"gmem_address {address:#x} is not a multiple of {_UNIT}")
-    out += [f"globalDim[{i}] is 0: the tensor is empty" for i, extent in enumerate(dims) if extent == 0]
-    out += [
-        f"globalStrides[{i}] is {stride} B, no multiple of {_UNIT}"
-        for i, stride in enumerate(strides)
-        if i and stride % _UNIT
-    ]
-    out += [
-        f"boxDim[{i}] is {extent}, not 1 to {_MOST_BOX}"
-        for i, extent in enumerate(box)
-        if not 1 <= extent <= _MOST_BOX
-    ]
-    if code < len(_ELEMENT_BITS) and box:
-        inner = box[0] * _ELEMENT_BITS[code] // 8
-        span = _SWIZZLE_SPAN.get(int(found["swizzle"]))
-        if inner % _UNIT:
-            out.append(f"boxDim[0] x element size is {inner} B, no multiple of {_UNIT}")
-        if span and inner > span:
-            out.append(f"boxDim[0] x element size is {inner} B, more than the swizzle's span of {span} B")
-    out += [
-        f"elementStrides[{i}] is {step}, not 1 to 8" for i, step in enumerate(steps) if not 1 <= step <= 8
-    ]
-    return out
+    base = int(found["address"], 0)
+    try:
+        map_ = Descriptor(_FORMATS[code], dims, strides[1:], box, _SWIZZLES[swizzle], base, steps)
+    except InputError:
+        return None
+    out = [] if base else ["gmem_address is 0: the tensor was not allocated, or its pointer is void"]
+    return out + [_told(bad) for bad in violations(map_)]
+
+
+def _told(bad: Violation) -> str:
+    """`globalStrides[1] is 2, not a multiple of 16 B`, numbered as CUTLASS prints the fields."""
+    if bad.field == "boxDim[0]":
+        return f"boxDim[0] x element size is {bad.value} B, not {bad.demand}"
+    if bad.at is None:
+        return f"{bad.field} is {bad.value}, not {bad.demand}"
+    return f"{bad.field}[{bad.at + (bad.field == 'globalStrides')}] is {bad.value}, not {bad.demand}"

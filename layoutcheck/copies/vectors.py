@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from layoutcheck.algebra import integers, inttuple
 from layoutcheck.algebra.integers import Dynamic, Int
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.modes import dotted
+from layoutcheck.algebra.modes import Leaf, dotted, leaves
 from layoutcheck.algebra.simplify import merged
 from layoutcheck.copies.alignment import align_bits, storage_bits
 from layoutcheck.copies.memref import Memref
@@ -98,10 +98,10 @@ def missing_promises(memref: Memref, width_bits: int) -> tuple[Promise, ...]:
     """
     element = storage_bits(memref.dtype)
     n = max(1, width_bits // element)
-    leaves = [leaf for leaf in _leaves(memref.layout) if leaf[1] != 1]
-    run, inside = _contiguous(leaves)
+    moving = [leaf for leaf in leaves(memref.layout) if leaf.extent != 1]
+    run, inside = _contiguous(moving)
     if n > 1 and run % n:
-        if not any(isinstance(d, Dynamic) for _, _, d in leaves) or run > 1:
+        if not any(isinstance(leaf.stride, Dynamic) for leaf in moving) or run > 1:
             return (Promise("impossible", why=f"only {run} elements are contiguous, {n} are needed"),)
         return (Promise("impossible", why="no mode has the static stride 1"),)
     promises: list[Promise] = []
@@ -111,7 +111,7 @@ def missing_promises(memref: Memref, width_bits: int) -> tuple[Promise, ...]:
     if memref.space != "rmem" and align_bits(memref) % width_bits:
         kind = "byte_alignment" if memref.space == "smem" else "assumed_align"
         promises.append(Promise(kind, math.lcm(width_bits, 8) // 8))
-    for path, _, stride in leaves:
+    for path, _, stride in moving:
         if path in inside or integers.divisor(stride) % n == 0:
             continue
         if not isinstance(stride, Dynamic):
@@ -139,8 +139,8 @@ def _address_limits(side: str, memref: Memref, run: int, element: int) -> Iterat
     else:
         yield _even(base), f"{side} align<{base // 8}>"
     begun = 1  # V's values up to here
-    for path, extent, stride in _leaves(memref.layout):
-        first = path[0] == 0
+    for path, extent, stride in leaves(memref.layout):
+        first = not path or path[0] == 0
         outside = not first or begun >= run
         if first and isinstance(extent, int):
             begun *= extent
@@ -152,28 +152,15 @@ def _address_limits(side: str, memref: Memref, run: int, element: int) -> Iterat
         yield granule * 8, f"{side} swizzle {memref.swizzle} keeps {granule} B together"
 
 
-def _contiguous(leaves: list[tuple[tuple[int, ...], Any, Any]]) -> tuple[int, set[tuple[int, ...]]]:
+def _contiguous(moving: list[Leaf]) -> tuple[int, set[tuple[int, ...]]]:
     """The elements contiguous from stride 1 on, and the modes they run through."""
     run, inside = 1, set()
-    static = [(d, s, path) for path, s, d in leaves if isinstance(d, int) and isinstance(s, int)]
+    static = [(d, s, path) for path, s, d in moving if isinstance(d, int) and isinstance(s, int)]
     for stride, extent, path in sorted(static):
         if stride == run:
             run *= extent
             inside.add(path)
     return run, inside
-
-
-def _leaves(layout: Layout) -> list[tuple[tuple[int, ...], Any, Any]]:
-    """(path, extent, stride) of every leaf, left to right."""
-
-    def walk(shape: Any, stride: Any, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
-        if type(shape) is tuple:
-            for i, (s, d) in enumerate(zip(shape, stride, strict=True)):
-                yield from walk(s, d, (*path, i))
-        else:
-            yield path or (0,), shape, stride
-
-    return list(walk(layout.shape, layout.stride, ()))
 
 
 def _even(n: int) -> int:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.modes import dotted
+from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.analysis import Analysis
-from layoutcheck.analysis.vector import NAMES, leaves
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.fixes.draft import Draft

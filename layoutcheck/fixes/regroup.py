@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from layoutcheck.algebra import inttuple
+from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import leaves
+from layoutcheck.algebra.simplify import joined
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import MatrixAtom
 from layoutcheck.copies.atom import ThreadAtom
@@ -59,26 +62,9 @@ def _viewed(side: str, old: Memref, new: Memref) -> str:
     return f"{side} = cute.make_tensor({side}.iterator, {code.layout_code(new.layout, values)})"
 
 
-def _leaves(layout: Layout) -> list[tuple[int, object]]:
-    return list(zip(inttuple.flatten(layout.shape), inttuple.flatten(layout.stride), strict=True))
-
-
-def _merged(pairs: list[tuple[int, object]]) -> list[tuple[int, object]]:
-    """Neighbouring leaves that continue each other joined, extents of 1 dropped."""
-    out: list[tuple[int, object]] = []
-    for extent, stride in pairs:
-        if extent == 1:
-            continue
-        if (
-            out
-            and isinstance(stride, int)
-            and isinstance(out[-1][1], int)
-            and out[-1][0] * out[-1][1] == stride
-        ):
-            out[-1] = (out[-1][0] * extent, out[-1][1])
-        else:
-            out.append((extent, stride))
-    return out
+def _merged(layout: Layout) -> list[tuple[Any, Any]]:
+    """(extent, stride) of the leaves, neighbours that continue each other joined."""
+    return list(zip(*joined(flatten(layout.shape), flatten(layout.stride)), strict=True))
 
 
 def _one_vector(view: Memref, vector: int) -> Memref | None:
@@ -94,12 +80,12 @@ def _one_vector(view: Memref, vector: int) -> Memref | None:
                 ((0, first.stride), *(mode.stride for mode in modes)),
             )
         )
-    v = _merged(_leaves(view.layout[0]))
+    v = _merged(view.layout[0])
     rest = view.layout.modes[1:]
-    if not v or v[0][1] != 1 or v[0][0] % vector:
+    if v[0][1] != 1 or v[0][0] % vector:
         # The vector may run on into the rest modes: (4,2):(1,4) is one run of 8.
-        v, rest = _merged(_leaves(view.layout)), ()
-        if not v or v[0][1] != 1 or v[0][0] % vector:
+        v, rest = _merged(view.layout), ()
+        if v[0][1] != 1 or v[0][0] % vector:
             return None
     run, more = v[0][0], v[1:]
     tail = [(run // vector, vector), *more] if run > vector else more
@@ -110,7 +96,7 @@ def _one_vector(view: Memref, vector: int) -> Memref | None:
     return view.with_layout(layout)
 
 
-def _tree(pairs: list[tuple[int, object]]) -> tuple[object, object]:
+def _tree(pairs: list[tuple[Any, Any]]) -> tuple[object, object]:
     """The pairs as a shape and a stride: 1:0 for none, a leaf for one."""
     if not pairs:
         return 1, 0
@@ -120,7 +106,7 @@ def _tree(pairs: list[tuple[int, object]]) -> tuple[object, object]:
 
 
 def _flattened(view: Memref, vector: int) -> Memref | None:
-    v = _leaves(view.layout[0])
+    v = [(leaf.extent, leaf.stride) for leaf in leaves(view.layout[0])]
     rest = view.layout.modes[1:]
     if len(v) < 2 or v[0][0] != vector:
         return None

@@ -29,9 +29,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.modes import dotted
+from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.analysis import Analysis
-from layoutcheck.analysis.vector import NAMES, atom_v, elements, leaves
+from layoutcheck.analysis.vector import NAMES, atom_v, elements
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule

@@ -29,10 +29,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from layoutcheck.algebra.modes import leaves
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.comparison import compare
-from layoutcheck.analysis.vector import NAMES, leaves
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
 from layoutcheck.copies.copy import Copy

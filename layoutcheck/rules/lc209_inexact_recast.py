@@ -30,11 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.algebra.modes import dotted
+from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.algebra.recast import recast_is_exact
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
-from layoutcheck.analysis.vector import NAMES, leaves
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.copies.memref import Memref
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where

@@ -26,8 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.modes import leaves
 from layoutcheck.analysis import Analysis
-from layoutcheck.analysis.vector import NAMES, leaves
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.atoms.bulk import GRAIN_BYTES
 from layoutcheck.findings import Finding
 from layoutcheck.rules.bulk import SOURCE, bulk_atom, instruction_bytes

@@ -25,9 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.modes import dotted
+from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.analysis import Analysis
-from layoutcheck.analysis.vector import NAMES, leaves
+from layoutcheck.analysis.vector import NAMES
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 

@@ -27,10 +27,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from layoutcheck.algebra.modes import dotted
+from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.instantiation import is_static
-from layoutcheck.analysis.vector import leaves
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 

@@ -28,9 +28,11 @@ from layoutcheck.algebra import (
     group_modes,
     idx2crd,
     image,
+    inttuple,
     make_identity_layout,
     make_layout,
     max_alignment,
+    modes,
     parse_any_layout,
     parse_layout,
     prepend,
@@ -54,6 +56,13 @@ def test_sizes(a: Layout) -> None:
     assert cosize(a) == np.ptp(offsets(a)) + 1
     assert rank(a) == len(a) == rank(a.shape)
     assert depth(a) == depth(a.shape)
+
+
+@given(layouts(5))
+def test_leaves_stand_at_their_paths(a: Layout) -> None:
+    found = modes.leaves(a)
+    assert [get(a, leaf.path) for leaf in found] == [Layout(leaf.extent, leaf.stride) for leaf in found]
+    assert tuple(leaf.extent for leaf in found) == inttuple.flatten(a.shape)
 
 
 @given(layouts(5))

@@ -172,16 +172,22 @@ def dump(**changes: object) -> str:
         ({"globalStrides": "(2,2056,0,0,0)"}, ["globalStrides[1] is 2056"]),
         ({"boxDim": "(64,256,1,1,1)"}, []),
         ({"boxDim": "(64,257,1,1,1)"}, ["boxDim[1] is 257"]),
-        ({"boxDim": "(72,128,1,1,1)"}, ["144 B, more than the swizzle's span of 128"]),
-        ({"boxDim": "(4,128,1,1,1)"}, ["8 B, no multiple of 16"]),
+        ({"boxDim": "(72,128,1,1,1)"}, ["144 B, not at most the swizzle's span of 128"]),
+        ({"boxDim": "(4,128,1,1,1)"}, ["8 B, not a multiple of 16"]),
         ({"globalDim": "(1024,0,1,1,1)"}, ["globalDim[1] is 0"]),
         ({"swizzle": 0, "boxDim": "(72,128,1,1,1)"}, []),
+        ({"format": 2, "boxDim": "(64,128,1,1,1)"}, ["256 B, not at most the swizzle's span of 128"]),
+        ({"elementStrides": "(1,9,1,1,1)"}, ["elementStrides[1] is 9, not 1 to 8"]),
     ],
 )
 def test_a_printed_tensor_map_is_judged_field_by_field(changes: dict[str, object], said: list[str]) -> None:
     found = faults(dump(**changes))
     assert found is not None and len(found) == len(said)
     assert all(part in fault for part, fault in zip(said, found, strict=True))
+
+
+def test_a_tensor_map_of_unknown_fields_is_not_judged() -> None:
+    assert all(faults(dump(**change)) is None for change in ({"format": 13}, {"swizzle": 9}))
 
 
 def test_the_script_of_a_traceback_is_named_in_the_command() -> None:

@@ -16,7 +16,7 @@ from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, product, wrap
 from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.modes import make_identity_layout
+from layoutcheck.algebra.modes import leaves, make_identity_layout
 from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.atoms.tma.descriptor import MOST_BOX, MOST_RANK
@@ -52,7 +52,7 @@ def box_basis(
     Raises NoCommonRun where the compiler dies, InputError for layouts that cannot be composed.
     """
     shape = gmem.shape if type(gmem.shape) is tuple else (gmem.shape,)
-    paths = {path: i for i, path in enumerate(_paths(shape))}
+    paths = {leaf.path: i for i, leaf in enumerate(leaves(Layout.trusted(shape, shape)))}
     endless = tuple(_endless(mode) for mode in shape)
     tile = composition(make_identity_layout(endless), tuple(Layout(n, 1) for n in tiler))
     inverse = right_inverse(smem)
@@ -155,10 +155,3 @@ def _grouped(sides: list[Side]) -> list[Side]:
         extent *= side.extent
     modes = tuple(mode for side in rest for mode in side.modes)
     return [*sides[: MOST_RANK - 1], Side(extent, modes, extent)]
-
-
-def _paths(shape: Any, path: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
-    """The path of every leaf, left to right."""
-    if type(shape) is not tuple:
-        return [path]
-    return [p for i, part in enumerate(shape) for p in _paths(part, (*path, i))]

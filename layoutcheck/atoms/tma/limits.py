@@ -30,7 +30,8 @@ ILLEGAL = "illegal instruction"
 class Violation(NamedTuple):
     """A field that is not what NVIDIA demands: its `value`, the `demand`, and where that is written.
 
-    `fits` is False where the tensor map has no bits for the value, so that its low ones are stored.
+    `fits` is False where the tensor map has no bits for the value, so that its low ones are stored. `at` is
+    the dimension, of fields that have one value for each.
     """
 
     field: str
@@ -38,6 +39,7 @@ class Violation(NamedTuple):
     demand: str
     source: str
     fits: bool = True
+    at: int | None = None
 
 
 def violations(map_: Descriptor) -> Iterator[Violation]:
@@ -46,27 +48,27 @@ def violations(map_: Descriptor) -> Iterator[Violation]:
     source = DRIVER_IM2COL if im2col else DRIVER
     if map_.base % PIECE_BYTES:
         yield Violation("globalAddress", map_.base, WHOLE_PIECES, DRIVER)
-    for extent in map_.dims:
+    for i, extent in enumerate(map_.dims):
         if not 1 <= extent <= 1 << 32:
-            yield Violation("globalDim", extent, "1 to 2^32", DRIVER, fits=False)
-    for stride in map_.strides_bytes:
+            yield Violation("globalDim", extent, "1 to 2^32", DRIVER, fits=False, at=i)
+    for i, stride in enumerate(map_.strides_bytes):
         if stride % PIECE_BYTES:
-            yield Violation("globalStrides", stride, WHOLE_PIECES, DRIVER)
+            yield Violation("globalStrides", stride, WHOLE_PIECES, DRIVER, at=i)
         if not 0 <= stride < 1 << 40:
-            yield Violation("globalStrides", stride, "less than 2^40 bytes", DRIVER, fits=False)
+            yield Violation("globalStrides", stride, "less than 2^40 bytes", DRIVER, fits=False, at=i)
     named = box_limits(map_)
-    for (name, most), extent in zip(named, map_.box, strict=True):
+    for i, ((name, most), extent) in enumerate(zip(named, map_.box, strict=True)):
         if not 1 <= extent <= most:
-            yield Violation(name.partition("[")[0], extent, f"1 to {most}", source)
+            yield Violation(name.partition("[")[0], extent, f"1 to {most}", source, at=i)
     inner = named[0][0]
     if map_.inner_bytes % PIECE_BYTES or map_.box[0] * map_.element_bits % 8:
         yield Violation(inner, map_.inner_bytes, WHOLE_PIECES, source)
     span = SPAN_BYTES[map_.swizzle]
     if span and map_.inner_bytes > span:
         yield Violation(inner, map_.inner_bytes, f"at most the swizzle's span of {span} bytes", source)
-    for step in map_.element_strides:
+    for i, step in enumerate(map_.element_strides):
         if not 1 <= step <= MOST_STEP:
-            yield Violation("elementStrides", step, f"1 to {MOST_STEP}", source)
+            yield Violation("elementStrides", step, f"1 to {MOST_STEP}", source, at=i)
     if map_.corners is not None:
         yield from _corner_violations(map_, map_.corners)
 

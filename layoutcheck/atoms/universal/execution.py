@@ -26,6 +26,7 @@ from typing import Any
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.simplify import joined
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.alignment import storage_bits
 from layoutcheck.copies.copy import Copy
@@ -161,24 +162,10 @@ def _refuse_permuted(v: Layout) -> None:
 
 def _leading_run(leaves: list[tuple[Any, Any]]) -> int:
     """The same of extents and strides in the order in which they are counted."""
-    merged: list[list[int | Dynamic]] = []
-    for extent, stride in leaves:
-        if extent == 1:
-            continue
-        if merged and _continues(merged[-1], stride):
-            merged[-1][0] *= extent
-        else:
-            merged.append([extent, stride])
-    if not merged or merged[0][1] != 1:
+    if not leaves:
         return 1
-    run = merged[0][0]
-    assert type(run) is int
-    for _, stride in merged[1:]:
-        if not isinstance(stride, Dynamic):
-            run = math.gcd(run, stride)
-    return run
-
-
-def _continues(last: list[int | Dynamic], stride: int | Dynamic) -> bool:
-    extent, step = last
-    return type(step) is int and type(extent) is int and stride == step * extent
+    shapes, strides = joined(*map(tuple, zip(*leaves, strict=True)))
+    if strides[0] != 1:
+        return 1
+    assert type(shapes[0]) is int
+    return math.gcd(shapes[0], *(stride for stride in strides[1:] if not isinstance(stride, Dynamic)))

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from layoutcheck.algebra.integers import Dynamic, Int
+from layoutcheck.algebra.integers import Int
 from layoutcheck.algebra.inttuple import flatten, is_static, product
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.layout import text as layout_text
+from layoutcheck.algebra.simplify import joined
 
 Strides = tuple[Int, ...]
 
@@ -35,7 +36,10 @@ class Inadmissible(NamedTuple):
 
 def vector_strides(layout: Layout, n: int) -> Strides | Inadmissible:
     """The strides of the first `n` elements of a layout of static shape."""
-    modes = coalesced(layout)
+    shape, stride = flatten(layout.shape), flatten(layout.stride)
+    if shape[-1] == 1:
+        shape = (*shape[:-1], 2)
+    modes = list(zip(*joined(shape, stride), strict=True))
     taken: list[tuple[int, Int]] = []
     left = n
     for extent, stride in modes[:-1]:
@@ -47,7 +51,7 @@ def vector_strides(layout: Layout, n: int) -> Strides | Inadmissible:
         left //= min(extent, left)
     if left > 1 or not taken:
         taken.append((left, modes[-1][1]))
-    return tuple(stride for _, stride in joined(taken))
+    return tuple(joined(*map(tuple, zip(*taken, strict=True)))[1])
 
 
 class Vectors(NamedTuple):
@@ -84,34 +88,10 @@ def vectors(src: Layout, dst: Layout, n: int) -> Vectors:
     return Vectors("one", "src", *both)
 
 
-def coalesced(layout: Layout) -> list[tuple[int, Int]]:
-    """The (extent, stride) leaves of a layout, coalesced; the last one is to be read as endless."""
-    modes = list(zip(flatten(layout.shape), flatten(layout.stride), strict=True))
-    if modes[-1][0] == 1:
-        modes[-1] = (2, modes[-1][1])
-    return joined(modes)
-
-
 def contiguous_run(layout: Layout) -> int:
     """The elements, over the whole layout, that follow the first one at stride 1; at least 1."""
-    modes = joined(list(zip(flatten(layout.shape), flatten(layout.stride), strict=True)))
-    return modes[0][0] if modes[0][1] == 1 else 1
-
-
-def joined(modes: list[tuple[int, Int]]) -> list[tuple[int, Int]]:
-    """`modes` without extents of 1 and with contiguous neighbours merged, from the right."""
-    out = [modes[-1]]
-    for extent, stride in reversed(modes[:-1]):
-        next_extent, next_stride = out[0]
-        if extent == 1:
-            continue
-        if next_extent == 1:
-            out[0] = (extent, stride)
-        elif not isinstance(stride, Dynamic) and extent * stride == next_stride:
-            out[0] = (extent * next_extent, stride)
-        else:
-            out.insert(0, (extent, stride))
-    return [(1, 0)] if out == [(1, out[0][1])] else out
+    shapes, strides = joined(flatten(layout.shape), flatten(layout.stride))
+    return shapes[0] if strides[0] == 1 else 1
 
 
 def text(strides: Strides | Inadmissible) -> str:
