@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from layoutcheck.brackets import closing
 from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, machine
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
+from layoutcheck.errors import InputError
 
 ENTRIES: tuple[Known, ...] = (*dsl.ENTRIES, *cpp.ENTRIES, *machine.ENTRIES, *elsewhere.ENTRIES)
 
@@ -108,13 +110,12 @@ def _tensors(folded: str) -> tuple[str, ...]:
 
 
 def _closed(folded: str, start: int) -> int:
-    """Behind the bracket that closes the first one after `start`; the end of the text where none does."""
-    depth = 0
-    for at in range(folded.index("<", start), min(len(folded), start + _MOST_QUOTED)):
-        depth += (folded[at] == "<") - (folded[at] == ">" and folded[at - 1] != "-")
-        if depth == 0:
-            return at + 1
-    return min(len(folded), start + _MOST_QUOTED)
+    """Behind the bracket that closes the first one after `start`; the end of what is quoted where none does."""
+    end = min(len(folded), start + _MOST_QUOTED)
+    try:
+        return closing(folded, folded.index("<", start), end)
+    except InputError:
+        return end
 
 
 # Where the user's own code is: a Python frame, the DSL's arrow, nvcc's instantiation stack, compute-sanitizer's

@@ -19,11 +19,11 @@ from layoutcheck.algebra.notation import Scanner
 from layoutcheck.atoms.family import families, family, folder_names
 from layoutcheck.atoms.other import OtherAtom
 from layoutcheck.atoms.reading import NAME, Reader, Reading, Short, UnknownAttribute
+from layoutcheck.brackets import type_end
 from layoutcheck.copies.atom import Atom
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError, meant
 from layoutcheck.machine.dtypes import DType
-from layoutcheck.sources.balanced import span_end
 
 PREFIX = "!cute_nvgpu.atom."
 
@@ -89,7 +89,7 @@ def read_atom(scan: Scanner) -> Atom:
         raise scan.error("an atom without a name", "universal_copy, simt_async_copy, ldsm, ...")
     if not scan.peek("<"):
         raise scan.error("unexpected text after the atom's name", "'<'")
-    end = span_end(scan.text, scan.pos)
+    end = type_end(scan.text, scan.pos)
     inner = Scanner(scan.text, scan.pos + 1)
     scan.pos = end
     reader = known().readers.get(name[0])

@@ -20,13 +20,14 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.simplify import coalesce
+from layoutcheck.brackets import split
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import offsets, rest_modes, size, v_mode
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import Partition, TiledCopy, partition
 from layoutcheck.errors import InputError
 from layoutcheck.sources.composed import unswizzled
-from layoutcheck.sources.mlir import Operation, Value, split
+from layoutcheck.sources.mlir import Operation, Value
 from layoutcheck.sources.types import parse_memref, parse_tiled_copy
 
 MAX_STEPS = 200

@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass, replace
 
 from layoutcheck.atoms.tma import TmaCopy
+from layoutcheck.brackets import split, type_end
 from layoutcheck.catalogue import Answer, answers
 from layoutcheck.catalogue.entry import ELSEWHERE
 from layoutcheck.copies.atom import Atom
@@ -24,7 +25,6 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
 from layoutcheck.sources.atoms import parse_atom
-from layoutcheck.sources.balanced import span_end, split_commas
 from layoutcheck.sources.messages import explain
 from layoutcheck.sources.other_errors import python_errors
 from layoutcheck.sources.pasted import readings
@@ -207,15 +207,15 @@ def _copy(text: str, operation: re.Match[str], aliases: dict[str, str], arch: st
     """The copy of the operation whose name is matched, from the types after its colon."""
     following = _OPERATION.search(text, operation.end())
     limit = following.start() if following else len(text)
-    at = span_end(text, operation.start(2), limit)
+    at = type_end(text, operation.start(2), limit)
     attributes = _ATTRIBUTES.match(text, at)
     if attributes:
-        at = span_end(text, attributes.end() - len(attributes[0].lstrip()), limit)
+        at = type_end(text, attributes.end() - len(attributes[0].lstrip()), limit)
     colon = _COLON.match(text, at)
     if colon is None:
         raise InputError("the operation's types are missing")
-    end = span_end(text, colon.end(), limit)
-    types = [text[a:b].strip() for a, b in split_commas(text, colon.end() + 1, end - 1)]
+    end = type_end(text, colon.end(), limit)
+    types = split(text[colon.end() + 1 : end - 1])
     types = [one for name in types for one in _listed(name)]
     types = [aliases.get(name, name) for name in types]
     if len(types) not in (3, 4, 5):
@@ -243,8 +243,8 @@ def _shortened(text: str, start: int, stop: int, atom: Atom, arch: str) -> Copy 
     if types is None:
         return None
     try:
-        end = span_end(text, types.start(), stop)
-        tensors = [parse_memref(text[a:b].strip()) for a, b in split_commas(text, types.start() + 1, end - 1)]
+        end = type_end(text, types.start(), stop)
+        tensors = list(map(parse_memref, split(text[types.start() + 1 : end - 1])))
     except InputError:
         return None
     if len(tensors) not in (2, 3):
@@ -268,7 +268,7 @@ def _listed(text: str) -> list[str]:
     """The types of a bracketed list, or the one type."""
     if not (text.startswith("[") and text.endswith("]")):
         return [text]
-    return [text[a:b].strip() for a, b in split_commas(text, 1, len(text) - 1)]
+    return split(text[1:-1])
 
 
 def _aliases(text: str) -> dict[str, str]:
@@ -278,7 +278,7 @@ def _aliases(text: str) -> dict[str, str]:
         opening = text.find("<", match.end(), match.end() + 200)
         if opening >= 0 and len(found) < MAX_DIAGNOSTICS:
             try:
-                found[match[1]] = text[match.end() : span_end(text, opening)]
+                found[match[1]] = text[match.end() : type_end(text, opening)]
             except InputError:
                 continue
     return found

@@ -7,10 +7,10 @@ import re
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import Scanner, read_tree
 from layoutcheck.atoms.reading import read_dtype
+from layoutcheck.brackets import type_end
 from layoutcheck.copies.memref import SPACES, Memref
 from layoutcheck.copies.opaque import other_operand
 from layoutcheck.errors import InputError
-from layoutcheck.sources.balanced import span_end
 from layoutcheck.sources.pointers import (
     SPACE_NAME,
     Defaults,
@@ -42,7 +42,7 @@ def _read_tensor(scan: Scanner, defaults: Defaults) -> Memref:
         scan.expect(">", "the '>' of the tensor")
         return with_defaults(layout, defaults, space=found[0])
     if scan.peek("("):
-        end = span_end(scan.text, opening)
+        end = type_end(scan.text, opening)
         scan.pos = end
         return other_operand("coord_tensor", " ".join(scan.text[opening - len("tensor") : end].split()))
     raise scan.error("unexpected text in the tensor", "'ptr<', an address or a coordinate")
@@ -63,7 +63,7 @@ def _read_raw_pointer(scan: Scanner, defaults: Defaults) -> Memref:
 
 def _read_printed_tensor(scan: Scanner, defaults: Defaults) -> Memref:
     """`tensor(raw_ptr(...) o LAYOUT, data=...)`; `tensor(` is read."""
-    end = span_end(scan.text, scan.pos - 1)
+    end = type_end(scan.text, scan.pos - 1)
     scan.expect("raw_ptr(", "'raw_ptr('")
     memref = _read_raw_pointer(scan, defaults)
     if not (scan.peek(")") or scan.peek(",")):

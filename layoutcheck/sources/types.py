@@ -20,6 +20,7 @@ from typing import TypeVar
 from layoutcheck.algebra.notation import Scanner, read_any_layout, read_layout, read_tiler
 from layoutcheck.algebra.swizzle import ComposedLayout
 from layoutcheck.atoms.reading import read_dtype
+from layoutcheck.brackets import MAX_TYPE, type_end
 from layoutcheck.copies.alignment import recast as recast_tensor
 from layoutcheck.copies.descriptor import descriptor_view
 from layoutcheck.copies.memref import Memref
@@ -29,7 +30,6 @@ from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.sources.atoms import read_atom
-from layoutcheck.sources.balanced import MAX_TYPE, span_end
 from layoutcheck.sources.pointers import (
     OPERAND,
     Defaults,
@@ -106,7 +106,7 @@ def _read_mlir(scan: Scanner) -> Memref:
     name = scan.match(_TYPE_NAME)
     if name is None or not scan.text.startswith("<", scan.pos):
         raise scan.error("not a type of the compiler", "'!cute.memref<...>'", start=start)
-    end = span_end(scan.text, scan.pos)
+    end = type_end(scan.text, scan.pos)
     inner = Scanner(scan.text, scan.pos + 1)
     scan.pos = end
     whole = " ".join(scan.text[start:end].split())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutcheck.brackets import split
 from layoutcheck.errors import InputError
 from layoutcheck.sources.mlir import (
     Module,
@@ -16,7 +17,6 @@ from layoutcheck.sources.mlir import (
     integer,
     integers,
     parse,
-    split,
 )
 from tests.sources.locations import (
     CallSite,

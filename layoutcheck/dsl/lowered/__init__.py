@@ -21,12 +21,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from layoutcheck.brackets import split
 from layoutcheck.dsl.lowered.evaluate import Contents, LastBlock, Places, evaluate
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.session import Session
 from layoutcheck.errors import InputError
-from layoutcheck.sources.mlir import split, without_locations
+from layoutcheck.sources.mlir import without_locations
 
 __all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "lower", "read"]
 

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from layoutcheck.brackets import split
 from layoutcheck.digits import is_number
-from layoutcheck.sources.mlir import split
 
 GENERIC, GLOBAL, SHARED, CLUSTER, TENSOR = 0, 1, 3, 7, 6  # LLVM's numbers of NVPTX's address spaces
 

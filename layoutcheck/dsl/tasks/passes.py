@@ -15,9 +15,9 @@ import time
 from collections import Counter
 from typing import Any
 
+from layoutcheck.brackets import split
 from layoutcheck.dsl.tagged import TAGGED
 from layoutcheck.dsl.tasks import Item
-from layoutcheck.sources.mlir import split
 
 _NO_SUCH_PASS = re.compile(r"'([\w-]+)' does not refer to a registered pass")
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from layoutcheck.sources.mlir.ir import Block, Module, Operation, Region, Value
 from layoutcheck.sources.mlir.parse import parse
-from layoutcheck.sources.mlir.scan import integer, integers, split, without_locations
+from layoutcheck.sources.mlir.scan import integer, integers, without_locations
 
 __all__ = [
     "Block",
@@ -26,6 +26,5 @@ __all__ = [
     "integer",
     "integers",
     "parse",
-    "split",
     "without_locations",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from layoutcheck.brackets import closing, split
 from layoutcheck.errors import InputError
-from layoutcheck.sources.mlir.scan import closing, closing_parenthesis, split
+from layoutcheck.sources.mlir.scan import closing_parenthesis
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)*")
 _KEY = re.compile(r'([\w$.-]+|"[^"\\]*(?:\\.[^"\\]*)*")\s*(?:=\s*)?')

@@ -1,4 +1,4 @@
-"""Spans of MLIR text: where a bracket closes, where a list is cut. One pass, no recursion."""
+"""Pieces of MLIR text: locations, numbers, quoted strings. One pass, no recursion."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import re
 
 from layoutcheck.errors import InputError
 
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|->|[<>()\[\]{},"]', re.DOTALL)
-_OPEN = {"<": ">", "(": ")", "[": "]", "{": "}"}
-_CLOSE = frozenset(_OPEN.values())
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}
@@ -16,26 +13,6 @@ _LOCATION = re.compile(r"\((?:[(),:0-9 ]|unknown|callsite|at|to)*\Z")  # one loc
 _PARENTHESES = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[()"]', re.DOTALL)
 _INTEGER = re.compile(r"\s*(-?[0-9]{1,40}|-?0x[0-9a-fA-F]{1,32}|true|false)(?:\s*:\s*[\w<>!.]+)?\s*\Z")
 _NUMBER = re.compile(r"-?[0-9]{1,40}|true|false")
-
-
-def closing(text: str, at: int) -> int:
-    """The index just past the bracket that closes the one at `at`. Raises InputError with the place."""
-    expected = [_OPEN[text[at]]]
-    for match in _TOKEN.finditer(text, at + 1):
-        token = match[0]
-        if token in _OPEN:
-            expected.append(_OPEN[token])
-        elif token in _CLOSE:
-            if token != expected[-1]:
-                raise InputError(
-                    f"'{token}' closes nothing", text=text, start=match.start(), expected=f"'{expected[-1]}'"
-                )
-            expected.pop()
-            if not expected:
-                return match.end()
-        elif token == '"':
-            raise InputError("a quote that never ends", text=text, start=match.start())
-    raise InputError(f"'{text[at]}' is never closed", text=text, start=at, expected=f"'{_OPEN[text[at]]}'")
 
 
 def closing_parenthesis(text: str, at: int) -> int:
@@ -60,34 +37,6 @@ def closing_parenthesis(text: str, at: int) -> int:
         elif token == '"':
             raise InputError("a quote that never ends", text=text, start=match.start())
     raise InputError("'(' is never closed", text=text, start=at, expected="')'")
-
-
-def split(text: str) -> list[str]:
-    """`text` cut at the commas outside all brackets and quotes, trimmed; [] for blank text.
-
-    Raises InputError where brackets do not match.
-    """
-    if not text.strip():
-        return []
-    parts: list[str] = []
-    expected: list[str] = []
-    first = 0
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        if token == "," and not expected:
-            parts.append(text[first : match.start()].strip())
-            first = match.end()
-        elif token in _OPEN:
-            expected.append(_OPEN[token])
-        elif token in _CLOSE:
-            if not expected or token != expected.pop():
-                raise InputError(f"'{token}' closes nothing", text=text, start=match.start())
-        elif token == '"':
-            raise InputError("a quote that never ends", text=text, start=match.start())
-    if expected:
-        raise InputError(f"'{expected[-1]}' is missing", text=text, start=len(text))
-    parts.append(text[first:].strip())
-    return parts
 
 
 def integer(text: str) -> int | None:
