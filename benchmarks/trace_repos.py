@@ -7,7 +7,8 @@
 `liger-kernel` are what goes on the path (a checkout, or its `src`) of the kernels that
 `benchmarks/trace_drivers` calls; `kernels` is this repository. Under any other name each script with a kernel
 is run, for the architecture that its text names.
-Every copy that is `rejected` or `wrong` stands in the evidence with its place, beside what the compiler said.
+Every copy that is `rejected` or `wrong` stands in the evidence with its place, beside what the compiler said,
+and every finding about the order of accesses.
 """
 
 from __future__ import annotations
@@ -33,11 +34,14 @@ from typing import Any
 
 from layoutcheck.dsl.collect import Observe
 from layoutcheck.dsl.lowered import LoweredOp, lower
-from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.lowered.resolve import Lowering, TracedModule
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
+from layoutcheck.lint.settings import Settings
+from layoutcheck.order import check_module
+from layoutcheck.reports.order import distinct
 from layoutcheck.reports.trace import JudgedTrace
-from layoutcheck.sources.traced import TracedCopy
+from layoutcheck.sources.traced import OrderReport, TracedCopy
 from layoutcheck.tracing import judge
 from tests.dsl.lowered.compare import Silent, disagreement
 
@@ -133,12 +137,42 @@ class Agreement:
 def run(job: Job, timeout_s: float, observe: Observe | None) -> tuple[JudgedTrace, float]:
     """As `layoutcheck trace --no-launch` runs a script; `observe` sees every module."""
     start = time.perf_counter()
-    with tempfile.TemporaryFile() as log, Lowering() as lowering:
+    with tempfile.TemporaryFile() as log, Lowering(order=ordered) as lowering:
         found = trace_script(
             str(job.script), job.args, launch=False, arch=job.arch, timeout_s=timeout_s, output=log,
             cwd=str(job.script.parent), observe=observe, lowering=lowering,
         )  # fmt: skip
     return judge(found), time.perf_counter() - start
+
+
+def ordered(module: TracedModule, lowered: str, problem: str) -> OrderReport:
+    """As `layoutcheck trace` checks the order of accesses, with its default budget of time."""
+    return check_module(module, lowered, problem, Settings().order_seconds)
+
+
+def order_of(rows: list[tuple[Job, JudgedTrace, float]]) -> dict[str, Any]:
+    """What the check of order came to, kernel by kernel: its findings, and why some were not checked."""
+    orders = [(job, one) for job, judged, _ in rows for one in judged.trace.orders]
+    seconds = sorted(round(one.seconds, 2) for _, one in orders)
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    for job, judged, _ in rows:
+        for finding, kernels in distinct(judged.trace.orders):
+            places = [place(p.where.file, p.where.line, job.root) for p in finding.places]
+            row = found.setdefault(
+                (finding.code, *places[:2]),
+                {"code": finding.code, "severity": finding.severity, "places": places,
+                 "title": finding.title, "message": finding.message, "runs": []},
+            )  # fmt: skip
+            row["runs"] = sorted({*row["runs"], f"{job.name}: {kernels[0][:60]}"})
+    return {
+        "kernels": len(orders),
+        "followed": sum(not one.problem for _, one in orders),
+        "findings": dict(Counter(row["severity"] for row in found.values())),
+        "seconds": {"median": seconds[len(seconds) // 2], "max": seconds[-1]} if seconds else {},
+        "reported": sorted(found.values(), key=lambda row: (row["severity"] != "wrong", row["places"])),
+        "not_checked": dict(Counter(one.problem for _, one in orders if one.problem).most_common()),
+        "partly": dict(Counter(s for _, one in orders for s in one.unchecked).most_common()),
+    }  # fmt: skip
 
 
 def one_line(text: str) -> str:
@@ -214,6 +248,7 @@ def gather(rows: list[tuple[Job, JudgedTrace, float]]) -> dict[str, Any]:
         "pictures": {atom: dict(found) for atom, found in sorted(by_atom.items())},
         "missing": dict(missing.most_common()),
         "reported": sorted(reported.values(), key=lambda r: (REPORTED.index(r["verdict"]), r["place"])),
+        "order": order_of(rows),
     }
 
 
@@ -271,9 +306,11 @@ def main() -> None:
             rows.append((job, judged, seconds))
             bad = {k: v for k, v in judged.verdicts().items() if k in REPORTED}
             said = [one_line(f"{f.kind}: {f.message}")[:120] for f in judged.trace.failures]
+            told = Counter(f"{f.code}" for f, _ in distinct(judged.trace.orders))
+            said += [f"order: {one.problem[:120]}" for one in judged.trace.orders if one.problem]
             print(
                 f"{job.name[-60:]:60} {seconds:6.1f} s {len(judged.trace.kernels):3} kernels "
-                f"{len(judged.trace.copies):5} copies {bad or ''} {said or ''}",
+                f"{len(judged.trace.copies):5} copies {bad or ''} {dict(told) or ''} {said or ''}",
                 flush=True,
             )
             if given.output:
@@ -289,6 +326,9 @@ def main() -> None:
             "|",
             row["compiler"][:80],
         )
+    for row in found["order"]["reported"]:
+        print(row["severity"], row["code"], *row["places"], row["title"][:120], "|", *row["runs"][:2])
+    print({key: found["order"][key] for key in ("kernels", "followed", "findings", "seconds")})
     print(found["total"], found["pictures"], json.dumps(found["missing"], indent=1))
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.resolve import TracedModule
 from layoutcheck.errors import InputError
+from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import Outcome, run
 from layoutcheck.order.events import Watched, WatchedKernel, kernels
@@ -28,7 +29,6 @@ from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderFinding, OrderReport
 
 MOST_BLOCKS = 4  # of a cluster
-BETWEEN_BLOCKS = "global memory between blocks"
 _ORDERS = ("nvvm.barrier", "nvvm.mbarrier", "nvvm.cp.async", "nvvm.bar.warp", "llvm.alloca")
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
 _COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
@@ -76,10 +76,6 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
     cluster = kernel.launch.cluster
     size = cluster[0] * cluster[1] * cluster[2]
     threads = kernel.launch.threads
-    if not any(
-        m.kind not in ("read", "write", "atomic") or m.space != "gmem" for m in kernel.meanings.values()
-    ):
-        return OrderReport(name, arch, unchecked=_globally(kernel), threads=threads)
     if size > MOST_BLOCKS:
         why = f"a cluster of {size} blocks; up to {MOST_BLOCKS} are simulated"
         return OrderReport(name, arch, problem=why, threads=threads)
@@ -90,9 +86,16 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
     teller = Teller(module)
     findings: dict[object, OrderFinding] = {}
     problem, late, events = "", "", 0
-    assumed, unchecked = set[str](), set(_globally(kernel))
+    assumed, unchecked = set[str](), set[str]()
     try:
+        between = between_blocks(kernel, teller, budget)
+        unchecked |= between.unchecked
+        findings.update((one.title, one) for one in teller.findings(between.problems))
+        if not _within(kernel):
+            indices = []
         for token in (0, 1) if kernel.tokens else (0,):
+            if not indices:
+                break
             blocks = [kernel.watch(index, token, budget) for index in indices]
             assumed |= {sentence for block in blocks for sentence in block.assumed}
             for backwards in (False, True):
@@ -121,13 +124,11 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
     )  # fmt: skip
 
 
-def _globally(kernel: WatchedKernel) -> tuple[str, ...]:
-    """What is not looked at of a kernel that writes global memory."""
-    writes = any(
-        m.kind == "bulk_store" or (m.kind in ("write", "atomic") and m.space in ("gmem", "generic"))
-        for m in kernel.meanings.values()
+def _within(kernel: WatchedKernel) -> bool:
+    """Whether anything happens within a block that needs an order."""
+    return any(
+        m.kind not in ("read", "write", "atomic") or m.space != "gmem" for m in kernel.meanings.values()
     )
-    return (BETWEEN_BLOCKS,) if writes else ()
 
 
 def _counts(problem: Problem, blocks: list[Watched], token: int) -> bool:

@@ -58,6 +58,7 @@ class Event:
     doubt: bool
     guarded: bool
     number: int = 0  # in program order, of its block
+    rests: int = 0
 
 
 @dataclass(slots=True)
@@ -76,6 +77,7 @@ class Watched:
     shared_bytes: int = 0
     token: int = 0
     guessed: bool = False
+    reasons: Reasons = field(default_factory=Reasons)
 
 
 @dataclass(slots=True)
@@ -143,7 +145,7 @@ class WatchedKernel:
         run.translate = _Recorder(machine, run, self.meanings, watched, token).step
         run.control = {name: self._noticed(maker, watched) for name, maker in run.control.items()}
         run_kernel(self.operation, machine, run, self.given, self.types)
-        watched.notes = tuple(sorted(machine.notes))
+        watched.notes, watched.reasons = tuple(sorted(machine.notes)), machine.reasons
         watched.complete = not any("cut short" in note or "its first" in note for note in machine.notes)
         watched.shared_bytes = machine.shared_bytes
         watched.assumed = tuple(s for kind, s in machine.reasons.known if kind == "uniform")
@@ -209,6 +211,7 @@ class _Recorder:
                         Event(
                             meaning, tuple(number(machine.values[slot]) for slot in slots), machine.mask,
                             machine.iterations, self.doubt(trust), self.doubt(machine.guard), len(events),
+                            trust | machine.guard,
                         )
                     )  # fmt: skip
             inner()

@@ -217,6 +217,34 @@ def peers(target: cute.Pointer, how: Constexpr):
     (target + thread).store(data[thread])
 
 
+@cute.kernel
+def handover(work: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """Each block writes a line of global memory and reads that of the next block."""
+    thread, _, _ = arch.thread_idx()
+    block, _, _ = arch.block_idx()
+    after = (block + 1) % 4
+    flags = target + 1024
+    (work + thread + block * THREADS).store(thread)
+    arch.sync_threads()
+    if const_expr(how == 0 or how == 2):
+        if thread == 0:
+            order = ("release", "acquire") if const_expr(how == 0) else ("relaxed", "relaxed")
+            arch.store(flags + block, Int32(1), sem=order[0], scope="gpu")
+            seen = Int32(0)
+            while seen == 0:
+                seen = arch.load(flags + after, Int32, sem=order[1], scope="gpu")
+        arch.sync_threads()
+    if const_expr(how == 3):  # its own line, and a word that all blocks write
+        after = block
+        (target + 2048).store(Int32(7))
+    (target + thread + block * THREADS).store((work + thread + after * THREADS).load())
+
+
+@cute.jit
+def run_handover(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    handover(source, target, how).launch(grid=(4, 1, 1), block=(THREADS, 1, 1))
+
+
 @cute.jit
 def run_workspace(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     work = cute.make_tensor(source, cute.make_layout((TILE,)))
@@ -269,7 +297,7 @@ def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 7, "store": 3, "groups": 3, "multiply": 4,
-            "workspace": 3, "peers": 3}  # fmt: skip
+            "workspace": 3, "peers": 3, "handover": 4}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

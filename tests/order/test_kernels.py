@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +79,12 @@ EXPECTED = {
         2: [("LC504", "llvm.store", "data[thread])"), ("LC504", "data[thread])", "llvm.store"),
             ("LC513", "llvm.store")],
     },
+    "handover": {
+        0: [],
+        1: [("LC514", "(work + thread + block", "after * THREADS)")],
+        2: [("LC514", "(work + thread + block", "after * THREADS)")],
+        3: [],
+    },
 }  # fmt: skip
 
 
@@ -128,10 +133,16 @@ def test_what_orders_has_its_callers(traced: Trace) -> None:
 
 
 def test_the_summary_says_what_was_not_checked(traced: Trace) -> None:
-    lines = list(counts(traced.orders, Style()))
-    assert [line.strip() for line in lines].count("not checked: global memory between blocks") == 1
-    report = reports(traced, "neighbours")[0]
-    assert not any("between blocks" in line for line in counts([replace(report, unchecked=())], Style()))
+    lines = [line.strip() for line in counts(traced.orders, Style())]
+    said = "not checked: global memory between blocks: release and acquire may order them"
+    assert " ".join(lines).count(said) == 1
+    told = [order.unchecked for order in reports(traced, "handover")]
+    assert [[s for s in each if "between blocks" in s] for each in told] == [
+        ["global memory between blocks: release and acquire may order them"], [],
+        ["global memory between blocks: atomics"], [],
+    ]  # fmt: skip
+    assert not any("between blocks" in s for s in reports(traced, "neighbours")[0].unchecked)  # one block
+    assert "of block 1 of the grid writes" in reports(traced, "handover")[1].findings[0].message
 
 
 def test_reports_and_lines_keep_them(traced: Trace) -> None:

@@ -169,7 +169,8 @@ def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched 
     for i, argument in enumerate(entry.arguments):
         slot = run.slots[argument]
         cute = types[i] if i < len(types) else ""
-        bit = 0 if static_tensor(cute) is not None else dynamic
+        pointer = cute.startswith("!cute.ptr<")  # its address is all that a run gives it
+        bit = 0 if pointer or static_tensor(cute) is not None else dynamic
         if given is not None:
             machine.values[slot], machine.provenance[slot] = given[i][0], bit
             if parse_type(argument.type).kind == "pointer" and isinstance(given[i][0], tuple):

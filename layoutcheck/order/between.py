@@ -1,0 +1,220 @@
+"""Global memory between blocks of a grid: what one block writes and another accesses, unordered.
+
+    between_blocks(kernel, budget) -> Between
+
+Block (0, 0, 0) and, in each direction of the grid, the first block outside its cluster are run; their plain
+accesses of global memory are compared byte by byte. Blocks of a grid are ordered by release and acquire at
+the scope of the GPU only (PTX ISA, Memory Consistency Model: Release and Acquire Patterns): a kernel that
+has neither, nor a fence, cannot order them, and two accesses of one byte, one a write, race. A kernel that
+has them is not checked, and says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.order.budget import Budget
+from layoutcheck.order.events import Event, Watched, WatchedKernel, lanes_of
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.replay import MOST_PROBLEMS
+from layoutcheck.order.tell import Teller
+
+TITLE = "global memory between blocks"
+MOST_CELLS = 1 << 24  # of all accesses of one block
+_READS = ("read", "cp_async", "bulk_load")
+_WRITES = ("write", "bulk_store")
+_FENCE = re.compile(r"(?:nvvm|llvm)\.(?:membar|fence|memory\.barrier)")
+_NARROW = re.compile(r"proxy|mbarrier|cta|block|cluster")  # fences of less than the GPU
+_WORDS = re.compile(r"acquire|release|acq_rel|seq_cst|\bsc\b")
+_NUMBER = re.compile(r"^([0-9]+)\b")
+_INLINE = re.compile(r"\b(?:acquire|release|acq_rel|membar|fence\.(?:sc|acq)|volatile|mmio)\b")
+_ORDERING = 4  # LLVM's atomic orderings from here on: acquire, release, acq_rel, seq_cst
+
+
+@dataclass(slots=True)
+class Between:
+    """Problems between two blocks, and sentences about what was not looked at."""
+
+    problems: list[Problem] = field(default_factory=list)
+    unchecked: set[str] = field(default_factory=set)
+
+
+def between_blocks(kernel: WatchedKernel, teller: Teller, budget: Budget) -> Between:
+    """What nothing orders between two blocks. Raises OutOfTime."""
+    found = Between()
+    meanings = {op: m for op, m in kernel.meanings.items() if _global(m)}
+    if not any(m.kind in (*_WRITES, "atomic") for m in meanings.values()):
+        return found
+    others = list(_others(kernel.launch))
+    if not kernel.launch.known:
+        found.unchecked.add(f"{TITLE}: the grid is not known")
+    elif ordering := _ordering(kernel):
+        found.unchecked.add(f"{TITLE}: {ordering} may order them")
+    elif others:
+        if any(m.facts.get("tensor") for m in meanings.values()):
+            found.unchecked.add(f"{TITLE}: tiles of TMA copies")
+        if any(m.kind == "atomic" for m in meanings.values()):
+            found.unchecked.add(f"{TITLE}: atomics")
+        plain = {op: m for op, m in meanings.items() if m.kind != "atomic" and not m.facts.get("tensor")}
+        if any(m.kind in _WRITES for m in plain.values()):
+            _compare(replace(kernel, meanings=plain), others, teller, budget, found)
+    return found
+
+
+def _compare(
+    kernel: WatchedKernel,
+    others: list[tuple[int, int, int]],
+    teller: Teller,
+    budget: Budget,
+    found: Between,
+) -> None:
+    first = _Block(kernel.watch((0, 0, 0), 0, budget), found)
+    for index in others:
+        second = _Block(kernel.watch(index, 0, budget), found)
+        for writer, reader in ((first, second), (second, first)):
+            for one, other in _meetings(writer, writer.written, reader, reader.read):
+                _tell(one, other, found)
+        for one, other in _meetings(first, first.written, second, second.written):
+            a, b = one.event.meaning, other.event.meaning
+            same = "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
+            # One line by which several blocks write one place: most often one value.
+            if not same and a.op is not b.op and teller.frames(a.site)[:1] != teller.frames(b.site)[:1]:
+                _tell(one, other, found)
+
+
+def _tell(one: Party, other: Party, found: Between) -> None:
+    if one.event.rests or other.event.rests:
+        found.unchecked.add(f"{TITLE}: addresses that depend on dynamic arguments")
+        return
+    if len(found.problems) < MOST_PROBLEMS:
+        found.problems.append(Problem("race-between-blocks", one, other, [], {"memory": "global"}))
+
+
+def _global(meaning: Meaning) -> bool:
+    """Whether an operation accesses global memory (or may, by a generic pointer)."""
+    if meaning.kind in ("bulk_load", "bulk_store"):
+        return meaning.space in ("smem", "dsmem", "generic")
+    if meaning.kind == "cp_async":
+        return True
+    return meaning.kind in ("read", "write", "atomic") and meaning.space in ("gmem", "generic")
+
+
+def _others(launch: Launch) -> Iterator[tuple[int, int, int]]:
+    """The first block outside the first cluster, in each direction."""
+    for axis in range(3):
+        if launch.grid[axis] > launch.cluster[axis]:
+            index = [0, 0, 0]
+            index[axis] = launch.cluster[axis]
+            yield (index[0], index[1], index[2])
+
+
+def _ordering(kernel: WatchedKernel) -> str:
+    """What may order blocks of the grid: release and acquire, or a wide fence; "" for nothing."""
+    words = set[str]()
+    for op in kernel.operation.walk():
+        if not op.name.startswith(("nvvm.", "llvm.")):
+            continue
+        if _INLINE.search(op.attributes.get("asm_string", "") or op.attributes.get("ptxCode", "")):
+            return "inline PTX"
+        if op.name == "llvm.load" and "volatile_" in op.attributes:
+            return "a volatile load"
+        given = " ".join(value for key, value in op.attributes.items() if "order" in key)
+        if _FENCE.match(op.name) and not _NARROW.search(" ".join((op.name, *op.attributes.values()))):
+            return "a fence"
+        words.update(_WORDS.findall(given))
+        words.update("both" for number in _NUMBER.findall(given) if int(number) >= _ORDERING)
+    if words & {"acq_rel", "sc", "seq_cst", "both"} or {"acquire", "release"} <= words:
+        return "release and acquire"
+    return ""
+
+
+class _Block:
+    """The cells of global memory that one block reads and writes, each with its event and thread."""
+
+    def __init__(self, watched: Watched, found: Between) -> None:
+        self.watched, self.found = watched, found
+        self.number = watched.launch.index[0] + watched.launch.grid[0] * (
+            watched.launch.index[1] + watched.launch.grid[1] * watched.launch.index[2]
+        )
+        self.threads = watched.launch.threads
+        self.total = 0
+        parts: dict[bool, list[Any]] = {True: [], False: []}
+        for number, event in enumerate(watched.events):
+            for write, cells, records in self._cells(number, event):
+                parts[write].append((cells, records))
+        if not watched.complete:
+            found.unchecked.add(f"{TITLE}: what follows loops that were cut")
+        self.read, self.written = (_sorted(parts[write]) for write in (False, True))
+
+    def _cells(self, number: int, event: Event) -> Iterator[tuple[bool, Any, Any]]:
+        """(whether it writes, bytes / 1, records) of an event; addresses are in units of its own size."""
+        if event.rests and self.watched.reasons.worst(event.rests) not in ("static", "arguments"):
+            self.found.unchecked.add(f"{TITLE}: addresses, or conditions, that only a run knows")
+            return
+        if self.watched.reasons.worst(event.rests) == "static":
+            event.rests = 0
+        for write, address, size in _ranges(event.meaning, event.values):
+            mask = lanes_of(event, self.threads)
+            where = np.broadcast_to(np.asarray(address, np.int64), (self.threads,))[mask]
+            bytes_ = np.broadcast_to(np.asarray(size, np.int64), (self.threads,))[mask]
+            if not where.size or spaces.space_of(0, int(where[0])) != "gmem":
+                continue
+            most = int(bytes_.max())
+            self.total += where.size * most
+            if most <= 0 or self.total > MOST_CELLS:
+                if most > 0:
+                    self.found.unchecked.add(f"{TITLE}: a block accesses more than {MOST_CELLS >> 20} MiB")
+                continue
+            steps = np.arange(most, dtype=np.int64)
+            cells = where[:, None] + steps[None, :]
+            chosen = steps[None, :] < bytes_[:, None]
+            records = np.broadcast_to((np.flatnonzero(mask) | number << 10)[:, None], cells.shape)
+            yield write, cells[chosen], records[chosen]
+
+    def party(self, record: int) -> Party:
+        """Who accessed a cell."""
+        return Party(self.watched.events[record >> 10], self.number, record & 1023)
+
+
+def _ranges(meaning: Meaning, values: tuple[Any, ...]) -> Iterator[tuple[bool, Any, Any]]:
+    """(whether it writes, address, bytes) of what an event does to global memory."""
+    if meaning.kind in ("read", "write"):
+        yield meaning.kind == "write", values[0], meaning.size
+    elif meaning.kind == "cp_async":
+        yield False, values[1], values[2] if len(values) > 2 else meaning.size
+    elif meaning.kind == "bulk_store" and len(values) > 2:
+        yield True, values[2], values[1]
+    elif meaning.kind == "bulk_load" and not meaning.size:
+        at = 3 if meaning.facts.get("multicast") else 2
+        yield False, values[at + 1], values[at]
+
+
+def _sorted(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Cells in order, each once, with the record of its last access."""
+    if not parts:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    cells = np.concatenate([c for c, _ in parts])[::-1]
+    records = np.concatenate([r for _, r in parts])[::-1]
+    unique, first = np.unique(cells, return_index=True)
+    return unique, records[first]
+
+
+def _meetings(
+    a: _Block, ours: tuple[Any, Any], b: _Block, theirs: tuple[Any, Any]
+) -> Iterator[tuple[Party, Party]]:
+    """A pair of parties for each pair of events that access one cell."""
+    _, one, other = np.intersect1d(ours[0], theirs[0], assume_unique=True, return_indices=True)
+    if not one.size:
+        return
+    pairs = np.stack([ours[1][one] >> 10, theirs[1][other] >> 10])
+    _, first = np.unique(pairs, axis=1, return_index=True)
+    for i in first.tolist():
+        yield a.party(int(ours[1][one[i]])), b.party(int(theirs[1][other[i]]))

@@ -1,0 +1,70 @@
+"""LC514 race-between-blocks: two blocks of the grid access the same global memory, at least one writes, and nothing orders them.
+
+## What it means
+
+One block writes bytes of global memory that another block of the same launch reads or writes, and
+the kernel has no release and acquire, and no fence, that could order blocks. Which value the reader gets depends on
+which block runs first.
+
+The rule compares block (0, 0, 0) with the first block outside its cluster in each direction of the grid. It tells
+nothing where addresses depend on dynamic layouts or loaded values, of atomics, of TMA copies, and of one line by which
+several blocks write the same bytes (usually with the same value). A kernel with release and acquire,
+or with a fence at the scope of the GPU, is "not checked".
+
+## Why
+
+PTX ISA, Memory Consistency Model: Causality Order; Release and Acquire Patterns. Relaxed accesses of a flag order
+nothing: on an H200 a reader that waits for a flag by relaxed loads still gets old values from its L1 cache.
+
+## How to fix it
+
+`cute.arch.store(flag, 1, sem="release", scope="gpu")` after a barrier of the writing block, and in the reading block
+`cute.arch.load(flag, Int32, sem="acquire", scope="gpu")` until it is set, then a barrier. All blocks must be
+resident, or a second kernel must do the reading.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC514] reason` at the second line, `ignore = ["LC514"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The two accesses, each with its block."""
+    first, second = places[0], places[1]
+    done = [
+        f"thread {p.thread} of block {p.block} of the grid {p.what} at {line(p)}" for p in (first, second)
+    ]
+    return (
+        f"{line(second)} {second.what} global memory that another block {first.what} at {line(first)}, and nothing orders them",
+        f"{done[0][:1].upper()}{done[0][1:]}; {done[1]}; both access the same global memory. Missing: a release at the scope of the "
+        "GPU by the first block and an acquire by the second, or a second kernel.",
+    )
+
+
+FLAGGED = """
+work[thread, block] = value
+cute.arch.sync_threads()
+other = work[thread, block + 1]
+"""
+CLEAN = """
+work[thread, block] = value
+cute.arch.sync_threads()
+if thread == 0:
+    cute.arch.store(flags.iterator + block, Int32(1), sem="release", scope="gpu")
+    seen = Int32(0)
+    while seen == 0:
+        seen = cute.arch.load(flags.iterator + block + 1, Int32, sem="acquire", scope="gpu")
+cute.arch.sync_threads()
+other = work[thread, block + 1]
+"""
+
+RULE = make_rule(__doc__, "wrong", ("race-between-blocks",), tell, FLAGGED, CLEAN)
