@@ -223,6 +223,21 @@ def find_all(analysis: Analysis) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda one: (SEVERITIES.index(one.severity), rules[one.code].follows)))
 
 
+def quality(analysis: Analysis) -> str | None:
+    """The verdict of a copy that is `legal` or `slow`, else None. No slow rule is asked for its words."""
+    if not analysis.accepted or analysis.worst is not None:
+        return None
+    rules = [
+        rule for rule in rules_for(analysis.copy).values() if rule.code != DISAGREES and not rule.symptoms
+    ]
+    found = [one for rule in rules if rule.severity != "slow" for one in rule.find(analysis)]
+    if verdict(found) not in ("legal", "slow"):
+        return None
+    if verdict(found) == "slow" or any(rule.occurs(analysis) for rule in rules if rule.severity == "slow"):
+        return "slow"
+    return "legal"
+
+
 def verdict_of(analysis: Analysis, findings: tuple[Finding, ...]) -> str:
     """The worst finding decides; what the compiler refuses is `rejected`, whatever else is said of it."""
     return "rejected" if analysis.prediction.outcome in ("rejected", "aborts") else verdict(findings)

@@ -196,7 +196,7 @@ class Analysis:
             for instance in instantiations(self.copy):
                 *hostile, comfortable = bases(instance)
                 last = self._one_run(instance, *comfortable)
-                alike = same_everywhere(instance, last.execution)
+                alike = same_everywhere(instance, last.execution, clean=last.comparison.clean)
                 for run in (*(self._one_run(instance, *pair) for pair in hostile if not alike), last):
                     runs.append(run)
                     if not run.comparison.clean:

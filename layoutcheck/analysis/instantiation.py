@@ -23,7 +23,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.addresses import as_stored
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import Execution
+from layoutcheck.copies.moves import Access, Execution
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.copies.tiled import partition
 from layoutcheck.errors import InputError
@@ -154,11 +154,13 @@ def bases(copy: Copy) -> tuple[tuple[int, int], ...]:
     return tuple(pairs)
 
 
-def same_everywhere(copy: Copy, done: Execution) -> bool:
+def same_everywhere(copy: Copy, done: Execution, *, clean: bool = False) -> bool:
     """Whether the static `copy` runs at every pair of `bases` as it does at one, at other addresses alone.
 
-    That is so where the operands promise all the alignment that accesses and swizzles ask about. Of the
-    copies of a tensor map and of tensor memory it is not known.
+    That is so where the operands promise all the alignment that accesses and swizzles ask about. A swizzle
+    asks about its whole period. If the copy is `clean` at one base, a swizzle asks about its granule: it only
+    permutes granules, and a copy whose instructions each stay within one granule stays clean at other bases.
+    Of the copies of a tensor map and of tensor memory it is not known.
     """
     if copy.needs_map or "tmem" in (copy.src.space, copy.dst.space):
         return False
@@ -167,14 +169,31 @@ def same_everywhere(copy: Copy, done: Execution) -> bool:
         (copy.whole("dst"), copy.dst, done.dst_accesses),
     ):
         multiples = [access.multiple_bytes for access in accesses]
-        multiples += [
-            memref.swizzle.period
+        swizzles = [
+            memref.swizzle
             for memref in (base, view, view.recast_from)
             if memref is not None and memref.swizzle is not None and memref.swizzle.bits
         ]
+        apart = clean and view.recast_from is None and base.swizzle == view.swizzle
+        for swizzle in swizzles:
+            within = apart and _within(swizzle.granule, done.chunk_bytes, accesses)
+            multiples.append(swizzle.granule if within else swizzle.period)
         if any(base.proved_align_bytes % multiple for multiple in multiples):
             return False
     return True
+
+
+def _within(granule: int, chunk_bytes: int, accesses: tuple[Access, ...]) -> bool:
+    """Whether every chunk that has one swizzled address lies within one granule."""
+    return 0 < chunk_bytes <= granule and all(
+        bool(
+            (
+                access.addresses[:: max(1, chunk_bytes // access.width_bytes)] % granule
+                <= granule - chunk_bytes
+            ).all()
+        )
+        for access in accesses
+    )
 
 
 def _base(memref: Memref, region: int, kind: str) -> int:

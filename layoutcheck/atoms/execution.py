@@ -109,4 +109,5 @@ def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int
         pred,
         zero_fills=plan.dst_op == "cp.async",
         never=never,
+        chunk_bytes=-(-plan.bits // 8),
     )

@@ -56,7 +56,8 @@ class Execution(NamedTuple):
     NOTHING as a source is a zero. Registers have moves but no accesses. `pred[i]` is the offset of the
     predicate element that guards instruction i; where it is false nothing happens, except that `cp.async`
     (`zero_fills`) writes zeros. `never` says that the predicate was folded to false. `fault` names the
-    fault that an instruction raises for what it is asked, whatever its addresses.
+    fault that an instruction raises for what it is asked, whatever its addresses. A pointer's swizzle acts on
+    the first of every `chunk_bytes` of an operand; 0 where that is not known.
     """
 
     src: IntArray
@@ -68,6 +69,7 @@ class Execution(NamedTuple):
     zero_fills: bool = False
     never: bool = False
     fault: str = ""
+    chunk_bytes: int = 0
 
     @property
     def instructions(self) -> int:

@@ -1,18 +1,18 @@
 """The fixes: strategies that turn a copy and its findings into repaired copies, each checked again.
 
 One strategy a file; each has a `STRATEGY` name and `propose(analysis)`, which yields drafts without asking
-whether they work. Here every draft's copies go through `check`, and only those that are `legal` or `slow`
-become fixes.
+whether they work. Here the quality of every draft's copies is checked, and only those that are `legal` or
+`slow` become fixes.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.algebra.inttuple import is_static
 from layoutcheck.analysis import Analysis
-from layoutcheck.check import Fix, Report, check
+from layoutcheck.check import Fix, Report, quality
 from layoutcheck.copies.changes import changes
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
@@ -93,9 +93,9 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
     analysis = report.analysis
     found: list[tuple[int, Fix]] = []
     tried = 0
-    seen: dict[Copy, Report | None] = {}
+    seen: dict[Copy, Working | None] = {}
     slow = report.verdict == "slow"
-    present = _cost(_predicted([report])) if slow else ()
+    present = _cost(_predicted([analysis.issued])) if slow else ()
     for rank, strategy in enumerate(FASTER if slow else STRATEGIES):
         for draft in _drafts(strategy, analysis):
             tried += 1
@@ -192,7 +192,14 @@ _REGISTERS = (
 )
 
 
-def _checked(draft: Draft, broken: Copy, seen: dict[Copy, Report | None]) -> Fix | None:
+class Working(NamedTuple):
+    """A copy of a draft that works: its verdict, and what one thread issues."""
+
+    verdict: str
+    issued: dict[str, Any]
+
+
+def _checked(draft: Draft, broken: Copy, seen: dict[Copy, Working | None]) -> Fix | None:
     """The draft as a fix; None where it changes nothing, or its copies do not work.
 
     `seen` has the copies of other drafts, each judged once.
@@ -200,35 +207,32 @@ def _checked(draft: Draft, broken: Copy, seen: dict[Copy, Report | None]) -> Fix
     differing = changes(broken, draft.copies[: len(draft.copies) - draft.readers])
     if not differing or not draft.code:
         return None
-    reports = []
+    works = []
     for copy in draft.copies:
         if copy not in seen:
             seen[copy] = _working(copy)
-        report = seen[copy]
-        if report is None:
+        one = seen[copy]
+        if one is None:
             return None
-        reports.append(report)
-    verdicts = {report.verdict for report in reports}
+        works.append(one)
     return Fix(
         draft.strategy,
         draft.title,
-        "slow" if "slow" in verdicts else "legal",
+        "slow" if any(one.verdict == "slow" for one in works) else "legal",
         folded(draft.code),
         draft.copies,
         differing,
-        _predicted(reports[: len(reports) - draft.readers]),
+        _predicted([one.issued for one in works[: len(works) - draft.readers]]),
         ("model",),
         "; ".join(filter(None, (draft.note, _REGISTERS if _hands_out_anew(draft, broken) else ""))),
     )
 
 
-def _working(copy: Copy) -> Report | None:
-    """The report on a copy that is `legal` or `slow`; None for any other, whose findings nobody will read."""
+def _working(copy: Copy) -> Working | None:
+    """A copy that is `legal` or `slow`; None for any other."""
     analysis = Analysis(copy)
-    if not analysis.accepted or analysis.worst is not None:
-        return None
-    report = check(analysis)
-    return report if report.verdict in ("legal", "slow") else None
+    verdict = quality(analysis)
+    return None if verdict is None else Working(verdict, analysis.issued)
 
 
 def _hands_out_anew(draft: Draft, broken: Copy) -> bool:
@@ -239,9 +243,9 @@ def _hands_out_anew(draft: Draft, broken: Copy) -> bool:
     return any(copy.tiling is not None and copy.tiling.tiled.layout_tv != layout for copy in draft.copies)
 
 
-def _predicted(reports: list[Report]) -> dict[str, Any]:
+def _predicted(issued: list[dict[str, Any]]) -> dict[str, Any]:
     """Counts of one thread over all copies of a fix, and the cycles of a block where they are known."""
-    executions = [report.execution for report in reports if report.execution]
+    executions = [one for one in issued if one]
     predicted: dict[str, Any] = {
         "instructions_per_thread": sum(e["instructions_per_thread"] for e in executions),
         "width_bits": min((e["width_bits"] for e in executions), default=0),

@@ -40,14 +40,22 @@ from layoutcheck.rules.rule import Example, make_rule
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A side in shared memory with more wavefronts than phases, unless its swizzle is to blame (LC305)."""
+    side = _blamed(analysis)
+    if side is not None:
+        yield conflict(side, suggestion(analysis, side))
+
+
+def occurs(analysis: Analysis) -> bool:
+    """Whether there is such a side; what would help it is not searched for."""
+    return _blamed(analysis) is not None
+
+
+def _blamed(analysis: Analysis) -> SideCost | None:
     side = conflicted(analysis)
-    if side is None:
-        return
-    if swizzle_of(analysis, side.side) is not None:
-        bare = under(analysis, side, None)
-        if bare is not None and bare < side.wavefronts:
-            return
-    yield conflict(side, suggestion(analysis, side))
+    if side is None or swizzle_of(analysis, side.side) is None:
+        return side
+    bare = under(analysis, side, None)
+    return None if bare is not None and bare < side.wavefronts else side
 
 
 def conflict(side: SideCost, better: SwizzleResult | None = None) -> Finding:
@@ -134,4 +142,5 @@ RULE = make_rule(
             "val": "(1,8)",
         },
     ),
+    occurs=occurs,
 )

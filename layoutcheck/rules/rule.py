@@ -27,7 +27,8 @@ class Rule(NamedTuple):
     A rule that names a cause `explains` kinds of difference (analysis/comparison); one that only names what was seen
     has them as `symptoms`, and is heard where no cause explains them all. `follows` marks a rule whose findings come
     after those of equal severity: consequences after causes. A rule of level `wrong` whose copies do not differ
-    in the model says in `beyond` what is wrong with them that no run shows.
+    in the model says in `beyond` what is wrong with them that no run shows. `told` says
+    whether there is a finding, where that is quicker to know than the finding's words.
     """
 
     code: str
@@ -41,6 +42,13 @@ class Rule(NamedTuple):
     symptoms: frozenset[str] = frozenset()
     follows: bool = False
     beyond: str = ""
+    told: Callable[[Analysis], bool] | None = None
+
+    def occurs(self, analysis: Analysis) -> bool:
+        """Whether the rule has a finding about the copy."""
+        if self.told is not None:
+            return self.told(analysis)
+        return any(True for _ in self.find(analysis))
 
     def page(self) -> str:
         """The rule's page, in Markdown."""
@@ -65,6 +73,7 @@ def make_rule(
     symptoms: Iterable[str] = (),
     follows: bool = False,
     beyond: str = "",
+    occurs: Callable[[Analysis], bool] | None = None,
 ) -> Rule:
     """The rule whose code, name, summary and documentation are in its module's docstring."""
     heading, _, body = (module_doc or "").strip().partition("\n")
@@ -82,6 +91,7 @@ def make_rule(
         frozenset(symptoms),
         follows or bool(symptoms),
         beyond,
+        occurs,
     )
 
 

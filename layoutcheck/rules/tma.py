@@ -53,6 +53,10 @@ def tma_atom(analysis: Analysis) -> TmaCopy | None:
 
 def whole_tma(analysis: Analysis) -> WholeTma | None:
     """The copy between whole tensors; None for others, and for those that are refused or not modelled."""
+    return analysis.derive(_whole_tma)
+
+
+def _whole_tma(analysis: Analysis) -> WholeTma | None:
     copy = analysis.copy
     if tma_atom(analysis) is None or copy.tma is None or not analysis.runs:
         return None

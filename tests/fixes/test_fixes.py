@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -11,9 +13,14 @@ from hypothesis import strategies as st
 import layoutcheck as lc
 from layoutcheck.algebra.measure import size
 from layoutcheck.algebra.notation import parse_layout
-from layoutcheck.check import check
+from layoutcheck.analysis import Analysis
+from layoutcheck.check import check, quality
 from layoutcheck.fixes import propose
 from layoutcheck.fixes.code import WIDTH, folded, layout_code
+from layoutcheck.rules import rules
+from layoutcheck.sources.request import build
+from tests.conformance.generate import random_copy
+from tests.fixes.tiles import random_tile
 from tests.miscompiles import MISCOMPILES
 
 REPORT = {
@@ -206,3 +213,29 @@ def test_a_swizzle_that_only_harms_is_taken_away() -> None:
 )
 def test_a_layout_in_code_has_its_strides(layout: str, code: str) -> None:
     assert layout_code(parse_layout(layout)) == code
+
+
+def test_the_quality_of_a_copy_is_its_verdict() -> None:
+    rng, seen = Random(6), Counter[str | None]()
+    copies = [copy for hole in MISCOMPILES.values() for copy in hole[:2]]
+    copies += [random_tile(rng) if n % 3 else random_copy(rng) for n in range(150)]
+    copies += [
+        build(**example)[0]
+        for rule in rules().values()
+        if rule.severity == "slow"
+        for example in rule.example
+    ]
+    for copy in copies:
+        verdict = check(copy).verdict
+        found = quality(Analysis(copy))
+        assert found == (verdict if verdict in ("legal", "slow") else None), f"{copy}"
+        seen[found] += 1
+    assert min(seen[one] for one in ("legal", "slow", None)) > 20
+
+
+def test_the_quality_of_a_copy_searches_for_no_swizzle(monkeypatch: pytest.MonkeyPatch) -> None:
+    copy, _ = build(**rules()["LC301"].example.flagged)
+    monkeypatch.setattr("layoutcheck.rules.conflicts.best_swizzle", None)
+    assert quality(Analysis(copy)) == "slow"
+    with pytest.raises(TypeError):
+        check(copy)

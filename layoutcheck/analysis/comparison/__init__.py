@@ -15,8 +15,9 @@ from layoutcheck.analysis.comparison.comparer import Comparer
 from layoutcheck.analysis.comparison.footprint import footprint
 from layoutcheck.analysis.comparison.kinds import KINDS, Comparison, Offender
 from layoutcheck.analysis.comparison.observables import observe
+from layoutcheck.analysis.comparison.table import in_table
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.moves import NOTHING, Execution, Intent
+from layoutcheck.copies.moves import Execution, Intent
 
 __all__ = ["KINDS", "Comparison", "Offender", "compare"]
 
@@ -62,22 +63,23 @@ def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
     asked_dst, asked_src, used_dst, used_src = (
         a[:, :, ::grain].reshape(-1) for a in (intent.dst, intent.src, execution.dst, execution.src)
     )
-    low, high = int(asked_dst.min()), int(asked_dst.max())
-    if (high - low) // grain > 4 * asked_dst.size + 4096:
+    placed = in_table(asked_dst, used_dst, grain=grain)
+    if placed is None:
         return None
-    if int(used_dst.min()) < low or int(used_dst.max()) > high:
-        return None
-    asked_dst, used_dst = (asked_dst - low) // grain, (used_dst - low) // grain
-    unwritten = NOTHING - 1
-    want = np.full((high - low) // grain + 1, unwritten, dtype=np.int64)
-    got = want.copy()
-    want[asked_dst] = asked_src
-    got[used_dst] = used_src
-    if not np.array_equal(want, got):
-        return None
-    if not np.array_equal(want[asked_dst], asked_src) or not np.array_equal(got[used_dst], used_src):
-        return None  # an address with two sources
-    return int(used_dst.size - np.count_nonzero(got != unwritten)) * grain
+    (asked_at, used_at), count = placed
+    want = np.zeros(count, dtype=np.int64)  # one more than the move that is asked to fill the place; 0: none
+    got = np.zeros(count, dtype=np.int64)
+    want[asked_at] = np.arange(1, asked_at.size + 1, dtype=np.int64)
+    writes = np.arange(1, used_at.size + 1, dtype=np.int64)
+    got[used_at] = writes
+    last = got[used_at]
+    asked, done = want[used_at], got[asked_at]
+    if not asked.all() or not done.all():
+        return None  # written where nobody asks, or not written where somebody does
+    for mover, contents in ((asked_src[asked - 1], used_src), (used_src[done - 1], asked_src)):
+        if not np.array_equal(mover, contents):
+            return None  # other contents, or an address with two sources
+    return int(np.count_nonzero(last != writes)) * grain
 
 
 def _grain(intent: Intent, execution: Execution) -> int:

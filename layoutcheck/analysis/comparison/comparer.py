@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from layoutcheck.analysis.comparison.kinds import Offender
+from layoutcheck.analysis.comparison.table import occurs
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
 from layoutcheck.copies.offsets import IntArray, offsets
@@ -184,9 +185,8 @@ def _again(ordered: IntArray) -> npt.NDArray[np.bool_]:
 
 def _among(values: IntArray, addresses: IntArray) -> npt.NDArray[np.bool_]:
     """Which `values` occur among addresses in any order: by a table where they lie close together."""
-    if addresses.size and int(addresses.max()) - int(addresses.min()) <= 4 * addresses.size + 4096:
-        return np.isin(values, addresses, kind="table")
-    return _is_in(values, np.sort(addresses, axis=None))
+    found = occurs(values, addresses)
+    return _is_in(values, np.sort(addresses, axis=None)) if found is None else found
 
 
 def _is_in(values: IntArray, ordered: IntArray) -> npt.NDArray[np.bool_]:

@@ -92,6 +92,7 @@ def execute(copy: Copy, instance: Copy, atom: LdMatrix | StMatrix, src_base: int
         unit_bits=unit,
         src_accesses=(row_access,) if load else (),
         dst_accesses=() if load else (row_access,),
+        chunk_bytes=_ROW_BYTES,
     )
 
 
