@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench_trace import compiles, kernels
-from layoutcheck.dsl.lowered.resolve import Lowering, TracedModule
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.observe import watch
 from layoutcheck.dsl.spool import as_dict
 from layoutcheck.order import OrderReport, check_module
+from layoutcheck.sources.traced_module import TracedModule
 
 ROW = "{:<44} {:>7} {:>7} {:>7}  {:>9}  {}"
 

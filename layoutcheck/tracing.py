@@ -148,7 +148,7 @@ def status(judged: JudgedTrace, strict: bool, gate: Gate) -> int:
     verdicts = judged.verdicts()
     if verdicts["rejected"] or verdicts["wrong"] or judged.uncompiled:
         return 1
-    if is_wrong(judged.trace.orders):
+    if is_wrong((*judged.trace.elements, *judged.trace.orders)):
         return 1
     if strict and (verdicts["slow"] or verdicts["unknown"]):
         return 1

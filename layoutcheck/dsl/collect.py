@@ -9,11 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from layoutcheck.dsl.lowered.resolve import Lowering, TracedModule
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
 from layoutcheck.sources.pasted import plain
 from layoutcheck.sources.printed import read_module, where_of
-from layoutcheck.sources.traced import Frame, Kernel, OrderReport, Trace, TracedCopy, TraceFailure
+from layoutcheck.sources.traced import (
+    ElementReport,
+    Frame,
+    Kernel,
+    OrderReport,
+    Trace,
+    TracedCopy,
+    TraceFailure,
+)
+from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.versions import newer
 
 # Called with the text of each module that is new, its architecture, and the copies in it.
@@ -52,6 +61,7 @@ class Collector:
         self._refused = 0
         self._modules: list[tuple[TracedModule, range]] = []  # those with more to ask, and their copies
         self._orders: list[OrderReport] = []
+        self._elements: list[ElementReport] = []
 
     def take(self, events: Iterable[dict[str, Any]]) -> bool:
         """Work through events; whether there were any."""
@@ -77,6 +87,8 @@ class Collector:
                 self.copies[span.start : span.stop] = self.lowering.resolve(module.text, mine, module.arch)
                 if not any(one.refused for one in mine):
                     self._compile(module.kernel, module.text, module.arch, span)
+                elements = self.lowering.elements(module)
+                self._elements += [] if elements is None else [elements]
                 order = self.lowering.check_order(module)
                 self._orders += [] if order is None else [order]
         if wanting and self.lowering is not None and self.lowering.problem:
@@ -106,7 +118,7 @@ class Collector:
             notes.append(files + cache)
         return Trace(
             tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions,
-            tuple(self._orders), tuple(sorted(self._imported)),
+            tuple(self._orders), tuple(sorted(self._imported)), tuple(self._elements),
         )  # fmt: skip
 
     def _take(self, event: dict[str, Any]) -> None:
@@ -152,7 +164,7 @@ class Collector:
             )
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
-        if self.lowering is not None and (found or not self.compiled or self.lowering.order is not None):
+        if self.lowering is not None:
             kept = TracedModule(
                 event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
             )

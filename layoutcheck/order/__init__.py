@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 from layoutcheck.dsl.lowered import argument_types
-from layoutcheck.dsl.lowered.resolve import TracedModule
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
@@ -27,6 +26,7 @@ from layoutcheck.order.problems import Problem, Undecided
 from layoutcheck.order.tell import Teller
 from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderFinding, OrderReport
+from layoutcheck.sources.traced_module import TracedModule
 
 MOST_BLOCKS = 4  # of a cluster
 _ORDERS = ("nvvm.barrier", "nvvm.mbarrier", "nvvm.cp.async", "nvvm.bar.warp", "llvm.alloca")

@@ -147,7 +147,7 @@ class WatchedKernel:
         run_kernel(self.operation, machine, run, self.given, self.types)
         watched.notes, watched.reasons = tuple(sorted(machine.notes)), machine.reasons
         watched.complete = not any("cut short" in note or "its first" in note for note in machine.notes)
-        watched.shared_bytes = machine.shared_bytes
+        watched.shared_bytes = machine.all_shared_bytes
         watched.assumed = tuple(s for kind, s in machine.reasons.known if kind == "uniform")
         return watched
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.digits import is_number
-from layoutcheck.dsl.lowered.resolve import TracedModule
 from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.rules import rule_of
-from layoutcheck.sources.printed import where_of
 from layoutcheck.sources.traced import Frame, OrderFinding, OrderPlace
+from layoutcheck.sources.traced_module import TracedModule
 
 _NOWHERE = Frame("", 0)
 
@@ -24,11 +22,7 @@ class Teller:
     def frames(self, site: str) -> list[Frame]:
         """The place of an operation and its callers, innermost first; [] where it has none."""
         if site not in self._frames:
-            name, _, number = site.partition("#")
-            sites = self.module.sites.get(name, ())
-            at = int(number) if is_number(number) else -1
-            known = 0 <= at < len(sites) and sites[at] < len(self.module.places)
-            self._frames[site] = where_of(self.module.places[sites[at]]) if known else []
+            self._frames[site] = self.module.frames(site)
         return self._frames[site]
 
     def place(self, party: Party) -> OrderPlace:

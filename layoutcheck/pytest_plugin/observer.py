@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,7 @@ from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import tiers
 from layoutcheck.rules import rule
 from layoutcheck.sources.trace_lines import from_lines, to_lines
-from layoutcheck.sources.traced import OrderReport, Trace, TracedCopy, address_sources
+from layoutcheck.sources.traced import ElementReport, OrderReport, Trace, TracedCopy, address_sources
 
 FAILING = ("wrong", "rejected")
 OUTSIDE_TESTS = "outside the tests"  # compiled while a module was imported, or between tests
@@ -62,7 +62,8 @@ class Observer:
         self._named: tuple[Copy, ...] = ()
         self._collectors: dict[str, Collector] = {}  # by test
         self._reports: dict[object, Report | None] = {}
-        self.orders: Counter[tuple[OrderReport, str]] = Counter()  # by the test that compiled the kernel
+        # By the test that compiled the kernel.
+        self.told: Counter[tuple[OrderReport | ElementReport, str]] = Counter()
         self._lowering = _lowering(config)
         self._open = contextlib.ExitStack()
         self._open.enter_context(watch(self._record))
@@ -81,8 +82,8 @@ class Observer:
             self.copies += sum(kernel.built * kernel.copies for kernel in trace.kernels)
             for one in trace.copies:
                 self.seen[one, test] += 1
-            for report in trace.orders:
-                self.orders[report, test] += 1
+            self.told.update((one, test) for one in trace.orders)
+            self.told.update((one, test) for one in trace.elements)
             for note in (*trace.notes, *(failure.message for failure in trace.failures)):
                 self.notes[note] = None
         self._collectors.clear()
@@ -106,7 +107,7 @@ class Observer:
                 blocks[text.render([report], Style())] = None
         wrong = [
             replace(one, findings=tuple(f for f in one.findings if f.code not in allowed))
-            for one, where in self.orders
+            for one, where in self.told
             if where == test
         ]
         told = "\n".join(order.render(wrong, Style()))
@@ -163,8 +164,8 @@ class Observer:
                 trace = from_lines(lines)
                 for one in trace.copies:
                     self.seen[one, test] += 1
-                for order_report in trace.orders:
-                    self.orders[order_report, test] += 1
+                self.told.update((one, test) for one in trace.orders)
+                self.told.update((one, test) for one in trace.elements)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A worker sends what it saw; the others confirm it, and fail the run on a disagreement."""
@@ -176,13 +177,12 @@ class Observer:
             by_test: dict[str, list[TracedCopy]] = {}
             for (one, test), count in self.seen.items():
                 by_test.setdefault(test, []).extend([one] * count)
-            orders: dict[str, list[OrderReport]] = {}
-            for found, test in self.orders:
+            told: dict[str, list[OrderReport | ElementReport]] = {}
+            for found, test in self.told:
                 by_test.setdefault(test, [])
-                orders.setdefault(test, []).append(found)
+                told.setdefault(test, []).append(found)
             seen = {
-                test: list(to_lines(Trace(tuple(copies), orders=tuple(orders.get(test, ())))))
-                for test, copies in by_test.items()
+                test: list(to_lines(_trace(copies, told.get(test, ())))) for test, copies in by_test.items()
             }
             sent = {"kernels": self.kernels, "copies": self.copies, "seen": seen, "notes": list(self.notes)}
             self.config.workeroutput["layoutcheck"] = sent  # type: ignore[attr-defined]
@@ -257,8 +257,10 @@ class Observer:
         if self.seen:
             known_by = (one.address_source for (one, _), n in self.seen.items() for _ in range(n))
             write(tiers(address_sources(known_by)))
-        reports = [one for one, _ in self.orders]
-        for line in order.counts(reports, Style()):
+        reports = [one for one, _ in self.told]
+        elements = [one for one in reports if isinstance(one, ElementReport)]
+        orders = [one for one in reports if isinstance(one, OrderReport)]
+        for line in (*order.element_counts(elements, Style()), *order.counts(orders, Style())):
             write(line.strip())
         for finding, _kernels in order.distinct(reports):
             if finding.severity in order.FAILING:
@@ -275,6 +277,12 @@ class Observer:
         if self.confirmed is not None:
             write("")
             write(render(self.confirmed, Style()).rstrip("\n"))
+
+
+def _trace(copies: Sequence[TracedCopy], told: Sequence[OrderReport | ElementReport]) -> Trace:
+    orders = tuple(one for one in told if isinstance(one, OrderReport))
+    elements = tuple(one for one in told if isinstance(one, ElementReport))
+    return Trace(tuple(copies), orders=orders, elements=elements)
 
 
 def _lowering(config: pytest.Config) -> Lowering | None:

@@ -1,25 +1,28 @@
-"""Findings about order for eyes and for machines: both places, and what was checked."""
+"""Findings about places of a kernel, of order and of element accesses, for eyes and for machines."""
 
 from __future__ import annotations
 
 import linecache
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Frame, OrderFinding, OrderPlace, OrderReport
+from layoutcheck.sources.traced import ElementReport, Frame, OrderFinding, OrderPlace, OrderReport
 
 FAILING = ("wrong",)
+SHOWN = ("wrong", "slow")
+Told: TypeAlias = "OrderReport | ElementReport"
 _MOST_CALLERS = 3
 _MOST_NOTES = 6
-_COLOURS = {"wrong": "red", "note": "blue"}
+_COLOURS = {"wrong": "red", "slow": "yellow", "note": "blue"}
 
 
-def distinct(orders: Iterable[OrderReport]) -> list[tuple[OrderFinding, list[str]]]:
+def distinct(orders: Iterable[Told]) -> list[tuple[OrderFinding, list[str]]]:
     """Each finding once, with the kernels that have it; what is wrong first, then by place."""
     found: dict[Any, tuple[OrderFinding, list[str]]] = {}
     for order in orders:
@@ -39,15 +42,15 @@ def main(finding: OrderFinding) -> OrderPlace:
     return finding.places[min(1, len(finding.places) - 1)]
 
 
-def is_wrong(orders: Iterable[OrderReport]) -> bool:
+def is_wrong(orders: Iterable[Told]) -> bool:
     """Whether any finding is more than a note."""
     return any(finding.severity in FAILING for order in orders for finding in order.findings)
 
 
-def render(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
+def render(orders: Sequence[Told], style: Style) -> Iterator[str]:
     """The findings, notes among them only where everything is asked for, as lines."""
     for finding, kernels in distinct(orders):
-        if finding.severity in FAILING or style.everything:
+        if finding.severity in SHOWN or style.everything:
             yield from _finding(finding, kernels, style)
             yield ""
 
@@ -120,17 +123,39 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
             yield f"    {title}: {len(each) - _MOST_NOTES} more (--format json lists them)"
 
 
-def to_dicts(orders: Sequence[OrderReport]) -> list[dict[str, Any]]:
+def element_counts(reports: Sequence[ElementReport], style: Style) -> Iterator[str]:
+    """How many element accesses there are, what was found, and what was not checked."""
+    total = sum(one.accesses for one in reports)
+    if not total and not any(one.problem for one in reports):
+        return
+    verdicts: Counter[str] = Counter()
+    unchecked: Counter[str] = Counter()
+    for one in reports:
+        verdicts.update(dict(one.verdicts))
+        unchecked.update(dict(one.unchecked))
+        unchecked.update([f"{one.kernel}: {one.problem}"] if one.problem else [])
+    said = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())) or "none known"
+    yield from style.wrap(
+        f"element accesses: {sum(one.known for one in reports)} of {total} known for all threads: {said}",
+        "    ", "  ",
+    )  # fmt: skip
+    for reason, count in unchecked.most_common(_MOST_NOTES):
+        yield from style.wrap(f"not checked: {count}: {reason}", "      ", "    ")
+    if len(unchecked) > _MOST_NOTES:
+        yield f"    not checked: {len(unchecked) - _MOST_NOTES} more reasons (--format json lists them)"
+
+
+def to_dicts(orders: Sequence[Told]) -> list[dict[str, Any]]:
     """As JSON has them."""
     return [asdict(order) for order in orders]
 
 
-def located(orders: Sequence[OrderReport]) -> list[Located]:
+def located(orders: Sequence[Told]) -> list[Located]:
     """Each finding at its own line, with paths from where the run started."""
     return [
         Located(finding.code, finding.severity, finding.title, finding.message, *spot(main(finding).where))
         for finding, _ in distinct(orders)
-        if finding.severity in FAILING
+        if finding.severity in SHOWN
     ]
 
 

@@ -40,9 +40,9 @@ _OTHER = {
 _VERBS = {"src": "reads", "dst": "writes"}
 
 
-def findings(addresses: Addresses) -> Iterator[Finding]:
-    """The faults, then what is slow."""
-    yield from map(_fault, [fault for fault in addresses.faults if fault.kind in _CODES])
+def findings(addresses: Addresses, what: str = "copy") -> Iterator[Finding]:
+    """The faults, then what is slow, of a copy or of `what` else it is."""
+    yield from (_fault(fault, what) for fault in addresses.faults if fault.kind in _CODES)
     faulty = {fault.side for fault in addresses.faults if fault.kind != "contested"}
     for side in addresses.sides:
         if side.side in faulty:
@@ -69,7 +69,7 @@ def _cost(side: LoweredSide) -> SideCost:
     )  # fmt: skip
 
 
-def _fault(fault: LoweredFault) -> Finding:
+def _fault(fault: LoweredFault, what: str) -> Finding:
     name, width, at = NAMES[fault.side], fault.width_bytes, fault.address
     verb = _VERBS[fault.side]
     if fault.kind == "misaligned":
@@ -79,19 +79,19 @@ def _fault(fault: LoweredFault) -> Finding:
             f"{'shared memory' if fault.space == 'smem' else 'its tensor'})."
         )
     elif fault.kind == "outside":
-        title = f"the copy {verb} outside the block's shared memory"
+        title = f"the {what} {verb} outside the block's shared memory"
         message = (
             f"Thread {fault.thread}'s {fault.op} {verb} {width} B at byte {at} of the {fault.other} B "
             "that the kernel allocates."
         )
     elif fault.kind == "beyond":
-        title = f"the copy {verb} outside the tensor that the kernel was given"
+        title = f"the {what} {verb} outside the tensor that the kernel was given"
         message = (
             f"Thread {fault.thread} of block {fault.block} {verb} {width} B at byte {at} of a tensor of "
             f"{fault.other} B, and no predicate prevents it."
         )
     elif fault.kind == "leaves":
-        title = f"the copy {verb} outside its own allocation in shared memory"
+        title = f"the {what} {verb} outside its own allocation in shared memory"
         message = (
             f"Thread {fault.thread} {verb} {width} B at byte {at} of an allocation of {fault.other} B: "
             "another allocation may lie there."

@@ -15,6 +15,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.traced import (
     Addresses,
+    ElementReport,
     Frame,
     Kernel,
     LoweredFault,
@@ -40,6 +41,7 @@ def to_lines(trace: Trace) -> Iterator[str]:
         "kernels": [asdict(kernel) for kernel in trace.kernels],
         "failures": [asdict(failure) for failure in trace.failures],
         "orders": [asdict(order) for order in trace.orders],
+        "elements": [asdict(one) for one in trace.elements],
     }
     yield json.dumps(head)
     for one, count in Counter(trace.copies).items():
@@ -84,6 +86,7 @@ def from_lines(lines: Iterable[str]) -> Trace:
             tuple(head["notes"]),
             dict(head["versions"]),
             tuple(_order(order) for order in head.get("orders", ())),
+            elements=tuple(_elements(one) for one in head.get("elements", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"not a trace: {error}") from None
@@ -104,12 +107,20 @@ def _frame(value: dict[str, Any] | None) -> Frame | None:
 
 
 def _order(record: dict[str, Any]) -> OrderReport:
-    findings = tuple(
+    sentences = {key: tuple(record[key]) for key in ("assumed", "unchecked")}
+    return OrderReport(**{**record, **sentences, "findings": _findings(record)})
+
+
+def _elements(record: dict[str, Any]) -> ElementReport:
+    counts = {key: tuple((one, count) for one, count in record[key]) for key in ("unchecked", "verdicts")}
+    return ElementReport(**{**record, **counts, "findings": _findings(record)})
+
+
+def _findings(record: dict[str, Any]) -> tuple[OrderFinding, ...]:
+    return tuple(
         OrderFinding(**{**finding, "places": tuple(_order_place(place) for place in finding["places"])})
         for finding in record["findings"]
     )
-    sentences = {key: tuple(record[key]) for key in ("assumed", "unchecked")}
-    return OrderReport(**{**record, **sentences, "findings": findings})
 
 
 def _order_place(record: dict[str, Any]) -> OrderPlace:

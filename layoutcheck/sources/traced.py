@@ -162,7 +162,10 @@ class OrderPlace:
 
 @dataclass(frozen=True, slots=True)
 class OrderFinding:
-    """Two places of a kernel that nothing orders, or a wait that never ends; `places` has one or more."""
+    """Two places of a kernel that nothing orders, a wait that never ends, or an element access at fault.
+
+    `places` has one or more.
+    """
 
     code: str
     severity: str
@@ -191,6 +194,25 @@ class OrderReport:
     blocks: int = 1
     events: int = 0
     seconds: float = field(default=0.0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ElementReport:
+    """What the check of one kernel's element accesses came to: loads and stores that are not copies.
+
+    `problem` says why they were not looked at, "" where they were. Of `accesses` operations in memory `known`
+    have addresses that the lowering tells; `unchecked` are (reason, operations). `verdicts` are (verdict,
+    operations) of those known.
+    """
+
+    kernel: str
+    arch: str
+    findings: tuple[OrderFinding, ...] = ()
+    problem: str = ""
+    accesses: int = 0
+    known: int = 0
+    unchecked: tuple[tuple[str, int], ...] = ()
+    verdicts: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +257,7 @@ class Trace:
     versions: dict[str, str] = field(default_factory=dict)
     orders: tuple[OrderReport, ...] = ()
     imported: tuple[str, ...] = ()
+    elements: tuple[ElementReport, ...] = ()
 
     def merged(self, other: Trace) -> Trace:
         """One trace of both."""
@@ -246,6 +269,7 @@ class Trace:
             {**self.versions, **other.versions},
             self.orders + other.orders,
             tuple(dict.fromkeys(self.imported + other.imported)),
+            self.elements + other.elements,
         )
 
 

@@ -147,7 +147,7 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
 
     return Evaluated(
         name_of(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
-        machine.shared_bytes, machine.steps, contents, corner, placed,
+        machine.all_shared_bytes, machine.steps, contents, corner, placed,
     )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def launch_of(kernel: Operation, launch: Launched | None) -> Launch:
     block = tuple((*block, 1, 1)[:3])
     if launch is None and not integers(kernel.attributes.get("nvvm.reqntid", "")):
         block = (128, 1, 1)
-    return Launch(block, how.grid, how.cluster, how.known)  # type: ignore[arg-type]
+    return replace(how, block=block)  # type: ignore[arg-type]
 
 
 def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched | None, types: Any) -> None:
@@ -308,7 +308,10 @@ def _launched(op: Operation, machine: Machine, run: Flow) -> Launched:
     for one in _siblings(op, "cuda.launch_cfg.cluster_dim"):
         cluster = tuple(max(1, n) for n in numbers(one.operands[1:4]))  # type: ignore[assignment]
     block, grid = ((max(1, n) for n in part) for part in (sizes[:3], sizes[4:7]))
-    launch = Launch(tuple(block), tuple(grid), cluster, True)  # type: ignore[arg-type]
+    dynamic = sizes[3]
+    if config is None or machine.provenance[run.slots[config.operands[3]]]:
+        dynamic = None
+    launch = Launch(tuple(block), tuple(grid), cluster, True, dynamic_bytes=dynamic)  # type: ignore[arg-type]
     return launch, [(machine.values[run.slots[v]], machine.provenance[run.slots[v]]) for v in op.operands[1:]]
 
 

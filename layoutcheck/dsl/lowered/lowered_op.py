@@ -22,6 +22,8 @@ from layoutcheck.machine.banks import OFF
 
 SUB_BYTE_BYTES = 8  # of a vector of elements below a byte (measured: PTX of the DSL moves f4 by .b64)
 WIDEST_BYTES = 16  # of one load or store; 32 in global memory from sm_100 on (PTX ISA, ld: .v8.b32)
+# Loads, stores and atomics by their own operations, never in parts: the side that they are on.
+SINGLE = {"load.ext": 0, "store.ext": 1, "atomicrmw": 1, "cmpxchg": 1, "red": 1}
 _WINDOW = {
     "gmem": "global",
     "smem": "shared",
@@ -108,7 +110,8 @@ def memory_accesses(
 
 
 def _movers(accesses: tuple[Recorded, ...]) -> list[Recorded]:
-    """The accesses that move the operation's data: without loads of predicates and of offsets."""
+    """The accesses that move the operation's data: without loads of predicates and offsets, atomics."""
+    accesses = tuple(a for a in accesses if a.op not in SINGLE)
     used = {data.access for a in accesses if a.op == "st" for _, _, data in a.data if data is not None}
     moves_alone = any(a.op not in ("ld", "st") and a.second is not None for a in accesses)
     if not moves_alone and not used:
@@ -129,6 +132,10 @@ def access_parts(access: Recorded, widest_bytes: int) -> list[tuple[int, str, st
     elif "matrix" in access.op:
         side = 0 if access.op.startswith("ld") else 1
         found.append((side, access.op, access.space, 16, spaces.in_object(access.space, access.address)[1]))
+    elif access.op in SINGLE and access.size:
+        at = spaces.in_object(access.space, access.address)[1]
+        op = f"{access.op}.{_WINDOW.get(access.space, access.space)}"
+        found.append((SINGLE[access.op], op, access.space, access.size, at))
     elif access.op in ("ld", "st") and access.space != "rmem":
         widest = widest_bytes if access.space == "gmem" else WIDEST_BYTES
         if "sub_byte" in access.facts:

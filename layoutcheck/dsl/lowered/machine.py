@@ -24,7 +24,8 @@ MOST_ACCESSES = 4096  # of one tag; a full unrolled copy has a few hundred
 class Launch:
     """How a kernel is launched; `known` says that the grid comes from the host's code.
 
-    `index` is the block that is evaluated.
+    `index` is the block that is evaluated. `dynamic_bytes` is the shared memory that the launch asks for,
+    None where that is not a number that the host's code has.
     """
 
     block: tuple[int, int, int] = (1, 1, 1)
@@ -32,6 +33,7 @@ class Launch:
     cluster: tuple[int, int, int] = (1, 1, 1)
     known: bool = False
     index: tuple[int, int, int] = (0, 0, 0)
+    dynamic_bytes: int | None = None
 
     @property
     def threads(self) -> int:
@@ -60,7 +62,8 @@ class Machine:
     guard: int = 0  # what the branches taken rest on
     reached: bool = True
     iterations: tuple[int, ...] = ()
-    shared_bytes: int = 0
+    shared_bytes: int = 0  # of the static allocations that were met
+    dynamic: int | None = None  # where dynamic shared memory begins, once its symbol is met
     placed: Mapping[Operation, Allocation] = field(default_factory=dict)  # shared allocations put elsewhere
     tried: set[int] = field(default_factory=set)
     steps: int = 0
@@ -82,6 +85,14 @@ class Machine:
             found.clear()
         if len(found) < MOST_ACCESSES and (self.reached or not found or not found[0].reached):
             found.append(access)
+
+    @property
+    def all_shared_bytes(self) -> int:
+        """Static and dynamic shared memory of the block; 0 where the dynamic part is used and not known."""
+        if self.dynamic is None:
+            return self.shared_bytes
+        asked = self.launch.dynamic_bytes
+        return 0 if asked is None else self.dynamic + asked
 
     def met(self, tags: Any) -> bool:
         """Whether every one of the tags was met for real."""

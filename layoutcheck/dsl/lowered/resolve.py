@@ -12,50 +12,34 @@ numbers for dynamic arguments; costs also where a whole warp shares a value load
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from layoutcheck.analysis.cost import SideCost
-from layoutcheck.copies.copy import Copy
-from layoutcheck.dsl.lowered import Kernel, Lowered, of_answer, passes
-from layoutcheck.dsl.lowered.bounds import beyond, leaving, unchecked
-from layoutcheck.dsl.lowered.costs import side_costs
-from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts, active
-from layoutcheck.dsl.lowered.races import contested, race
+from layoutcheck.dsl.lowered import Lowered, of_answer, passes
+from layoutcheck.dsl.lowered.elements import check_elements, has_elements
+from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, outside, with_faults, written
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.sources.threads import told_by
-from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide, OrderReport, TracedCopy
+from layoutcheck.sources.traced import Addresses, ElementReport, LoweredFault, OrderReport, TracedCopy
+from layoutcheck.sources.traced_module import TracedModule
 
 MODULE_SECONDS = 60.0
 
 
-class TracedModule(NamedTuple):
-    """A module as traced; `sites` and `places` as in `dsl.observe.Built`."""
-
-    text: str
-    kernel: str
-    arch: str
-    sites: Mapping[str, Sequence[int]]
-    places: Sequence[str]
-
-
 # Called with a module, its lowered text, and why there is none ("" where there is).
 Ordering = Callable[[TracedModule, str, str], OrderReport]
-_SURE = ("static", "arguments")
-_SWIZZLED = re.compile(r"smem, align<([0-9]+)>, S<([0-9]+),([0-9]+),")
-_KNOWN = (*_SURE, "uniform")
 
 
 class Lowering:
@@ -77,6 +61,8 @@ class Lowering:
         self._session: Session | None = None
         self._lock = threading.Lock()
         self._known: dict[bytes, list[TracedCopy]] = {}
+        self._elements: dict[bytes, ElementReport] = {}
+        self._last: tuple[bytes, tuple[Lowered, Outside]] = b"", (Lowered(), Outside())
         # Modules that the passes lower, and why they cannot be launched all the same.
         self._lowered: dict[bytes, Refusal | None] = {}
 
@@ -102,14 +88,8 @@ class Lowering:
         known = self._known.get(digest)
         if known is None:
             start = time.monotonic()
-            lowered = self._lower(text)
-            known = _resolved_all(copies, lowered, arch)
-            if not lowered.problem:
-                self._lowered[digest] = next(_too_large(lowered, arch), None)
-            self._spent += time.monotonic() - start
-            if self._seconds is not None and self._spent > self._seconds:
-                self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
-            self._known[digest] = known
+            known = self._known[digest] = _resolved_all(copies, *self._judged(digest, text, arch), arch)
+            self._spend(start)
         return [
             replace(
                 one,
@@ -141,6 +121,32 @@ class Lowering:
             except DslUnavailable as error:
                 self.problem = str(error)
                 return None
+
+    def elements(self, module: TracedModule) -> ElementReport | None:
+        """The accesses of a module's kernels that are not copies; None where it has none."""
+        if not self.copies or not has_elements(module.text):
+            return None
+        start = time.monotonic()
+        digest = hashlib.sha256(f"{module.arch} {module.text}".encode()).digest()
+        if digest not in self._elements:
+            lowered, beyond = self._judged(digest, module.text, module.arch)
+            self._elements[digest] = check_elements(module, lowered, beyond)
+        self._spend(start)
+        return self._elements[digest]
+
+    def _judged(self, digest: bytes, text: str, arch: str) -> tuple[Lowered, Outside]:
+        """A module lowered, and its accesses outside of memory; from the last time if it was this one."""
+        if self._last[0] != digest:
+            lowered = self._lower(text)
+            self._last = digest, (lowered, outside(lowered, arch, text))
+            if not lowered.problem:
+                self._lowered[digest] = next(_too_large(lowered, arch), None)
+        return self._last[1]
+
+    def _spend(self, start: float) -> None:
+        self._spent += time.monotonic() - start
+        if self._seconds is not None and self._spent > self._seconds:
+            self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
 
     def _lower(self, text: str) -> Lowered:
         with self._lock:
@@ -183,13 +189,13 @@ class Lowering:
                 except DslUnavailable as error:
                     problem = self.problem = str(error)
         found = self.order(module, lowered, problem)
-        self._spent += time.monotonic() - start
-        if self._seconds is not None and self._spent > self._seconds:
-            self.problem = self.problem or f"lowering all of them takes more than {self._seconds:g} s"
+        self._spend(start)
         return found
 
 
-def _resolved_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> list[TracedCopy]:
+def _resolved_all(
+    copies: Sequence[TracedCopy], lowered: Lowered, beyond: Outside, arch: str
+) -> list[TracedCopy]:
     """Each copy of a module with its addresses, or the reason why it has none."""
     seen: Counter[str] = Counter()
     tags = []
@@ -197,14 +203,16 @@ def _resolved_all(copies: Sequence[TracedCopy], lowered: Lowered, arch: str) -> 
         name = one.operation.split('"')[1]
         tags.append(f"{name}#{seen[name]}")
         seen[name] += 1
-    written = _written(lowered, {tag: one for tag, one in zip(tags, copies, strict=True) if wanting(one)})
-    outside, unbounded = _outside(lowered, arch, any(_shifts(one.operation) for one in copies))
+    stored = written(lowered, {t: one.copy for t, one in zip(tags, copies, strict=True) if wanting(one)})
     found = [
-        resolved(one, lowered, tag, arch, written.get(tag, ())) if wanting(one) else one
+        resolved(one, lowered, tag, arch, stored.get(tag, ())) if wanting(one) else one
         for one, tag in zip(copies, tags, strict=True)
     ]
     return [
-        replace(_with_faults(one, *outside[tag]) if tag in outside else one, unbounded=unbounded.get(tag, ""))
+        replace(
+            _with_faults(one, *beyond.faults[tag]) if tag in beyond.faults else one,
+            unbounded=beyond.unchecked.get(tag, ""),
+        )
         for one, tag in zip(found, tags, strict=True)
     ]
 
@@ -218,56 +226,8 @@ def _too_large(lowered: Lowered, arch: str) -> Iterator[Refusal]:
             yield Refusal(f"the launch fails: {message}")
 
 
-def _outside(
-    lowered: Lowered, arch: str, shifts: bool
-) -> tuple[dict[str, tuple[int, list[LoweredFault]]], dict[str, str]]:
-    """The threads of the block and the accesses outside of a tensor or a shared allocation, by tag.
-
-    The second are the tags whose bounds in global memory are not judged, with the reason. `shifts` says that
-    a swizzle's pattern may begin elsewhere than its tile.
-    """
-    found: dict[str, tuple[int, list[LoweredFault]]] = {}
-    unbounded: dict[str, str] = {}
-    widest = parse_arch(arch).widest_access_bits // 8
-    for kernel in lowered.kernels:
-        threads = kernel.launch.threads
-        corner = kernel.corner()
-        for tag, faults in ({} if corner is None else beyond(corner, threads, widest)).items():
-            found[tag] = threads, faults
-        for tag, op in kernel.lowered_ops.items():
-            accesses = op.accesses if corner is None else corner.accesses.get(tag, ())
-            why = unchecked(corner, accesses, widest)
-            if why:
-                unbounded[tag] = why
-        for placed in kernel.placed(shifts):
-            for tag, faults in leaving(placed, threads, widest).items():
-                known = found.setdefault(tag, (threads, []))[1]
-                known += [f for f in faults if (f.kind, f.side) not in {(k.kind, k.side) for k in known}]
-    return found, unbounded
-
-
-def _shifts(operation: str) -> bool:
-    """Whether a tensor in shared memory has a swizzle that permutes more bytes than it is aligned to."""
-    found = _SWIZZLED.findall(operation)
-    return any(int(align) < 1 << (int(bits) + int(base)) for align, bits, base in found)
-
-
 def _with_faults(one: TracedCopy, threads: int, faults: list[LoweredFault]) -> TracedCopy:
-    was = one.addresses or Addresses(threads)
-    outside = {fault.side for fault in was.faults if fault.kind == "outside"}
-    faults = [fault for fault in faults if fault.kind != "leaves" or fault.side not in outside]
-    return replace(one, addresses=replace(was, faults=(*was.faults, *faults)))
-
-
-def _written(lowered: Lowered, copies: dict[str, TracedCopy]) -> dict[str, list[Recorded]]:
-    """What the stores write of copies by whose registers two threads meet in one byte."""
-    found: dict[str, list[Recorded]] = {}
-    for kernel in lowered.kernels:
-        ops = {tag: op for tag, op in kernel.lowered_ops.items() if tag in copies and op.kind in _KNOWN}
-        met = [tag for tag, op in ops.items() if op.reached and contested(copies[tag].copy, op)]
-        if met:
-            found |= kernel.contents(met)
-    return found
+    return replace(one, addresses=with_faults(one.addresses or Addresses(threads), faults))
 
 
 def wanting(one: TracedCopy) -> bool:
@@ -286,7 +246,7 @@ def resolved(
         why = lowered.problem or ("its branch is not run by block 0" if unmet else "the compiler removes it")
         if tag in lowered.refused:
             why = "the verifier refuses it"
-    elif op.kind not in _KNOWN:
+    elif op.kind not in KNOWN:
         why = op.reasons[-1] if op.reasons else "its addresses are not known"
     else:
         partitioned = _by_threads(one, op)
@@ -312,7 +272,7 @@ def _by_threads(one: TracedCopy, op: LoweredOp) -> TracedCopy | None:
     guard = 0
     for access in op.once:
         guard |= access.guard
-    if op.kind_of(guard) not in _KNOWN:
+    if op.kind_of(guard) not in KNOWN:
         return None
     found = told_by(np.array(given.index), active(op.once, op.threads), given.threads)
     if isinstance(found, str) or found.doubt or (found.block or 0) < given.threads:
@@ -320,68 +280,3 @@ def _by_threads(one: TracedCopy, op: LoweredOp) -> TracedCopy | None:
     tiling = replace(given.copy.tiling, block_threads=found.block)
     full = replace(given.copy, tiling=tiling)
     return replace(one, copy=full, address_source="threads", missing="", warps=found.warps)
-
-
-def addresses(
-    copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded] = ()
-) -> Addresses:
-    """What an operation does. Raises InputError for an unknown architecture."""
-    sides = tuple(
-        _side(side, kind)
-        for side in side_costs(op, arch)
-        if (kind := _kind(side, op)) in _KNOWN and (kind == "static" or op.reached)
-    )
-    return Addresses(op.threads, sides, tuple(_faults(copy, kernel, op, arch, written)))
-
-
-def _side(side: SideCost, kind: str) -> LoweredSide:
-    lanes = tuple(map(int, side.addresses[side.worst])) if len(side.addresses) else ()
-    return LoweredSide(
-        side.side, side.op, side.space, side.width_bits, kind, side.instructions, side.wavefronts,
-        side.ideal_wavefronts, side.ways, side.worst, side.sectors, side.ideal_sectors, side.bytes_used,
-        lanes,
-    )  # fmt: skip
-
-
-def _kind(side: SideCost, op: LoweredOp) -> str:
-    """What the addresses on one side rest on."""
-    provenance = 0
-    for access in op.once:
-        if access.space == side.space:
-            provenance |= access.provenance
-        if access.second_space == side.space:
-            provenance |= access.second_provenance
-    return op.kind_of(provenance)
-
-
-def _faults(
-    copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded]
-) -> Iterator[LoweredFault]:
-    """The first of each kind and side."""
-    if not op.reached:
-        return
-    found: dict[tuple[str, str], LoweredFault] = {}
-    widest = parse_arch(arch).widest_access_bits // 8
-    for access in op.once:
-        for side, instruction, space, width, address in access_parts(access, widest):
-            own = access.second_provenance if space == access.second_space else access.provenance
-            kind = op.kind_of(own | access.guard)
-            row = np.broadcast_to(np.asarray(address, np.int64), (op.threads,))
-            active = np.ones(op.threads, bool) if access.active is None else access.active
-            name = ("src", "dst")[side]
-            wrong = active & (row % width != 0)
-            if space in ("gmem", "smem") and kind in _SURE and wrong.any():
-                thread = int(wrong.argmax())
-                fault = LoweredFault("misaligned", name, instruction, space, thread, int(row[thread]), width)
-                found.setdefault(("misaligned", name), fault)
-            wrong = active & ((row < 0) | (row + width > kernel.shared_bytes))
-            if space == "smem" and kind == "static" and kernel.shared_bytes and wrong.any():
-                thread = int(wrong.argmax())
-                fault = LoweredFault(
-                    "outside", name, instruction, space, thread, int(row[thread]), width, kernel.shared_bytes
-                )
-                found.setdefault(("outside", name), fault)
-    met = race(copy, op, written)
-    if met is not None:
-        found[met.kind, "dst"] = met
-    yield from found.values()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.allocations import PERIOD, allocations
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.steps import Steps
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
@@ -109,14 +110,26 @@ def _allocate(steps: Steps, op: Operation) -> Step:
 
 
 def _address_of(steps: Steps, op: Operation) -> Step:
-    """A global symbol: of shared memory its own place, else somewhere in global memory."""
+    """A global symbol: dynamic shared memory, behind the static allocations, or somewhere in global memory.
+
+    Every such symbol is the one array that the launch sizes (CUDA C++ Programming Guide, "__shared__").
+    """
     machine, out = steps.machine, steps.slots[op.results[0]]
-    shared = parse_type(op.results[0].type).space == SHARED
-    bit = 0 if not shared else machine.reasons.bit("uniform", "a global shared array begins at 0")
+    if parse_type(op.results[0].type).space != SHARED:
+        return steps.constant(op, spaces.object_at(1 << 10))
+    top = op
+    while top.parent_operation is not None and top.parent_operation.name != "gpu.module":
+        top = top.parent_operation
+    end = 0
+    for one in allocations(top).values():
+        end = -(-end // one.align) * one.align + one.size
+    start = -(-end // PERIOD) * PERIOD
+    bit = 0 if not end else machine.reasons.bit("uniform", "dynamic shared memory begins behind the static")
 
     def run() -> None:
+        machine.dynamic = start
         own = machine.launch.rank * spaces.SHARED_BYTES
-        machine.values[out], machine.provenance[out] = own if shared else spaces.object_at(1 << 10), bit
+        machine.values[out], machine.provenance[out] = own + start, bit
 
     return run
 

@@ -1,0 +1,86 @@
+"""Element accesses: the loads and stores of a kernel that are not copies, judged by their lowered addresses.
+
+`tensor[i]`, `tensor.load()`, an instruction on a pointer: each at its line, by the rules that judge a copy's
+addresses (`rules.lowered`). Alike findings of one line are one, with the number of operations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from layoutcheck.dsl.lowered import Kernel, Lowered
+from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, with_faults, written
+from layoutcheck.dsl.lowered.lowered_op import SINGLE, LoweredOp
+from layoutcheck.errors import InputError
+from layoutcheck.findings import Finding
+from layoutcheck.rules.lowered import findings
+from layoutcheck.sources.printed import COPIES
+from layoutcheck.sources.traced import ElementReport, Frame, OrderFinding, OrderPlace
+from layoutcheck.sources.traced_module import TracedModule
+
+_SPACES = ("gmem", "smem", "dsmem", "generic")
+_ACCESS = re.compile(
+    r'^\s*(?:%[\w:]+ = )?"(?:cute\.(?:memref\.(?:load|store)\w*|atomic\w*)'
+    r"|llvm\.(?:load|store|atomicrmw|cmpxchg)"
+    r'|nvvm\.(?:ldmatrix|stmatrix|st\.|ld\.|red|load|store|atomic)[\w.]*)"\(.*(?:, [gs]mem|!llvm\.ptr)',
+    re.MULTILINE,
+)
+_VERBS = {"src": "reads", "dst": "writes"}
+_NOWHERE = Frame("", 0)
+
+
+def has_elements(text: str) -> bool:
+    """Whether a traced module has accesses to memory that are not copies."""
+    return _ACCESS.search(text) is not None
+
+
+def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> ElementReport:
+    """What is wrong with, or slow about, the element accesses of a lowered module. Raises nothing."""
+    if lowered.problem:
+        return ElementReport(module.kernel, module.arch, problem=lowered.problem)
+    seen, known = 0, 0
+    unchecked: Counter[str] = Counter()
+    found: dict[object, OrderFinding] = {}
+    verdicts: Counter[str] = Counter()
+    for kernel in lowered.kernels:
+        ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
+        stored = written(lowered, dict.fromkeys(ops))
+        for tag, op in ops.items():
+            seen += 1
+            if op.kind not in KNOWN:
+                unchecked[op.reasons[-1] if op.reasons else "its addresses are not known"] += 1
+                continue
+            if tag in beyond.unchecked:
+                unchecked[f"bounds in global memory: {beyond.unchecked[tag]}"] += 1
+            known += 1
+            try:
+                at = addresses(None, kernel, op, module.arch, stored.get(tag, ()))
+            except InputError as error:
+                return ElementReport(module.kernel, module.arch, problem=error.message)
+            told = list(findings(with_faults(at, beyond.faults.get(tag, (0, []))[1]), "access"))
+            verdicts[told[0].severity if told else "legal"] += 1
+            for one in told:
+                placed = _placed(one, module, kernel, tag)
+                place = placed.places[0].where
+                same = found.setdefault((one.code, one.severity, place.file, place.line), placed)
+                same.evidence["operations"] += 1
+    return ElementReport(
+        module.kernel, module.arch, tuple(found.values()), "", seen, known, tuple(sorted(unchecked.items())),
+        tuple(sorted(verdicts.items())),
+    )  # fmt: skip
+
+
+def _is_element(op: LoweredOp) -> bool:
+    return op.tag.partition("#")[0] not in COPIES and any(
+        access.space in _SPACES and (access.op in ("ld", "st", *SINGLE) or "matrix" in access.op)
+        for access in op.accesses
+    )
+
+
+def _placed(one: Finding, module: TracedModule, kernel: Kernel, tag: str) -> OrderFinding:
+    frames: list[Frame] = module.frames(tag)
+    side, thread = one.where.operand or "src", one.where.thread or 0
+    place = OrderPlace(_VERBS[side], frames[0] if frames else _NOWHERE, tuple(frames[1:]), thread)
+    evidence = {**one.evidence, "kernel": kernel.name, "arch": module.arch, "operations": 0}
+    return OrderFinding(one.code, one.severity, one.title, one.message, (place,), evidence)

@@ -1,0 +1,144 @@
+"""Addresses of a kernel's operations that cannot be right, and what the others cost.
+
+Faults are claimed only where address, execution and source rest on threads, loop counters and, for alignment,
+on numbers for dynamic arguments; costs also where a whole warp shares a value loaded at run time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from layoutcheck.analysis.cost import SideCost
+from layoutcheck.copies.copy import Copy
+from layoutcheck.dsl.lowered import Kernel, Lowered
+from layoutcheck.dsl.lowered.bounds import beyond, leaving, unchecked
+from layoutcheck.dsl.lowered.costs import side_costs
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
+from layoutcheck.dsl.lowered.races import contested, race
+from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.machine.arch import parse_arch
+from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
+
+SURE = ("static", "arguments")
+KNOWN = (*SURE, "uniform")
+_SWIZZLED = re.compile(r"smem, align<([0-9]+)>, S<([0-9]+),([0-9]+),")
+
+
+def addresses(
+    copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded] = ()
+) -> Addresses:
+    """What an operation does. Raises InputError for an unknown architecture."""
+    sides = tuple(
+        _side(side, kind)
+        for side in side_costs(op, arch)
+        if (kind := _kind(side, op)) in KNOWN and (kind == "static" or op.reached)
+    )
+    return Addresses(op.threads, sides, tuple(_faults(copy, kernel, op, arch, written)))
+
+
+def _side(side: SideCost, kind: str) -> LoweredSide:
+    lanes = tuple(map(int, side.addresses[side.worst])) if len(side.addresses) else ()
+    return LoweredSide(
+        side.side, side.op, side.space, side.width_bits, kind, side.instructions, side.wavefronts,
+        side.ideal_wavefronts, side.ways, side.worst, side.sectors, side.ideal_sectors, side.bytes_used,
+        lanes,
+    )  # fmt: skip
+
+
+def _kind(side: SideCost, op: LoweredOp) -> str:
+    """What the addresses on one side rest on."""
+    provenance = 0
+    for access in op.once:
+        if access.space == side.space:
+            provenance |= access.provenance
+        if access.second_space == side.space:
+            provenance |= access.second_provenance
+    return op.kind_of(provenance)
+
+
+def _faults(
+    copy: Copy | None, kernel: Kernel, op: LoweredOp, arch: str, written: Sequence[Recorded]
+) -> Iterator[LoweredFault]:
+    """The first of each kind and side."""
+    if not op.reached:
+        return
+    found: dict[tuple[str, str], LoweredFault] = {}
+    widest = parse_arch(arch).widest_access_bits // 8
+    for access in op.accesses:
+        for side, instruction, space, width, address in access_parts(access, widest):
+            own = access.second_provenance if space == access.second_space else access.provenance
+            kind = op.kind_of(own | access.guard)
+            row = np.broadcast_to(np.asarray(address, np.int64), (op.threads,))
+            active = np.ones(op.threads, bool) if access.active is None else access.active
+            name = ("src", "dst")[side]
+            wrong = active & (row % width != 0)
+            if space in ("gmem", "smem") and kind in SURE and wrong.any():
+                thread = int(wrong.argmax())
+                fault = LoweredFault("misaligned", name, instruction, space, thread, int(row[thread]), width)
+                found.setdefault(("misaligned", name), fault)
+            wrong = active & ((row < 0) | (row + width > kernel.shared_bytes))
+            if space == "smem" and kind == "static" and kernel.shared_bytes and wrong.any():
+                thread = int(wrong.argmax())
+                fault = LoweredFault(
+                    "outside", name, instruction, space, thread, int(row[thread]), width, kernel.shared_bytes
+                )
+                found.setdefault(("outside", name), fault)
+    met = race(copy, op, written)
+    if met is not None:
+        found[met.kind, "dst"] = met
+    yield from found.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Accesses outside of a tensor or of a shared allocation, by tag, with the threads of the block.
+
+    `unchecked` are the tags whose bounds in global memory are not judged, with the reason.
+    """
+
+    faults: dict[str, tuple[int, list[LoweredFault]]] = field(default_factory=dict)
+    unchecked: dict[str, str] = field(default_factory=dict)
+
+
+def outside(lowered: Lowered, arch: str, text: str) -> Outside:
+    """Of all kernels of a lowered module; `text` is the module as traced."""
+    found = Outside()
+    widest = parse_arch(arch).widest_access_bits // 8
+    shifts = any(int(align) < 1 << (int(bits) + int(base)) for align, bits, base in _SWIZZLED.findall(text))
+    for kernel in lowered.kernels:
+        threads = kernel.launch.threads
+        corner = kernel.corner()
+        for tag, faults in ({} if corner is None else beyond(corner, threads, widest)).items():
+            found.faults[tag] = threads, faults
+        for tag, op in kernel.lowered_ops.items():
+            accesses = op.accesses if corner is None else corner.accesses.get(tag, ())
+            why = unchecked(corner, accesses, widest)
+            if why:
+                found.unchecked[tag] = why
+        for placed in kernel.placed(shifts):
+            for tag, faults in leaving(placed, threads, widest).items():
+                known = found.faults.setdefault(tag, (threads, []))[1]
+                known += [f for f in faults if (f.kind, f.side) not in {(k.kind, k.side) for k in known}]
+    return found
+
+
+def with_faults(was: Addresses, faults: list[LoweredFault]) -> Addresses:
+    """With faults more; one that leaves the block's memory is not told of its allocation as well."""
+    beyond = {fault.side for fault in was.faults if fault.kind == "outside"}
+    more = [fault for fault in faults if fault.kind != "leaves" or fault.side not in beyond]
+    return replace(was, faults=(*was.faults, *more))
+
+
+def written(lowered: Lowered, copies: Mapping[str, Copy | None]) -> dict[str, list[Recorded]]:
+    """What the stores write of copies, by tag, by whose registers two threads meet in one byte."""
+    found: dict[str, list[Recorded]] = {}
+    for kernel in lowered.kernels:
+        ops = {tag: op for tag, op in kernel.lowered_ops.items() if tag in copies and op.kind in KNOWN}
+        met = [tag for tag, op in ops.items() if op.reached and contested(copies[tag], op)]
+        if met:
+            found |= kernel.contents(met)
+    return found

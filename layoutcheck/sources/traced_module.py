@@ -1,0 +1,32 @@
+"""`TracedModule`: a module as the DSL traced it, with the places of its operations in the user's source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from layoutcheck.digits import is_number
+from layoutcheck.sources.printed import where_of
+from layoutcheck.sources.traced import Frame
+
+
+class TracedModule(NamedTuple):
+    """A module in MLIR's generic form.
+
+    `sites` says of each operation's name at which of `places` its operations stand, in the order of the text;
+    `places` are locations as the DSL prints them.
+    """
+
+    text: str
+    kernel: str
+    arch: str
+    sites: Mapping[str, Sequence[int]]
+    places: Sequence[str]
+
+    def frames(self, tag: str) -> list[Frame]:
+        """The place of an operation ("cute.copy#3") and its callers, innermost first; [] for none."""
+        name, _, number = tag.partition("#")
+        sites = self.sites.get(name, ())
+        at = int(number) if is_number(number) else -1
+        known = 0 <= at < len(sites) and sites[at] < len(self.places)
+        return where_of(self.places[sites[at]]) if known else []
