@@ -308,9 +308,8 @@ def _launched(op: Operation, machine: Machine, run: Flow) -> Launched:
     for one in _siblings(op, "cuda.launch_cfg.cluster_dim"):
         cluster = tuple(max(1, n) for n in numbers(one.operands[1:4]))  # type: ignore[assignment]
     block, grid = ((max(1, n) for n in part) for part in (sizes[:3], sizes[4:7]))
-    dynamic = sizes[3]
-    if config is None or machine.provenance[run.slots[config.operands[3]]]:
-        dynamic = None
+    sure = config is not None and not machine.provenance[run.slots[config.operands[3]]]
+    dynamic = sizes[3] if sure else None
     launch = Launch(tuple(block), tuple(grid), cluster, True, dynamic_bytes=dynamic)  # type: ignore[arg-type]
     return launch, [(machine.values[run.slots[v]], machine.provenance[run.slots[v]]) for v in op.operands[1:]]
 
