@@ -19,6 +19,11 @@ cutlass.cute.nvgpu.common.OpError: OpError: expects arch to be one of [sm_100a, 
 ```console
 $ layoutcheck explain error.txt
 ```
+
+A message that no entry names is looked for in the Python files of the installed DSL, which are read and not
+run: the answer names the function that raises it and the condition under which it does.
+`layoutcheck explain FILE.py` runs the program and traces it without a launch, as
+`layoutcheck trace --no-launch FILE.py` does.
 """
 
 _SECTIONS = {

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutcheck.brackets import closing
-from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, machine
+from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, machine, raised
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.errors import InputError
 
@@ -53,10 +53,27 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     """
     folded = _folded(text)
     found = list(_matches(folded))
-    kept = [match for match in found if not match[0].general] or found
+    kept = [match for match in found if not match[0].general]
+    if not kept:
+        statement = raised.find(folded)
+        if statement:
+            return [_of_statement(statement, folded, place)]
+    kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())
     return [_answer(entry, match, folded, place) for entry, match in ordered[:MOST_ANSWERS]]
+
+
+def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:
+    """The answer to a message that a statement of the installed DSL raises."""
+    entry = dsl.RAISED if statement.kernel else elsewhere.RAISED
+    at = folded.find(statement.said)
+    parts = {"said": statement.said, "function": statement.function, "place": statement.place}
+    parts["when"] = f" where `{statement.condition}`" if statement.condition else ""
+    title, cause, remedy = (_filled(part, parts) for part in (entry.title, entry.cause, entry.remedy))
+    where = place or _place(folded, max(at, 0))
+    remedy = _of_script(remedy, where)
+    return Answer(entry, title, cause, remedy, statement.said[:_MOST_QUOTED], where, _tensors(folded))
 
 
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
@@ -77,10 +94,14 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         facts = (f"{int(groups['have'], 0):,} B are asked for, {int(groups['most'], 0):,} B allowed",)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
     where = place or _place(folded, match.start())
-    script = where.rpartition(":")[0] if where else ""
-    if script.endswith(".py"):
-        remedy = remedy.replace("SCRIPT", script)
+    remedy = _of_script(remedy, where)
     return Answer(entry, title, cause, remedy, match[0].strip()[:_MOST_QUOTED], where, facts)
+
+
+def _of_script(remedy: str, place: str | None) -> str:
+    """The remedy with the user's own script in its commands, where the text names it."""
+    script = place.rpartition(":")[0] if place else ""
+    return remedy.replace("SCRIPT", script) if script.endswith(".py") else remedy
 
 
 def _filled(text: str, groups: dict[str, str]) -> str:

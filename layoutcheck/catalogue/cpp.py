@@ -165,7 +165,7 @@ ENTRIES = (
     ),
     known(
         "cpp.tma",
-        r"Unsupported TMA|invalid (?:SM90 )?TMA copy atom specified|Should meet TMA alignment requirement"
+        r"Unsupported TMA|detail::is_aligned<|invalid (?:SM90 )?TMA copy atom specified|Should meet TMA alignment requirement"
         r"|Expected (?:smem src|gmem dst) for SM90_TMA_STORE|requires the destination be shared memory"
         r"|TMA requires CTA_Tile and SLayout|Tensor must point to GPU global memory|Expected at least 128-bits for BLKCP",
         "TMA cannot move this tile",
@@ -196,7 +196,7 @@ ENTRIES = (
     ),
     known(
         "cpp.capacity",
-        r"Smem usage is too high|Not enough SMEM or TMEM capacity|smem reduction buffer not large enough",
+        r"Smem usage is too high|SMEM usage exceeded capacity|Not enough SMEM or TMEM capacity|smem reduction buffer not large enough",
         "the tile and its stages do not fit shared or tensor memory",
         "Stages times the bytes of A and B, and the epilogue's buffer, exceed what one block may have.",
         "Use fewer stages or a smaller tile",
@@ -204,7 +204,7 @@ ENTRIES = (
     ),
     known(
         "cpp.no-instruction",
-        r"cutlass::arch::ldsm.{0,300}not implemented|Attempting to use .{1,80} without (?P<macro>CUTE_ARCH_\w+)"
+        r"Arch conditional MMA instruction used|must be compiled with .?sm_?[0-9]+|cutlass::arch::ldsm.{0,300}not implemented|Attempting to use .{1,80} without (?P<macro>CUTE_ARCH_\w+)"
         r"|__PRETTY_FUNCTION__.? failed",
         "the kernel was compiled for an architecture without this instruction",
         "CUTE_ARCH_* guards remove the instruction if -gencode names an older architecture, or one without the "
@@ -216,6 +216,80 @@ ENTRIES = (
             issue(1610),
         ),
         rule="LC108",
+    ),
+    known(
+        "cpp.no-overload",
+        r"no (?:instance of|matching) (?:overloaded )?function(?: template)?(?: for call to)? [\"'](?P<what>[\w:]{1,80})[\"'](?: matches the argument list)?",
+        "no form of {what} takes these arguments",
+        "The arguments' types do not fit: a tensor of another rank, a tiled copy where a thread's slice is meant (or the "
+        "reverse), a tuple of other length, or a namespace that hides cute's function of the same name.",
+        "Compare the argument types in the text with the declaration. In a namespace of your own call cute::copy and its kin by their full names",
+        (
+            'error: no instance of function template "flash::copy" matches the argument list',
+            issue(428, "Dao-AILab/flash-attention"),
+        ),
+    ),
+    known(
+        "cpp.no-traits",
+        r"(?:class|struct) [\"'](?:cute::)?(?P<traits>(?:MMA|Copy)_Traits<[^\"']{1,120}>)[\"'] has no member|implicit instantiation of undefined template '(?:cute::)?(?P<undefined>(?:MMA|Copy)_Traits<[^']{1,120}>)'"
+        r"|No (?:Copy|MMA)_Traits|incomplete type [\"'](?:cute::)?(?P<incomplete>(?:MMA|Copy)_Traits<[^\"']{1,120}>)",
+        "CUTLASS has no traits for this instruction: {traits}{undefined}{incomplete}",
+        "Each instruction's layouts are in a specialisation of Copy_Traits or MMA_Traits. This one has none for these "
+        "template arguments in this version, or its header is not included.",
+        "Include the header of its architecture (cute/atom/mma_traits_sm100.hpp and its kin), or use an instruction that has traits",
+        (
+            'error: class "cute::MMA_Traits<cute::SM100_MMA_F8F6F4_2x1SM_SS>" has no member "ValTypeA"',
+            issue(3207),
+        ),
+    ),
+    known(
+        "cpp.no-builder",
+        r"Could not build a collective for given parameters|no matching collective builder",
+        "CUTLASS has no collective for these types, layouts and schedules",
+        "CollectiveBuilder is specialised by architecture, operand types, alignment and schedule; this combination has no "
+        "specialisation. A schedule of one architecture (…Sm100) fits no other.",
+        "Use KernelScheduleAuto and the architecture tag of your GPU, alignments of 16 bytes, and types that a builder of "
+        "that architecture names",
+        (
+            'static_assert failed with "Could not build a collective for given parameters."',
+            "https://github.com/guoqingbao/xinfer/pull/302",
+        ),
+    ),
+    known(
+        "cpp.misaligned-operand",
+        r"Error Misaligned Operand|kErrorMisalignedOperand",
+        "an extent or stride of the problem is not a multiple of the kernel's alignment",
+        "can_implement compares the leading dimensions and pointers with the alignment that the kernel was built for "
+        "(16 bytes for TMA and 128-bit loads).",
+        "Pad the leading dimensions to a multiple of 16 bytes, or build the kernel with a smaller alignment",
+        ("Got cutlass error: Error Misaligned Operand at: 127", issue(506)),
+        rule="LC240",
+    ),
+    known(
+        "cpp.launch-refused",
+        r"Failed to launch the CUTLASS kernel|Got cutlass error: Error Internal|Failed to initialize cutlass|cluster_launch\.hpp",
+        "CUTLASS cannot launch the kernel",
+        "initialize or the launch fails, most often because the kernel's shared memory exceeds what the GPU allows a block "
+        "(99 KiB on sm_120 and sm_121), or because the kernel was built for another architecture (example 77 for sm_100 on sm_120).",
+        "Print sizeof(SharedStorage) and cudaDevAttrMaxSharedMemoryPerBlockOptin; build for this GPU, with fewer stages or a smaller tile",
+        (
+            "Failed to launch the CUTLASS kernel. Last CUDA error is: no error",
+            issue(2342, "flashinfer-ai/flashinfer"),
+        ),
+    ),
+    known(
+        "cpp.copy-overflow",
+        r"AddressSanitizer.{0,400}(?:copy_unpack|copy_traits\.hpp|copy_atom\.hpp)",
+        "a CuTe copy on the host writes beyond its destination",
+        "Copy_Atom moves whole instructions: where one side has the instruction's number of elements, the other side is "
+        "rounded up to it (NVIDIA/cutlass#3488).",
+        "Give both sides a whole number of instructions. " + _CHECK,
+        (
+            "ERROR: AddressSanitizer: stack-buffer-overflow #3 cute::copy_unpack<...> include/cute/atom/copy_traits.hpp:133",
+            "https://github.com/NVIDIA/cutlass/pull/3656",
+        ),
+        level="wrong",
+        rule="LC217",
     ),
     known(
         "cpp.other-assertion",
@@ -230,6 +304,26 @@ ENTRIES = (
             'assertion failed with "CTA tile for FP6 ElementD must have a contiguous extent that is a multiple of 128."',
             issue(3211),
         ),
+        general=True,
+    ),
+    known(
+        "cpp.other-error",
+        r"/(?:cute|cutlass|flash_?attn?|csrc)/?[\w./]*\.(?:hpp|h|inl|cuh|cu)(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: (?P<said>(?!static.assert)[^\n]{3,160}?)(?= detected during| note:|$)",
+        "{said}",
+        "A template of CuTe or CUTLASS does not compile for its template arguments.",
+        "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
+        + _CHECK,
+        ("/include/cute/layout.hpp(1152): error: incomplete type is not allowed", "nvcc"),
+        general=True,
+    ),
+    known(
+        "cpp.instantiation",
+        r"instantiation of (?:function |class )?[\"'](?:auto |void |decltype\(auto\) )?cute::(?P<what>[\w:]{1,60})",
+        "the template cute::{what} does not compile for its arguments",
+        "The text shows the instantiations and not the error itself, which stands above them.",
+        "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
+        + _CHECK,
+        ('instantiation of "auto cute::composition(const cute::Layout<LShape, LStride> &)"', issue(3393)),
         general=True,
     ),
 )

@@ -331,6 +331,88 @@ ENTRIES = (
         ("error: TMEM fragments expect M to be 64 or 128, but got 32", DSL),
     ),
     known(
+        "dsl.no-source",
+        r"OSError: could not get source code.{0,1500}ast_preprocessor|ast_preprocessor.{0,1500}could not get source code",
+        "the DSL cannot read the function's source",
+        "@cute.jit and @cute.kernel rewrite the function from its source file. A function typed at the Python prompt, made "
+        "by exec, or without a file of its own has none.",
+        "Put the function into a file (a notebook cell is one as well)",
+        ("OSError: could not get source code File ast_preprocessor.py", issue(3413)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.runtime-library",
+        r"RuntimeError: Unknown function cutlass_+|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
+        "the compiled program cannot be linked: the DSL's run-time library is missing, or of another version",
+        "The program calls libcute_dsl_runtime.so, which belongs to the nvidia-cutlass-dsl-libs package of the same version.",
+        "Install nvidia-cutlass-dsl and its -libs packages in one version, and set CUTE_DSL_LIBS only to that version's library",
+        ("RuntimeError: Unknown function cutlass_add_one_FakeTensorFloat32", issue(3329)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.unknown-attribute",
+        r"unknown (?:attribute|type|operation) [`'](?P<what>\w+)[`'] in dialect [`'](?P<dialect>cute\w*)",
+        "this DSL version does not have {dialect}.{what}",
+        "The DSL's Python code and its compiler are of different versions, or the version has the Python function and not "
+        "yet the compiler's part of it.",
+        "Install nvidia-cutlass-dsl and its -libs packages in one version, or upgrade both",
+        ("error: unknown attribute `atom_copy_field_tmareduce` in dialect `cute_nvgpu`", issue(2656)),
+    ),
+    known(
+        "dsl.fragment-space",
+        r"expect rmem based input memref with rmem related frag type",
+        "a register fragment is made from a tensor that is not in registers",
+        "make_fragment_C takes a shape or a register tensor. In DSL 4.0 it refuses a partition of a global tensor for "
+        "wgmma (mended in 4.1).",
+        "Give it the shape: thr_mma.make_fragment_C(tCgC.shape)",
+        ("error: expect rmem based input memref with rmem related frag type.", issue(2347)),
+    ),
+    known(
+        "dsl.no-atom",
+        r"'NoneType' object has no attribute '(?P<what>_trait|type|iterator|layout|shape|element_type)'",
+        "a function got None where it expects an atom or a tensor",
+        "The copy atom or the tensor was not made: a branch of the program that is meant for another architecture or "
+        "option was not taken. TMA atoms do not exist below sm_90, and libraries leave them None there.",
+        "Look at where the argument is made. " + TRACE,
+        (
+            "AttributeError: 'NoneType' object has no attribute '_trait'",
+            "https://github.com/Dao-AILab/flash-attention/pull/2484",
+        ),
+    ),
+    known(
+        "dsl.api-moved",
+        r"module '(?P<module>cutlass[\w.]*)' has no attribute '(?P<what>\w+)'"
+        r"|cannot import name '(?P<name>\w+)' from '(?P<origin>cutlass[\w.]*)",
+        "{module}{origin} of the installed DSL has no {what}{name}",
+        "The program was written for another DSL version: names are added, renamed and removed from one minor version to the next.",
+        "Compare `pip show nvidia-cutlass-dsl` with the version that the program's own requirements name",
+        (
+            "AttributeError: module 'cutlass.cute.arch' has no attribute 'ProxyKind'",
+            issue(3071, "flashinfer-ai/flashinfer"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.narrow-pointer",
+        r"make_ptr.{0,300}ZeroDivisionError|ZeroDivisionError.{0,300}make_ptr|runtime\.py.{0,200}_assumed_align.{0,200}ZeroDivisionError",
+        "make_ptr of a type narrower than a byte needs its alignment",
+        "Without assumed_align the DSL takes the element's whole bytes, which are 0 for 4-bit and 6-bit types.",
+        "State it: make_ptr(dtype, address, AddressSpace.gmem, assumed_align=16)",
+        (
+            "make_ptr(cutlass.Float4E2M1FN, 0x1000) ZeroDivisionError: integer division or modulo by zero",
+            "https://github.com/NVIDIA/cutlass/pull/3334",
+        ),
+    ),
+    known(
+        "dsl.not-numeric",
+        r"unable to convert .{1,200} in type <class '(?P<given>[\w.]+)'> to Numeric",
+        "a Python {given} changes inside a dynamic if or loop",
+        "What a dynamic branch assigns must be a DSL value; Python lists and objects exist at compile time only.",
+        "Make the branch static with cutlass.const_expr, assign the elements one by one, or use a register tensor",
+        ("ValueError: unable to convert [2, 3, 4] in type <class 'list'> to Numeric", issue(2531)),
+        level=ELSEWHERE,
+    ),
+    known(
         "dsl.compiler-died",
         r"Segfault encountered|Segmentation fault|Aborted \(core dumped\)|Floating point exception|SIGABRT|SIGSEGV"
         r"|terminated by signal",
@@ -350,7 +432,7 @@ ENTRIES = (
     ),
     known(
         "dsl.code-generation",
-        r"NVVM_ERROR_COMPILATION|Failed creating the llvm::Module|libNVVM extra log",
+        r"NVVM_ERROR_COMPILATION|Failed creating the llvm::Module|libNVVM extra log|libNVVM failed while|NVVM backend compilation failed",
         "the compiler accepts the program and fails to generate code for it",
         "libNVVM gets a module that it cannot compile. Known causes are copies of 4-bit elements whose offset may be an odd "
         "number of elements, and vectors that no instruction moves.",
@@ -372,6 +454,7 @@ ENTRIES = (
     known(
         "dsl.dynamic-condition",
         r"Unable to convert dynamic Boolean value to bool|dynamic (?:expression|control flow) (?:is not|cannot)"
+        r"|Failed to create dynamic (?:if|for|while)|Expected an MLIR object|user-defined Python object, which cannot"
         r"|PHASE_\w+|staged control flow|(?:dynamic|Runtime|staged)[^\n]{0,60} (?:bool|list index|range)\b",
         "a value known only at run time decides something at compile time",
         "It is an error of the DSL's control flow, not of a layout.",
@@ -414,4 +497,42 @@ ENTRIES = (
         ("error: 'cute.get_scalars' op operand #0 must be static layout, but got '!cute.layout'", DSL),
         general=True,
     ),
+    known(
+        "dsl.other-verifier",
+        r"(?:loc\(.{1,300}?\)\)?: error: |MLIRError: .{0,120}?error: (?:unknown: )?)(?P<said>(?!static assert)[^\n]{8,160}?)(?= (?:note|see current|File )|[.\"]? *$|\. |, but got)",
+        "the compiler refuses: {said}",
+        "It is a message of CuTe's compiler that the catalogue has no entry for.",
+        _EVALUATE + ". " + TRACE,
+        ('loc("kernel"("k.py":28:0)): error: expects two operands of one rank', DSL),
+        general=True,
+    ),
+    known(
+        "dsl.internal",
+        r"\bICE\b(?!.{0,80}'cute\.copy)|INTERNAL COMPILER ERROR|\[Internal Error\]|[Ii]nternal compiler error",
+        "the compiler fails inside",
+        "A pass of the compiler makes code that its own verifier refuses. Known causes are elements narrower than a byte "
+        "(NVIDIA/cutlass#3349, mended in 4.6.2) and cute.compile of a @cute.kernel function (#3429, refused from 4.8 on).",
+        TRACE + " and names copies for which code generation fails. NVIDIA/cutlass answers reports of it",
+        ("ICE: Load/Store operand must be a pointer", issue(3349)),
+        general=True,
+    ),
+    known(
+        "dsl.other-exception",
+        r"(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception): (?P<said>(?!\w*Error: )[^\n]{6,160}?)(?= [\w.]*Error: |$| Traceback)",
+        "the DSL raises: {said}",
+        "The catalogue has no entry for the message, and the installed DSL does not raise it in these words.",
+        "The message names the call. " + _EVALUATE + ". " + TRACE,
+        ("cutlass.base_dsl.common.DSLRuntimeError: DSLRuntimeError: a message of another version", DSL),
+        general=True,
+    ),
+)
+
+RAISED = known(
+    "dsl.raised",
+    r"(?!)",  # found by catalogue.raised, in the installed DSL
+    "{function} refuses: {said}",
+    "The installed DSL raises it at {place}{when}.",
+    _EVALUATE + ". " + TRACE,
+    ("ValueError: Error: NamedBarrier ID must be in [0,15].", DSL),
+    general=True,
 )

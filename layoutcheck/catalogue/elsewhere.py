@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.entry import ELSEWHERE, known
+from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 
 ENTRIES = (
     known(
@@ -35,7 +35,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.import",
-        r"(?:ModuleNotFoundError|ImportError): [^\n]{0,120}(?:cutlass|cute|_cutlass_ir|cuda\.bindings)",
+        r"(?:ModuleNotFoundError|ImportError): [^\n]{0,120}(?:cutlass|cute|_cutlass_ir|cuda\.bindings|tvm_ffi|quack)",
         "the DSL cannot be imported",
         "The package nvidia-cutlass-dsl is missing, of another Python, or mixed with the older nvidia-cutlass.",
         "pip install nvidia-cutlass-dsl in this environment; NVIDIA's CuTe DSL quick start has the requirements",
@@ -70,4 +70,82 @@ ENTRIES = (
         ("torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2251", "PyTorch"),
         level=ELSEWHERE,
     ),
+    known(
+        "elsewhere.gpu-too-old",
+        r"Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs",
+        "this library does not support this GPU",
+        "It checks the architecture before it launches.",
+        "The library's own page lists the GPUs; choose another attention backend",
+        (
+            "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
+            issue(40, "if-ai/ComfyUI-IF_Trellis"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.context",
+        r"CUDA_ERROR_INVALID_CONTEXT|CUDA_ERROR_NOT_INITIALIZED|cudaErrorInitializationError|CUDA_ERROR_INVALID_DEVICE\b|cudaErrorInvalidDevice\b",
+        "no CUDA context is current in this thread",
+        "A driver call comes before the first use of the GPU, or in a forked process.",
+        "Call cutlass.cuda.initialize_cuda_context() or torch.cuda.init() first; start processes with spawn, not fork",
+        (
+            'Program hit CUDA_ERROR_INVALID_CONTEXT (error 201) due to "invalid device context"',
+            issue(9, "osayamenja/FlashMoE"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.torch-compile",
+        r"torch\._dynamo\.exc\.\w+|torch\._inductor\.exc\.\w+",
+        "torch.compile cannot trace the call",
+        "Dynamo meets an operation that it does not trace.",
+        "Wrap the kernel's launch in a torch.library.custom_op; PyTorch answers reports of it",
+        ("torch._dynamo.exc.Unsupported: Tensor.random_ op", issue(3134)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.pytorch",
+        r"please report a bug (?:to (?P<whom>PyTorch)|with repro script to (?P<other>\w+))|INTERNAL ASSERT FAILED",
+        "an internal error of the library {whom}{other}",
+        "The library checks its own state and finds it wrong.",
+        "The project whose file is named answers reports of it",
+        ("INTERNAL ASSERT FAILED, please report a bug to PyTorch", issue(1929, "Dao-AILab/flash-attention")),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "elsewhere.library-version",
+        r"TypeError: \w+(?:\.\w+)*\(\) (?:takes|got|missing) [^\n]{3,160}|TypeError: got an unexpected keyword argument '\w+'"
+        r"|AttributeError: '\w+' object has no attribute '\w+'",
+        "a function or object does not have what the program uses",
+        "The program and a library that it uses (often the DSL) are of different versions.",
+        "Compare the versions that the program's requirements name with `pip list`",
+        (
+            "TypeError: fmax() takes 2 positional arguments but 3 positional arguments were given",
+            issue(1558, "hao-ai-lab/FastVideo"),
+        ),
+        level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.build",
+        r"nvcc fatal|nvlink error|[Uu]ndefined reference to|CMake Error|fatal error: [\w./]+: No such file|ninja: build stopped"
+        r"|Unsupported gpu architecture",
+        "an error of the build, not of a kernel",
+        "The toolkit is older than the target, or a header or library is missing.",
+        "nvcc --version must know the target (sm_100a: CUDA 12.8, sm_103a and sm_121a: 12.9); the library's build page has the rest",
+        ("nvcc fatal : Unsupported gpu architecture 'compute_100a'", "nvcc"),
+        level=ELSEWHERE,
+        general=True,
+    ),
+)
+
+RAISED = known(
+    "elsewhere.raised",
+    r"(?!)",  # found by catalogue.raised, in the installed DSL
+    "{function} raises it ({place}{when})",
+    "It is an error of the DSL's Python, not of a layout.",
+    "NVIDIA's guides to the DSL's control flow and compilation have it; NVIDIA/cutlass answers reports of it",
+    ("DSLRuntimeError: Failed to create dynamic while loop", "DSL 4.8.1"),
+    level=ELSEWHERE,
+    general=True,
 )

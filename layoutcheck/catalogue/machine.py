@@ -46,12 +46,39 @@ ENTRIES = (
     known(
         "cuda.illegal-access",
         r"illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS|cudaErrorIllegalAddress|error code: 700\b"
-        r"|Warp Illegal Address|Warp Out-of-range Address",
+        r"|Warp Illegal Address|Warp Out-of-range Address|EXCEPTION_(?:WARP|LANE)_(?:ILLEGAL|OUT_OF_RANGE)_ADDRESS",
         "an address outside of every allocation is read or written",
         _FAULT,
         "compute-sanitizer names the line and the thread. " + TRACE,
         ("RuntimeError: CUDA error: an illegal memory access was encountered", "CUDA driver"),
         level="wrong",
+    ),
+    known(
+        "cuda.cluster-gone",
+        r"[Cc]luster target block not present|CLUSTER_(?:BLOCK|TARGET)\w*_NOT_PRESENT|Cga Exception|CTA Not Present",
+        "a block accesses another block of its cluster that has ended",
+        "Distributed shared memory, a remote mbarrier arrival or a multicast reaches a block that returned already: the "
+        "cluster is synchronised at the kernel's start and not at its end.",
+        "Let all blocks of the cluster arrive and wait (cluster_arrive, cluster_wait) before any returns. "
+        + TRACE
+        + "; LC229 names copies to blocks that do not exist",
+        ("CUDBG_EXCEPTION_CLUSTER_BLOCK_NOT_PRESENT", issue(32907, "sgl-project/sglang")),
+        level="wrong",
+        rule="LC229",
+    ),
+    known(
+        "cuda.shared-attribute",
+        r"cudaFuncSetAttribute\(.{0,300}MaxDynamicSharedMemorySize.{0,120}(?:InvalidValue|invalid argument)"
+        r"|(?:CUDA error: )?invalid argument.{0,100}cudaFuncSetAttribute"
+        r"|RT call .cudaFuncSetAttribute.{0,300}MaxDynamicSharedMemorySize",
+        "the kernel asks for more dynamic shared memory than the GPU allows a block",
+        "A block has at most 64 KiB (sm_75), 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100), "
+        "less what is static (CUDA C++ Programming Guide, compute capabilities).",
+        "Use fewer stages or a smaller tile, or compile for the GPU at hand: libraries choose tiles by architecture",
+        (
+            "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_size): cudaErrorInvalidValue",
+            issue(3528, "flashinfer-ai/flashinfer"),
+        ),
     ),
     known(
         "cuda.launch-failure",
@@ -68,7 +95,7 @@ ENTRIES = (
         "cuda.shared-capacity",
         r"uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>0x[0-9a-f]+) max\)"
         r"|dynamic_smem_exceeds_limit|dynamic_smem_bytes|[Ss]hared memory (?:usage|size)[^.\n]{0,80}exceed"
-        r"|smem[^.\n]{0,60}exceeds",
+        r"|smem[^.\n]{0,60}exceeds|requires [0-9]+ bytes (?:of )?shared memory",
         "the kernel needs more shared memory than a block may have",
         "A block has at most 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100) of shared memory, "
         "static and dynamic together (CUDA C++ Programming Guide, compute capabilities).",
@@ -82,7 +109,8 @@ ENTRIES = (
     known(
         "cuda.invalid-launch",
         r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
-        r"|cudaErrorLaunchOutOfResources|too many resources requested for launch|error code: 1\b",
+        r"|cudaErrorLaunchOutOfResources|too many resources requested for launch|error code: 1\b"
+        r"|\.cuh?:[0-9]+\W{1,4}invalid argument",
         "the launch itself is refused",
         "Most often the block's shared memory exceeds the limit (NVIDIA/cutlass#2747); else a block of more than 1,024 "
         "threads, a grid with an extent of 0 or above 65,535 in y or z, a cluster that does not divide the grid, or too "
@@ -105,8 +133,36 @@ ENTRIES = (
         rule="LC108",
     ),
     known(
+        "ptxas.syntax",
+        r"Parsing error near '(?P<near>[^']{1,80})'|ptxas[^|]{0,120}(?P<said>Modifier '[^']+' cannot be applied[^\n]{0,80}"
+        r"|[Uu]nexpected value '[^']+', expected[^\n]{0,60}|Unknown (?:symbol|modifier) '[^']+'|Arguments mismatch for instruction '[^']+')",
+        "ptxas refuses the PTX: {said}{near}",
+        "The compiler or inline PTX wrote an instruction in a form that this ptxas does not have: a width that the "
+        "instruction lacks (cp.async.cg moves 16 bytes only), a state space, or a newer PTX version.",
+        "Choose a width and a memory space that the instruction has (`layoutcheck explain SRC DST --atom ATOM`), or match "
+        "the versions of compiler and ptxas",
+        (
+            "ptxas application ptx input, line 47; fatal : Parsing error near '.nvvm': syntax error",
+            issue(3573),
+        ),
+    ),
+    known(
+        "ptxas.performance-loss",
+        r"Potential Performance Loss: (?P<said>[^\n]{1,200}?)(?= in (?:the )?function|$|\.(?: |$))",
+        "ptxas gives up an optimisation: {said}",
+        "wgmma is serialised where ptxas cannot see all registers of an accumulator: a call that is not inlined, an "
+        "accumulator touched between wgmma and its wait, or a branch around it. setmaxnreg is ignored beside such calls.",
+        "Inline the function (device code in the same file), and touch accumulators only behind wgmma.wait_group",
+        (
+            "(C7504) Potential Performance Loss: 'setmaxnreg' ignored to maintain compatibility into 'extern' call",
+            issue(2452),
+        ),
+        level="slow",
+        rule="LC511",
+    ),
+    known(
         "driver.tensor-map",
-        r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|TMA Desc Addr",
+        r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|TMA Desc Addr|Invalid TMA descriptor",
         "the driver refuses the tensor map of a TMA copy",
         "cuTensorMapEncodeTiled wants an address and strides that are multiples of 16 bytes, box extents of 1 to 256, "
         "boxDim[0] x element size a multiple of 16 bytes and at most the swizzle's span, and a tensor that is not empty "
@@ -118,7 +174,7 @@ ENTRIES = (
     ),
     known(
         "sanitizer.misaligned",
-        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+) bytes(?:(?!Invalid __).){0,600}?"
+        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
         r"Address (?P<address>0x[0-9a-f]+) is misaligned",
         "a {size} B {access} of {space} memory at {address}, which is not a multiple of {size}",
         "One instruction of {size} bytes needs an address that is a multiple of {size}. The type promised it; the base, "
@@ -136,7 +192,7 @@ ENTRIES = (
     ),
     known(
         "sanitizer.out-of-bounds",
-        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+) bytes(?:(?!Invalid __).){0,600}?"
+        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
         r"Address (?P<address>0x[0-9a-f]+) is out of bounds",
         "a {size} B {access} of {space} memory at {address}, outside of the allocation",
         "In shared memory the tile, a stage index or a swizzled address leaves the block's allocation; in global memory a "
@@ -160,6 +216,32 @@ ENTRIES = (
         ("========= Invalid __global__ write of size 4 bytes", SANITIZER),
         level="wrong",
         general=True,
+    ),
+    known(
+        "sanitizer.shared-range",
+        r"Out-of-range shared or local address",
+        "an address outside of the block's shared memory is used",
+        "The kernel was launched with less dynamic shared memory than it uses, or an offset (a stage index, a barrier's "
+        "slot) leaves the allocation.",
+        "Compare the launch's shared memory with the storage's size. " + TRACE,
+        (
+            "========= Out-of-range shared or local address ========= at cutlass::arch::ClusterBarrier::init",
+            issue(1247),
+        ),
+        level="wrong",
+    ),
+    known(
+        "sanitizer.shared-misaligned",
+        r"Misaligned shared or local address",
+        "a shared-memory instruction's address is not a multiple of its width",
+        "ldmatrix and 16-byte accesses need multiples of 16, TMA of 128, a swizzled tile of its period; the allocation is "
+        "placed behind something of another size.",
+        "Align the allocation (byte_alignment, alignas) to what the copy needs. "
+        + TRACE
+        + "; LC230 names it",
+        ("========= Misaligned shared or local address", issue(2906)),
+        level="wrong",
+        rule="LC230",
     ),
     known(
         "sanitizer.race",
@@ -238,6 +320,36 @@ ENTRIES = (
         "that too few threads reach, a phase that has passed, a barrier under divergence, or a TMA copy issued by no thread.",
         "LC220 and LC236 compare the bytes of an mbarrier with the copy's. " + TRACE,
         ("TimeoutError: kernel did not finish: timed out waiting for mbarrier", "test harnesses"),
+        level="wrong",
+        general=True,
+    ),
+    known(
+        "cuda.other",
+        r"(?P<said>CUDA_ERROR_[A-Z_]+|cudaError[A-Z]\w+|CUDA (?:runtime |driver )?[Ee]rror: [^\n]{3,80}?(?= CUDA kernel| Search| at |$|\.))",
+        "the CUDA driver reports {said}",
+        "An earlier kernel or the call itself fails; CUDA reports errors of kernels at a later call.",
+        "Run again with CUDA_LAUNCH_BLOCKING=1, and under compute-sanitizer, to find the kernel. " + TRACE,
+        ("CUDA_ERROR_MAP_FAILED", "CUDA driver API, CUresult"),
+        level="wrong",
+        general=True,
+    ),
+    known(
+        "ptxas.other",
+        r"ptxas[^|]{0,160}?(?:error|fatal) ?: (?P<said>(?!Ptx assembly aborted)[^\n]{3,160}?)(?= ptxas |$)",
+        "ptxas refuses the kernel: {said}",
+        "ptxas does not accept the PTX that the compiler or inline assembly wrote.",
+        "Look the instruction up in the PTX ISA for this target. "
+        "`layoutcheck explain SRC DST --atom ATOM` says which forms a copy has",
+        ("ptxas error : Illegal vector size: 8", "ptxas"),
+        general=True,
+    ),
+    known(
+        "sanitizer.other",
+        r"={9} (?:Error: |Warning: )?(?P<said>(?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Saved host|Host Frame|Program hit|Invalid __)[A-Z][^=\n]{5,120}?)(?= ={9}|$)",
+        "compute-sanitizer reports: {said}",
+        "The tool saw it in one run; the line is behind 'at', the thread behind 'by'.",
+        TRACE,
+        ("========= Stack overflow", SANITIZER),
         level="wrong",
         general=True,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -40,7 +41,10 @@ def explain(
     compiler: Compiler = False,
     everything: Annotated[bool, Option("the code of every fix, every finding in full", "--all")] = False,
 ) -> int:
-    """Explain one copy, a named case, or a pasted error ('-' or a file)."""
+    """Explain one copy, a named case, or a pasted error ('-' or a file).
+
+    A Python program (FILE.py) is run and traced without a launch, as `trace --no-launch FILE.py` does.
+    """
     from layoutcheck.reports import renderer
     from layoutcheck.reports.outcome import exit_status
 
@@ -58,10 +62,18 @@ def explain(
         )
     elif "dst" not in given:
         if src.endswith(".py"):
-            raise InputError(
-                f"'{src[:200]}' is a program, not what a compiler printed",
-                expected=f"layoutcheck trace --no-launch {src[:200]}, which runs it without a GPU",
-            )
+            from layoutcheck.cli.trace import trace
+
+            _refuse("a program is traced", given.keys() - {"src", "arch"}, "a .py file alone, or trace")
+            if compiler:
+                raise InputError(
+                    "a trace has the compiler's own words: --compiler is not used", expected="FILE.py alone"
+                )
+            sys.stderr.write(f"layoutcheck trace --no-launch {src}: the program runs, its kernels do not\n")
+            return trace(
+                src, no_launch=True, arch=given.get("arch"), format_=format_, output=output, strict=strict,
+                everything=everything,
+            )  # fmt: skip
         text = read_text(src)
         _refuse("compiler output says all but --arch", given.keys() - {"src", "arch"}, "'-' or a file alone")
         outcomes = _pasted(text, given.get("arch", "sm_90a"))

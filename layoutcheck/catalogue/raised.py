@@ -1,0 +1,146 @@
+"""Where the installed CuTe DSL raises a pasted message, and on which condition.
+
+The DSL's Python files hold some 1,500 `raise` and `assert` statements. They are read, never imported, and nothing of
+them is kept: a message is looked for in the version that the user has.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+_PACKAGE = "nvidia_cutlass_dsl"
+_SAID = re.compile(r"(?:\w*(?:Error|Exception)|\berror): (?:Error: )?(?=\S)")
+_MOST_SAID = 8  # messages of one text that are looked for
+_MOST_FILES = 4  # that are parsed for one message: those with most of its words
+_LONGEST = 600  # characters of a message
+_FEWEST_LETTERS = 14  # of a statement's own words: "Not supported." would match anything
+_HOLE = ".{0,400}?"
+_OWN_CODE = ("/cute/", "/utils/", "/pipeline/", "/memory/")  # parts of the DSL that know of layouts
+
+
+class Raised(NamedTuple):
+    """A statement of the DSL that raises a message.
+
+    `place` is "cute/core.py:17", `function` the function around it, `condition` the Python expression that is true
+    where it raises ("" where there is none); `kernel` whether the file is about layouts, copies and barriers.
+    """
+
+    said: str
+    place: str
+    function: str
+    condition: str
+    kernel: bool
+
+
+def find(folded: str) -> Raised | None:
+    """The statement that raises the last message of the text for which there is one; None without a DSL."""
+    starts = [match.end() for match in _SAID.finditer(folded)][-_MOST_SAID:]
+    if len(folded) < _LONGEST:  # a message alone, without its exception's name
+        starts.insert(0, 0)
+    for at in reversed(starts):
+        found = _search(folded[at : at + _LONGEST])
+        if found:
+            named = [one for one in found if f" {one.function.rpartition('.')[2]}" in folded]
+            return (named or found)[0]
+    return None
+
+
+@lru_cache(maxsize=64)
+def _search(message: str) -> list[Raised]:
+    """The statements with the most of their own words in the message."""
+    words = message.split()[:40]
+    length = min(4, len(words))
+    windows = {" ".join(words[at : at + length]) for at in range(len(words) - length + 1)}
+    counted = [(sum(window in text for window in windows), path, text) for path, text in _files()]
+    fitting = [
+        found
+        for count, path, text in sorted(counted, reverse=True)[:_MOST_FILES]
+        if count
+        for found in _statements(path, text, message)
+    ]
+    most = max((weight for weight, _ in fitting), default=0)
+    return [raised for weight, raised in fitting if weight == most]
+
+
+@lru_cache(maxsize=1)
+def _files() -> tuple[tuple[str, str], ...]:
+    """(path, text) of the Python files of the installed DSL, without the generated bindings."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return ()
+    return tuple(
+        (str(path), path.read_text(errors="replace"))
+        for root in spec.submodule_search_locations
+        for path in sorted(Path(root).rglob("*.py"))
+        if "_mlir" not in path.parts
+    )
+
+
+def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raised]]:
+    """The statements of one file whose message fits, each with the number of its own letters that fit."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return
+    for node, function, condition in _walk(tree, "", ""):
+        template = _template(node)
+        if template is None:
+            continue
+        weight = sum(letter.isalpha() for part in template if part for letter in part)
+        if weight < _FEWEST_LETTERS:
+            continue
+        pattern = "".join(_HOLE if part is None else re.escape(part) for part in template)
+        match = re.match(pattern, message, re.DOTALL)
+        if match:
+            short = path.rpartition("/cutlass/")[2]
+            kernel = any(part in path for part in _OWN_CODE)
+            said = match[0] + message[match.end() :].partition(" Traceback")[0][:80] * (template[-1] is None)
+            yield weight, Raised(said.strip(), f"{short}:{node.lineno}", function, condition, kernel)
+
+
+def _walk(node: ast.AST, function: str, condition: str) -> Iterator[tuple[ast.Raise | ast.Assert, str, str]]:
+    """Every raise and assert with the function and the condition around it."""
+    if isinstance(node, ast.Raise):
+        yield node, function, condition
+    elif isinstance(node, ast.Assert):
+        never = isinstance(node.test, ast.Constant)  # assert False
+        yield node, function, condition if never else f"not ({ast.unparse(node.test)})"
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        inner = node.name if not function or node.name == "__init__" else f"{function}.{node.name}"
+        if node.name == "__init__":
+            inner = function
+        for child in node.body:
+            yield from _walk(child, inner, "")
+    elif isinstance(node, ast.If):
+        test = ast.unparse(node.test)
+        for child in node.body:
+            yield from _walk(child, function, test)
+        for child in node.orelse:
+            yield from _walk(child, function, f"not ({test})")
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _walk(child, function, condition)
+
+
+def _template(node: ast.Raise | ast.Assert) -> list[str | None] | None:
+    """The message as its literal parts, with None for what is computed; None where it has no text of its own."""
+    if isinstance(node, ast.Assert):
+        given = node.msg
+    else:
+        given = node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        return [" ".join(given.value.split()).removeprefix("Error: ").removesuffix(".")]
+    if isinstance(given, ast.JoinedStr):
+        return [
+            re.sub(r"\s+", " ", part.value)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+            else None
+            for part in given.values
+        ]
+    return None

@@ -1,0 +1,99 @@
+"""Errors of public reports, as they were pasted: nine in ten are explained, or sent to who can."""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.catalogue import ENTRIES, answers, raised
+from layoutcheck.cli import run
+from layoutcheck.errors import InputError
+from layoutcheck.sources.diagnostics import Diagnostic, read_errors
+
+LINES = (Path(__file__).parent.parent / "data" / "reported.jsonl").read_text().splitlines()
+REPORTED = [json.loads(line) for line in LINES]
+
+
+@cache
+def outcome(text: str) -> str:
+    """The name of the first entry that answers the text, "copy" for an error about one copy, "" for none."""
+    try:
+        first = read_errors(text)[0]
+    except InputError:
+        found = answers(text)
+        return found[0].entry.name if found else ""
+    return "copy" if isinstance(first, Diagnostic) else first.entry.name
+
+
+@pytest.mark.parametrize("report", REPORTED, ids=[f"{at}-{one['entry']}" for at, one in enumerate(REPORTED)])
+def test_a_reported_text_gets_the_answer_that_was_judged_right(report: dict[str, str]) -> None:
+    assert outcome(report["text"]) == report["entry"]
+
+
+def test_nine_in_ten_of_at_least_150_reported_texts_are_answered() -> None:
+    public = {text for entry in ENTRIES for text, source in entry.examples if source.startswith("https://")}
+    texts = [report["text"] for report in REPORTED] + sorted(public - {r["text"] for r in REPORTED})
+    assert len(texts) >= 150
+    assert sum(bool(outcome(text)) for text in texts) >= 0.9 * len(texts)
+    assert all(report["url"].startswith("https://") for report in REPORTED)
+
+
+def test_a_statement_of_the_installed_dsl_is_found_by_its_message() -> None:
+    """The parts that Python computes are anything; place and function are of a statement with these words."""
+    files = [(path, text) for path, text in raised._files() if path.endswith("cute/core.py")]
+    assert files
+    wanted = []
+    for path, text in files:
+        for node, function, _ in raised._walk(ast.parse(text), "", ""):
+            template = raised._template(node)
+            if template and sum(letter.isalpha() for part in template if part for letter in part) > 30:
+                wanted.append((path, node.lineno, function, template))
+    assert len(wanted) > 50
+    for path, _, function, template in random.Random(7).sample(wanted, 5):
+        message = "".join("((4,8):(8,1))" if part is None else part for part in template)
+        found = raised.find(f"Traceback\nValueError: {message}")
+        assert found is not None, message
+        assert found.function == function or message.startswith(found.said[:20]), (path, function, found)
+
+
+@pytest.mark.parametrize(
+    ("text", "function", "condition"),
+    [
+        ("ValueError: NamedBarrier ID must be in [0,15].", "NamedBarrier.__post_init__", "barrier_id"),
+        ("Expected `divby` to be a power of two when pow2=True, got 12", "assume", "pow2"),
+    ],
+)
+def test_the_condition_of_a_statement_is_named(text: str, function: str, condition: str) -> None:
+    (answer,) = answers(text)
+    assert function in answer.title and condition in answer.cause
+
+
+@pytest.mark.parametrize("text", ["AssertionError: not supported", "ValueError: invalid", "error: 3 4 5 6 7"])
+def test_common_words_name_no_statement(text: str) -> None:
+    assert raised.find(text) is None
+
+
+def test_a_program_is_traced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`explain FILE.py` is `trace --no-launch FILE.py`; what it would not use is refused."""
+    asked: list[tuple[str, dict[str, object]]] = []
+
+    def traced(script: str, **given: object) -> int:
+        asked.append((script, given))
+        return 7
+
+    monkeypatch.setattr("layoutcheck.cli.trace.trace", traced)
+    program = tmp_path / "kernel.py"
+    program.write_text("")
+    assert run(["explain", str(program), "--arch", "sm_80"]) == 7
+    ((script, given),) = asked
+    assert script == str(program) and given["no_launch"] is True and given["arch"] == "sm_80"
+    assert "the program runs" in capsys.readouterr().err
+    assert run(["explain", str(program), "--bits", "16"]) == 2
+    assert run(["explain", str(program), "--compiler"]) == 2
