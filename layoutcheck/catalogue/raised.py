@@ -115,17 +115,16 @@ def _walk(node: ast.AST, function: str, condition: str) -> Iterator[tuple[ast.Ra
         inner = node.name if not function or node.name == "__init__" else f"{function}.{node.name}"
         if node.name == "__init__":
             inner = function
-        for child in node.body:
-            yield from _walk(child, inner, "")
+        for statement in node.body:
+            yield from _walk(statement, inner, "")
     elif isinstance(node, ast.If):
         test = ast.unparse(node.test)
-        for child in node.body:
-            yield from _walk(child, function, test)
-        for child in node.orelse:
-            yield from _walk(child, function, f"not ({test})")
+        for branch, holds in ((node.body, test), (node.orelse, f"not ({test})")):
+            for statement in branch:
+                yield from _walk(statement, function, holds)
     else:
-        for child in ast.iter_child_nodes(node):
-            yield from _walk(child, function, condition)
+        for part in ast.iter_child_nodes(node):
+            yield from _walk(part, function, condition)
 
 
 def _template(node: ast.Raise | ast.Assert) -> list[str | None] | None:
