@@ -11,15 +11,20 @@ import math
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.inttuple import is_static
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.measure import cosize, size
 from layoutcheck.analysis import Analysis
 from layoutcheck.check import Fix, Report, quality
 from layoutcheck.copies.changes import changes
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import (
     bulk_run,
     convert,
+    copy_elements,
     fit_threads,
     in_cluster,
     launch,
@@ -63,6 +68,7 @@ STRATEGIES = (
     swizzle,
     stage_through_registers,
     narrow_copy,
+    copy_elements,
     convert,
     widen_copy,
     tma,
@@ -103,13 +109,13 @@ def propose(report: Report) -> tuple[tuple[Fix, ...], str | None]:
             if fix is not None and (not slow or _cost(fix.predicted) < present):
                 found.append((rank, fix))
                 break  # a strategy yields what it prefers first
-    fixes = _ranked(found)
+    fixes = _ranked(found, report.copy)
     if slow:
         return fixes, None
     return fixes, None if fixes else _obstacle(report, tried)
 
 
-def _ranked(found: list[tuple[int, Fix]]) -> tuple[Fix, ...]:
+def _ranked(found: list[tuple[int, Fix]], given: Copy) -> tuple[Fix, ...]:
     """Best first: what wastes nothing, what takes no half more time or instructions than the best, least change.
 
     Of more fixes than are shown, the strategies of the original report stay.
@@ -123,7 +129,8 @@ def _ranked(found: list[tuple[int, Fix]]) -> tuple[Fix, ...]:
         rank, fix = one
         # What TMA spends is not predicted; it is no slower than threads are.
         more = (0, 0) if _is_tma(fix) else tuple(map(_times, _spent(fix), least))
-        return (fix.verdict == "slow", *more, effort(fix), *_cost(fix.predicted), rank)
+        asked = effort(fix) + _unpads(given, fix)
+        return (fix.verdict == "slow", *more, asked, *_cost(fix.predicted), rank)
 
     ranked = [fix for _, fix in sorted(found, key=key)]
     shown = ranked[:MOST]
@@ -148,6 +155,22 @@ def effort(fix: Fix) -> int:
         + len([name for name in arguments if name.startswith(("src ", "dst "))])
         + bool(fix.note)
     )
+
+
+def _unpads(given: Copy, fix: Fix) -> bool:
+    """Whether a shared tile loses padding, which its author put there for the tile's reader."""
+    return any(
+        old.space == new.space == "smem"
+        and contiguous_mode(old.layout) == contiguous_mode(new.layout)
+        and _slack(new.layout) < _slack(old.layout)
+        for old, new in ((given.whole(side), fix.copies[0].whole(side)) for side in ("src", "dst"))
+        if not isinstance(old, OtherOperand) and not isinstance(new, OtherOperand)
+    )
+
+
+def _slack(layout: Layout) -> int:
+    """Elements between the first and the last of a static layout that are not its own; 0 of others."""
+    return int(cosize(layout)) - int(size(layout)) if layout.is_static else 0  # type: ignore[arg-type]
 
 
 def _is_tma(fix: Fix) -> bool:

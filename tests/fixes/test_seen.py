@@ -78,6 +78,21 @@ def test_the_next_legal_pitch_comes_first() -> None:
     assert first.changes == (("dst layout", "(128,64):(68,1)", "(128,64):(72,1)"),)
 
 
+def test_padding_is_not_taken_away() -> None:
+    """Its author put it there for the tile's reader, and the writer gains nothing worth it."""
+    report = lc.check(**{**TILES, "dst": '!cute.memref<bf16, smem, align<16>, "(128,64):(68,1)">'})
+    assert [fix.strategy for fix in report.fixes][:2] == ["pad-pitch", "match-layout"]
+
+
+def test_a_transposition_has_a_fix_of_one_argument() -> None:
+    """The element by itself: slow, and nothing else of the program changes."""
+    for arguments in ({**TILES, "src": "(128,64):(1,1024)"}, {**TILES, "dst": "(128,64):(1,128)"}):
+        fix = fixes(**arguments)["copy-elements"]
+        assert [change.argument for change in fix.changes] == ["atom"]
+        assert str(fix.copies[0].atom) == "!cute_nvgpu.atom.universal_copy<bf16, 16 b>"
+        assert (fix.predicted["instructions_per_thread"], fix.verdict) == (128, "slow")
+
+
 def test_a_padded_pitch_pushes_what_lies_above_it() -> None:
     padded = fixes(**{**TILES, "src": "(128,64):(68,1)", "dst": "(128,64):(68,1)"})["pad-pitch"]
     assert [change.after for change in padded.changes] == ["(128,64):(72,1)"] * 2
