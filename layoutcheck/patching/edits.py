@@ -11,10 +11,11 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
+from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.check import Fix
 from layoutcheck.copies.atom import VectorAtom
@@ -22,7 +23,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import code
-from layoutcheck.patching.program import Program, Site, Source, name_of
+from layoutcheck.patching.program import Program, Site, Source, name_of, parameter
 
 MOST_PLACES = 3  # calls tried for one change
 _FROM_HOST = ("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor", "make_tensor_ptr")
@@ -84,7 +85,7 @@ def _of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument: str
     elif argument == "threads and values":
         yield from _threads(program, site, fix)
     elif argument == "atom":
-        yield from _atom(program, site, made)
+        yield from _atom(program, site, copy, made)
     elif argument == "threads launched" and made.tiling is not None:
         yield from _launched(program, site, made.tiling.block_threads)
     elif argument == "expected bytes" and made.issue is not None:
@@ -92,6 +93,7 @@ def _of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument: str
 
 
 def _aligned(program: Program, start: Site, need: int) -> Iterator[Candidate]:
+    earlier: list[Site] = []
     for place in program.reached(start):
         call = place.node
         assert isinstance(call, ast.Call)
@@ -100,8 +102,8 @@ def _aligned(program: Program, start: Site, need: int) -> Iterator[Candidate]:
             "byte_alignment" if name in _ALLOCATIONS else "assumed_align" if name in _FROM_HOST else None
         )
         if keyword is not None:
-            source = program.sources[place.path]
-            yield from _with_keyword(source, call, keyword, str(need), _POSITIONS.get(name))
+            yield from _argument(program, place, keyword, str(need), _POSITIONS.get(name), earlier)
+        earlier.append(place)
 
 
 _POSITIONS = {"allocate_tensor": 2, "allocate": 1, "allocate_array": 2, "from_dlpack": 1}
@@ -115,21 +117,23 @@ def _laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
         yield from _promised(program, start, old, new)
         return
     ordered = _order(new)
+    earlier: list[Site] = []
     for place in program.reached(start):
         call = place.node
         assert isinstance(call, ast.Call)
         source = program.sources[place.path]
+        before, earlier = earlier, [*earlier, place]
         stride = _stride_for(call, new)
         if stride is None:
             continue
         if name_of(call) == "make_layout":
-            yield from _with_keyword(source, call, "stride", stride, None)
+            yield from _argument(program, place, "stride", stride, None, before)
         elif name_of(call) == "make_ordered_layout" and call.args:
             if ordered is not None:
-                yield from _with_keyword(source, call, "order", code.tree_code(ordered), 1)
-            shape = source.text[slice(*_span(source, call.args[0]))]
+                yield from _argument(program, place, "order", code.tree_code(ordered), 1, before)
+            shape = source.text[slice(*span_of(source, call.args[0]))]
             made = f"cute.make_layout({shape}, stride={stride})"
-            yield (Edit(place.path, *_span(source, call), made),)
+            yield (Edit(place.path, *span_of(source, call), made),)
 
 
 def _stride_for(call: ast.Call, memref: Memref) -> str | None:
@@ -170,12 +174,14 @@ def _promised(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
     divisors = {n.divisor for o, n in pairs if isinstance(n, Dynamic) and o != n}
     if len(divisors) != 1:
         return
+    earlier: list[Site] = []
     for place in program.reached(start):
         call = place.node
         assert isinstance(call, ast.Call)
         keyword = _PROMISES.get(name_of(call))
         if keyword is not None:
-            yield from _with_keyword(program.sources[place.path], call, keyword, str(*divisors), None)
+            yield from _argument(program, place, keyword, str(*divisors), None, earlier)
+        earlier.append(place)
 
 
 def _order(memref: Memref) -> tuple[int, ...] | None:
@@ -202,7 +208,7 @@ def _swizzled(program: Program, start: Site, new: Memref) -> Iterator[Candidate]
         if name_of(call) == "make_swizzle":
             for base in (swizzle.base - element, swizzle.base):
                 text = f"cute.make_swizzle({swizzle.bits}, {base}, {swizzle.shift})"
-                yield (Edit(place.path, *_span(program.sources[place.path], call), text),)
+                yield (Edit(place.path, *span_of(program.sources[place.path], call), text),)
         elif name_of(call) == "allocate_tensor":
             source = program.sources[place.path]
             yield from _with_keyword(source, call, "swizzle", code.swizzle_code(swizzle), 3)
@@ -222,15 +228,37 @@ def _threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
         if any(change.argument == "atom" for change in fix.changes):
             yield ()  # the same threads and values of another atom
         return
-    thr, val = (ast.unparse(argument) for argument in made.args[1:3])
     for place in _tiled_copies(program, site):
-        call, source = place.node, program.sources[place.path]
+        call = place.node
         assert isinstance(call, ast.Call)
         if name_of(call) == "make_tiled_copy_tv" and len(call.args) == 3:
-            yield (
-                Edit(place.path, *_span(source, call.args[1]), thr),
-                Edit(place.path, *_span(source, call.args[2]), val),
-            )
+            pairs = zip(call.args[1:], made.args[1:3], strict=True)
+            whole = [_layout(program, replace(place, node=old), new) for old, new in pairs]
+            yield tuple(edit for edits in whole for edit in edits[:1])
+            yield tuple(edit for edits in whole for edit in edits[-1:])
+
+
+def _layout(program: Program, old: Site, new: ast.expr) -> list[Edit]:
+    """A layout written otherwise at its one definition, and in its place; nothing where it is that layout."""
+    made, given = program.definition(old), ast.unparse(new)
+    wanted, there = _literal(new), _literal(made.node)
+    if wanted is not None and wanted == there:
+        return []
+    return [Edit(one.path, *span_of(program.sources[one.path], one.node), given) for one in (made, old)]
+
+
+def _literal(node: ast.expr) -> Layout | None:
+    """The layout of `make_layout` of numbers, its modes of extent 1 with stride 0."""
+    if not isinstance(node, ast.Call) or name_of(node) != "make_layout" or len(node.args) != 1:
+        return None
+    try:
+        shape = ast.literal_eval(node.args[0])
+        given = [ast.literal_eval(one.value) for one in node.keywords if one.arg == "stride"]
+        layout = Layout(shape, *(given or [compact_col_major(shape)]))
+        steps = zip(flatten(layout.shape), flatten(layout.stride), strict=True)
+        return Layout(layout.shape, unflatten(iter([0 if n == 1 else d for n, d in steps]), layout.shape))
+    except (ValueError, TypeError, InputError):
+        return None
 
 
 def _tiled_copies(program: Program, site: Site) -> Iterator[Site]:
@@ -240,24 +268,28 @@ def _tiled_copies(program: Program, site: Site) -> Iterator[Site]:
             yield from program.reached(start)
 
 
-def _atom(program: Program, site: Site, made: Copy) -> Iterator[Candidate]:
-    """Another width, cache mode or transposition."""
-    atom = made.atom
+def _atom(program: Program, site: Site, copy: Copy, made: Copy) -> Iterator[Candidate]:
+    """Another width, operation, cache mode or transposition."""
+    given, atom = copy.atom, made.atom
     if atom is None:
         return
     start = program.argument(site, "atom")
     if start is None:
         return
+    earlier: list[Site] = []
     for place in program.reached(start):
         call, source = place.node, program.sources[place.path]
         assert isinstance(call, ast.Call)
         if name_of(call) == "make_copy_atom" and isinstance(atom, VectorAtom) and call.args:
-            text = f"{atom.constructor}"
-            wide = list(_with_keyword(source, call, "num_bits_per_copy", str(atom.width_bits), None))
-            yield from ((Edit(place.path, *_span(source, call.args[0]), text), *edits) for edits in wide)
-            yield from wide
+            wide = list(_argument(program, place, "num_bits_per_copy", str(atom.width_bits), None, earlier))
+            if given is None or atom.constructor == given.constructor:
+                yield from wide
+                continue
+            operation = Edit(place.path, *span_of(source, call.args[0]), atom.constructor)
+            yield from ((operation, *edits) for edits in wide or [()])
         elif isinstance(atom, (LdMatrix, StMatrix)) and name_of(call).startswith(("LdMatrix", "StMatrix")):
             yield from turned(source, call, atom.transpose)
+        earlier.append(place)
 
 
 def coarser(program: Program, site: Site, element_bits: int) -> Iterator[Candidate]:
@@ -269,7 +301,7 @@ def coarser(program: Program, site: Site, element_bits: int) -> Iterator[Candida
             if isinstance(call, ast.Call) and name_of(call) == "make_swizzle" and len(call.args) == 3:
                 source = program.sources[place.path]
                 for base in ((128 // element_bits).bit_length() - 1, 4):
-                    edit = Edit(place.path, *_span(source, call.args[1]), str(base))
+                    edit = Edit(place.path, *span_of(source, call.args[1]), str(base))
                     if source.text[edit.start : edit.end] != edit.new:
                         yield (edit,)
 
@@ -296,7 +328,28 @@ def _expected(program: Program, site: Site, count: int | None) -> Iterator[Candi
     source = program.sources[site.path]
     for call in source.calls():
         if name_of(call) in ("mbarrier_arrive_and_expect_tx", "mbarrier_expect_tx") and len(call.args) > 1:
-            yield (Edit(site.path, *_span(source, call.args[1]), str(count)),)
+            yield (Edit(site.path, *span_of(source, call.args[1]), str(count)),)
+
+
+def _argument(
+    program: Program, place: Site, keyword: str, value: str, position: int | None, earlier: list[Site]
+) -> Iterator[Candidate]:
+    """An argument of a call written otherwise; where it is a parameter, first at the calls that led here.
+
+    So a function that others call, too, stays as it is.
+    """
+    call, function = place.node, place.function
+    assert isinstance(call, ast.Call)
+    node = next((one.value for one in call.keywords if one.arg == keyword), None)
+    if node is None and position is not None and len(call.args) > position:
+        node = call.args[position]
+    if isinstance(node, ast.Name) and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        at = parameter(function, node.id)
+        for one in reversed(earlier):
+            if at is not None and isinstance(one.node, ast.Call) and name_of(one.node) == function.name:
+                bound = isinstance(one.node.func, ast.Attribute) and function.args.args[0].arg == "self"
+                yield from _with_keyword(program.sources[one.path], one.node, node.id, value, at - bound)
+    yield from _with_keyword(program.sources[place.path], call, keyword, value, position)
 
 
 def _with_keyword(
@@ -305,22 +358,22 @@ def _with_keyword(
     """The call with an argument, by its name or its position, written so; nothing where it is."""
     for one in call.keywords:
         if one.arg == keyword:
-            start, end = _span(source, one.value)
+            start, end = span_of(source, one.value)
             if source.text[start:end] != value:
                 yield (Edit(source.path, start, end, value),)
             return
     if position is not None and len(call.args) > position:
-        start, end = _span(source, call.args[position])
+        start, end = span_of(source, call.args[position])
         if source.text[start:end] != value:
             yield (Edit(source.path, start, end, value),)
         return
-    ends = [_span(source, one)[1] for one in (*call.args, *(k.value for k in call.keywords))]
+    ends = [span_of(source, one)[1] for one in (*call.args, *(k.value for k in call.keywords))]
     text = f"{keyword}={value}"
-    end = max(ends, default=_span(source, call)[1] - 1)
+    end = max(ends, default=span_of(source, call)[1] - 1)
     yield (Edit(source.path, end, end, f", {text}" if ends else text),)
 
 
-def _span(source: Source, node: ast.expr) -> tuple[int, int]:
+def span_of(source: Source, node: ast.expr) -> tuple[int, int]:
     """The offsets of a node in its file's text; columns of `ast` count bytes."""
     assert node.end_lineno is not None and node.end_col_offset is not None
     lines = source.text.split("\n")
@@ -333,14 +386,30 @@ def _offset(lines: list[str], line: int, column: int) -> int:
 
 
 def cute_of(source: Source) -> str:
-    """The name that a file has for `cutlass.cute`."""
+    """The name that a file has for `cutlass.cute`; "" where it has none."""
+    package = ""
     for node in ast.walk(source.tree):
         for one in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
-            if one.name == "cutlass.cute":
+            if one.name == "cutlass.cute" and isinstance(node, ast.Import):
                 return one.asname or one.name
             if one.name == "cute" and isinstance(node, ast.ImportFrom) and node.module == "cutlass":
                 return one.asname or one.name
-    return "cute"
+            if one.name == "cutlass" and isinstance(node, ast.Import):
+                package = f"{one.asname or one.name}.cute"
+    return package
+
+
+def _import(source: Source) -> Edit:
+    """`from cutlass import cute` after the last import of the module's head, else at its top."""
+    head = [node for node in source.tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    after = head[-1] if head else None
+    text = source.text
+    if after is None or after.end_lineno is None:
+        at = 0
+    else:
+        at = sum(len(line) + 1 for line in text.split("\n")[: after.end_lineno])
+    end = "\r\n" if "\r\n" in text else "\n"
+    return Edit(source.path, min(at, len(text)), min(at, len(text)), f"from cutlass import cute{end}")
 
 
 def _apart(edits: Candidate) -> bool:
@@ -354,13 +423,18 @@ def _apart(edits: Candidate) -> bool:
 
 
 def apply(texts: dict[str, str], edits: Candidate) -> dict[str, str]:
-    """The texts with the edits in them. Raises InputError where two are for one place."""
+    """The texts with the edits in them, and what these need imported. Raises InputError where two touch."""
     if not _apart(edits):
         raise InputError("two fixes change the same text")
+    names = {path: cute_of(Source(path, texts[path])) for path in {edit.path for edit in edits}}
+    needed = {edit.path for edit in edits if not names[edit.path] and _CUTE.search(edit.new)}
+    edits = (*edits, *(_import(Source(path, texts[path])) for path in sorted(needed)))
     out = dict(texts)
     for edit in sorted(edits, key=lambda e: e.start, reverse=True):
         text = out[edit.path]
-        name = cute_of(Source(edit.path, texts[edit.path]))
-        new = edit.new if name == "cute" else re.sub(r"\bcute\.", f"{name}.", edit.new)
+        new = _CUTE.sub(f"{names[edit.path] or 'cute'}.", edit.new)
         out[edit.path] = text[: edit.start] + new + text[edit.end :]
     return out
+
+
+_CUTE = re.compile(r"(?<![\w.])cute\.")

@@ -111,6 +111,15 @@ class Program:
                 yield site
             queue.extend(self._behind(site))
 
+    def definition(self, site: Site) -> Site:
+        """What the one assignment of a name says, and so on; an expression without one is its own."""
+        for _ in range(MAX_STEPS):
+            found = list(self._named(site, site.node.id)) if isinstance(site.node, ast.Name) else []
+            if len(found) != 1:
+                break
+            site = found[0]
+        return site
+
     def _behind(self, site: Site) -> Iterator[Site]:
         node = site.node
         if isinstance(node, ast.Name):
@@ -144,7 +153,7 @@ class Program:
                     yield Site(site.path, value, function)
         if found or function is None:
             return
-        position = _position(function, name)
+        position = parameter(function, name)
         if position is not None:
             yield from self._given(function, name, position)
             return
@@ -217,7 +226,7 @@ def _value_for(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr 
     return None
 
 
-def _position(function: Function, name: str) -> int | None:
+def parameter(function: Function, name: str) -> int | None:
     """Which parameter of a function has a name."""
     if function is None:
         return None

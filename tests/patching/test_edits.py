@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import pytest
 
+import layoutcheck as lc
+from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.check import Fix
+from layoutcheck.copies.changes import Change
 from layoutcheck.errors import InputError
-from layoutcheck.patching.edits import Edit, apply, cute_of, turned
+from layoutcheck.machine.dtypes import dtype
+from layoutcheck.patching.edits import Edit, apply, candidates, cute_of, turned
 from layoutcheck.patching.edits import _stride_for as stride_for
 from layoutcheck.patching.edits import _with_keyword as with_keyword
 from layoutcheck.patching.program import Program, Source, name_of
@@ -110,6 +116,65 @@ def test_the_files_own_name_of_cute_is_used() -> None:
     at = TEXT.index("ct.make_layout((16, 8))")
     edit = Edit(PATH, at, at + len("ct.make_layout((16, 8))"), "cute.make_layout((32, 4))")
     assert "threads = ct.make_layout((32, 4))" in apply({PATH: TEXT}, (edit,))[PATH]
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "after"),
+    [
+        ("import cutlass\n", "cutlass.cute", "import cutlass\n"),
+        ("import cutlass as cl\n", "cl.cute", "import cutlass as cl\n"),
+        ('"""Doc."""\nimport torch\n', "cute", '"""Doc."""\nimport torch\nfrom cutlass import cute\n'),
+        ("import torch\r\n", "cute", "import torch\r\nfrom cutlass import cute\r\n"),
+        ("", "cute", "from cutlass import cute\n"),
+    ],
+)
+def test_what_an_edit_needs_is_imported(head: str, name: str, after: str) -> None:
+    text = f"{head}x = f(1)\n"
+    at = text.index("f(1)")
+    found = apply({PATH: text}, (Edit(PATH, at, at + 4, "cute.make_layout(2)"),))[PATH]
+    assert found == f"{after}x = {name}.make_layout(2)\n"
+    assert apply({PATH: text}, (Edit(PATH, at, at + 4, "g(2)"),))[PATH] == f"{head}x = g(2)\n"
+
+
+SHARED = """
+def made(dtype, bits=128):
+    return cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=bits)
+
+def tile(layout, align=16):
+    return allocator.allocate_tensor(BF, layout, byte_alignment=align)
+
+def kernel(m):
+    cute.copy(made(BF), tile(one), tile(other, 32))
+"""
+
+
+def edits_of(argument: str, **changed: object) -> list[str]:
+    """The lines that a change of one argument may be written as, in order."""
+    program = Program({PATH: SHARED})
+    site = program.copy_at(PATH, SHARED[: SHARED.index("cute.copy(")].count("\n") + 1)
+    assert site is not None
+    view = "((8,1),4):((1,0),64)"
+    given = lc.check(view, view, "universal", bits=128, dtype="bf16", src_space="smem", dst_space="smem").copy
+    made = replace(given, **changed)
+    fix = Fix("s", "t", "legal", "", (made,), (Change(argument, "a", "b"),), {}, ("model",), "")
+    found = [apply({PATH: SHARED}, edits)[PATH] for edits in candidates(program, given, fix, site)]
+    old = SHARED.splitlines()
+    return [new for text in found for new, was in zip(text.splitlines(), old, strict=True) if new != was]
+
+
+def test_a_function_that_others_call_is_edited_at_the_call() -> None:
+    atom = UniversalCopy(dtype("bf16"), 64)
+    assert edits_of("atom", atom=atom) == [
+        "    cute.copy(made(BF, bits=64), tile(one), tile(other, 32))",
+        "    return cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=64)",
+    ]
+    copy = lc.check("((8,1),4):((1,0),64)", "((8,1),4):((1,0),64)", "universal", bits=128, dtype="bf16").copy
+    dst = replace(copy.dst, space="smem", align_bytes=128)
+    assert edits_of("dst alignment", dst=dst)[0] == "    cute.copy(made(BF), tile(one), tile(other, 128))"
+    assert (
+        edits_of("src alignment", src=dst)[0]
+        == "    cute.copy(made(BF), tile(one, align=128), tile(other, 32))"
+    )
 
 
 def test_two_edits_of_one_place_are_refused() -> None:
