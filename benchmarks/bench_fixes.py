@@ -5,6 +5,7 @@
 Of random copies near the boundary, a third of them whole tiles: processor seconds of `check_copy`, alone and
 with the fixes. Of the programs of `tests/patching/broken.py`, every so many: each is traced, repaired as
 `layoutcheck trace --no-launch --fix` does, and counted as repaired where nothing is left rejected or wrong.
+`bits` says how the repaired program's bytes differ from those of the working one, by the PTX of both.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from layoutcheck.api import check_copy
 from layoutcheck.tracing import repaired
 from tests.conformance.generate import random_copy
 from tests.fixes.tiles import random_tile
-from tests.patching.broken import PROGRAMS
+from tests.patching.broken import PROGRAMS, RIGHT
+from tests.patching.simulated import wrong
 
 SEED = 139
 
@@ -70,16 +72,25 @@ def programs(count: int) -> dict[str, Any]:
             script = Path(folder) / "kernel.py"
             script.write_text(PROGRAMS[name], encoding="utf-8")
             found = repaired(str(script), launch=False)
+            edits = [line for line in found.diff().splitlines() if line[:1] == "+" and line[:3] != "+++"]
             rows.append(
                 {
                     "program": name,
                     "repaired": bool(found.repairs) and not found.sketches,
+                    "bits": wrong(found.after[str(script.resolve())], RIGHT[name]) if edits else "not edited",
                     "edits": [repair.title for repair in found.repairs],
+                    "lines": [line[1:].strip() for line in edits],
                     "left": [sketch.reason for sketch in found.sketches],
                 }
             )
-        sys.stderr.write(f"{len(rows)} of {len(chosen)}: {name}: {rows[-1]['repaired']}\n")
-    return {"programs": len(rows), "repaired": sum(row["repaired"] for row in rows), "rows": rows}
+        said = rows[-1]["bits"] or "right bits"
+        sys.stderr.write(f"{len(rows)} of {len(chosen)}: {name}: {rows[-1]['repaired']}, {said}\n")
+    return {
+        "programs": len(rows),
+        "repaired": sum(row["repaired"] for row in rows),
+        "right_bits": sum(row["repaired"] and not row["bits"] for row in rows),
+        "rows": rows,
+    }
 
 
 def main() -> None:

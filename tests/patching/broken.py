@@ -157,15 +157,25 @@ SIZES = [(16, 64, 64), (16, 128, 64), (16, 128, 32), (32, 64, 32), (32, 64, 64),
 TILES = [("BFloat16", 64), ("Float16", 64), ("BFloat16", 32), ("Float16", 128)]
 MATRIX_BUGS = ("turned", "turned, swizzled", "pitch", "base", "base, swizzled", "fine swizzle")
 
+_STAGED = [(bug, size) for bug in BUGS for size in SIZES]
+_MATRIX = [(bug, tile) for bug in MATRIX_BUGS for tile in TILES]
+
+
+def _staged(size: tuple[int, int, int], bug: str) -> str:
+    width, rows, columns = size
+    return f"staged {width}-bit {rows}x{columns}, {bug}"
+
+
+def _matrix(tile: tuple[str, int], bug: str) -> str:
+    return f"matrix {tile[0]} {tile[1]}x64, {bug}"
+
+
 PROGRAMS = {
-    **{
-        f"staged {width}-bit {rows}x{columns}, {bug}": staged(width, rows, columns, bug)
-        for bug in BUGS
-        for width, rows, columns in SIZES
-    },
-    **{
-        f"matrix {dtype} {rows}x64, {bug}": matrix(dtype, rows, bug)
-        for bug in MATRIX_BUGS
-        for dtype, rows in TILES
-    },
+    **{_staged(size, bug): staged(*size, bug) for bug, size in _STAGED},
+    **{_matrix(tile, bug): matrix(*tile, bug) for bug, tile in _MATRIX},
 }
+RIGHT = {
+    **{_staged(size, bug): staged(*size, "none") for bug, size in _STAGED},
+    **{_matrix(tile, bug): matrix(*tile, "none") for bug, tile in _MATRIX},
+}
+"""The working program that each was made from."""

@@ -16,7 +16,8 @@ from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure
 from layoutcheck.tracing import repaired, traced
-from tests.patching.broken import HEAD, PROGRAMS, staged
+from tests.patching.broken import HEAD, PROGRAMS, RIGHT, staged
+from tests.patching.simulated import DESTINATION, SOURCE, block, compiled, wrong
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 
@@ -97,7 +98,18 @@ def test_of_all_programs_nearly_all_are_repaired(tmp_path: Path, monkeypatch: py
         found = fixed(tmp_path, text)
         if found.sketches or not found.repairs:
             left.append(name)
+        else:  # what is shown is right
+            assert wrong(found.after[str(tmp_path / "kernel.py")], RIGHT[name]) == "", name
     assert len(left) <= len(PROGRAMS) // 20, left
+
+
+def test_the_simulation_of_a_kernel_sees_where_bytes_go() -> None:
+    """The judge of repaired programs: only the working one moves every byte to its place."""
+    moved = block(compiled(staged(16, 64, 64, "none")))
+    assert {to - DESTINATION: at - SOURCE for to, at in moved.written.items()} == {n: n for n in range(8192)}
+    right = staged(16, 64, 64, "none")
+    assert wrong(staged(16, 64, 64, "overlapping rows"), right).startswith("two threads write byte")
+    assert wrong(staged(16, 64, 64, "few threads"), right) == "4096 bytes of memory differ"
 
 
 # ---- what counts as better, with traces made up ----
