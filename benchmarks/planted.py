@@ -1,0 +1,239 @@
+"""Bugs planted into real kernels, one at a time: which are detected, and which `trace --fix` repairs.
+
+    python -m benchmarks.planted cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK flash-attention=FA
+        [--only TEXT] [--a-kind 1] [--out docs/evidence/planted.json]
+
+A kernel is copied into a temporary folder, and one argument of one call is written otherwise there: an
+order or a stride (`layout`, `pitch`), a promise or an allocation (`alignment`), `num_bits_per_copy`
+(`width`), `make_swizzle`, the transposition of an ldmatrix (`major`), the block of a launch, the predicate
+of a copy. The program is then traced and repaired. A change is `detected` by a verdict on a copy, by the
+compiler's refusal, or by an exception of the DSL or of the kernel's own checks. `restored` says whether the
+repaired program makes the very copies that the kernel made before. Where a change leaves the copies as they
+were, the call is not reached or the argument does not matter: it is listed and not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.errors import InputError
+from layoutcheck.patching.edits import Edit, apply, span_of
+from layoutcheck.patching.program import Source, name_of
+from layoutcheck.reports.trace import JudgedTrace
+from layoutcheck.tracing import repaired, traced
+
+DRIVERS = Path(__file__).parent / "trace_drivers"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel's `file` of a checkout; run as it is, or by a `driver` (and a case) beside its `package`."""
+
+    group: str
+    file: str
+    arch: str
+    driver: str = ""
+    case: str = ""
+    package: str = ""
+
+
+KERNELS = {
+    "elementwise_add": Kernel("cutlass", "cute/ampere/kernel/elementwise/elementwise_add.py", "sm_80"),
+    "elementwise_apply": Kernel("cutlass", "cute/ampere/kernel/elementwise/elementwise_apply.py", "sm_80"),
+    "sgemm": Kernel("cutlass", "cute/ampere/kernel/dense_gemm/sgemm.py", "sm_80"),
+    "tensorop_gemm": Kernel("cutlass", "cute/ampere/kernel/dense_gemm/tensorop_gemm.py", "sm_80"),
+    "dense_gemm": Kernel("cutlass", "cute/hopper/kernel/dense_gemm/dense_gemm.py", "sm_90a"),
+    "rmsnorm": Kernel(
+        "quack", "quack/rmsnorm.py", "sm_90a", "planted_quack.py", "", "quack"
+    ),
+    "flash_fwd": Kernel(
+        "flash-attention", "flash_attn/cute/flash_fwd_sm90.py", "sm_90a", "flash_attention_cases.py",
+        "case_forward", "flash_attn",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plant:
+    """One bug: its kind, the line, and the edit that makes it."""
+
+    kind: str
+    line: int
+    call: str
+    edit: Edit
+
+
+def plants(source: Source) -> Iterator[Plant]:
+    """Every bug that can be planted into a file."""
+    for call in source.calls():
+        name, text = name_of(call), source.text
+        keywords = {one.arg: one.value for one in call.keywords if one.arg}
+
+        def plant(kind: str, node: ast.expr, new: str, call: ast.Call = call, name: str = name) -> Plant:
+            return Plant(kind, call.lineno, name, Edit(source.path, *span_of(source, node), new))
+
+        def written(node: ast.expr, text: str = text) -> str:
+            return text[slice(*span_of(source, node))]
+
+        for key in ("order", "stride"):
+            given = keywords.get(key)
+            if name in ("make_layout", "make_ordered_layout") and isinstance(given, ast.Tuple):
+                if len(given.elts) == 2:
+                    a, b = (written(one) for one in given.elts)
+                    yield plant("layout", given, f"({b}, {a})")
+                if key == "stride" and len(given.elts) == 2:
+                    pitch = next((e for e in given.elts if written(e) != "1"), None)
+                    if pitch is not None:
+                        yield plant("pitch", pitch, f"({written(pitch)}) + 1")
+        for key in ("byte_alignment", "assumed_align"):
+            if key in keywords:
+                yield plant("alignment", keywords[key], "4")
+        if name == "allocate_tensor" and len(call.args) > 2:
+            yield plant("alignment", call.args[2], "4")
+        if "divisibility" in keywords:
+            yield plant("alignment", keywords["divisibility"], "1")
+        if "num_bits_per_copy" in keywords:
+            yield plant(
+                "width", keywords["num_bits_per_copy"], f"2 * ({written(keywords['num_bits_per_copy'])})"
+            )
+        if name == "make_swizzle" and len(call.args) == 3:
+            yield plant("swizzle", call.args[1], f"({written(call.args[1])}) - 1")
+        if name.startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")) and call.args:
+            yield plant("major", call.args[0], f"not ({written(call.args[0])})")
+        block = keywords.get("block")
+        if name == "launch" and isinstance(block, (ast.List, ast.Tuple)) and block.elts:
+            yield plant("block", block.elts[0], f"2 * ({written(block.elts[0])})")
+        if name == "copy" and "pred" in keywords:
+            yield plant("predicate", keywords["pred"], "None")
+
+
+def chosen(source: Source, a_kind: int) -> list[Plant]:
+    """So many plants of a kind, spread over the file."""
+    found: dict[str, list[Plant]] = {}
+    for plant in sorted(plants(source), key=lambda one: one.edit.start):
+        found.setdefault(plant.kind, []).append(plant)
+    return [p for kind in found.values() for p in kind[:: max(1, -(-len(kind) // a_kind))][:a_kind]]
+
+
+@contextmanager
+def copied(kernel: Kernel, root: Path) -> Iterator[tuple[Path, Path, list[str]]]:
+    """A copy in a temporary folder: the script to run, the file to plant into, the script's arguments."""
+    with tempfile.TemporaryDirectory(prefix="planted-") as name:
+        folder = Path(name).resolve()
+        if not kernel.driver:
+            shutil.copytree((root / kernel.file).parent, folder, dirs_exist_ok=True)
+            _writable(folder)
+            yield folder / Path(kernel.file).name, folder / Path(kernel.file).name, []
+            return
+        shutil.copytree(root / kernel.package, folder / kernel.package)
+        shutil.copy(DRIVERS / kernel.driver, folder)
+        _writable(folder)
+        yield folder / kernel.driver, folder / kernel.file, [kernel.case] if kernel.case else []
+
+
+def _writable(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        path.chmod(path.stat().st_mode | 0o200)
+
+
+def copies_of(judged: JudgedTrace) -> Counter[Any]:
+    """What the copies are, whatever lines they stand at."""
+    return Counter((str(one.copy), one.refused) for one in judged.trace.copies)
+
+
+def tried(kernel: Kernel, root: Path, plant: Plant, right: Counter[Any]) -> dict[str, Any]:
+    """What became of one bug."""
+    row: dict[str, Any] = {"kind": plant.kind, "call": plant.call, "line": plant.line}
+    with copied(kernel, root) as (script, file, args):
+        text = file.read_text(encoding="utf-8")
+        edit = Edit(str(file), plant.edit.start, plant.edit.end, plant.edit.new)
+        file.write_text(apply({str(file): text}, (edit,))[str(file)], encoding="utf-8")
+        seen = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
+        verdicts = seen.verdicts()
+        row["verdicts"] = {name: count for name, count in verdicts.items() if count}
+        row["failures"] = [f"{one.kind}: {one.message[:160]}" for one in seen.trace.failures]
+        row["differs"] = copies_of(seen) != right or bool(seen.trace.failures)
+        bad = verdicts["rejected"] + verdicts["wrong"]
+        row["detected"] = "a copy" if bad else "a failure" if row["failures"] else ""
+        if bad:
+            found = repaired(str(script), args, launch=False, arch=kernel.arch, timeout_s=300)
+            row["repaired"] = bool(found.repairs) and not found.sketches
+            row["edits"] = [one.title for one in found.repairs]
+            row["left"] = [one.reason for one in found.sketches]
+            if found.repairs:
+                found.write()
+                after = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
+                row["restored"] = copies_of(after) == right
+    return row
+
+
+def run(name: str, root: Path, a_kind: int) -> Iterator[dict[str, Any]]:
+    """Every bug of a kernel; first the kernel as it is."""
+    kernel = KERNELS[name]
+    with copied(kernel, root) as (script, file, args):
+        right = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
+        source = Source(str(file), file.read_text(encoding="utf-8"))
+        verdicts = right.verdicts()
+        if verdicts["rejected"] or verdicts["wrong"] or not right.trace.copies:
+            raise InputError(f"{name} is not right as it is: {dict(verdicts)}, {right.trace.failures}")
+        copies = copies_of(right)
+    for plant in chosen(source, a_kind):
+        began = time.time()
+        row = {"kernel": name, **tried(kernel, root, plant, copies)}
+        sys.stderr.write(f"{row} {time.time() - began:.0f} s\n")
+        yield row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("roots", nargs="+", metavar="NAME=DIR")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--a-kind", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    roots = {name: Path(place).resolve() for name, _, place in (one.partition("=") for one in given.roots)}
+    rows: list[dict[str, Any]] = []
+    for name, kernel in KERNELS.items():
+        if kernel.group in roots and given.only in name:
+            rows += run(name, roots[kernel.group], given.a_kind)
+    names = " ".join(f"{name}=..." for name in roots)
+    bugs = [row for row in rows if row["differs"]]
+    found = {
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "command": f"python -m benchmarks.planted {names} --a-kind {given.a_kind}",
+        "device": f"{os.cpu_count()} cores, {platform.machine()}",
+        "versions": {name: version(name) for name in ("layoutcheck", "nvidia-cutlass-dsl")},
+        "python": platform.python_version(),
+        "plants": len(rows),
+        "differing": len(bugs),
+        "detected": sum(bool(row["detected"]) for row in bugs),
+        "detected_in_a_copy": sum(row["detected"] == "a copy" for row in bugs),
+        "repaired": sum(row.get("repaired", False) for row in bugs),
+        "restored": sum(row.get("restored", False) for row in bugs),
+        "rows": rows,
+    }  # fmt: skip
+    text = json.dumps(found, indent=1) + "\n"
+    if given.out is None:
+        sys.stdout.write(text)
+    else:
+        given.out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
