@@ -13,6 +13,7 @@ from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.groups import AsyncCopies
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.problems import Party, Problem, Undecided
+from layoutcheck.order.registers import Registers
 from layoutcheck.order.rendezvous import Rendezvous
 from layoutcheck.order.replay import FULL, Accesses, Stopped, Warp, World
 
@@ -52,7 +53,8 @@ class Engine:
         self.accesses = Accesses(self.world)
         self.mbarriers = Mbarriers(self.world)
         self.globally = GlobalMemory(self.world)
-        self.copies = AsyncCopies(self.world, self.mbarriers, self.globally)
+        self.registers = Registers(self.world)
+        self.copies = AsyncCopies(self.world, self.mbarriers, self.globally, self.registers)
         self.meeting = Rendezvous(self.world)
         self.backwards = backwards
         self.handlers: dict[str, Handler] = {
@@ -140,6 +142,10 @@ class Engine:
         """One event; False where the warp has to wait."""
         self.budget.check()
         event = self.world.events[index]
+        if event.meaning.reads or event.meaning.sets:
+            self.registers.see(warp, index, lanes)
+            if event.meaning.kind == "registers":
+                return True
         handler = self.handlers.get(event.meaning.kind)
         if handler is None:
             if event.meaning.space == "gmem":

@@ -32,6 +32,7 @@ from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.dsl.lowered.values import Reasons, number
+from layoutcheck.order import accumulators
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.meaning import Meaning, describe
 from layoutcheck.sources.mlir import Operation, parse
@@ -169,6 +170,9 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
                 if not _in_registers(meaning):
                     meanings[one] = meaning
         _settle_tokens(meanings)
+        accumulators.find(op, meanings)
+        for one, meaning in meanings.items():
+            meaning.site = meaning.site or tag(one)
         found.append(
             WatchedKernel(
                 name_of(op), op, launch_of(op, given), given, (types or {}).get(name_of(op), []), meanings

@@ -17,6 +17,7 @@ from layoutcheck.order.footprint import UNIT, operand
 from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.problems import Party, Problem, Undecided
+from layoutcheck.order.registers import Registers
 from layoutcheck.order.replay import Warp, World, report
 from layoutcheck.order.shadow import Access
 from layoutcheck.order.waiting import Groups
@@ -27,8 +28,11 @@ _K_BYTES = 32  # of one wgmma or tcgen05.mma, dense: 256 bits of every operand t
 class AsyncCopies:
     """Groups of every warp, and the accesses of what they hold."""
 
-    def __init__(self, world: World, mbarriers: Mbarriers, globally: GlobalMemory) -> None:
+    def __init__(
+        self, world: World, mbarriers: Mbarriers, globally: GlobalMemory, registers: Registers
+    ) -> None:
         self.world, self.mbarriers, self.globally = world, mbarriers, globally
+        self.registers = registers
         self.cp: dict[int, Groups] = {}
         self.bulk: dict[int, dict[int, Groups]] = {}  # warp -> lane that issues -> groups
         self.mma: dict[int, Groups] = {}
@@ -42,14 +46,10 @@ class AsyncCopies:
             "cp_async": self.copy, "cp_commit": self.commit, "cp_wait": self.wait, "cp_arrive": self.arrive,
             "bulk_load": self.load, "bulk_store": self.store, "bulk_commit": self.bulk_commit,
             "bulk_wait": self.bulk_wait, "bulk_peer": self.peer, "fence_proxy": self.fence,
-            "fence_init": self.fence_init, "wgmma": self.multiply, "wgmma_fence": self.nothing,
+            "fence_init": self.fence_init, "wgmma": self.multiply, "wgmma_fence": self.mma_fence,
             "wgmma_commit": self.mma_commit, "wgmma_wait": self.mma_wait, "tc_mma": self.tensor_multiply,
             "tc_copy": self.tensor_copy, "tc_commit": self.tensor_commit,
         }  # fmt: skip
-
-    def nothing(self, _warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
-        """No effect on memory."""
-        return True
 
     def copy(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """cp.async: written in the generic proxy, at a time of its own."""
@@ -224,6 +224,7 @@ class AsyncCopies:
         """wgmma: reads A and B by the asynchronous proxy, each warp 16 of the 64 rows of A and all of B."""
         groups = self.mma.setdefault(warp.number, Groups())
         groups.pending = True
+        self.registers.multiply(warp, index, groups.step)
         facts, quarter = event.meaning.facts, warp.first // 32 % 4
         descriptors = [_u64(_of(value, warp.first)) for value in event.values]
         component = self.world.clocks.wgmma(warp.number)
@@ -254,6 +255,11 @@ class AsyncCopies:
             cells = cells + warp.block * (world.span // world.cell)
         access = Access(cells, index << 10 | warp.first, component, step, True)
         report(world, world.shared.read(access, world.clocks.known[warp.number]))
+
+    def mma_fence(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
+        """wgmma.fence: of registers."""
+        self.registers.fence(warp)
+        return True
 
     def mma_commit(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
         """wgmma.commit_group."""

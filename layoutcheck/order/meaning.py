@@ -11,6 +11,7 @@ bulk_load, bulk_store, bulk_peer          cp.async.bulk and its tensor forms; bu
 fence_proxy, fence_init, fence            fence.proxy.async, fence.mbarrier_init, membar and the like
 cluster_arrive, cluster_wait, elect
 wgmma, wgmma_fence, wgmma_commit, wgmma_wait; tc_mma, tc_commit, tc_copy: the tensor cores of sm_90 and sm_100
+registers                                 arithmetic on accumulators of wgmma
 
 Names and operands are those of the DSL's `nvvm` dialect; what each does: PTX ISA 9.x, section "Instruction
 Set", under the instruction's own name.
@@ -55,7 +56,8 @@ class Meaning:
     """`kind` as above; `operands` are recorded as numbers of all threads; `space` is that of operand 0.
 
     `size` in bytes, `count` a group's number or lanes; `facts` whatever else the kind needs. `site` is the
-    tag of the traced operation that it comes from.
+    tag of the traced operation that it comes from. `reads` and `sets` are the wgmmas whose registers
+    it accesses.
     """
 
     kind: str
@@ -66,6 +68,8 @@ class Meaning:
     facts: dict[str, str] = field(default_factory=dict)
     site: str = ""
     op: Operation | None = None
+    reads: list[Operation] = field(default_factory=list)
+    sets: list[Operation] = field(default_factory=list)
 
 
 def describe(op: Operation) -> Meaning | None:

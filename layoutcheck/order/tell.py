@@ -83,4 +83,6 @@ def action(party: Party) -> str:
     meaning = party.event.meaning
     if meaning.facts.get("tensor"):
         return "loads by TMA" if meaning.kind == "bulk_load" else "stores by TMA"
+    if meaning.kind == "registers" or (meaning.reads and meaning.space == "gmem"):
+        return "reads an accumulator" if meaning.reads else "writes an accumulator"
     return _ACTIONS.get(meaning.kind, meaning.kind)

@@ -67,6 +67,8 @@ EXPECTED = {
         1: [("LC505", "a[(i", "cute.gemm"), ("LC505", "b[(i", "cute.gemm")],
         2: [("LC504", "a[(i", "cute.gemm"), ("LC504", "b[(i", "cute.gemm")],
         3: [("LC502", "cute.gemm", "BFloat16(2.0)")],
+        4: [],
+        5: [],
     },
     "workspace": {
         0: [],
@@ -112,6 +114,17 @@ def test_what_is_told(traced: Trace, name: str, variant: int) -> None:
         assert [Path(place.where.file).name for place in finding.places] == [SCRIPT.name] * len(words)
         for place, word in zip(finding.places, words, strict=True):
             assert word in LINES[place.where.line - 1], finding.title
+
+
+@pytest.mark.parametrize(
+    ("variant", "words"), [(0, []), (4, [["cute.gemm"]]), (5, [["cute.gemm", "sums[1]"]])]
+)
+def test_registers_of_wgmma_are_notes(traced: Trace, variant: int, words: list[list[str]]) -> None:
+    notes = [f for f in reports(traced, "multiply")[variant].findings if f.code == "LC523"]
+    assert {f.severity for f in notes} <= {"note"} and len(notes) == len(words), [f.title for f in notes]
+    for finding, each in zip(notes, words, strict=True):
+        assert len(finding.places) == len(each)
+        assert all(w in LINES[p.where.line - 1] for w, p in zip(each, finding.places, strict=True))
 
 
 def test_words_name_the_missing_statement(traced: Trace) -> None:

@@ -1,0 +1,69 @@
+"""LC523 wgmma-registers: an accumulator of wgmma is read before its wait, or written with no wgmma.fence behind.
+
+## What it means
+
+Ordinary instructions read an accumulator while the wgmma that writes it may still run: no
+`warpgroup.wait_group` stands between. Or they write an accumulator, and no `warpgroup.fence()` stands between that and
+the next wgmma. Or no `warpgroup.fence()` precedes the first wgmma of a warp.
+
+## Why
+
+PTX ISA, wgmma.fence and wgmma.wait_group: otherwise the behaviour is undefined. ptxas of CUDA 13 mends all three (the
+machine code is the same as with the wait and the fence), so no run on an H200 shows a difference. Other
+compilers need not. Registers that a loop keeps in memory are looked at as a whole; fragments of A in
+registers are not looked at.
+
+## How to fix it
+
+`warpgroup.fence()` before the first wgmma and after every change of its accumulators; `warpgroup.wait_group(0)` before
+they are read.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC523] reason` at the second line, `ignore = ["LC523"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import does, line
+from layoutcheck.sources.traced import OrderPlace
+
+
+def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+    """The access of the registers, and the wgmma."""
+    if problem.kind == "accumulator-before-wait":
+        first, second = places[0], places[1]
+        return (
+            f"{line(second)} reads an accumulator that {line(first)} may still write",
+            f"{does(first)}; {does(second)}. Missing: warpgroup.wait_group between them.",
+        )
+    if len(places) == 1:
+        return (
+            f"no warpgroup.fence() precedes the wgmma of {line(places[0])}",
+            f"{does(places[0])}. Missing: warpgroup.fence() before it.",
+        )
+    first, second = places[0], places[1]
+    return (
+        f"{line(first)} writes an accumulator of {line(second)}, with no warpgroup.fence() between",
+        f"{does(first)}; {does(second)}. Missing: warpgroup.fence() between them.",
+    )
+
+
+FLAGGED = """
+cute.gemm(tiled_mma, acc, a, b, acc)
+warpgroup.commit_group()
+result = acc[0] * scale
+warpgroup.wait_group(0)
+"""
+CLEAN = """
+cute.gemm(tiled_mma, acc, a, b, acc)
+warpgroup.commit_group()
+warpgroup.wait_group(0)
+result = acc[0] * scale
+"""
+
+RULE = make_rule(__doc__, "note", ("accumulator-before-wait", "registers-not-fenced"), tell, FLAGGED, CLEAN)
