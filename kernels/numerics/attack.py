@@ -1,6 +1,7 @@
 """Search for inputs on which a unit is more wrong than `layoutcheck.numerics.bounds` proves possible.
 
     python -m kernels.numerics.attack --out FILE [--count 1000000] [--seed 1] [--units NAME@ARCH,...]
+        [--jobs 1]
 
 Dot products of 1 to 64 instructions, from zero: families built to lose as much as they can (one term sets the
 anchor, all others are a hair below the cut; sums end just below the next number; ties to even), the random
@@ -13,9 +14,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +47,7 @@ UNITS = (
     *((f"tcgen05.m64n8k16.{acc}.f16", "sm_100") for acc in ("f32", "f16")),
     ("tcgen05.m64n8k8.f32.tf32", "sm_100"),
     *((f"tcgen05.m64n8k32.{acc}.e4m3", "sm_100") for acc in ("f32", "f16")),
+    ("mma.m16n8k32.f32.e4m3", "sm_120"),
 )
 
 
@@ -97,6 +102,24 @@ def _held(values: Floats, format_: Format) -> Floats:
     return format_.decode(format_.encode(np.clip(values, -format_.largest, format_.largest), "RZ"))
 
 
+@cache
+def worst_pair(a: Format, b: Format) -> tuple[float, float]:
+    """Significands whose product, at most 1, is as near below 1 as the cut of a term can find it.
+
+    For e4m3 that is 126/128 (9 times 14).
+    """
+    if max(a.fraction_bits, b.fraction_bits) > 3:
+        return 2 - 2.0**-a.fraction_bits, 0.5
+    pairs = [
+        (x / 2.0**a.fraction_bits, y / 2.0**b.fraction_bits)
+        for x in range(1 << a.fraction_bits, 2 << a.fraction_bits)
+        for y in range(1 << b.fraction_bits, 2 << b.fraction_bits)
+    ]
+    return max(
+        ((x, y * scale) for x, y in pairs for scale in (0.25, 0.5) if x * y * scale < 1), key=math.prod
+    )
+
+
 def _losers(u: Unit, count: int, steps: int, rng: np.random.Generator) -> Dots:
     """One term sets the anchor 2^A; every other is a hair below the cut's unit, or fills the sum.
 
@@ -111,29 +134,32 @@ def _losers(u: Unit, count: int, steps: int, rng: np.random.Generator) -> Dots:
     grain = anchor - rule.fraction_bits
     last = anchor + 1 - rule.precision  # the step of a result in [2^A, 2^(A+1))
     exponent = np.broadcast_to(grain, (count, k)).copy()
-    less = np.full((count, k), 1 - 2.0 ** -(a.fraction_bits + 1))
+    short = np.ones((count, k), bool)  # a hair below the power of two
+    there = np.ones((count, k), bool)
     ties = u.add_c_last and bool(rng.integers(0, 2))  # each later instruction adds half a step of c
     for step in range(steps):
         for group in u.groups:
             at = step * u.k + group[1]
             nearest = rule.rounding == "RNE"
             exponent[:, at : at + 1] = last - 1 if nearest else last
-            less[:, at] = 1.0 if nearest else less[:, at]
+            short[:, at] = not nearest
         first = step * u.k
         if step == 0 or (u.add_c_last and not ties):
             exponent[:, first : first + 1] = anchor
-            less[:, first] = rng.choice([1.0, 1.0, 1.0, 1.5], count)
+            short[:, first] = False
         elif ties:
             exponent[:, first : first + 1] = anchor - rule.accumulator.precision
-            less[:, first] = 1.0
-            less[:, first + 1 : first + u.k] = 0.0
+            short[:, first] = False
+            there[:, first + 1 : first + u.k] = False
     jitter = (rng.random((count, k)) < rng.choice([0.0, 0.0, 0.05, 0.2], (count, 1))) & (exponent != anchor)
     exponent += jitter * rng.integers(-1, 3, (count, k))
     share = np.clip(exponent // 2, exponent - b.max_exponent, exponent - b.min_exponent)
-    share = np.clip(share, a.min_exponent, a.max_exponent)
+    share = np.clip(share, a.min_exponent, a.max_exponent - 1)
     sign = rng.choice([-1.0, 1.0], (count, 1))
-    left = _held(np.ldexp(less * sign, share), a)
-    return Dots(left, _held(np.ldexp(1.0, np.clip(exponent - share, -140, 140)), b))
+    pair = worst_pair(a, b)
+    left = _held(np.ldexp(np.where(short, pair[0], 1.0) * there * sign, share), a)
+    right = np.ldexp(np.where(short, pair[1], 1.0), np.clip(exponent - share, -140, 140))
+    return Dots(left, _held(right, b))
 
 
 def _grouped_losers(u: Unit, count: int, steps: int, rng: np.random.Generator) -> Dots:
@@ -205,6 +231,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--units", default="")
+    parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     chosen = [tuple(name.split("@")) for name in arguments.units.split(",") if name] or list(UNITS)
@@ -217,14 +244,14 @@ def main() -> int:
     }
     rows: dict[str, object] = {}
     over = 0
-    for name, arch in chosen:
-        start = time.perf_counter()
-        found = attack(unit(name, arch), arguments.count, arguments.seed)
-        rows[f"{name} {arch}"] = found
-        over += sum(int(row["over"]) for row in found.values())
-        text = "  ".join(f"{bound}: {row['over']} over, {row['largest']:.3f}" for bound, row in found.items())
-        print(f"{name:28} {arch:7} {text}  {time.perf_counter() - start:.1f} s", flush=True)
-        arguments.out.write_text(json.dumps({**result, "units": rows}, indent=1) + "\n")
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        tasks = [(unit(*one), arguments.count, arguments.seed) for one in chosen]
+        for (name, arch), found in zip(chosen, pool.map(attack, *zip(*tasks, strict=True)), strict=True):
+            rows[f"{name} {arch}"] = found
+            over += sum(int(row["over"]) for row in found.values())
+            told = (f"{bound}: {row['over']} over, {row['largest']:.3f}" for bound, row in found.items())
+            print(f"{name:28} {arch:7} {'  '.join(told)}", flush=True)
+            arguments.out.write_text(json.dumps({**result, "units": rows}, indent=1) + "\n")
     return int(over > 0)
 
 

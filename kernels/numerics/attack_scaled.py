@@ -1,8 +1,8 @@
 """Search for inputs on which a block-scaled unit is more wrong than `ScaledUnit.allowed` proves possible.
 
-    python -m kernels.numerics.attack_scaled --out FILE [--count 100000] [--seed 1]
+    python -m kernels.numerics.attack_scaled --out FILE [--count 1000000] [--seed 1]
 
-Dot products of 1 to 8 instructions, from zero: random elements and scales; one block whose scale sets the
+Dot products of 1 to 32 instructions, from zero: random elements and scales; one block whose scale sets the
 anchor while the others lie a few bits about the cut; and a climb from the worst so far. FILE gets, for each
 unit, the vectors tried, those over the bound, and the largest error as a share of it.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kernels.numerics.attack import worst_pair
 from layoutcheck.numerics.formats import FORMATS, Floats
 from layoutcheck.numerics.scaled import ScaledUnit, decode_scale, scaled_unit
 
@@ -23,6 +24,7 @@ UNITS = (
     ("tcgen05.m128n64k32.mxf8f6f4.block32.f32.e4m3.e4m3.ue8m0", "sm_100"),
     ("tcgen05.m128n64k32.mxf8f6f4.block32.f32.e5m2.e5m2.ue8m0", "sm_100"),
     ("tcgen05.m128n64k32.mxf8f6f4.block32.f32.e2m3.e3m2.ue8m0", "sm_100"),
+    ("tcgen05.m128n64k32.mxf8f6f4.block32.f32.e2m1.e2m1.ue8m0", "sm_100"),
     ("tcgen05.m128n64k64.mxf4.block32.f32.e2m1.e2m1.ue8m0", "sm_100"),
     ("tcgen05.m128n64k64.mxf4nvf4.block16.f32.e2m1.e2m1.ue4m3", "sm_100"),
     ("tcgen05.m128n64k64.mxf4nvf4.block16.f32.e2m1.e2m1.ue8m0", "sm_100"),
@@ -42,14 +44,9 @@ def shares(u: ScaledUnit, codes: Codes) -> Floats:
     computed = FORMATS["f32"].decode(total)
     left, right = u.instruction.a.decode(a), u.instruction.b.decode(b)
     scales = [decode_scale(x, u.instruction.scales) for x in (one, other)]
-    found = np.zeros(len(a))
-    for i in range(len(a)):
-        exact, allowed = u.allowed(
-            left[i : i + 1], right[i][:, None], scales[0][i : i + 1], scales[1][i][:, None]
-        )
-        if np.isfinite(allowed[0, 0]):
-            found[i] = abs(computed[i] - exact[0, 0]) / max(allowed[0, 0], 5e-324)
-    return found
+    exact, allowed = u.allowed(left[:, None], right[:, :, None], scales[0][:, None], scales[1][:, :, None])
+    error, most = np.abs(computed - exact[:, 0, 0]), allowed[:, 0, 0]
+    return np.where(np.isfinite(most), error / np.maximum(most, 5e-324), 0.0)
 
 
 def drawn(u: ScaledUnit, count: int, steps: int, rng: np.random.Generator) -> Codes:
@@ -74,27 +71,31 @@ def drawn(u: ScaledUnit, count: int, steps: int, rng: np.random.Generator) -> Co
 def losers(u: ScaledUnit, count: int, steps: int, rng: np.random.Generator) -> Codes:
     """A first instruction that sums to 2^A; each later one loses nearly all it adds.
 
-    Its products are all a hair below the cut, 25 bits under 2^A (k = 32), or its sum is below half a step.
+    k = 32: its products are a hair below the cut, 25 bits under 2^A; the first is a hair below a step of the
+    sum. k = 64: its sum is below a step.
     """
-    k, block = u.k * steps, u.instruction.scale_block
-    formats = (u.instruction.a, u.instruction.b)
-    high = 8 if u.instruction.scales == "ue4m3" else 0
+    k, block, one = u.k * steps, u.instruction.scale_block, u.instruction
+    high = 8 if one.scales == "ue4m3" else 0
     values = [np.zeros((count, k)), np.zeros((count, k))]
-    cut = u.instruction.scaling == "mxf8f6f4" and bool(rng.integers(0, 2))
-    for array, format_ in zip(values, formats, strict=True):
-        most = 2 - 2.0**-format_.fraction_bits
-        later = format_.decode(rng.integers(1, 1 << (format_.bits - 1), (count, k)).astype(np.uint8))
-        array[:] = most if cut else np.nan_to_num(later, nan=1.0, posinf=1.0)
+    if one.scaling == "mxf8f6f4":
+        pair = worst_pair(one.a, one.b)
+        below = np.frexp(pair[1])[1] - 1
+        values[0][:], values[1][:] = pair[0], np.ldexp(pair[1], -below)
+        values[0][:, :: u.k] *= 4.0
+        exponent = np.full((count, k // block), 2 * high - u.rule.fraction_bits + below)
+    else:
+        for array, format_ in zip(values, (one.a, one.b), strict=True):
+            array[:] = format_.decode(rng.integers(1, 1 << (format_.bits - 1), (count, k)).astype(np.uint8))
+        each = (values[0] * values[1]).reshape(count, -1, block).sum(2)
+        target = 2.0 ** (2 * high - 23) / u.scales
+        exponent = np.floor(np.log2(target / np.maximum(each, 2.0**-60))).astype(int)
+    for array in values:
         array[:, : u.k] = 0.0
         array[:, 0] = 1.0
-    each = (values[0] * values[1]).reshape(count, -1, block).sum(2)
-    target = 2.0 ** (2 * high - 23) / u.scales
-    exponent = np.floor(np.log2(target / np.maximum(each, 2.0**-60))).astype(int)
-    exponent = np.full_like(exponent, 2 * high - 27) if cut else exponent
     exponent[:, : u.scales] = 2 * high
     half = exponent // 2
-    scales = [_power(x, u.instruction.scales) for x in (half, exponent - half)]
-    return formats[0].encode(values[0]), formats[1].encode(values[1]), scales[0], scales[1]
+    scales = [_power(x, one.scales) for x in (half, exponent - half)]
+    return one.a.encode(values[0]), one.b.encode(values[1]), scales[0], scales[1]
 
 
 def _power(exponent: np.ndarray, kind: str) -> np.ndarray:
@@ -122,23 +123,24 @@ def mutated(u: ScaledUnit, codes: Codes, rng: np.random.Generator) -> Codes:
     return found[0], found[1], found[2], found[3]
 
 
-def attack(u: ScaledUnit, count: int, seed: int, batch: int = 500) -> dict[str, float | int]:
+def attack(u: ScaledUnit, count: int, seed: int, batch: int = 4000) -> dict[str, float | int]:
     """`vectors` tried, how many are `over` the bound, the `largest` error as a share of it."""
     rng = np.random.default_rng([seed, *f"{u.name}@{u.arch}".encode()])
     best: dict[int, tuple[Codes, Floats]] = {}
     tried = over = 0
     largest = 0.0
     while tried < count:
-        steps = int(rng.choice([1, 1, 2, 8]))
+        steps = int(rng.choice([1, 1, 2, 2, 8, 32]))
+        size = min(batch // (1 if steps <= 2 else steps // 2), count - tried)
         if steps in best and rng.random() < 0.6:
             pool = best[steps][0]
-            pick = rng.integers(0, len(pool[0]), batch)
+            pick = rng.integers(0, len(pool[0]), size)
             codes = mutated(u, (pool[0][pick], pool[1][pick], pool[2][pick], pool[3][pick]), rng)
         else:
             family = losers if steps > 1 and rng.random() < 0.6 else drawn
-            codes = family(u, batch, steps, rng)
+            codes = family(u, size, steps, rng)
         share = shares(u, codes)
-        tried, over, largest = tried + batch, over + int((share > 1).sum()), max(largest, float(share.max()))
+        tried, over, largest = tried + size, over + int((share > 1).sum()), max(largest, float(share.max()))
         if steps in best:
             codes = tuple(np.concatenate(pair) for pair in zip(best[steps][0], codes, strict=True))  # type: ignore[assignment]
             share = np.concatenate([best[steps][1], share])
@@ -150,7 +152,7 @@ def attack(u: ScaledUnit, count: int, seed: int, batch: int = 500) -> dict[str, 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)

@@ -6,26 +6,33 @@ their format's smallest normal number where they are subnormal: a hardware expon
 `top` is the largest such product.
 
 1. Alignment. The anchor 2^A is at most max(low, top, |d|). A term with exponent A has too few bits to be
-cut, so at
-   most n terms are, each by less than 2^(A - F). Together: less than align max(low, top, |d|), align = n
+   cut, so at most n terms are, each by less than g = 2^(A - F); a product by at most rho g, where rho is the
+   largest remainder of a product of two integer significands at a power of two, as a share of that power
+   (126/128 for e4m3, 3/4 for e2m1). Together: less than align max(low, top, |d|), align = (1 + (n - 1) rho)
    2^-F.
 2. Rounding of a sum x loses at most unit max(low, |x|), with unit = 2^-p to nearest and 2^(1-p) towards zero.
-   Below `low` the steps stop shrinking: that is the maximum.
+   Below `low` the steps stop shrinking: that is the maximum. Towards zero less is lost: x is a multiple of
+   g, so cutting it to a coarser step loses at most that step less g, and to a finer one nothing. With 1
+   that is at most (1 + (n - 1) rho) g + max(0, unit max(low, |x|) - g), which grows with g; put grain
+   max(low, top, |d|) for g, where grain = 2^-F towards zero and 0 to nearest.
 3. Let s be the exact partial sum, E the error so far, |d| <= |s| + E. After the block
 
-       loss = align max(low, top, |s| + E),   E' = E + loss + unit max(low, |s'| + E + loss).
+       M = max(low, top, |s| + E),   loss = align M,
+       E' = E + loss + max(0, unit max(low, |s'| + E + loss) - grain M).
 
 That is the *running* bound, for an order of k that is known. For every order: a partial sum of some of the
 products lies between the sum of the negative ones and that of the positive ones, so |s| <= reach = (S +
-|D|) / 2 with S the sum of all |p| and D the result. With W = max(low, top, reach) the recurrence gives E'
-<= (1 + eps) E + eps W, where 1 + eps = (1 + align)(1 + unit), so after q blocks
+|D|) / 2 with S the sum of all |p| and D the result. With W = max(low, top, reach) the recurrence gives
+E' <= (1 + eps) E + eps W, where eps = align - grain + unit (1 + align) and grain <= unit, so after q blocks
 
        E <= ((1 + eps)^q - 1) W.
 
-Split-K adds q parts at most, and each addition in f32 loses 2^-24 max(low, ...): a factor (1 + 2^-24) a
-block covers every split. It is the block-FMA analysis of Blanchard, Higham, Lopez, Mary & Pranesh (SIAM J.
-Sci. Comput. 42, C124, 2020) with an adder that cuts, subnormals, and reach instead of S. Bounds in sqrt(K)
-do not apply: they need errors of mean zero, and cutting has a bias.
+Split-K adds at most as many parts as there are instructions, and each addition in f32 loses 2^-24 max(low,
+...): a factor (1 + 2^-24) an instruction covers every split. Where each instruction starts from zero and is
+then added, the first addition of each part is to zero and exact: all parts together make one addition fewer
+than there are instructions, however they are split. It is the block-FMA analysis of Blanchard, Higham,
+Lopez, Mary & Pranesh (SIAM J. Sci. Comput. 42, C124, 2020) with an adder that cuts, subnormals, and reach
+instead of S. Bounds in sqrt(K) do not apply: they need errors of mean zero, and cutting has a bias.
 
 Where a sum may exceed the accumulator's largest number the bound is infinite: the result may be an infinity.
 Attacked by `kernels.numerics.attack`; docs/evidence/numerics_bounds.json has the counts.
@@ -35,11 +42,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from layoutcheck.numerics.formats import FORMATS, Floats, Format
+from layoutcheck.numerics.parameters import BlockFma
 from layoutcheck.numerics.units import Unit
 
 F32_UNIT = FORMATS["f32"].unit_roundoff
@@ -59,13 +68,14 @@ class Rates:
     low: float
     largest: float
     length: int
+    grain: float = 0.0
     blocks: int = 1
     adds: float = 0.0
 
     @property
     def eps(self) -> float:
         """The relative loss of one block."""
-        return (1 + self.align) * (1 + self.unit) - 1
+        return self.align - self.grain + self.unit * (1 + self.align)
 
     @property
     def k(self) -> int:
@@ -81,15 +91,34 @@ def rates(u: Unit) -> Rates:
     """The rates of `u`, from its rule."""
     rule = u.rule
     fits = u.instruction.a.fraction_bits + u.instruction.b.fraction_bits <= rule.fraction_bits
-    cut = rule.block if fits else rule.block + 1
+    adds = rule.accumulator.unit_roundoff if u.add_c_last else 0.0
+    products = rule.block - 1 if fits else rule.block
+    cut = 1 + products * remainder(u.instruction.a, u.instruction.b)
+    return block_rates(rule, cut, rule.block, len(u.groups), adds)
+
+
+@cache
+def remainder(a: Format, b: Format) -> float:
+    """The proof's rho: what a cut leaves of a product at most, as a share of the place of the cut."""
+    if max(a.fraction_bits, b.fraction_bits) > 3:
+        return 1.0
+    products = np.multiply.outer(np.arange(2 << a.fraction_bits), np.arange(2 << b.fraction_bits))
+    places = 1 << np.arange(a.fraction_bits + b.fraction_bits + 3)
+    return float((products[..., None] % places / places).max())
+
+
+def block_rates(rule: BlockFma, cut: float, length: int, blocks: int = 1, adds: float = 0.0) -> Rates:
+    """The rates of a block FMA whose cuts lose `cut` units of the cut; the rest as in `Rates`."""
+    nearest = rule.rounding == "RNE"
     return Rates(
         align=cut * 2.0**-rule.fraction_bits,
-        unit=2.0 ** -(rule.precision if rule.rounding == "RNE" else rule.precision - 1),
+        unit=2.0 ** -(rule.precision if nearest else rule.precision - 1),
         low=low(rule.accumulator),
         largest=rule.accumulator.largest,
-        length=rule.block,
-        blocks=len(u.groups),
-        adds=rule.accumulator.unit_roundoff if u.add_c_last else 0.0,
+        length=length,
+        grain=0.0 if nearest else 2.0**-rule.fraction_bits,
+        blocks=blocks,
+        adds=adds,
     )
 
 
@@ -142,11 +171,12 @@ def any_order(rate: Rates, k: int, sums: Sums, promote: int | None = None) -> An
         instructions = -(-length // rate.k)
         every = pieces * instructions
         starts = np.minimum(every * widest, sums.size + every * rate.low)
-        grown = np.exp(instructions * np.log1p(rate.adds))
+        grown = np.exp((instructions - 1) * np.log1p(rate.adds))
         error = grown * rate.grown(rate.blocks) * starts + (grown - 1) * parts
+        splits = pieces
     else:
         error = rate.grown(-(-length // rate.length)) * parts
-    splits = pieces if promote is not None else -(-k // rate.k)
+        splits = pieces if promote is not None else -(-k // rate.k)
     if splits > 1:
         error = added(error, widest, splits)
     return np.where(sums.reach + error > rate.largest, np.inf, error)
@@ -177,18 +207,21 @@ def running(rate: Rates, steps: Iterator[Step], start: Any = 0.0) -> Any:
     """The running bound over `steps` from an error `start`; inf where a sum may overflow."""
     error = start
     over: Any = False
-    for step in steps:
+    for index, step in enumerate(steps):
         if rate.adds:
             error = error + rate.grown(rate.blocks) * (step.size + step.count * rate.low)
-            error = error * (1 + rate.adds) ** step.count + (
-                np.expm1(step.count * np.log1p(rate.adds)) * np.maximum(rate.low, step.within)
+            additions = step.count - (index == 0)  # the first is to zero, and exact
+            error = error * (1 + rate.adds) ** additions + (
+                np.expm1(additions * np.log1p(rate.adds)) * np.maximum(rate.low, step.within)
             )
         elif step.count > 1:
             widest = np.maximum(np.maximum(rate.low, step.top), step.within)
             error = error + rate.grown(step.count) * (error + widest)
         else:
-            loss = rate.align * np.maximum(np.maximum(rate.low, step.top), step.before + error)
-            error = error + loss + round_loss(step.after + error + loss, rate.unit, rate.low)
+            most = np.maximum(np.maximum(rate.low, step.top), step.before + error)
+            loss = rate.align * most
+            rounding = round_loss(step.after + error + loss, rate.unit, rate.low) - rate.grain * most
+            error = error + loss + np.maximum(rounding, 0.0)
         most = np.maximum(step.after, step.within)
         if rate.adds:  # the blocks of one instruction start from zero: their own sums may overflow too
             most = np.maximum(most, step.size)

@@ -14,15 +14,15 @@ O = sum a_j v_j / A, and u = 2^-24.
    what is flushed to zero. Numerator and denominator have the same b_j.
 3. P. Rounding loses rho_j = u_p max(low_p / p_scale, a_j + beta_j). A tile's rounding happens below an
    earlier, lower maximum; the rescaling by at most 1 that follows shrinks it, so this holds for each tile.
-4. Denominator. N + R additions and products of positive numbers: L = (1 + psi) sum b_j, or the sum of the
-   rounded P; |psi| <= (1 + u)^(N + R) - 1.
+4. Denominator. N + R additions and products of positive numbers: L = (1 + psi) times the sum of the weights
+   b_j, or of the rounded P; |psi| <= (1 + u)^(N + R) - 1. Write eta_j = beta_j where it is known to be the
+   weights' (`sums`), beta_j + rho_j otherwise.
 5. P V is a chain of rounded P: off by E, the bound for every order (`bounds`), and R products by the
    rescaling. In units of the last maximum each step's loss only shrinks, as in 3.
 
 Since sum a_j (v_j - O) = 0, the result is off by at most
 
-    (sum (beta_j + rho_j) (|v_j| + |O|) + |O| psi (A + sum (beta_j + rho_j)) + E)
-        / ((A - sum (beta_j + rho_j)) (1 - psi)),
+    (sum (beta_j + rho_j) |v_j| + |O| (sum eta_j + psi (A + sum eta_j)) + E) / ((A - sum eta_j) (1 - psi)),
 
 then by the division (4 u, for an approximate reciprocal and its product) and the rounding to the output.
 Where the denominator is not positive the bound is infinite.
@@ -47,6 +47,7 @@ from layoutcheck.numerics.paths import Path, Step, relative_difference
 from layoutcheck.numerics.units import Unit, default_unit, unit
 
 EXP_ERROR = 2.0**-22  # ex2.approx.f32 and expf: relative, PTX ISA and CUDA C++ Programming Guide
+SUMS = ("any", "weights", "p")
 _LOG2E = np.float32(math.log2(math.e))
 
 
@@ -55,7 +56,8 @@ class Attention:
     """The steps of a fused attention kernel: the units of Q K^T and P V, and what is rounded where.
 
     P is multiplied by `p_scale`, a power of two, before it is rounded to `p` (FP8 kernels use 256).
-    `exp_error` is the largest relative error of the kernel's exp.
+    `exp_error` is the largest relative error of the kernel's exp. The denominator `sums` the "weights" before
+    they are rounded (FlashAttention), the rounded "p", or either of them, "any".
     """
 
     qk: Unit
@@ -64,6 +66,7 @@ class Attention:
     output: Format
     exp_error: float = EXP_ERROR
     p_scale: float = 1.0
+    sums: str = "any"
 
     def __str__(self) -> str:
         scaled = "" if self.p_scale == 1 else f", times {self.p_scale:g}"
@@ -80,12 +83,16 @@ def attention(
     arch: str = "sm_90a",
     exp_error: float = EXP_ERROR,
     p_scale: float = 1.0,
+    sums: str = "any",
 ) -> Attention:
     """The steps of a kernel: `inputs` is the type of Q, K and V, `p` that of P (default: the same).
 
-    `qk` and `pv` name the instructions (default: what a GEMM of those types uses on `arch`). InputError
-    where an instruction does not read its type, or `exp_error` or `p_scale` is out of range.
+    `qk` and `pv` name the instructions (default: what a GEMM of those types uses on `arch`); `sums` says what
+    the denominator adds up, where that is known: the bound is then tighter. InputError where an instruction
+    does not read its type, `exp_error` or `p_scale` is out of range, or `sums` is none of `SUMS`.
     """
+    if sums not in SUMS:
+        raise InputError(f"sums = '{str(sums)[:40]}' is unknown", expected=", ".join(SUMS))
     into = fmt(inputs)
     weights = into if p is None else fmt(p)
     first = default_unit(_read(into), arch) if qk is None else unit(qk, arch)
@@ -105,7 +112,8 @@ def attention(
         raise InputError(
             f"p_scale = {p_scale} is out of range", expected=f"a power of two from 1 to {most:g}"
         )
-    return Attention(first, second, weights, into if output is None else fmt(output), exp_error, p_scale)
+    stored = into if output is None else fmt(output)
+    return Attention(first, second, weights, stored, exp_error, p_scale, sums)
 
 
 def _read(held: Format) -> Format:
@@ -139,7 +147,8 @@ def of_attention(
         least = bounds.low(steps.p) / steps.p_scale * lift
         rounded = 0.0 if holds(steps.p, FORMATS["f32"]) else steps.p.unit_roundoff
         rho = np.where(kept, rounded * np.maximum(least, a + beta), 0.0)
-        whole, lost = a.sum(1, keepdims=True), (beta + rho).sum(1, keepdims=True)
+        summed = beta if steps.sums == "weights" else beta + rho
+        whole, lost = a.sum(1, keepdims=True), summed.sum(1, keepdims=True)
         exact = (a @ v) / whole
         psi = math.expm1((count + rescalings) * F32_UNIT * (1 + F32_UNIT))
         weights = np.where(kept, np.maximum(least, a + beta + rho), 0.0)
@@ -203,8 +212,9 @@ def emulate(
 ) -> Floats:
     """A flash-attention kernel of these steps: online softmax over tiles of keys, both products bit-exact.
 
-    f32 arithmetic is numpy's. `noise(shape)` gives the relative error of each exp beyond its rounding; none
-    by default. Values (M, E) of the output's format.
+    The denominator adds up the weights, or P where `sums` says so. f32 arithmetic is numpy's. `noise(shape)`
+    gives the relative error of each exp beyond its rounding; none by default. Values (M, E) of the output's
+    format.
     """
     kept = _kept(q, k, v, keep)
     f32, factor = np.float32, np.float32(scale) * _LOG2E
@@ -224,10 +234,11 @@ def emulate(
             reference = np.where(np.isfinite(top), top, f32(0))
             alpha = np.where(np.isfinite(before), power(before - reference), f32(0)).astype(f32)
             weights = power(scaled - reference)
-            total = total * alpha + weights.sum(1, keepdims=True, dtype=f32)
             rounded = weights.astype(np.float64) * steps.p_scale
             if steps.p.name != "f32":
                 rounded = round_to(rounded, steps.p)
+            added = (rounded / steps.p_scale).astype(f32) if steps.sums == "p" else weights
+            total = total * alpha + added.sum(1, keepdims=True, dtype=f32)
             read = steps.pv.instruction
             left = round_to(rounded, read.a, "RZ") if read.a.name == "tf32" else rounded
             right = round_to(v[ks], read.b, "RZ" if read.b.name == "tf32" else "RNE")

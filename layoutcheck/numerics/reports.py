@@ -155,7 +155,7 @@ def tolerance_report(found: Tolerance) -> Report:
     lines.append(f"  data: {found.data}")
     if found.formula:
         lines += [
-            "  any data: the sum is off by at most c1 max((S + |exact|) / 2, largest |a b|), S = sum |a b|;",
+            "  any data, one chain: off by at most c1 max((S + |exact|) / 2, largest |a b|), S = sum |a b|;",
             f"    {found.formula}",
         ]
     model = found.measured

@@ -91,32 +91,27 @@ class ScaledUnit:
     def allowed(self, a: Floats, b: Floats, scale_a: Floats, scale_b: Floats) -> tuple[Floats, Floats]:
         """The exact A B with its scales, and how far a chain of this instruction, in any order, may be off.
 
-        Values a (M, K), b (K, N), scale_a (M, K / block), scale_b (K / block, N); both results (M, N). The
-        proof is at the top. InputError for shapes that do not fit.
+        Values a (M, K), b (K, N), scale_a (M, K / block), scale_b (K / block, N); both results (M, N); or
+        stacks of these. The proof is at the top. InputError for shapes that do not fit.
         """
         size, k = self.instruction.scale_block, a.shape[-1]
         shapes = (a.shape, b.shape, scale_a.shape, scale_b.shape)
-        fit = a.ndim == b.ndim == 2 and k > 0 and k % size == 0 and len(b) == k
-        if not fit or shapes[2:] != ((len(a), k // size), (k // size, b.shape[1])):
+        fit = a.ndim == b.ndim >= 2 and k > 0 and k % size == 0 and b.shape[:-1] == (*a.shape[:-2], k)
+        if not fit or shapes[2:] != ((*a.shape[:-1], k // size), (*b.shape[:-2], k // size, b.shape[-1])):
             raise InputError(f"shapes {shapes}", expected=f"(M, K), (K, N) and a scale for each {size} k")
-        left, right = a * np.repeat(scale_a, size, 1), b * np.repeat(scale_b, size, 0)
+        left, right = a * np.repeat(scale_a, size, -1), b * np.repeat(scale_b, size, -2)
         exact, packed = left @ right, self.instruction.scaling != "mxf8f6f4"
         least = 2.0**-6 if self.instruction.scales == "ue4m3" else 0.0  # no ue8m0 is subnormal
         one, other = bounds.raised(scale_a, least), bounds.raised(scale_b, least)
         if packed:
             summed = np.abs(left) @ np.abs(right)
-            top = one.max(1)[:, None] * other.max(0)[None]
+            top = one.max(-1)[..., :, None] * other.max(-2)[..., None, :]
         else:
-            tall = bounds.raised(a, bounds.low(self.instruction.a)) * np.repeat(one, size, 1)
-            wide = bounds.raised(b, bounds.low(self.instruction.b)) * np.repeat(other, size, 0)
-            summed, top = tall @ wide, tall.max(1)[:, None] * wide.max(0)[None]
-        rate = bounds.Rates(
-            align=self.rule.block * 2.0**-self.rule.fraction_bits,
-            unit=2.0 ** (1 - self.rule.precision),
-            low=bounds.low(self.rule.accumulator),
-            largest=self.rule.accumulator.largest,
-            length=self.k,
-        )
+            tall = bounds.raised(a, bounds.low(self.instruction.a)) * np.repeat(one, size, -1)
+            wide = bounds.raised(b, bounds.low(self.instruction.b)) * np.repeat(other, size, -2)
+            summed, top = tall @ wide, tall.max(-1)[..., :, None] * wide.max(-2)[..., None, :]
+        each = 1.0 if packed else bounds.remainder(self.instruction.a, self.instruction.b)
+        rate = bounds.block_rates(self.rule, 1 + (self.rule.block - 1) * each, self.k)
         found = bounds.any_order(rate, k, bounds.Sums(np.abs(exact), summed, top))
         return exact, found + bounds.evaluation(k) * summed
 

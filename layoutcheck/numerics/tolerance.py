@@ -404,7 +404,7 @@ def _formula(u: Unit, k: int, promote: int | None) -> str:
     rate, rule = rates(u), u.rule
     length = min(k, promote or k)
     blocks = -(-length // rule.block)
-    cut = f"{rule.block}*2^-{rule.fraction_bits}"
+    cut = f"{(rate.align - rate.grain) * 2.0**rule.fraction_bits:g}*2^-{rule.fraction_bits}"
     if u.add_c_last:
         per = f"(1 + {cut} + {rate.unit:.3g})^{rate.blocks} - 1 an instruction, then an addition"
         return f"{per}: {float(rate.grown(rate.blocks)):.3g} S"

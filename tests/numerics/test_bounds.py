@@ -9,7 +9,7 @@ from kernels.numerics.attack import UNITS, Dots, attack, shares
 from layoutcheck.numerics import bounds
 from layoutcheck.numerics.accuracy import of_arrays
 from layoutcheck.numerics.bounds import Sums
-from layoutcheck.numerics.formats import FORMATS, round_to
+from layoutcheck.numerics.formats import FORMATS, fmt, round_to
 from layoutcheck.numerics.paths import path, run
 from layoutcheck.numerics.units import unit
 
@@ -61,7 +61,34 @@ def test_the_bound_of_one_block_is_the_proofs() -> None:
     ):
         rate = bounds.rates(unit(name, arch))
         assert rate.align + rate.unit == 5 * 2.0**-23
-    assert float(bounds.rates(unit("mma.m16n8k16.f32.f16")).grown(256)) == pytest.approx(1.526e-4, rel=1e-3)
+        assert rate.grain == {23: 2.0**-23, 24: 2.0**-24, 25: 2.0**-25}[unit(name, arch).rule.fraction_bits]
+        assert rate.eps == pytest.approx(rate.align - rate.grain + rate.unit, rel=1e-5)
+    assert bounds.rates(unit("mma.m16n8k16.f16.f16")).grain == 0
+    assert float(bounds.rates(unit("mma.m16n8k16.f32.f16")).grown(256)) == pytest.approx(1.45e-4, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("e2m1", 3 / 4), ("e5m2", 30 / 32), ("e4m3", 126 / 128), ("f16", 1)]
+)
+def test_a_cut_leaves_less_of_a_product_of_short_significands(name: str, most: float) -> None:
+    """Against every product of two numbers of the format, cut at every place."""
+    format_ = fmt(name)
+    assert bounds.remainder(format_, format_) == most
+    if format_.bits <= 8:
+        numbers = np.unique(np.abs(format_.decode(np.arange(1 << format_.bits, dtype=np.uint8))))
+        numbers = numbers[np.isfinite(numbers)]
+        products = np.unique(np.multiply.outer(numbers, numbers))
+        places = 2.0 ** np.arange(-33, 32)[:, None]
+        assert (products % places / places).max() == most
+
+
+def test_only_the_first_addition_of_a_promoted_chain_is_exact() -> None:
+    """FP8 through mma.sync: q instructions make q - 1 additions, whatever the split."""
+    rate = bounds.rates(unit("mma.m16n8k32.f16.e4m3"))
+    sums = Sums(np.float64(1.0), np.float64(1.0), np.float64(1.0))
+    once, twice = (float(bounds.any_order(rate, k, sums)) for k in (32, 64))
+    assert once == pytest.approx(float(rate.grown(2)), rel=1e-9)
+    assert twice - once == pytest.approx(rate.adds * (1 + once), rel=1e-2)
 
 
 def test_a_sum_that_may_overflow_has_no_bound() -> None:
