@@ -11,6 +11,7 @@ from collections import Counter
 import pytest
 
 from layoutcheck.algebra.inttuple import product
+from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.instantiation import bases, instantiations
 from layoutcheck.atoms.compiler import predict, predict_verifier
 from layoutcheck.atoms.execution import execution
@@ -22,6 +23,8 @@ from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.verifier import verify
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
+from layoutcheck.rules.bulk import run_of_v
+from layoutcheck.sources.request import build
 from tests.conformance.emitted import differences
 from tests.conformance.generate_bulk import random_copy
 from tests.miscompiles import memref
@@ -124,6 +127,41 @@ def test_what_is_emitted(dsl):
 @pytest.mark.sweep
 def test_sweep_what_is_emitted(dsl):
     emitted(dsl, 3_000, 4)
+
+
+# Two layouts whose modes overlap, and the elements that they keep together in this order and in the other.
+ORDERED = [
+    ("(4,4,16):(1,1,4)", "(4,4,16):(4,1,0)", 4, 1),
+    ("(6,8,8):(1,96,6)", "(6,8,8):(1,6,6)", 6, 48),
+    ("(16,6):(6,1)", "(16,6):(1,1)", 1, 6),
+    ("(16,16):(1,1)", "(16,16):(16,1)", 16, 1),
+    ("(4,1,16):(1,8,1)", "(4,1,16):(2,64,1)", 16, 1),
+    ("(8,4,16):(1,128,1)", "(8,4,16):(16,8,1)", 16, 1),
+]
+
+
+def test_the_common_run_is_of_source_and_destination_in_this_order(dsl):
+    copies, runs = [], []
+    for src, dst, run, turned in ORDERED:
+        for sides, expected in (((src, dst), run), ((dst, src), turned)):
+            gmem, smem = (f"({text.replace(':', '):(')})" for text in sides)
+            made = build(
+                f'!cute.memref<i8, gmem, align<128>, "{gmem}">',
+                f'!cute.memref<i8, smem, align<128>, "{smem}">',
+                "bulk.g2s",
+                bits=128,
+            )
+            copies.append(made[0])
+            runs.append(expected)
+    taken = []
+    for copy, run, said in zip(copies, runs, verify(copies, session=dsl, bare=True), strict=True):
+        assert run_of_v(Analysis(copy)) == run
+        assert said.accepted == (run % 16 == 0)
+        assert said.accepted or said.message.endswith(f"max possible copy bits ({8 * run})")
+        taken += [copy] if said.accepted else []
+    assert len(taken) == 4
+    for i, (copy, lowered) in enumerate(zip(taken, lower(taken, "sm_100a", session=dsl), strict=True)):
+        assert differences(lowered.ptx, copy, random.Random(i)) is None
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
