@@ -42,8 +42,10 @@ def trace(
     from layoutcheck.reports.repaired import render as render_repaired
     from layoutcheck.reports.trace import located, render, render_json
 
-    if format_ not in ("text", "json", "github", "sarif"):
-        raise InputError(f"trace has no format '{format_[:40]}'", expected="text, json, github or sarif")
+    if format_ not in ("text", "json", "github", "sarif", "html"):
+        raise InputError(
+            f"trace has no format '{format_[:40]}'", expected="text, json, github, sarif or html"
+        )
     asked = gate(fail_on, require_coverage)
     if diff and not fix:
         raise InputError("--diff says how --fix is shown", expected="--fix --diff")
@@ -81,7 +83,11 @@ def trace(
         lowered=not no_lowered,
         order=not no_order,
     )
-    if format_ in ("github", "sarif"):
+    if format_ == "html":
+        from layoutcheck.reports import run_page
+
+        sink.put(run_page.render(found, sink.style, asked))
+    elif format_ in ("github", "sarif"):
         annotate = github if format_ == "github" else sarif
         sink.put(annotate.render_located(located(found), sink.style))
     else:

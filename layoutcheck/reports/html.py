@@ -33,20 +33,33 @@ def render(outcomes: Sequence[Outcome], style: Style) -> str:
     name = "layoutcheck"
     if outcomes and isinstance(outcomes[0], Report):
         name = f"{outcomes[0].verdict}: {outcomes[0].subject or headline(outcomes[0])}"
+    hint = (
+        "Point at a cell, or focus a picture and use the arrow keys: who moves it, from where to where. "
+        "Enter keeps it, Escape lets go."
+    )
+    return document(name, element("span", hint, class_="hint"), body)
+
+
+def document(
+    name: str, controls: str, body: Sequence[str], css: str | None = None, script: str | None = None
+) -> str:
+    """A whole page: its title, what stands in its bar, its parts; `css` and `script` are further files."""
+    styles = stylesheet() + _file("page.css") + (_file(css) if css else "")
+    scripts = _file("page.js") + (_file(script) if script else "")
+    kind = ' class="run"' if css else ""
     return "".join(
         (
             '<!doctype html>\n<html lang="en" class="lc-root"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             element("title", escape(name)),
-            f"<style>{stylesheet()}{_file('page.css')}</style></head><body>",
-            '<header class="bar"><strong>layoutcheck</strong><span class="hint">Point at a cell, or focus a '
-            "picture and use the arrow keys: who moves it, from where to where. Enter keeps it, "
-            "Escape lets go."
-            '</span><button type="button" id="theme" aria-label="switch between light and dark">light / dark'
-            "</button></header><main>",
+            f"<style>{styles}</style></head><body>",
+            f'<header class="bar"><strong>layoutcheck</strong>{controls}',
+            '<button type="button" id="theme" aria-label="switch between light and dark">'
+            "light / dark</button>",
+            f"</header><main{kind}>",
             *body,
             '</main><aside id="inspector" aria-live="polite" hidden></aside>',
-            f"<script>{_file('page.js')}</script></body></html>\n",
+            f"<script>{scripts}</script></body></html>\n",
         )
     )
 
@@ -57,7 +70,7 @@ def fragment(report: Report, most: int) -> str:
     Pictures that do not fit into `most` bytes are left out, and the fragment says so.
     """
     styles = element("style", stylesheet() + _file("page.css"))
-    room = most - len((styles + _report(report, ())).encode()) - _MARGIN_BYTES
+    room = most - len((styles + report_article(report, ())).encode()) - _MARGIN_BYTES
     kept: list[Picture] = []
     pictures = copy_pictures(report.analysis)
     for picture in pictures:
@@ -70,7 +83,7 @@ def fragment(report: Report, most: int) -> str:
     return element(
         "div",
         styles,
-        _report(report, kept),
+        report_article(report, kept),
         element("p", more, class_="hint") if more else "",
         class_="lc-root lc-fragment",
     )
@@ -82,7 +95,7 @@ def _file(name: str) -> str:
 
 def _article(outcome: Outcome) -> str:
     if isinstance(outcome, Report):
-        return _report(outcome, copy_pictures(outcome.analysis))
+        return report_article(outcome, copy_pictures(outcome.analysis))
     if isinstance(outcome, Message):
         return _message(outcome)
     if isinstance(outcome, Explained):
@@ -117,12 +130,13 @@ def _explained(outcome: Explained) -> str:
     )
 
 
-def _report(report: Report, pictures: Sequence[Picture]) -> str:
+def report_article(report: Report, pictures: Sequence[Picture], subject: str | None = None) -> str:
+    """A report with these of its pictures, under the `subject` in place of its own."""
     main = report.findings[0] if report.findings and report.findings[0].severity != "note" else None
     others = [finding for finding in report.findings if finding is not main]
     return element(
         "article",
-        _heading(report.verdict, main, headline(report), report.subject),
+        _heading(report.verdict, main, headline(report), subject or report.subject),
         element("section", _why(main), _copy(report, main), class_="top"),
         _pictures(pictures[:1]),
         _fixes(report),

@@ -1,0 +1,46 @@
+(() => {
+  const cards = [...document.querySelectorAll(".card")];
+  const search = document.getElementById("search");
+  const kernel = document.getElementById("kernel");
+  const buttons = [...document.querySelectorAll(".filter")];
+  const nothing = document.getElementById("nothing");
+  const apply = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const off = new Set(buttons.filter(b => b.getAttribute("aria-pressed") === "false").map(b => b.dataset.filter));
+    let left = 0;
+    for (const card of cards) {
+      const file = card.closest(".file").querySelector("h2").textContent.toLowerCase();
+      const text = `${card.dataset.text} ${card.querySelector("summary").textContent.toLowerCase()} ${file}`;
+      const kernels = card.dataset.kernels.split("\n");
+      const kept = words.every(word => text.includes(word)) && !off.has(card.dataset.verdict) &&
+        (!kernel || !kernel.value || kernels.includes(kernel.value));
+      card.hidden = !kept;
+      left += kept;
+    }
+    for (const file of document.querySelectorAll(".file")) {
+      file.hidden = !file.querySelector(".card:not([hidden])");
+      for (const mark of file.querySelectorAll("a.mark")) {
+        const card = document.getElementById(mark.hash.slice(1));
+        mark.classList.toggle("off", !card || card.hidden);
+      }
+    }
+    nothing.hidden = left > 0 || !cards.length;
+  };
+  search.addEventListener("input", apply);
+  if (kernel) kernel.addEventListener("change", apply);
+  for (const button of buttons)
+    button.addEventListener("click", () => {
+      button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") === "false"));
+      apply();
+    });
+  const open = () => {
+    const card = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (card && card.classList.contains("card")) { card.open = true; card.scrollIntoView({ block: "start" }); }
+  };
+  addEventListener("hashchange", open);
+  for (const mark of document.querySelectorAll("a.mark")) mark.addEventListener("click", () => setTimeout(open));
+  open();
+  addEventListener("keydown", event => {
+    if (event.key === "/" && document.activeElement !== search) { event.preventDefault(); search.focus(); }
+  });
+})();

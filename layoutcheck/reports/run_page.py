@@ -1,0 +1,272 @@
+"""One page for a whole run: its kernels, its source with a verdict at every line, and each copy's report.
+
+The page is one HTML file. It needs no network, and says the same without scripts; `run_page.js` filters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from layoutcheck.analysis.summary import issued
+from layoutcheck.check import Report
+from layoutcheck.findings import VERDICTS
+from layoutcheck.gate import NO_GATE, Gate
+from layoutcheck.reports import html, order
+from layoutcheck.reports.pictures import copy_pictures
+from layoutcheck.reports.pictures.svg import Picture, element, escape
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.text import headline
+from layoutcheck.reports.trace import JudgedTrace, refusal, shown, subject, summary, tiers
+from layoutcheck.sources.traced import Distinct
+
+MOST_PICTURES = 6_000_000  # bytes of pictures on one page; what is left out is said
+_AROUND = 6  # lines of source before and behind a line with a copy
+_FAILING = ("rejected", "wrong")
+
+
+class Entry(NamedTuple):
+    """Something that the page says of a line: a copy, or a finding about elements or order.
+
+    `text` is what the search looks through, `cost` a few words beside the line ("" where none is known).
+    """
+
+    file: str
+    line: int
+    verdict: str
+    title: str
+    cost: str
+    kernels: tuple[str, ...]
+    text: str
+    body: str
+
+
+def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
+    """The page of a run."""
+    entries = [*_refusals(judged), *_orders(judged), *_copies(judged)]
+    numbers = summary(judged)
+    worst = max((entry.verdict for entry in entries), key=_rank, default="legal")
+    counts = ", ".join(f"{count} {name}" for name, count in numbers["verdicts"].items()) or "no copies"
+    told = (
+        f"{numbers['copies']} copies at {numbers['places']} places, {numbers['distinct']} distinct. "
+        f"{tiers(numbers['pictures'])}."
+    )
+    missed = [element("p", escape(f"not seen: {reason}"), class_="quiet") for reason in judged.unseen(gate)]
+    return html.document(
+        f"{worst}: {counts}",
+        _controls(entries),
+        [
+            element("h1", element("span", worst, class_=f"badge {worst}"), element("span", escape(counts))),
+            element("p", escape(told), class_="quiet"),
+            *missed,
+            _kernels(judged, entries),
+            *(_file(name, found, f"f{at}") for at, (name, found) in enumerate(_by_file(entries))),
+            element("p", "Nothing here has what is searched for.", id="nothing", hidden="hidden"),
+        ],
+        "run_page.css",
+        "run_page.js",
+    )  # fmt: skip
+
+
+def _rank(verdict: str) -> int:
+    return VERDICTS.index(verdict) if verdict in VERDICTS else -1  # a note
+
+
+def _refusals(judged: JudgedTrace) -> Iterator[Entry]:
+    """Kernels that do not compile."""
+    for failure in judged.uncompiled:
+        found = refusal(failure)
+        body = element("article", element("p", escape(found.message)), class_="report")
+        name = failure.where.file if failure.where is not None else ""
+        yield Entry(name, found.line, "rejected", f"{found.code} {found.title}", "", (), found.message, body)
+
+
+def _orders(judged: JudgedTrace) -> Iterator[Entry]:
+    """What element accesses do wrong, and what nothing orders, at the later of its two places."""
+    for finding, kernels in order.distinct((*judged.trace.elements, *judged.trace.orders)):
+        place = order.main(finding)
+        places = [
+            element(
+                "li", escape(one.what), " ", element("code", escape(f"{shown(one.where)}:{one.where.line}"))
+            )
+            for one in finding.places
+        ]
+        body = element(
+            "article", element("p", escape(finding.message), class_="message"), element("ul", *places),
+            class_="report", data_verdict=finding.severity,
+        )  # fmt: skip
+        title = f"{finding.code} {finding.title}"
+        yield Entry(
+            place.where.file, place.where.line, finding.severity, title, "", tuple(kernels),
+            finding.message, body,
+        )  # fmt: skip
+
+
+def _copies(judged: JudgedTrace) -> Iterator[Entry]:
+    """Every different copy; those that fail get their pictures first."""
+    room = MOST_PICTURES
+    ranked = sorted(judged.reports, key=lambda one: -_rank(one[1].verdict if one[1] else "unknown"))
+    for one, report in ranked:
+        first = one.first
+        where = first.where
+        if report is None:
+            why = first.missing or "its types cannot be read"
+            body = element("article", element("p", escape(why)), element("pre", escape(first.operation)))
+            yield Entry(where.file, where.line, "unknown", why, "", one.kernels, first.operation, body)
+            continue
+        pictures: Sequence[Picture] = copy_pictures(report.analysis)
+        size = sum(len(str(picture).encode()) for picture in pictures)
+        left_out = size > room and bool(pictures)
+        room -= 0 if left_out else size
+        body = html.report_article(report, () if left_out else pictures, subject(one))
+        if left_out:
+            body += element("p", "Its pictures are left out: the page would be too large.", class_="quiet")
+        main = report.findings[0] if report.findings else None
+        title = f"{main.code} {main.title}" if main and main.severity != "note" else headline(report)
+        words = " ".join(finding.message for finding in report.findings)
+        yield Entry(
+            where.file, where.line, report.verdict, title, cost_of(one, report), one.kernels, words, body
+        )
+
+
+def cost_of(one: Distinct, report: Report) -> str:
+    """What the copy costs a block, in a few words; "" where its addresses are not known."""
+    if one.first.addresses is not None:
+        sides = one.first.addresses.sides
+        numbers = {
+            "smem_wavefronts": sum(side.wavefronts for side in sides),
+            "ideal_smem_wavefronts": sum(side.ideal_wavefronts for side in sides),
+            "gmem_sectors": sum(side.sectors for side in sides),
+            "ideal_gmem_sectors": sum(side.ideal_sectors for side in sides),
+        }
+    else:
+        numbers = issued(report.analysis)
+    words = []
+    for key, unit in (("smem_wavefronts", "wavefronts"), ("gmem_sectors", "sectors")):
+        spent, ideal = numbers.get(key, 0), numbers.get(f"ideal_{key}", 0)
+        if spent:
+            words.append(f"{spent} {unit}" + (f", ideal {ideal}" if ideal != spent else ""))
+    return "; ".join(words)
+
+
+def _by_file(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+    """The entries of each file by line; files with the worst first."""
+    found: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        found[entry.file].append(entry)
+    for one in found.values():
+        one.sort(key=lambda entry: (entry.line, -_rank(entry.verdict)))
+    return sorted(found.items(), key=lambda one: (-max(_rank(e.verdict) for e in one[1]), one[0]))
+
+
+def _controls(entries: Sequence[Entry]) -> str:
+    """The search, a button for each verdict that occurs, and the kernels."""
+    verdicts = sorted({entry.verdict for entry in entries}, key=lambda name: -_rank(name))
+    buttons = [
+        element("button", escape(f"{name} {sum(entry.verdict == name for entry in entries)}"), type="button",
+                class_="filter", data_filter=name, aria_pressed="true")
+        for name in verdicts
+    ]  # fmt: skip
+    names = sorted({kernel for entry in entries for kernel in entry.kernels})
+    options = [element("option", "all kernels", value="")] + [
+        element("option", escape(name), value=name) for name in names
+    ]
+    return "".join(
+        (
+            element(
+                "input", type="search", id="search", placeholder="search", aria_label="search in findings"
+            ),
+            element("span", *buttons, class_="filters"),
+            element("select", *options, id="kernel", aria_label="kernel") if len(names) > 1 else "",
+        )
+    )
+
+
+def _kernels(judged: JudgedTrace, entries: Sequence[Entry]) -> str:
+    """A row for each kernel: its architecture, its copies, the worst that is said of it."""
+    rows = []
+    for kernel in judged.trace.kernels:
+        said = [entry.verdict for entry in entries if kernel.name in entry.kernels]
+        worst = max(said, key=_rank, default="legal")
+        again = f", built {kernel.built} times" if kernel.built > 1 else ""
+        rows.append(
+            element(
+                "tr",
+                element("td", element("span", worst, class_=f"badge small {worst}")),
+                element("td", element("code", escape(kernel.name))),
+                element("td", escape(kernel.arch)),
+                element("td", f"{kernel.copies} copies{again}"),
+            )
+        )  # fmt: skip
+    return (
+        element("section", element("h2", "Kernels"), element("table", *rows), class_="kernels")
+        if rows
+        else ""
+    )
+
+
+def _file(name: str, entries: Sequence[Entry], number: str) -> str:
+    """One file: its source, with a mark at every line of a card, and the cards beside it."""
+    label = os.path.relpath(name) if name else "place unknown"
+    cards = [_card(entry, f"{number}-{at}") for at, entry in enumerate(entries)]
+    listing = _source(name, entries, number)
+    return element(
+        "section",
+        element("h2", element("code", escape(label))),
+        element("div", listing, element("div", *cards, class_="cards"), class_="split"),
+        class_="file",
+    )
+
+
+def _card(entry: Entry, name: str) -> str:
+    cost = element("span", escape(entry.cost), class_="cost") if entry.cost else ""
+    head = element(
+        "summary",
+        element("span", entry.verdict, class_=f"badge small {entry.verdict}"),
+        element("span", f"line {entry.line}", class_="at"),
+        element("span", escape(entry.title), class_="title"),
+        cost,
+    )
+    attributes = {
+        "class_": "card", "id": name, "data_verdict": entry.verdict,
+        "data_kernels": "\n".join(entry.kernels),
+        "data_text": f"{entry.title} {entry.text} {' '.join(entry.kernels)}".lower(),
+    }  # fmt: skip
+    if entry.verdict in _FAILING:
+        attributes["open"] = "open"
+    return element("details", head, entry.body, **attributes)
+
+
+def _source(name: str, entries: Sequence[Entry], number: str) -> str:
+    """The lines around everything that is said; a mark links to the first card of its line."""
+    try:
+        lines = Path(name).read_text(encoding="utf-8", errors="replace").splitlines() if name else []
+    except OSError:
+        lines = []
+    if not lines:
+        return element("p", "The source is not there any more.", class_="quiet source")
+    marked: dict[int, tuple[str, Entry]] = {}
+    for at, entry in enumerate(entries):
+        known = marked.get(entry.line)
+        if known is None or _rank(entry.verdict) > _rank(known[1].verdict):
+            marked[entry.line] = (f"{number}-{at}", entry)
+    wanted = sorted({near for line in marked for near in range(line - _AROUND, line + _AROUND + 1)
+                     if 1 <= near <= len(lines)})  # fmt: skip
+    rows, before = [], 0
+    for line in wanted:
+        if line != before + 1:
+            rows.append('<span class="gap">⋯</span>')
+        before = line
+        text = element("span", escape(lines[line - 1]) or " ", class_="text")
+        if line not in marked:
+            rows.append(element("span", element("span", str(line), class_="no"), text, class_="line"))
+        else:
+            link, entry = marked[line]
+            rows.append(
+                element("a", element("span", str(line), class_="no"), text, href=f"#{link}",
+                        class_=f"line mark {entry.verdict}", title=entry.title)
+            )  # fmt: skip
+    return element("pre", *rows, class_="source", tabindex="0")

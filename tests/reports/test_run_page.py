@@ -1,0 +1,197 @@
+"""The page of a whole run: what it says without a browser, and its search, filters and legibility in one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layoutcheck.judge import judge
+from layoutcheck.reports import run_page
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.trace import JudgedTrace
+from layoutcheck.sources.request import build
+from layoutcheck.sources.traced import (
+    Frame,
+    Kernel,
+    OrderFinding,
+    OrderPlace,
+    OrderReport,
+    Trace,
+    TracedCopy,
+    distinct,
+)
+from tests.reports.browser import chromium
+
+LOAD = {"dst": "(32,64):(64,1)", "atom": "universal", "bits": 128, "dtype": "f16", "src_space": "gmem",
+        "dst_space": "smem", "thr": "(32,8):(8,1)", "val": "(1,8)"}  # fmt: skip
+COPIES = {"legal": {**LOAD, "src": "(32,64):(64,1)"}, "rejected": {**LOAD, "src": "(32,64):(1,32)"}}
+SOURCE = "".join(f"line_{n} = '<{n}> & more'\n" for n in range(1, 61))
+
+
+def a_run(folder: Path) -> JudgedTrace:
+    """Two kernels in one file: a legal copy (line 10), a rejected one (50), a race between 20 and 21."""
+    file = folder / "kernel.py"
+    file.write_text(SOURCE)
+    copies = []
+    for line, name, kernel in ((10, "legal", "first"), (50, "rejected", "second")):
+        copy, _ = build(**COPIES[name])
+        where = Frame(str(file), line, 5, "f")
+        copies.append(TracedCopy(copy, "cute.copy", where, (), kernel, "sm_90a", "threads"))
+    places = tuple(OrderPlace(what, Frame(str(file), line)) for what, line in (("write", 20), ("read", 21)))
+    race = OrderFinding("LC501", "wrong", "a <race>", "nothing orders them", places)
+    trace = Trace(
+        tuple(copies),
+        kernels=(Kernel("first", "sm_90a", 1), Kernel("second", "sm_90a", 1)),
+        orders=(OrderReport("first", "sm_90a", (race,)),),
+    )
+    return JudgedTrace(trace, [(one, judge(one.first.copy)) for one in distinct(trace)])
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    file = folder / "run.html"
+    file.write_text(run_page.render(a_run(folder), Style()), encoding="utf-8")
+    return file
+
+
+def cards(page: str) -> list[tuple[str, str]]:
+    """(verdict, line) of every card, in order."""
+    return re.findall(r'class="badge small (\w+)">\w+</span><span class="at">line (\d+)', page)
+
+
+def test_every_place_has_a_card_and_a_mark_in_the_source(page_file: Path) -> None:
+    page = page_file.read_text()
+    assert cards(page) == [("legal", "10"), ("wrong", "21"), ("rejected", "50")]
+    marks = re.findall(r'class="line mark (\w+)"[^>]*><span class="no">(\d+)', page)
+    assert marks == [("legal", "10"), ("wrong", "21"), ("rejected", "50")]
+    assert "&lt;race&gt;" in page and "<race>" not in page
+    assert "line_35 " not in page and page.count('class="gap"') == 2  # only what is near a copy
+    for link in re.findall(r'href="#([\w-]+)"', page):
+        assert f'id="{link}"' in page
+
+
+def test_the_page_needs_nothing_else_and_is_the_same_again(page_file: Path) -> None:
+    page = page_file.read_text()
+    assert not re.search(r'(?:src|href)="(?!#)|@import|url\(|https?://(?!www\.w3\.org)', page)
+    assert run_page.render(a_run(page_file.parent), Style()) == page
+
+
+def test_the_cost_is_the_reports_own(tmp_path: Path) -> None:
+    judged = a_run(tmp_path)
+    one, report = next(pair for pair in judged.reports if pair[1] is not None and pair[1].verdict == "legal")
+    assert report is not None
+    done = report.to_dict()["execution"]
+    assert done["gmem_sectors"] == 32 * 64 * 2 // 32  # the tile's bytes by a sector's
+    said = f"{done['smem_wavefronts']} wavefronts; {done['gmem_sectors']} sectors"
+    assert run_page.cost_of(one, report) == said
+
+
+def test_pictures_that_do_not_fit_are_left_out_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run_page.render(a_run(tmp_path), Style())
+    monkeypatch.setattr(run_page, "MOST_PICTURES", 0)
+    bare = run_page.render(a_run(tmp_path), Style())
+    assert "pictures are left out" in bare and "pictures are left out" not in whole
+    assert bare.count("<figure") == 0 < whole.count("<figure")
+
+
+def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:
+    judged = a_run(tmp_path)
+    (tmp_path / "kernel.py").unlink()
+    assert "not there any more" in run_page.render(judged, Style())
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+VISIBLE = "[...document.querySelectorAll('.card')].filter(c => c.offsetParent).map(c => c.dataset.verdict)"
+
+
+def test_search_filters_and_links(browser: Any, page_file: Path) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    requests: list[str] = []
+    troubles: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(page_file.as_uri())
+    assert page.evaluate(VISIBLE) == ["legal", "wrong", "rejected"]
+    page.fill("#search", "nothing orders")
+    assert page.evaluate(VISIBLE) == ["wrong"]
+    page.fill("#search", "no such word")
+    assert page.evaluate(VISIBLE) == [] and page.is_visible("#nothing")
+    page.fill("#search", "")
+    page.click(".filter[data-filter=legal]")
+    assert page.evaluate(VISIBLE) == ["wrong", "rejected"]
+    page.select_option("#kernel", "second")
+    assert page.evaluate(VISIBLE) == ["rejected"]
+    page.select_option("#kernel", "")
+    page.click(".filter[data-filter=legal]")
+    page.click("a.mark.legal")
+    page.wait_for_function("document.querySelector('.card[data-verdict=legal]').open")
+    assert (requests, troubles) == ([page_file.as_uri()], [])
+
+
+OVERLAPS = """() => {
+  const out = [];
+  for (const row of document.querySelectorAll('.card > summary, .bar, .kernels tr')) {
+    const boxes = [...row.children].map(c => c.getBoundingClientRect()).filter(b => b.width && b.height);
+    boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
+      if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)
+        out.push(row.className || row.tagName);
+    }));
+  }
+  return out;
+}"""
+TEXT = ".title, .at, .cost, .badge, .filter, .source .text, .source .no, h1, h2, p"
+ILLEGIBLE = """selector => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const rgb = text => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const light = colour => {
+    const [r, g, b] = colour.map(x => x / 255)
+      .map(x => x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4);
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const behind = node => {
+    for (let n = node; n; n = n.parentElement) {
+      const colour = rgb(getComputedStyle(n).backgroundColor);
+      if (colour[3] === 255) return colour;
+    }
+    return [255, 255, 255, 255];
+  };
+  const out = [];
+  for (const node of document.querySelectorAll(selector)) {
+    if (!node.offsetParent || !node.textContent.trim()) continue;
+    const style = getComputedStyle(node);
+    const [a, b] = [light(rgb(style.color)), light(behind(node))];
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < 4.5 || parseFloat(style.fontSize) < 10)
+      out.push([node.className || node.tagName, ratio.toFixed(1), style.fontSize]);
+  }
+  return out;
+}"""  # contrast as WCAG 2.2 counts it, which asks for 4.5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [420, 1400])
+def test_it_is_legible_in_any_width(browser: Any, page_file: Path, scheme: str, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(page_file.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(OVERLAPS) == []
+    assert page.evaluate(ILLEGIBLE, TEXT) == []
