@@ -1,13 +1,39 @@
-"""Hypothesis, for every test module: no time limit an example, and on CI the same examples every time."""
+"""For every test module: one process of the DSL to ask, and hypothesis.
+
+Hypothesis has no time limit for an example, and on CI it takes the same examples every time.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
 from hypothesis import settings
+
+from layoutcheck.dsl.session import Session
 
 # Time limits for one example must not depend on how busy the machine is.
 settings.register_profile(
     "layoutcheck", deadline=None, max_examples=25, derandomize=bool(os.environ.get("CI"))
 )
 settings.load_profile("layoutcheck")
+
+
+@pytest.fixture(scope="session")
+def dsl() -> Iterator[Session]:
+    """A process of the DSL that many modules ask; tests that end it start their own."""
+    with Session() as session:
+        yield session
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """In a run of everything one worker takes a file whole, so that what its tests share is made once."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False  # the slow files come early, and the last ones are short
+    return LoadFileScheduling(config, log)

@@ -2,7 +2,7 @@
 
 MLIR infers result types when an operation is built. Written in the generic form with a wrong result type,
 an operation makes the parser answer "inferred type(s) '...' are incompatible": the answer costs no trace.
-A question that kills the child (SIGFPE, SIGABRT) is answered `Aborts`, and a fresh child takes the rest.
+A question that kills the process (SIGFPE, SIGABRT) is answered `Aborts`; a fresh fork takes the next one.
 """
 
 from __future__ import annotations
@@ -17,10 +17,15 @@ import json, os, re, sys
 import cutlass
 from cutlass._mlir import ir
 INFERRED = re.compile(r"inferred type\(s\) (.*?) are incompatible with return type", re.S)
+print("ready", flush=True)
+while child := os.fork():
+    status = os.waitpid(child, 0)[1]
+    if not os.WIFSIGNALED(status):
+        os._exit(0)
+    print(json.dumps(["died", os.WTERMSIG(status)]), flush=True)
 context = ir.Context()
 context.__enter__()
 ir.Location.unknown().__enter__()
-print("ready", flush=True)
 for number, line in enumerate(sys.stdin):
     op, types, attributes, wrong = json.loads(line)
     args = [f"%a{i}" for i in range(len(types))]
@@ -79,16 +84,11 @@ class Compiler:
         child = self.child or self._start()
         assert child.stdin is not None
         assert child.stdout is not None
-        try:
-            child.stdin.write(json.dumps([op, types, attributes, wrong]) + "\n")
-            child.stdin.flush()
-            line = child.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
-            self.child = None
-            return Aborts(-child.wait())
-        kind, value = json.loads(line)
+        child.stdin.write(json.dumps([op, types, attributes, wrong]) + "\n")
+        child.stdin.flush()
+        kind, value = json.loads(child.stdout.readline())
+        if kind == "died":
+            return Aborts(value)
         return value[0] if kind == "type" else Refuses(value)
 
     def close(self) -> None:

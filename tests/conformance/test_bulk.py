@@ -35,12 +35,6 @@ cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-ds
 ROUNDED = 1e-4
 
 
-@pytest.fixture(scope="module")
-def dsl():
-    with Session() as session:
-        yield session
-
-
 def verdicts(session: Session, count: int, seed: int) -> Counter:
     rng = random.Random(seed)
     copies = [random_copy(rng) for _ in range(count)]

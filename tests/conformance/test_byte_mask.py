@@ -18,6 +18,7 @@ from tests.miscompiles import g, s
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 from layoutcheck.dsl.lower import lower
+from layoutcheck.dsl.session import Session
 
 _BF16 = dtype("bf16")
 COPIES = [
@@ -26,8 +27,8 @@ COPIES = [
 ]
 
 
-def test_the_emitted_instructions_are_masked_and_as_many_and_long_as_predicted() -> None:
-    for copy, made in zip(COPIES, lower(COPIES, "sm_100a"), strict=True):
+def test_the_emitted_instructions_are_masked_and_as_many_and_long_as_predicted(dsl: Session) -> None:
+    for copy, made in zip(COPIES, lower(COPIES, "sm_100a", session=dsl), strict=True):
         assert made.error is None and made.ptx is not None
         lines = [line for line in made.ptx.splitlines() if "cp.async.bulk" in line]
         (access,) = execution(copy, SRC_REGION, DST_REGION).dst_accesses
@@ -35,8 +36,8 @@ def test_the_emitted_instructions_are_masked_and_as_many_and_long_as_predicted()
         assert f"{access.width_bytes};" in made.ptx or f", {access.width_bytes}" in made.ptx
 
 
-def test_the_compiler_refuses_them_for_hopper_and_so_do_we() -> None:
-    (made,) = lower(COPIES[:1], "sm_90a")
+def test_the_compiler_refuses_them_for_hopper_and_so_do_we(dsl: Session) -> None:
+    (made,) = lower(COPIES[:1], "sm_90a", session=dsl)
     assert made.error
     report = lc.check("(64):(1)", "(64):(1)", "bulk.s2g.mask", dtype="bf16", arch="sm_90a")
     assert report.verdict == "rejected" and report.findings[0].code == "LC108"
@@ -44,8 +45,8 @@ def test_the_compiler_refuses_them_for_hopper_and_so_do_we() -> None:
 
 @pytest.mark.skipif(which("ptxas") is None, reason="ptxas (CUDA toolkit) is not installed")
 @pytest.mark.parametrize("target", ["sm_100", "sm_100a", "sm_103a", "sm_120"])
-def test_ptxas_assembles_them(target: str, tmp_path: Path) -> None:
-    for copy, made in zip(COPIES, lower(COPIES, "sm_100a"), strict=True):
+def test_ptxas_assembles_them(target: str, tmp_path: Path, dsl: Session) -> None:
+    for copy, made in zip(COPIES, lower(COPIES, "sm_100a", session=dsl), strict=True):
         assert made.ptx is not None
         path = tmp_path / "kernel.ptx"
         path.write_text(f".version 9.0\n.target {target}\n.address_size 64\n{made.ptx}")

@@ -4,7 +4,6 @@ and why."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -25,12 +24,6 @@ SWIZZLES = (None, "S<1,4,3>", "S<2,4,3>", "S<3,4,3>", "S<2,5,2>", "S<3,3,3>")
 WIDTHS = {None: 1, "S<1,4,3>": 2, "S<2,4,3>": 4, "S<3,4,3>": 8, "S<2,5,2>": 8, "S<3,3,3>": 8}
 
 Question = tuple[Layout, str, str, str | None, str]  # layout, element, major, swizzle, unit
-
-
-@pytest.fixture(scope="module")
-def dsl() -> Iterator[Session]:
-    with Session() as session:
-        yield session
 
 
 def question(rng: Random) -> Question:

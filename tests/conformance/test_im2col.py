@@ -184,7 +184,7 @@ def _sixteen_bits(value: int) -> int:
     return (int(value) + (1 << 15)) % (1 << 16) - (1 << 15)
 
 
-def sweep(count: int, seed: int, session: Session) -> list[str]:
+def sweep(count: int, seed: int, dsl: Session) -> list[str]:
     """The differences among `count` random copies."""
     rng = random.Random(seed)
     copies: list[Copy] = []
@@ -193,17 +193,11 @@ def sweep(count: int, seed: int, session: Session) -> list[str]:
         if predict(copy).accepted and plan(copy).boxes > 32:
             continue
         copies.append(copy)
-    return differences(copies, session, compare)
+    return differences(copies, dsl, compare)
 
 
-@pytest.fixture(scope="module")
-def session():
-    with Session() as session:
-        yield session
-
-
-def test_tensor_maps_and_instructions(session: Session) -> None:
-    assert sweep(30, 1, session) == []
+def test_tensor_maps_and_instructions(dsl: Session) -> None:
+    assert sweep(30, 1, dsl) == []
 
 
 @pytest.mark.parametrize(
@@ -215,13 +209,13 @@ def test_tensor_maps_and_instructions(session: Session) -> None:
         ("((?,?,?),?):((?{i64 div=8},?{i64 div=8},?{i64 div=8}),1)", "filter=(3,3)"),
     ],
 )
-def test_run_time_extents_and_strides(session: Session, layout: str, filter_: str) -> None:
+def test_run_time_extents_and_strides(dsl: Session, layout: str, filter_: str) -> None:
     """The host code's arithmetic at the model's own run-time values; channels must be static."""
     gmem = f'!cute.memref<bf16, gmem, align<16>, "{layout}">'
     smem = '!cute.memref<bf16, smem, align<1024>, S<3,4,3>, "(64,64):(64,1)">'
     copy = build(gmem, smem, "im2col_tma_load", im2col=filter_)[0]
     for instance in instantiations(copy):
-        made = make_tma([(copy, instance, BASE)], session=session, lower=False)[0]
+        made = make_tma([(copy, instance, BASE)], session=dsl, lower=False)[0]
         said = predict(copy)
         if said.accepted:
             assert made.words == encode(plan(copy, instance, BASE).written), (made.error, instance.src)
@@ -231,8 +225,8 @@ def test_run_time_extents_and_strides(session: Session, layout: str, filter_: st
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(2, 12))
-def test_many(session: Session, seed: int) -> None:
-    assert sweep(300, seed, session) == []
+def test_many(dsl: Session, seed: int) -> None:
+    assert sweep(300, seed, dsl) == []
 
 
 def test_generator_is_not_idle() -> None:

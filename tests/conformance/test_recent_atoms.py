@@ -29,18 +29,17 @@ LEFT = '!cute.coord_tensor<"(0,0)", "((64,64),1):((-1@0,-1@1),0)">'
 SPCOMPRESS = "!cute_nvgpu.atom.tmem_load_spcompress<{}, 32 DP, 32 bit, x{}, {}>"
 
 
-def agree(copies: list[Copy]) -> list[str]:
+def agree(copies: list[Copy], dsl: Session) -> list[str]:
     """The outcomes; where it is said to be known, they are the DSL's."""
     ours = [predict(copy) for copy in copies]
-    with Session() as session:
-        for copy, said, theirs in zip(copies, ours, verify(copies, session=session), strict=True):
-            if said.outcome != "unknown":
-                known = (said.outcome, said.message) == (theirs.outcome, theirs.message)
-                assert known, f"{copy}\n  predicted {said}\n  DSL {theirs}"
+    for copy, said, theirs in zip(copies, ours, verify(copies, session=dsl), strict=True):
+        if said.outcome != "unknown":
+            known = (said.outcome, said.message) == (theirs.outcome, theirs.message)
+            assert known, f"{copy}\n  predicted {said}\n  DSL {theirs}"
     return [said.outcome for said in ours]
 
 
-def test_operands_of_overridden_tensor_maps() -> None:
+def test_operands_of_overridden_tensor_maps(dsl: Session) -> None:
     views = [GMEM, SMEM, LEFT, GMEM.replace("gmem", "smem"), SMEM.replace("4096", "2048"),
              SMEM.replace("smem", "rmem"), GMEM.replace("bf16", "f32")]  # fmt: skip
     copies = []
@@ -49,7 +48,7 @@ def test_operands_of_overridden_tensor_maps() -> None:
         src, dst = map(parse_memref, sides)
         index = None if left is None else parse_memref(left)
         copies.append(Copy(parse_atom(LOAD if loads else STORE), src, dst, arch="sm_107a", index=index))
-    outcomes = agree(copies)
+    outcomes = agree(copies, dsl)
     assert outcomes.count("rejected") > 100 and outcomes.count("unknown") >= 2
     # What is unknown is not refused: the DSL takes the sound one.
     sound = Copy(parse_atom(LOAD), parse_memref(GMEM), parse_memref(SMEM), index=parse_memref(LEFT))
@@ -66,7 +65,7 @@ def test_the_second_tensor_of_an_override_is_read() -> None:
         assert report.verdict == "unknown" and "override" in report.compiler.message
 
 
-def test_types_and_destinations_of_compressing_loads() -> None:
+def test_types_and_destinations_of_compressing_loads(dsl: Session) -> None:
     f32, i32 = dtype("f32"), dtype("i32")
     view = parse_memref('!cute.memref<f32, tmem, align<16>, "(((8,32),1)):(((1,65536),0))">')
     own = parse_memref('!cute.memref<f32, rmem, align<32>, "((8,1)):((1,0))">')
@@ -81,6 +80,6 @@ def test_types_and_destinations_of_compressing_loads() -> None:
     ]
     assert [str(parse_atom(str(atom))) for atom in atoms] == list(map(str, atoms))
     outcomes = agree(
-        [Copy(atom, view, own, aux=one, arch="sm_107a") for atom in atoms for one in (None, aux)]
+        [Copy(atom, view, own, aux=one, arch="sm_107a") for atom in atoms for one in (None, aux)], dsl
     )
     assert outcomes.count("rejected") > 50 and outcomes.count("unknown") >= 4

@@ -175,7 +175,7 @@ def compare(copy: Copy, made: MadeTma) -> str:
 
 
 def sweep(
-    count: int, seed: int, session: Session, draw: Callable[[random.Random], Copy] = random_copy
+    count: int, seed: int, dsl: Session, draw: Callable[[random.Random], Copy] = random_copy
 ) -> list[str]:
     """The differences among `count` random copies."""
     rng = random.Random(seed)
@@ -191,20 +191,14 @@ def sweep(
             copies.append(copy)
         except InputError:
             continue
-    return differences(copies, session, compare)
+    return differences(copies, dsl, compare)
 
 
-@pytest.fixture(scope="module")
-def session():
-    with Session() as session:
-        yield session
+def test_tensor_maps_and_boxes(dsl: Session) -> None:
+    assert sweep(25, 1, dsl) == []
 
 
-def test_tensor_maps_and_boxes(session: Session) -> None:
-    assert sweep(25, 1, session) == []
-
-
-def test_modes_that_continue_each_other(session: Session) -> None:
+def test_modes_that_continue_each_other(dsl: Session) -> None:
     """They are joined up to the swizzle's span first, then further; joined ones have no place beyond four."""
     far = Swizzle(3, 4, 3)
     joined = chained(far, (3, 8, 16, 4), (1, 3, 24, 384), (2, 8, 16, 3), (1, 2, 16, 256))
@@ -216,13 +210,13 @@ def test_modes_that_continue_each_other(session: Session) -> None:
     with pytest.raises(NoCommonRun):
         plan(fifth)
     apart = chained(None, (4, 4, 4, 4, 4, 4), (1, 5, 25, 125, 625, 3125), *tiles, "f32")
-    assert differences([joined, fits, fifth, apart], session, compare) == []
+    assert differences([joined, fits, fifth, apart], dsl, compare) == []
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(2, 8))
-def test_many_chains(session: Session, seed: int) -> None:
-    assert sweep(400, seed, session, chained_copy) == []
+def test_many_chains(dsl: Session, seed: int) -> None:
+    assert sweep(400, seed, dsl, chained_copy) == []
 
 
 @pytest.mark.sweep
@@ -230,31 +224,31 @@ def test_many_chains(session: Session, seed: int) -> None:
     ("element", "swizzle", "rows"),
     [("f64", 1, 10), ("f64", 1, 36), ("f32", 1, 84), ("f32", 1, 88), ("bf16", 1, 52), ("bf16", 3, 134)],
 )
-def test_prime_factors_that_no_box_has(session: Session, element: str, swizzle: int, rows: int) -> None:
+def test_prime_factors_that_no_box_has(dsl: Session, element: str, swizzle: int, rows: int) -> None:
     """The DSL runs until it is out of memory: some 15 s each."""
     smem, under = f"({rows},4):(1,{rows})", f"S<{swizzle},4,3>"
     copy, _ = build("(4096,4096):(1,4096)", smem, "tma_load", dtype=element, swizzle=under)
-    died = verify([copy], session=session)[0].outcome == "aborts"
+    died = verify([copy], session=dsl)[0].outcome == "aborts"
     assert died == (predict(copy).outcome == "aborts") == (rows in (10, 88, 134))
 
 
-def test_narrow_elements_and_internal_types(session: Session) -> None:
-    assert sweep(25, 1, session, typed_copy) == []
+def test_narrow_elements_and_internal_types(dsl: Session) -> None:
+    assert sweep(25, 1, dsl, typed_copy) == []
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(2, 8))
-def test_many_narrow_elements_and_internal_types(session: Session, seed: int) -> None:
-    assert sweep(300, seed, session, typed_copy) == []
+def test_many_narrow_elements_and_internal_types(dsl: Session, seed: int) -> None:
+    assert sweep(300, seed, dsl, typed_copy) == []
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(2, 12))
-def test_many(session: Session, seed: int) -> None:
-    assert sweep(200, seed, session) == []
+def test_many(dsl: Session, seed: int) -> None:
+    assert sweep(200, seed, dsl) == []
 
 
-def test_run_time_extents_and_strides(session: Session) -> None:
+def test_run_time_extents_and_strides(dsl: Session) -> None:
     """The host code's arithmetic, evaluated at the model's own run-time values."""
     element = dtype("bf16")
     shared = Memref(element, "smem", Layout((64, 64), (64, 1)), 1024, Swizzle(3, 4, 3))
@@ -273,7 +267,7 @@ def test_run_time_extents_and_strides(session: Session) -> None:
             smem = shared.with_layout(Layout((64, 64), (1, 64)))
         copy = Copy(TmaCopy("load", element), Memref(element, "gmem", layout, 16), smem, tma=TmaTile(tiler))
         for instance in instantiations(copy):
-            made = make_tma([(copy, instance, BASE + 2)], session=session, lower=False)[0]
+            made = make_tma([(copy, instance, BASE + 2)], session=dsl, lower=False)[0]
             assert made.words == encode(plan(copy, instance, BASE + 2).written), (text, instance.src, made)
             assert gmem_side(copy) == "src"
 
@@ -289,7 +283,7 @@ def test_run_time_extents_and_strides(session: Session) -> None:
 )
 @pytest.mark.parametrize("kind", ["load", "store"])
 def test_a_tiler_of_the_first_modes_is_one_of_extent_one_along_the_others(
-    session: Session, gmem: str, smem: str, kind: str
+    dsl: Session, gmem: str, smem: str, kind: str
 ) -> None:
     operands = (gmem, smem) if kind == "load" else (smem, gmem)
     copy, assumed = build(*operands, f"tma_{kind}", dtype="bf16")
@@ -303,7 +297,7 @@ def test_a_tiler_of_the_first_modes_is_one_of_extent_one_along_the_others(
         "smem": f'!cute.memref<bf16, smem, align<128>, "{smem}">',
         "described": smem,
     }
-    made = session.ask("tma", [whole, short], None)
+    made = dsl.ask("tma", [whole, short], None)
     assert not made[0].get("error") and made[0]["words"] == list(
         encode(replace(plan(copy).written, base=1 << 20))
     )
@@ -312,27 +306,27 @@ def test_a_tiler_of_the_first_modes_is_one_of_extent_one_along_the_others(
 
 @pytest.mark.parametrize("swizzle", ["S<3,4,3>", "S<3,2,3>"])
 def test_a_shared_tensor_of_composed_layout_is_accepted_and_its_map_counts_bytes(
-    session: Session, swizzle: str
+    dsl: Session, swizzle: str
 ) -> None:
     composed = f"{swizzle} o 0 o (8,32):(32,1)"
     smem = f'!cute.memref<f32, smem, align<1024>, "{composed}">'
     copy, _ = build('!cute.memref<f32, gmem, align<16>, "(64,64):(64,1)">', smem, "tma_load")
     asked = {**item(copy, copy, 0, True), "smem": smem, "described": composed}
-    (made,) = session.ask("tma", [asked], None)
+    (made,) = dsl.ask("tma", [asked], None)
     assert not made.get("error") and made["words"] == list(encode(plan(copy).written))
     assert made["ptx"].count("cp.async.bulk.tensor") == plan(copy).boxes
 
 
 @pytest.mark.parametrize("gmem", ["(256,256):(256,1)", "(?,256):(256,1)"])
-def test_a_tile_of_more_modes_than_the_tensor_is_refused(session: Session, gmem: str) -> None:
+def test_a_tile_of_more_modes_than_the_tensor_is_refused(dsl: Session, gmem: str) -> None:
     tensor = f'!cute.memref<bf16, gmem, align<16>, "{gmem}">'
     copy, _ = build(tensor, '!cute.memref<bf16, smem, align<128>, "(64,64,1):(64,1,0)">', "tma_load")
-    (made,) = session.ask("tma", [item(copy, instantiations(copy)[0], 0, True)], None)
+    (made,) = dsl.ask("tma", [item(copy, instantiations(copy)[0], 0, True)], None)
     assert made["error"] == predict(copy).message
 
 
 @pytest.mark.parametrize("kind", ["load", "store"])
-def test_wider_elements_are_not_moved_as_six_bits(session: Session, kind: str) -> None:
+def test_wider_elements_are_not_moved_as_six_bits(dsl: Session, kind: str) -> None:
     """Unless they are a whole number of them: the DSL does not find a partition."""
     copies = []
     for name in ("bf16", "f32", "i8", "tf32"):
@@ -342,13 +336,13 @@ def test_wider_elements_are_not_moved_as_six_bits(session: Session, kind: str) -
         tile = TmaTile((64, 64), (0, 0), None, dtype("f6E3M2FN"))
         src, dst = (gmem, smem) if kind == "load" else (smem, gmem)
         copies.append(Copy(TmaCopy(kind, element), src, dst, arch="sm_100a", tma=tile))
-    made = make_tma([(copy, copy, 0) for copy in copies], session=session, lower=False)
+    made = make_tma([(copy, copy, 0) for copy in copies], session=dsl, lower=False)
     for copy, one in zip(copies, made, strict=True):
         assert (predict(copy).outcome, predict(copy).message) == ("rejected", one.error)
 
 
 @pytest.mark.parametrize("extent", [99, 100])
-def test_a_tensor_that_ends_inside_an_internal_element(session: Session, extent: int) -> None:
+def test_a_tensor_that_ends_inside_an_internal_element(dsl: Session, extent: int) -> None:
     """Its extent is rounded up, so that the last boxes bring what lies behind it."""
     copies = []
     for name, internal in (("i8", "i64"), ("f8E4M3FN", "f64"), ("f4E2M1FN", "tf32"), ("bf16", "i64")):
@@ -359,4 +353,4 @@ def test_a_tensor_that_ends_inside_an_internal_element(session: Session, extent:
         for kind, src, dst in (("load", gmem, smem), ("store", smem, gmem)):
             copies.append(Copy(TmaCopy(kind, element), src, dst, arch="sm_100a", tma=tile))
     assert all(predict(copy).accepted for copy in copies)
-    assert differences(copies, session, compare) == []
+    assert differences(copies, dsl, compare) == []

@@ -147,7 +147,7 @@ def compare(copy: Copy, made: MadeTma) -> str:
     return ""
 
 
-def sweep(count: int, seed: int, session: Session) -> list[str]:
+def sweep(count: int, seed: int, dsl: Session) -> list[str]:
     """The differences among `count` random copies."""
     rng = random.Random(seed)
     copies: list[Copy] = []
@@ -158,23 +158,17 @@ def sweep(count: int, seed: int, session: Session) -> list[str]:
         if predict(copy).accepted and plan(copy).boxes > 64:
             continue
         copies.append(copy)
-    return differences(copies, session, compare)
+    return differences(copies, dsl, compare)
 
 
-@pytest.fixture(scope="module")
-def session():
-    with Session() as session:
-        yield session
-
-
-def test_tensor_maps_partitions_and_instructions(session: Session) -> None:
-    assert sweep(16, 1, session) == []
+def test_tensor_maps_partitions_and_instructions(dsl: Session) -> None:
+    assert sweep(16, 1, dsl) == []
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(2, 10))
-def test_many(session: Session, seed: int) -> None:
-    assert sweep(300, seed, session) == []
+def test_many(dsl: Session, seed: int) -> None:
+    assert sweep(300, seed, dsl) == []
 
 
 def views(copy: Copy, made: MadeTma) -> Copy | None:
@@ -185,7 +179,7 @@ def views(copy: Copy, made: MadeTma) -> Copy | None:
     return Copy(atom, src, dst, arch=copy.arch, index=rows)
 
 
-def test_views_are_right_where_whole_tensors_are(session: Session) -> None:
+def test_views_are_right_where_whole_tensors_are(dsl: Session) -> None:
     """What `cute.copy` sees is judged as the whole copy is, but for what global memory alone decides."""
     rng = random.Random(7)
     copies = []
@@ -193,7 +187,7 @@ def test_views_are_right_where_whole_tensors_are(session: Session) -> None:
         copy = random_copy(rng)
         if copy.src.dtype.bits >= 8 and predict(copy).accepted and plan(copy).boxes <= 64:
             copies.append(copy)
-    for copy, made in zip(copies, make_tma([(c, c, BASE) for c in copies], session=session), strict=True):
+    for copy, made in zip(copies, make_tma([(c, c, BASE) for c in copies], session=dsl), strict=True):
         whole, view = check(copy), check(views(copy, made))
         named = {finding.code for finding in whole.findings}
         if view.verdict != "legal" and view.verdict != "unknown":
@@ -222,7 +216,7 @@ _TAIL = 'g_stride = <"()"> tma_gbasis = <"(64,1):(1@1,1@0)">>'
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_the_verifier_says_the_same_of_views(session: Session, name: str) -> None:
+def test_the_verifier_says_the_same_of_views(dsl: Session, name: str) -> None:
     kind, more = WORDS[name]
     parts = {
         "there": '!cute.coord_tensor<"(0,0)", "(((64,4),16),(1)):(((1@0,1@1),4@1),(0))">',
@@ -237,12 +231,12 @@ def test_the_verifier_says_the_same_of_views(session: Session, name: str) -> Non
     index = None if parts["index"] is None else parse_memref(parts["index"])
     src, dst = (there, here) if load else (here, there)
     copy = Copy(parse_atom(atom), src, dst, arch="sm_100a", index=index)
-    said, mine = verify([copy], session=session, bare=True)[0], predict(copy)
+    said, mine = verify([copy], session=dsl, bare=True)[0], predict(copy)
     assert (mine.outcome, mine.message) == (said.outcome, said.message)
 
 
 @pytest.mark.skipif(shutil.which("ptxas") is None, reason="needs ptxas")
-def test_ptxas_takes_what_the_dsl_emits(session: Session, tmp_path: Path) -> None:
+def test_ptxas_takes_what_the_dsl_emits(dsl: Session, tmp_path: Path) -> None:
     """The form to the block's own memory, the cluster's form of a multicast, and the store."""
     element = dtype("bf16")
     gmem = Memref(element, "gmem", Layout((256, 256), (256, 1)), 16)
@@ -260,7 +254,7 @@ def test_ptxas_takes_what_the_dsl_emits(session: Session, tmp_path: Path) -> Non
         copies.append(Copy(atom, src, dst, arch="sm_100a", tma=TmaTile((8, 64)), index=index))
     ptxas = shutil.which("ptxas")
     assert ptxas is not None
-    for form, made in zip(atoms, make_tma([(c, c, 0) for c in copies], session=session), strict=True):
+    for form, made in zip(atoms, make_tma([(c, c, 0) for c in copies], session=dsl), strict=True):
         assert form in made.ptx
         for target, takes in (("sm_100a", True), ("sm_90a", False)):
             source = tmp_path / "k.ptx"
@@ -270,7 +264,7 @@ def test_ptxas_takes_what_the_dsl_emits(session: Session, tmp_path: Path) -> Non
             assert (done.returncode == 0) == takes, (form, target, done.stderr)
 
 
-def test_what_becomes_of_other_index_tensors(session: Session) -> None:
+def test_what_becomes_of_other_index_tensors(dsl: Session) -> None:
     """Of floating-point ones the four rows are the constant 0; of unsigned ones and other memory no code."""
     element = dtype("bf16")
     gmem = Memref(element, "gmem", Layout((256, 256), (256, 1)), 16)
@@ -280,7 +274,7 @@ def test_what_becomes_of_other_index_tensors(session: Session) -> None:
         index = Memref(dtype(name), space, Layout((256, 256), (1, 0)), 16)
         atom = TmaCopy("load", element, mode="gather4")
         copies.append(Copy(atom, gmem, smem, arch="sm_100a", tma=TmaTile((4, 64)), index=index))
-    real, signed, *others = make_tma([(copy, copy, 0) for copy in copies], session=session)
+    real, signed, *others = make_tma([(copy, copy, 0) for copy in copies], session=dsl)
     constants = dict(_CONSTANT.findall(real.ptx))
     rows = [name.strip() for name in real.ptx.split("{%r")[-1].split("}")[0].split(",")][1:]
     assert len(rows) == 4 and {constants[name] for name in rows} == {"0"}

@@ -6,7 +6,6 @@ Nothing here runs on a GPU: tensor memory is Blackwell's. What the instructions 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -37,12 +36,6 @@ KINDS = {
     "pred_rank", "pred_shape", "pred_space", "rank", "rest_v_size", "space", "tcgen05_form", "tmem_alignment",
     "unaligned_sub_byte",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def dsl() -> Iterator[Session]:
-    with Session() as session:
-        yield session
 
 
 def against_the_verifier(dsl: Session, seed: int, count: int) -> Counter[str]:

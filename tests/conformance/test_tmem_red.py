@@ -6,7 +6,6 @@ No GPU here has the instruction. What it then does is the PTX ISA's word.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
@@ -37,12 +36,6 @@ from tests.conformance.generate import COMMON, Draft, spoil
 from tests.conformance.test_verifier import WITHOUT_CLASS, disagreements
 
 TYPES = [dtype(t) for t in ("f32", "f32", "f32", "i32", "ui32", "si32")]
-
-
-@pytest.fixture(scope="module")
-def dsl() -> Iterator[Session]:
-    with Session() as session:
-        yield session
 
 
 def random_atom(rng: Random, element: DType) -> TmemLoadRed:

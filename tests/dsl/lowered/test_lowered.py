@@ -40,12 +40,6 @@ TID = np.arange(128)
 
 
 @pytest.fixture(scope="module")
-def dsl():
-    with Session() as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
 def traced(dsl) -> Lowered:
     return lower([TRACED], session=dsl)[0]
 
