@@ -33,7 +33,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """In a run of everything one worker takes a file whole, so that what its tests share is made once."""
     if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return None
-    from xdist.scheduler import LoadFileScheduling
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
     config.option.loadscopereorder = False  # the slow files come early, and the last ones are short
     return LoadFileScheduling(config, log)
