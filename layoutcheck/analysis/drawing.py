@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.algebra.layout import crd2idx
 from layoutcheck.analysis.vector import elements, width_bits
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -41,20 +43,11 @@ def drawing(analysis: Analysis) -> dict[str, Any]:
 
 def _asked(memref: Memref, n: int) -> list[int | None]:
     """Byte offsets of the first n elements of the view by its layout."""
-    size = memref.dtype.bits // 8
-    shape = inttuple.flatten(memref.layout.shape)
-    stride = inttuple.flatten(memref.layout.stride)
-    out: list[int | None] = []
-    for index in range(n):
-        offset: int | None = 0
-        left = index
-        for extent, step in zip(shape, stride, strict=True):
-            if isinstance(extent, Dynamic):
-                extent = left + 1
-            coordinate, left = left % extent, left // extent
-            if coordinate and isinstance(step, Dynamic):
-                offset = None
-            elif offset is not None and coordinate:
-                offset += coordinate * step
-        out.append(None if offset is None or left else offset * size)
-    return out
+    shape = tuple(n if isinstance(extent, Dynamic) else extent for extent in flatten(memref.layout.shape))
+    stride = flatten(memref.layout.stride)
+    count = math.prod(shape)
+    offsets = [crd2idx(i, shape, stride) for i in range(n)]
+    return [
+        None if isinstance(offset, Dynamic) or i >= count else offset * memref.dtype.bits // 8
+        for i, offset in enumerate(offsets)
+    ]

@@ -30,7 +30,7 @@ from layoutcheck.gpu.images import POISON, SHARED_START, coded, packed, poison, 
 from layoutcheck.gpu.job import Job
 from layoutcheck.gpu.make_job import make_job
 from layoutcheck.gpu.outcome import Outcome, Task, judge
-from layoutcheck.gpu.wrapper import BLOCK, DUMP, FILL, MEET, VERSION, UnexpectedPtx, launched
+from layoutcheck.gpu.wrapper import UnexpectedPtx, called, entry, meet, module, passed
 
 MAP_BYTES = 128
 WAITS = 2_000_000  # test_wait this often: about half a second on an H200
@@ -79,27 +79,13 @@ def wrap(
     named = [f".param .b64 {name}_param_0"]
     named += [f".param .align 4 .b8 {name}_param_{i}[{size}]" for i, size in enumerate(sizes) if i]
     function = f".func {name}({', '.join(named)})\n{{{body}"
-    text = (
-        f".version {VERSION}\n.target {arch}\n.address_size 64\n\n"
-        f".extern .shared .align 1024 .b8 arena[];\n\n{function}\n\n"
-        f"{_harness(name, sizes[1:], load, cluster)}"
-    )
-    return text, sizes[1:]
+    return module(arch, function, _harness(name, sizes[1:], load, cluster)), sizes[1:]
 
 
 def _harness(name: str, sizes: list[int], load: bool, cluster: Cluster | None) -> str:
     """records: the map, then the parameters; report: [0] where the arena begins, [1] a wait without end."""
-    lines, at = ["    .param .b64 a0;", "    st.param.b64 [a0], %record;"], MAP_BYTES
-    for i, size in enumerate(sizes, 1):
-        lines.append(f"    .param .align 4 .b8 a{i}[{size}];")
-        for word in range(0, size, 4):
-            lines.append(f"    ld.global.u32 %v, [%record+{at + word}];")
-            lines.append(f"    st.param.b32 [a{i}+{word}], %v;")
-        at += size
-    call = "\n".join(lines)
-    arguments = ", ".join(f"a{i}" for i in range(len(sizes) + 1))
-    meet = MEET if cluster else "    bar.sync 0;\n"
-    first = "    setp.ne.u32 %p, %block, 0;\n    @%p bra CALLED;\n" if cluster else ""
+    lines, _ = passed([(4, size) for size in sizes], 1, MAP_BYTES)
+    mine = ["    .param .b64 a0;", "    st.param.b64 [a0], %record;"]
     announce = """    ld.global.u32 %v, [%told+8];
     mbarrier.init.shared.b64 [%barrier], 1;
     fence.mbarrier_init.release.cluster;
@@ -117,37 +103,14 @@ WAIT:
 ARRIVED:
 """
     group = "    cp.async.bulk.commit_group;\n    cp.async.bulk.wait_group 0;\n"
-    return f""".visible .entry harness(
-    .param .u64 records, .param .u64 image, .param .u32 words, .param .u64 report
-){launched(cluster)}
-{{
-    .reg .b32 %v, %thread, %threads, %i, %arena, %at, %words, %barrier, %block;
-    .reg .b64 %record, %image, %from, %offset, %report, %told, %state;
-    .reg .pred %p;
-    mov.u32 %thread, %tid.x;
-    mov.u32 %threads, %ntid.x;
-    mov.u32 %arena, arena;
-    ld.param.u64 %record, [records];
-    ld.param.u64 %image, [image];
-    ld.param.u32 %words, [words];
-    ld.param.u64 %report, [report];
-    mov.u64 %told, %report;
-{BLOCK if cluster else ""}    mad.lo.u32 %barrier, %words, 4, %arena;
-    mov.u32 %i, %thread;
-{FILL}    setp.ne.u32 %p, %thread, 0;
+    before = f"""    setp.ne.u32 %p, %thread, 0;
     @%p bra ANNOUNCED;
 {announce if load else ""}ANNOUNCED:
     fence.proxy.async;
-{meet}{first}    {{
-{call}
-    call.uni {name}, ({arguments});
-    }}
-CALLED:
-{wait if load else group}{meet}    mov.u32 %i, %thread;
-{DUMP}    st.global.u32 [%report], %arena;
-    ret;
-}}
-"""
+{meet(cluster)}"""
+    start = "    mad.lo.u32 %barrier, %words, 4, %arena;\n    mov.u32 %i, %thread;\n"
+    call = called(name, [*mine, *lines], len(sizes) + 1)
+    return entry(cluster, "", start, before, call, wait if load else group, "    mov.u32 %i, %thread;\n")
 
 
 def run(device: Device, task: Task, job: Job) -> Outcome:

@@ -62,11 +62,15 @@ def wrap(
     function = f".func {name}({', '.join(heads)})\n{kernel[body:]}"
     if cluster is None and ("st.async" in kernel or "shared::cluster.shared::cta" in kernel):
         cluster = Cluster(1)
-    harness = _harness(name, declared, completion, cluster, mapped or {})
+    text = _harness(name, declared, completion, cluster, mapped or {})
+    return module(arch, function, text), [size for _, size in declared]
+
+
+def module(arch: str, function: str, harness: str) -> str:
+    """The text of a module: the compiler's kernel as a function, and the entry that calls it."""
     return (
         f".version {VERSION}\n.target {arch}\n.address_size 64\n\n"
-        f".extern .shared .align 1024 .b8 arena[];\n\n{function}\n\n{harness}",
-        [size for _, size in declared],
+        f".extern .shared .align 1024 .b8 arena[];\n\n{function}\n\n{harness}"
     )
 
 
@@ -98,23 +102,18 @@ _GROUP = """    cp.async.bulk.commit_group;
 
 
 # Every block its own part of the image, and its own word of the report's.
-BLOCK = """    mov.u32 %block, %cluster_ctarank;
+_BLOCK = """    mov.u32 %block, %cluster_ctarank;
     mul.lo.u32 %i, %block, %words;
     mul.wide.u32 %offset, %i, 4;
     add.u64 %image, %image, %offset;
     mul.wide.u32 %offset, %block, 4;
     add.u64 %told, %told, %offset;
 """
-MEET = "    barrier.cluster.arrive;\n    barrier.cluster.wait;\n"
-
-
-def launched(cluster: Cluster | None) -> str:
-    """The entry's directives."""
-    return f"\n.explicitcluster\n.reqnctapercluster {cluster.blocks}, 1, 1" if cluster else ""
+_MEET = "    barrier.cluster.arrive;\n    barrier.cluster.wait;\n"
 
 
 # From word %i on, all threads in turn: shared memory from the image, and back to it.
-FILL = """FILL:
+_FILL = """FILL:
     setp.ge.u32 %p, %i, %words;
     @%p bra FILLED;
     mul.wide.u32 %offset, %i, 4;
@@ -126,7 +125,7 @@ FILL = """FILL:
     bra FILL;
 FILLED:
 """
-DUMP = """DUMP:
+_DUMP = """DUMP:
     setp.ge.u32 %p, %i, %words;
     @%p bra DONE;
     mad.lo.u32 %at, %i, 4, %arena;
@@ -148,29 +147,68 @@ def _harness(
     mapped: Mapped,
 ) -> str:
     """records: the threads' parameters, 4-byte words; image: the shared memory's contents, in and out."""
-    lines, at = [], 0
-    for i, (align, size) in enumerate(declared):
+    lines, size = passed(declared, mapped=mapped)
+    mine = f"""    mul.wide.u32 %offset, %thread, {size};
+    add.u64 %record, %record, %offset;
+"""
+    before = {
+        "": "",
+        "barrier": _BEFORE + meet(cluster),
+        "group": "    fence.proxy.async;\n    bar.sync 0;\n",
+    }
+    after = {"": "", "barrier": _AFTER, "group": _GROUP}
+    kept = 2 if completion == "barrier" else 0  # words that are the barrier, not the image
+    return entry(
+        cluster,
+        mine,
+        "    mov.u32 %i, %thread;\n",
+        f"    bar.sync 0;\n{before[completion]}",
+        called(name, lines, len(declared)),
+        f"{after[completion]}    cp.async.wait_all;\n",
+        f"    add.u32 %i, %thread, {kept};\n",
+    )
+
+
+def passed(
+    declared: list[tuple[int, int]], first: int = 0, at: int = 0, mapped: Mapped | None = None
+) -> tuple[list[str], int]:
+    """The code that fills the parameters from number `first` on, and where what it reads of the record ends.
+
+    `declared` has each one's alignment and bytes; it is read at byte `at` of the record.
+    """
+    lines = []
+    for i, (align, size) in enumerate(declared, first):
         lines.append(f"    .param .align {max(align, 4)} .b8 a{i}[{size}];")
         for word in range(0, size, 4):
             lines.append(f"    ld.global.u32 %v, [%record+{at + word}];")
-            if word == 0 and i in mapped:
+            if word == 0 and mapped and i in mapped:
                 lines.append(f"    mapa.shared::cluster.u32 %v, %v, {mapped[i]};")
             lines.append(f"    st.param.b32 [a{i}+{word}], %v;")
         at += -(-size // 4) * 4
-    arguments = ", ".join(f"a{i}" for i in range(len(declared)))
-    call = "\n".join(lines)
-    meet = MEET if cluster else "    bar.sync 0;\n"
-    before = {"": "", "barrier": _BEFORE + meet, "group": "    fence.proxy.async;\n    bar.sync 0;\n"}[
-        completion
-    ]
-    after = {"": "", "barrier": _AFTER, "group": _GROUP}[completion]
-    first = "    setp.ne.u32 %p, %block, 0;\n    @%p bra CALLED;\n" if cluster else ""
-    kept = 2 if completion == "barrier" else 0  # words that are the barrier, not the image
+    return lines, at
+
+
+def called(name: str, lines: list[str], count: int) -> str:
+    """The call of the compiler's kernel, whose `count` parameters the lines fill."""
+    arguments = ", ".join(f"a{i}" for i in range(count))
+    return "\n".join(["    {", *lines, f"    call.uni {name}, ({arguments});", "    }", ""])
+
+
+def entry(
+    cluster: Cluster | None, begin: str, first: str, before: str, call: str, after: str, rest: str
+) -> str:
+    """The entry `harness`: image to shared memory, `before`, the call, `after`, shared memory to image.
+
+    `begin` is said before anything else; `first` and `rest` set %i to the word at which a thread begins to
+    read the image and to write it back. Of a cluster only the first block makes the call.
+    """
+    directives = f"\n.explicitcluster\n.reqnctapercluster {cluster.blocks}, 1, 1" if cluster else ""
+    alone = "    setp.ne.u32 %p, %block, 0;\n    @%p bra CALLED;\n" if cluster else ""
     return f""".visible .entry harness(
     .param .u64 records, .param .u64 image, .param .u32 words, .param .u64 report
-){launched(cluster)}
+){directives}
 {{
-    .reg .b32 %v, %thread, %threads, %i, %arena, %at, %words, %block;
+    .reg .b32 %v, %thread, %threads, %i, %arena, %at, %words, %barrier, %block;
     .reg .b64 %record, %image, %from, %offset, %report, %told, %start, %now, %state;
     .reg .pred %p;
     mov.u32 %thread, %tid.x;
@@ -180,19 +218,14 @@ def _harness(
     ld.param.u64 %image, [image];
     ld.param.u32 %words, [words];
     ld.param.u64 %report, [report];
-    mul.wide.u32 %offset, %thread, {at};
-    add.u64 %record, %record, %offset;
-    mov.u64 %told, %report;
-{BLOCK if cluster else ""}    mov.u32 %i, %thread;
-{FILL}    bar.sync 0;
-{before}{first}    {{
-{call}
-    call.uni {name}, ({arguments});
-    }}
-CALLED:
-{after}    cp.async.wait_all;
-{meet}    add.u32 %i, %thread, {kept};
-{DUMP}    st.global.u32 [%report], %arena;
+{begin}    mov.u64 %told, %report;
+{_BLOCK if cluster else ""}{first}{_FILL}{before}{alone}{call}CALLED:
+{after}{meet(cluster)}{rest}{_DUMP}    st.global.u32 [%report], %arena;
     ret;
 }}
 """
+
+
+def meet(cluster: Cluster | None) -> str:
+    """Where all threads of the block, or of the cluster, wait for each other."""
+    return _MEET if cluster else "    bar.sync 0;\n"

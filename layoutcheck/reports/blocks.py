@@ -21,7 +21,7 @@ from layoutcheck.reports.pictures.grid import Cells
 from layoutcheck.reports.pictures.memory import Map, memory_map
 from layoutcheck.reports.pictures.panel import cells_of
 from layoutcheck.reports.pictures.scene import SIDES, scene, vector
-from layoutcheck.reports.pictures.strip import windows
+from layoutcheck.reports.pictures.strip import value_windows
 from layoutcheck.reports.pictures.tile import tile_map
 from layoutcheck.reports.pictures.tv import NAMES
 from layoutcheck.reports.style import Style
@@ -147,7 +147,7 @@ def copy_blocks(analysis: Analysis) -> list[Block]:
     rows: list[tuple[Cell, ...]] = []
     for side in SIDES:
         for kind, values in (("asked", looked_at.asked[side]), (verb, looked_at.moved[side])):
-            for start, cells in windows(run, side, values, span)[0]:
+            for start, cells in value_windows(run, side, values, span)[0]:
                 left.append(f"{side} {kind} {start:+}")
                 found = (cells.get(unit) for unit in range(span))
                 rows.append(tuple(Cell("." if v is None else str(v), v) for v in found))

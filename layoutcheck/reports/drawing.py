@@ -13,7 +13,7 @@ the instruction moves. The drawing is the dictionary that `analysis.drawing` mak
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -55,16 +55,22 @@ def _side(name: str, side: dict[str, Any], size: int, span: int, style: Style) -
     return lines
 
 
+def windows(offsets: Iterable[int], span: int) -> list[int]:
+    """Where windows of `span` units begin that together hold all the offsets."""
+    starts: list[int] = []
+    for at in sorted(offsets):
+        if not starts or at >= starts[-1] + span:
+            starts.append(at)
+    return starts
+
+
 def _rows(offsets: Sequence[int | None], size: int, span: int) -> list[tuple[int | None, str]]:
     """Windows of `span` bytes that hold the values, each a row of digits; what is left over in words."""
     cells: dict[int, str] = {}
     for value, offset in enumerate(offsets):
         if offset is not None:
             cells.update((offset + byte, _DIGITS[value % len(_DIGITS)]) for byte in range(size))
-    starts: list[int] = []
-    for at in sorted(cells):
-        if not starts or at >= starts[-1] + span:
-            starts.append(at)
+    starts = windows(cells, span)
     shown = starts if len(starts) <= _MOST_ROWS + 1 else starts[:_MOST_ROWS]
     rows: list[tuple[int | None, str]] = [
         (start, "".join(cells.get(start + byte, ".") for byte in range(span))) for start in shown

@@ -20,8 +20,6 @@ from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.errors import python_error
 from layoutcheck.dsl.tasks.lower import dumped_ptx, entry_of, run_pipeline
 
-_MASK = (1 << 64) - 1
-
 
 def tma(item: Item) -> Item:
     """{"atom", "coord", "words", "src", "dst", "ptx"} or {"error", "stage"}."""
@@ -121,6 +119,9 @@ def _convolution(item: Item) -> Item:
 
 def stored_words(function: Any, base: int, values: list[int]) -> list[int]:
     """What the straight-line code stores to the first eight words of its array."""
+    from layoutcheck.dsl.lowered.integers import BINARY, compare
+    from layoutcheck.dsl.lowered.values import unsigned, wrap
+
     known: dict[Any, Any] = {}
     words: dict[int, int] = {}
     left = list(values)
@@ -139,65 +140,25 @@ def stored_words(function: Any, base: int, values: list[int]) -> list[int]:
         elif operation == "extractvalue":
             path = list(op.attributes["position"])
             result = base if path == [0] else left.pop(0)  # in the order of the leaves
-        elif operation in ("ptrtoint", "inttoptr", "zext", "freeze"):
-            result = given[0]
-        elif operation == "sext":
-            result = _signed(given[0], bits(op.operands[0]))
-        elif operation == "trunc":
+        elif operation == "zext":
+            result = unsigned(given[0], bits(op.operands[0]))
+        elif operation in ("ptrtoint", "inttoptr", "freeze", "sext", "trunc"):
             result = given[0]
         elif operation == "getelementptr":
             index = list(op.attributes["rawConstantIndices"])
             result = ("word", index[-1])
         elif operation == "store" and isinstance(given[1], tuple):
-            words[given[1][1]] = given[0] & _MASK
-        elif operation in _ARITHMETIC and len(given) >= 2:
-            width = bits(op.results[0])
-            result = _ARITHMETIC[operation](given, bits(op.operands[0])) & ((1 << width) - 1)
+            words[given[1][1]] = int(unsigned(given[0], 64))
+        elif op.name in BINARY and len(given) >= 2:
+            result = BINARY[op.name](given[0], given[1], bits(op.operands[0]))
         elif operation == "icmp":
-            result = _COMPARE[int(op.attributes["predicate"].value)](*given)
+            predicate = int(op.attributes["predicate"].value)
+            result = compare(predicate, given[0], given[1], bits(op.operands[0]))
         elif operation == "select":
             result = given[1] if given[0] else given[2]
         if result is not None and len(op.results) == 1:
-            width = bits(op.results[0])
-            known[op.results[0]] = result & ((1 << width) - 1) if isinstance(result, int) else result
+            known[op.results[0]] = wrap(result, bits(op.results[0])) if isinstance(result, int) else result
     return [words[i] for i in range(8)]
-
-
-def _signed(value: int, width: int) -> int:
-    return value - (1 << width) if value >> (width - 1) & 1 else value
-
-
-_ARITHMETIC: dict[str, Callable[[list[int], int], int]] = {
-    "add": lambda v, w: v[0] + v[1],
-    "sub": lambda v, w: v[0] - v[1],
-    "mul": lambda v, w: v[0] * v[1],
-    "udiv": lambda v, w: v[0] // v[1],
-    "sdiv": lambda v, w: int(_signed(v[0], w) / _signed(v[1], w)),
-    "urem": lambda v, w: v[0] % v[1],
-    "and": lambda v, w: v[0] & v[1],
-    "or": lambda v, w: v[0] | v[1],
-    "xor": lambda v, w: v[0] ^ v[1],
-    "shl": lambda v, w: v[0] << v[1],
-    "lshr": lambda v, w: v[0] >> v[1],
-    "ashr": lambda v, w: _signed(v[0], w) >> v[1],
-    "intr.umax": lambda v, w: max(v[0], v[1]),
-    "intr.umin": lambda v, w: min(v[0], v[1]),
-    "intr.smax": lambda v, w: max(_signed(v[0], w), _signed(v[1], w)),
-    "intr.smin": lambda v, w: min(_signed(v[0], w), _signed(v[1], w)),
-}
-# LLVM's order: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge.
-_COMPARE: tuple[Callable[[int, int], bool], ...] = (
-    lambda a, b: a == b,
-    lambda a, b: a != b,
-    lambda a, b: _signed(a, 64) < _signed(b, 64),
-    lambda a, b: _signed(a, 64) <= _signed(b, 64),
-    lambda a, b: _signed(a, 64) > _signed(b, 64),
-    lambda a, b: _signed(a, 64) >= _signed(b, 64),
-    lambda a, b: a < b,
-    lambda a, b: a <= b,
-    lambda a, b: a > b,
-    lambda a, b: a >= b,
-)
 
 
 def _kernel(item: Item, host: Item) -> Item:

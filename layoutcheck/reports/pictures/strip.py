@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
+from layoutcheck.reports.drawing import windows
 from layoutcheck.reports.pictures import svg
 from layoutcheck.reports.pictures.scene import SIDES, Scene, Vector, local
 from layoutcheck.reports.pictures.svg import WIDTH, Picture
@@ -30,7 +31,7 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
         right = np.array_equal(vector.asked[side], vector.moved[side])
         for kind, values in (("asked", vector.asked[side]), ("moved", vector.moved[side])):
             label = "layouts ask" if kind == "asked" else ("moved" if scene.reached else "would be moved")
-            rows, more = windows(scene, side, values, span)
+            rows, more = value_windows(scene, side, values, span)
             for number, (start, cells) in enumerate(rows):
                 if number == 0:
                     body.append(
@@ -69,7 +70,7 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
     )
 
 
-def windows(
+def value_windows(
     scene: Scene, side: str, values: IntArray, span: int
 ) -> tuple[list[tuple[int, dict[int, int]]], str]:
     """Windows of `span` units that hold the values: (offset, {unit in it: value}); the rest in words."""
@@ -78,10 +79,7 @@ def windows(
         known = units[units >= 0]
         for offset in local(scene, side, known)[1].tolist():
             where[offset] = value
-    starts: list[int] = []
-    for offset in sorted(where):
-        if not starts or offset >= starts[-1] + span:
-            starts.append(offset)
+    starts = windows(where, span)
     shown = starts if len(starts) <= _MOST_ROWS else starts[: _MOST_ROWS - 1]
     rows = [(s, {k: where[s + k] for k in range(span) if s + k in where}) for s in shown]
     left = len(starts) - len(shown)
