@@ -163,6 +163,7 @@ def summary(judged: JudgedTrace) -> dict[str, Any]:
                 one.missing for one in trace.copies if one.missing and one.addresses is None
             ).most_common()
         ),
+        "bounded_if": dict(Counter(one.bounded_if for one in trace.copies if one.bounded_if).most_common()),
         "unbounded": dict(Counter(one.unbounded for one in trace.copies if one.unbounded).most_common()),
         "failures": [asdict(failure) for failure in trace.failures],
         "notes": list(trace.notes),
@@ -225,6 +226,9 @@ def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
         yield from style.wrap(tiers(found["pictures"]), "    ", "  ")
     for reason, count in list(found["missing"].items())[:_MOST_REASONS]:
         yield from style.wrap(f"{count}: {reason}", "      ", "    ")
+    for reason, count in list(found["bounded_if"].items())[:_MOST_REASONS]:
+        copies = _many(count, "copy", "copies")
+        yield from style.wrap(f"bounds of {copies} rest on the caller: {reason}", "    ", "  ")
     for reason, count in found["unbounded"].items():
         yield from style.wrap(
             f"not checked: bounds of {_many(count, 'copy', 'copies')}: {reason}", "    ", "  "

@@ -65,6 +65,7 @@ def _copy_line(one: TracedCopy) -> dict[str, Any]:
         "uncompiled": one.uncompiled,
         "shifted": list(one.shifted),
         "unbounded": one.unbounded,
+        "bounded_if": one.bounded_if,
     }
 
 
@@ -147,6 +148,7 @@ def _copy_in(record: dict[str, Any]) -> TracedCopy:
         record.get("uncompiled", False),
         tuple(record.get("shifted", ())),
         record.get("unbounded", ""),
+        record.get("bounded_if", ""),
     )
 
 

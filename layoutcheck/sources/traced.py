@@ -64,8 +64,9 @@ class LoweredFault:
 
     The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
     of the block's shared memory). `other` is the size of that memory ("outside", "beyond") or the other
-    thread ("race"), `block` the block's index, if it is not the first. Of "leaves" the address counts from
-    the allocation's begin, which is aligned to `align` bytes and here lies `base` past a multiple of 1024.
+    thread ("race"), `block` the block's index, if known, `extent` the number given to all dynamic extents
+    (0: none). Of "leaves" the address counts from the allocation's begin, which is aligned to `align` bytes
+    and here lies `base` past a multiple of 1024.
     """
 
     kind: str
@@ -79,6 +80,7 @@ class LoweredFault:
     block: str = ""
     base: int = 0
     align: int = 0
+    extent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ class TracedCopy:
                  tiled copy is known
     `partitioned` what it is once it is known which threads come by, where only that is missing
     `uncompiled` whether its kernel is one that the compiler refuses
+    `bounded_if` what the caller has to keep so that it stays in its tensors in global memory; "" for nothing
     `unbounded`  why it was not checked that it stays in its tensors in global memory; "" where it was, or
                  where it has none
     """
@@ -134,6 +137,7 @@ class TracedCopy:
     uncompiled: bool = False
     shifted: tuple[str, ...] = ()
     unbounded: str = field(default="", compare=False)
+    bounded_if: str = field(default="", compare=False)
     partitioned: Partitioned | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layoutcheck.brackets import split
-from layoutcheck.dsl.lowered.evaluate import Contents, LastBlock, Places, evaluate
+from layoutcheck.dsl.lowered.evaluate import Contents, Places, evaluate
+from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.session import Session
@@ -52,8 +53,8 @@ class Kernel:
     notes: tuple[str, ...] = ()
     shared_bytes: int = 0
     contents: Contents = field(default=lambda _: {}, compare=False, repr=False)
-    corner: LastBlock = field(default=lambda: None, compare=False, repr=False)
     placed: Places = field(default=lambda _: iter(()), compare=False, repr=False)
+    grid: Grid | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,8 @@ def read(
     """
     start = time.process_time()
     try:
-        evaluated = evaluate(lowered, argument_types(traced))
+        types = argument_types(traced)
+        evaluated = evaluate(lowered, types)
     except InputError as error:
         return Lowered(
             problem=f"the lowered module cannot be read: {error.message}", notes=notes, refused=refused
@@ -139,8 +141,8 @@ def read(
             k.notes,
             k.shared_bytes,
             k.contents,
-            k.corner,
             k.placed,
+            None if k.operation is None else Grid(k.operation, types),
         )
         for k in evaluated
     )

@@ -1,6 +1,7 @@
 """Numbers for what a kernel is given at run time: dynamic extents and strides, pointers, integers.
 
-A tensor's dynamic extents become 512, or 1024 where its stride is 1, made a multiple of what the type
+With `extent` given, all dynamic extents become that number, so that those which must be equal are. Otherwise
+a tensor's dynamic extents become 512, or 1024 where its stride is 1, made a multiple of what the type
 promises; its dynamic strides make it compact, from the mode of stride 1 outwards. Each pointer is an object
 of its own. An integer, of which nothing is known, is 1024.
 """
@@ -22,14 +23,16 @@ from layoutcheck.dsl.lowered.values import Value
 from layoutcheck.errors import InputError
 
 INNER_EXTENT, EXTENT, INTEGER = 1024, 512, 1024
+EXTENTS = "dynamic extents and strides are given numbers"  # what rests on these alone says so
+OTHERS = "dynamic arguments are given numbers"
 SHARED_ARGUMENT = 1 << 20  # where a pointer to shared memory points that a kernel is given
 
 _LAYOUT = re.compile(r'"([^"]*:[^"]*)"')
 
 
-def instantiate(kind: Type, cute_type: str, index: int) -> Value:
+def instantiate(kind: Type, cute_type: str, index: int, extent: int | None = None) -> Value:
     """A value of the lowered type `kind` for argument `index`, whose type was `cute_type` when traced."""
-    numbers = iter(_dynamic_leaves(cute_type))
+    numbers = iter(_dynamic_leaves(cute_type, extent))
     return _fill(kind, numbers, index)
 
 
@@ -45,28 +48,34 @@ def _fill(kind: Type, numbers: Iterator[int], index: int) -> Value:
     return next(numbers, INTEGER if kind.bits >= 32 else 0)
 
 
-def _dynamic_leaves(cute_type: str) -> list[int]:
-    """Numbers for the `?` of a printed type, extents before strides, left to right."""
+def dynamic_layout(cute_type: str) -> Layout | None:
+    """The layout of a printed type, where something of it is dynamic."""
     match = _LAYOUT.search(cute_type)
     if match is None or "?" not in match[1]:
-        return []
+        return None
     try:
         layout: Any = parse_any_layout(match[1])
     except InputError:
-        return []
+        return None
     while isinstance(layout, ComposedLayout):
         layout = layout.outer
-    return dynamic_leaves(layout)
+    return layout  # type: ignore[no-any-return]
 
 
-def dynamic_leaves(layout: Layout) -> list[int]:
+def _dynamic_leaves(cute_type: str, extent: int | None) -> list[int]:
+    """Numbers for the `?` of a printed type, extents before strides, left to right."""
+    layout = dynamic_layout(cute_type)
+    return [] if layout is None else dynamic_leaves(layout, extent)
+
+
+def dynamic_leaves(layout: Layout, extent: int | None = None) -> list[int]:
     """The same of a layout: extents, then strides."""
     shape, stride = flatten(layout.shape), flatten(layout.stride)
     extents: list[int] = []
     chosen: list[int] = []
     for leaf, step in zip(shape, stride, strict=True):
         if isinstance(leaf, Dynamic):
-            size = INNER_EXTENT if step == 1 else EXTENT
+            size = extent or (INNER_EXTENT if step == 1 else EXTENT)
             chosen.append(-(-size // leaf.divisor) * leaf.divisor)
             extents.append(chosen[-1])
         else:

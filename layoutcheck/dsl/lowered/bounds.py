@@ -1,84 +1,192 @@
 """Accesses outside of the tensors that a kernel is given, and of its own shared allocations.
 
-Of tensors the last block of the grid is judged, and only where everything is known: the tensor's type says
-its extents and strides, the grid is the host's, and neither the address nor whether the access is made rests
-on more than threads, blocks and loop counters. A missing predicate, one of another mode or one for several
-elements is told by block, thread and byte. Allocations are judged in block 0, by the same conditions.
+Tensors are judged in the blocks at the edges of the grid, and only where everything is known: the tensor's
+type says its extents and strides, the grid is the host's, and neither the address nor the predicate rests on
+more than threads, blocks and loop counters. A missing predicate, one of another mode or one for several
+elements is told by block, thread and byte.
+
+Dynamic extents are given numbers: one for all of them, a multiple of any tile; then one promise more, and
+one less. An access that stays inside for all three is checked. One that leaves its tensor with a tail rests
+on the caller, who has to give multiples of the tile; which multiple is found by trying. One that leaves it
+with whole tiles is not told: extents that must differ (a list of n + 1 offsets) were made equal.
+
+Allocations are judged in block 0, by the same conditions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, Placed
-from layoutcheck.dsl.lowered.evaluate import Corner
+from layoutcheck.dsl.lowered.arguments import EXTENTS
+from layoutcheck.dsl.lowered.grid import Blocks
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.sources.traced import LoweredFault
 
 RUN_TIME = "extents or grid known at run time"
+RELATED = "how the dynamic extents relate is not known"
+LOADED = "addresses or predicates known at run time"
+NOT_MET = "the blocks that were evaluated do not come by"
+_MOST_MULTIPLE = 1024
 
 
-def beyond(corner: Corner, threads: int, widest_bytes: int) -> dict[str, list[LoweredFault]]:
-    """The first fault of each side of every operation, by its tag."""
-    found: dict[str, list[LoweredFault]] = {}
-    for tag, accesses in corner.accesses.items():
-        sides: dict[str, LoweredFault] = {}
-        for access in accesses:
-            if access.reached:
-                for fault in _faults(corner, access, threads, widest_bytes):
-                    sides.setdefault(fault.side, fault)
-        if sides:
-            found[tag] = list(sides.values())
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Accesses to tensors, by tag.
+
+    `faults` leave one; `unchecked` are not judged, for the reason given. Those in `multiple` stay inside if
+    every dynamic extent is a multiple of that number (0: no such number was found), and not with the fault.
+    """
+
+    faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
+    unchecked: dict[str, str] = field(default_factory=dict)
+    multiple: dict[str, tuple[int, LoweredFault]] = field(default_factory=dict)
+
+
+def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
+    """The bounds of everything that a kernel does in global memory.
+
+    TMA keeps to its tensor by itself: its instructions are not looked at here.
+    """
+    tags = {tag for tag, op in kernel.lowered_ops.items() if _global(op.accesses, widest_bytes)}
+    found = Bounds()
+    if not tags:
+        return found
+    if kernel.grid is None:
+        return Bounds(unchecked=dict.fromkeys(tags, RUN_TIME))
+    promise = kernel.grid.promise()
+    first = _judged(kernel, tags, promise[1] if promise else None, widest_bytes)
+    tails: dict[str, LoweredFault] = {}
+    for tag, one in first.items():
+        if isinstance(one, str):
+            found.unchecked[tag] = one
+        elif one.sure:
+            found.faults[tag] = one.faults
+        elif one.faults:
+            found.unchecked[tag] = RELATED
+    open_ = {tag for tag, one in first.items() if isinstance(one, Judged) and not one.sure and not one.faults}
+    if promise is None or not open_:
+        return found
+    quantum, whole = promise
+    for extent in (whole + quantum, whole - quantum):
+        for tag, one in _judged(kernel, open_, extent, widest_bytes).items():
+            if isinstance(one, str):
+                found.unchecked.setdefault(tag, one)
+            elif one.faults and tag not in found.unchecked:
+                tails.setdefault(tag, one.faults[0])
+    multiple = 2 * quantum
+    left = set(tails)
+    while left and multiple <= min(whole, _MOST_MULTIPLE):
+        again = _judged(kernel, left, whole + multiple, widest_bytes)
+        right = {tag for tag, one in again.items() if isinstance(one, Judged) and not one.faults}
+        found.multiple.update((tag, (multiple, tails[tag])) for tag in right)
+        left -= right
+        multiple *= 2
+    found.multiple.update((tag, (0, tails[tag])) for tag in left)
     return found
 
 
-def _faults(corner: Corner, access: Recorded, threads: int, widest_bytes: int) -> Iterator[LoweredFault]:
-    active = np.ones(threads, bool) if access.active is None else access.active
-    for side, op, space, width, address in access_parts(access, widest_bytes):
-        size = _bound(corner, access, side) if space == "gmem" else None
-        if size is None or isinstance(size, str):
-            continue
-        row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
-        reads = np.full(threads, width)
-        if access.op.startswith("cp.async") and access.coordinates:  # how many bytes it reads
-            reads = np.broadcast_to(np.asarray(access.coordinates[0], np.int64), (threads,))
-        wrong = active & (reads > 0) & ((row < 0) | (row + reads > size))
-        if wrong.any():
-            thread = int(wrong.argmax())
-            yield LoweredFault(
-                "beyond", ("src", "dst")[side], op, "gmem", thread, int(row[thread]), int(reads[thread]),
-                size, str(corner.at).replace(" ", ""),
-            )  # fmt: skip
+@dataclass(slots=True)
+class Judged:
+    """The first fault of each side of an operation; `sure` says that it rests on no number that was given."""
+
+    faults: list[LoweredFault]
+    sure: bool
 
 
-def _bound(corner: Corner, access: Recorded, side: int) -> int | str:
-    """The bytes of the tensor that an access to global memory must stay in, or why they are not judged."""
-    second = access.second_space == "gmem" and side == 0 and access.second is not None
-    own, place = access.provenance, access.address
-    if second and access.second is not None:
-        own, place = access.second_provenance, access.second
-    if corner.reasons.worst(own | access.guard) != "static":
-        return "addresses or predicates known at run time"
-    return corner.sizes.get(int(np.asarray(place).flat[0]) // GLOBAL_STEP, RUN_TIME)
+def _judged(
+    kernel: Kernel, tags: Collection[str], extent: int | None, widest_bytes: int
+) -> dict[str, Judged | str]:
+    """What the blocks at the grid's edges do under `tags`, or why that is not known."""
+    assert kernel.grid is not None
+    blocks = kernel.grid.blocks(tags, extent)
+    if blocks is None:
+        return dict.fromkeys(tags, RUN_TIME)
+    return {tag: _judge(blocks, blocks.accesses.get(tag, ()), extent, widest_bytes) for tag in tags}
 
 
-def unchecked(corner: Corner | None, accesses: Iterable[Recorded], widest_bytes: int) -> str:
-    """Why the bounds of an operation's accesses to global memory are not judged; "" where they are.
+def _judge(
+    blocks: Blocks, accesses: Collection[Recorded], extent: int | None, widest_bytes: int
+) -> Judged | str:
+    found = Judged([], blocks.rests == "static")
+    reached = [access for access in accesses if access.reached]
+    if not reached:
+        return NOT_MET
+    for access in reached:
+        for side, op, space, width, address in access_parts(access, widest_bytes):
+            if space != "gmem":
+                continue
+            size, sure = _bound(blocks, access, side)
+            if isinstance(size, str):
+                return size
+            found.sure = found.sure and sure
+            fault = _beyond(blocks, access, (side, op, width), address, size, 0 if sure else extent or 0)
+            if fault is not None and fault.side not in {one.side for one in found.faults}:
+                found.faults.append(fault)
+    return found
 
-    `accesses` are those of the last block, or of block 0 where there is no `corner`. TMA keeps to its tensor
-    by itself: its instructions are not counted here.
+
+def _beyond(
+    blocks: Blocks, access: Recorded, what: tuple[int, str, int], address: object, size: int, extent: int
+) -> LoweredFault | None:
+    """The first thread of the last block that leaves a tensor of `size` bytes, if any does."""
+    side, op, width = what
+    total = blocks.threads * len(blocks.at)
+    row = np.broadcast_to(np.asarray(address, np.int64), (total,))
+    reads = np.full(total, width)
+    if access.op.startswith("cp.async") and access.coordinates:  # how many bytes it reads
+        reads = np.broadcast_to(np.asarray(access.coordinates[0], np.int64), (total,))
+    wrong = (reads > 0) & ((row < 0) | (row + reads > size))
+    if access.active is not None:
+        wrong &= access.active
+    if not wrong.any():
+        return None
+    block = int(np.flatnonzero(wrong)[-1]) // blocks.threads
+    thread = int(wrong[block * blocks.threads :].argmax())
+    at = block * blocks.threads + thread
+    return LoweredFault(
+        "beyond", ("src", "dst")[side], op, "gmem", thread, int(row[at]), int(reads[at]), size,
+        str(blocks.at[block]).replace(" ", ""), extent=extent,
+    )  # fmt: skip
+
+
+def _bound(blocks: Blocks, access: Recorded, side: int) -> tuple[int | str, bool]:
+    """The bytes of the tensor that an access must stay in, or why they are not known.
+
+    Then whether everything is known without numbers for dynamic extents.
     """
-    for access in accesses:
-        for side, _, space, _, _ in access_parts(access, widest_bytes) if access.reached else ():
-            if space == "gmem":
-                bound = RUN_TIME if corner is None else _bound(corner, access, side)
-                if isinstance(bound, str):
-                    return bound
-    return ""
+    own, place = access.provenance, access.address
+    if access.second_space == "gmem" and side == 0 and access.second is not None:
+        own, place = access.second_provenance, access.second
+    rests = blocks.reasons.read(own | access.guard)
+    if any(one != ("arguments", EXTENTS) for one in rests):
+        return (LOADED if any(kind != "arguments" for kind, _ in rests) else RUN_TIME), False
+    if blocks.rests == "arguments":
+        return RUN_TIME, False
+    size = blocks.sizes.get(int(np.asarray(place).flat[0]) // GLOBAL_STEP, RUN_TIME)
+    return size, blocks.rests == "static" and not rests
+
+
+def condition(multiple: int, fault: LoweredFault) -> str:
+    """What the caller has to keep so that an access stays in its tensor, and what happens otherwise."""
+    verb = {"src": "reads", "dst": "writes"}[fault.side]
+    needed = f"a multiple of {multiple}" if multiple else f"other than {fault.extent}"
+    return (
+        f"every dynamic extent has to be {needed}: with {fault.extent} thread {fault.thread} of block "
+        f"{fault.block} {verb} {fault.width_bytes} B at byte {fault.address} of {fault.other}"
+    )
+
+
+def _global(accesses: Collection[Recorded], widest_bytes: int) -> bool:
+    return any(
+        space == "gmem" for access in accesses for _, _, space, _, _ in access_parts(access, widest_bytes)
+    )
 
 
 def leaving(placed: Placed, threads: int, widest_bytes: int) -> dict[str, list[LoweredFault]]:

@@ -74,6 +74,8 @@ def _switch(flow: Flow, op: Operation, fast: bool) -> Step:
         value = number(machine.values[selector])
         bits = machine.provenance[selector]
         chosen = value if isinstance(value, int) else int(value[0])
+        if not isinstance(value, int) and not (value == chosen).all():
+            machine.notes.add("a switch that threads take differently is followed for the first of them")
         index = cases.index(chosen) + 1 if chosen in cases else 0
         _take(flow, branches[index], machine.mask, bits)
         if not fast:

@@ -53,6 +53,8 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
                 continue
             if tag in beyond.unchecked:
                 unchecked[f"bounds in global memory: {beyond.unchecked[tag]}"] += 1
+            if tag in beyond.conditions:
+                unchecked[f"bounds rest on the caller: {beyond.conditions[tag]}"] += 1
             known += 1
             try:
                 at = addresses(None, kernel, op, module.arch, stored.get(tag, ()))

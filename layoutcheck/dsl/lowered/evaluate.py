@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from layoutcheck.dsl.lowered.allocations import Placed, allocations, placements
-from layoutcheck.dsl.lowered.arguments import instantiate
+from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, dynamic_layout, instantiate
 from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
 from layoutcheck.dsl.lowered.flow import Flow
@@ -30,7 +30,7 @@ from layoutcheck.dsl.lowered.needed import NUMBER, Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.spaces import object_at
-from layoutcheck.dsl.lowered.tensors import sizes, static_tensor
+from layoutcheck.dsl.lowered.tensors import static_tensor
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, Value, number
 from layoutcheck.sources.mlir import Module, Operation, integers, parse
@@ -39,24 +39,15 @@ from layoutcheck.sources.mlir import Value as SsaValue
 LAUNCH = "layoutcheck.launch"  # what a launch is called in the clone that is lowered
 KERNELS = ("cuda.kernel", "gpu.func")
 
-Launched: TypeAlias = tuple[Launch, list[tuple[Value, int]]]
+# A launch, and the kernel's arguments: each with what it rests on, as `Launch.rests`.
+Launched: TypeAlias = tuple[Launch, list[tuple[Value, str]]]
 Contents: TypeAlias = "Callable[[Collection[str]], dict[str, list[Recorded]]]"
 
-LastBlock: TypeAlias = "Callable[[], Corner | None]"
 Places: TypeAlias = "Callable[[bool], Iterator[Placed]]"
 
+_RESTS = ("static", "extents", "arguments")
 _TAG = re.compile(r'"([\w.]+#[0-9]+)"')
 _SYMBOL = re.compile(r"@([\w$.-]+|\"[^\"]*\")\s*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Corner:
-    """The last block of the grid, `at`: its accesses by tag, the bytes of each static tensor by object."""
-
-    at: tuple[int, int, int]
-    accesses: dict[str, list[Recorded]]
-    reasons: Reasons
-    sizes: dict[int, int]
 
 
 @dataclass(slots=True)
@@ -64,9 +55,8 @@ class Evaluated:
     """One kernel. `accesses` are its memory instructions by tag, `present` the tags that survived lowering.
 
     `notes` say where the evaluation cut something short. `contents(tags)` evaluates the kernel again for what
-    the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory. `corner()`
-    evaluates its last block; None where the grid or the size of every tensor is not known. `placed(every)`
-    evaluates it with its shared allocations apart, at `every` place that they may get.
+    the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory.
+    `placed(every)` evaluates it with its shared allocations apart, at `every` place that they may get.
     """
 
     name: str
@@ -78,8 +68,8 @@ class Evaluated:
     shared_bytes: int = 0
     steps: int = 0
     contents: Contents = field(default=lambda _: {}, repr=False)
-    corner: LastBlock = field(default=lambda: None, repr=False)
     placed: Places = field(default=lambda _: iter(()), repr=False)
+    operation: Operation | None = field(default=None, repr=False)
 
 
 def evaluate(module: Module | str, types: dict[str, list[str]] | None = None) -> list[Evaluated]:
@@ -121,19 +111,6 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
             access.guard = machine.reasons.adopted(again.reasons, access.guard)
         return found
 
-    slots = run.slots_of(kernel.regions[0].blocks[0].arguments)
-    known = sizes([machine.values[slot] for slot in slots], types)
-
-    def corner() -> Corner | None:
-        if not how.known or not known:
-            return None
-        x, y, z = (max(0, count - 1) for count in how.grid)
-        if (x, y, z) == how.index:
-            return Corner(how.index, machine.accesses, machine.reasons, known)
-        last, flow = prepare(kernel, replace(how, index=(x, y, z)))
-        run_kernel(kernel, last, flow, launch, types)
-        return Corner((x, y, z), last.accesses, last.reasons, known)
-
     def placed(every: bool) -> Iterator[Placed]:
         known = allocations(kernel)
         if len(known) == 1:  # at 0, as it was evaluated
@@ -147,7 +124,7 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
 
     return Evaluated(
         name_of(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
-        machine.all_shared_bytes, machine.steps, contents, corner, placed,
+        machine.all_shared_bytes, machine.steps, contents, placed, kernel,
     )  # fmt: skip
 
 
@@ -164,13 +141,14 @@ def launch_of(kernel: Operation, launch: Launched | None) -> Launch:
 def run_kernel(kernel: Operation, machine: Machine, run: Flow, launch: Launched | None, types: Any) -> None:
     """Evaluate a kernel with its arguments."""
     entry = kernel.regions[0].blocks[0]
-    dynamic = machine.reasons.bit("arguments", "dynamic arguments are given numbers")
+    extents, others = (machine.reasons.bit("arguments", why) for why in (EXTENTS, OTHERS))
     given = launch[1] if launch and len(launch[1]) == len(entry.arguments) else None
     for i, argument in enumerate(entry.arguments):
         slot = run.slots[argument]
         cute = types[i] if i < len(types) else ""
         pointer = cute.startswith("!cute.ptr<")  # its address is all that a run gives it
-        bit = 0 if pointer or static_tensor(cute) is not None else dynamic
+        bit = others if given is None or given[i][1] == "arguments" else extents
+        bit = 0 if pointer or static_tensor(cute) is not None else bit
         if given is not None:
             machine.values[slot], machine.provenance[slot] = given[i][0], bit
             if parse_type(argument.type).kind == "pointer" and isinstance(given[i][0], tuple):
@@ -237,8 +215,10 @@ def _recorded(op: Operation) -> str:
     return tag(op) if is_memory(op) else ""
 
 
-def launches_of(module: Module, types: dict[str, list[str]]) -> dict[str, Launched]:
-    """What the host's functions launch: kernel's name -> (launch, arguments)."""
+def launches_of(
+    module: Module | Operation, types: dict[str, list[str]], extent: int | None = None
+) -> dict[str, Launched]:
+    """What the host's functions launch: kernel's name -> (launch, arguments); `extent` as in `arguments`."""
     found: dict[str, Launched] = {}
     for host in module.walk():
         if host.name != "func.func" or not host.regions or not host.regions[0].blocks:
@@ -252,10 +232,11 @@ def launches_of(module: Module, types: dict[str, list[str]]) -> dict[str, Launch
         for i, argument in enumerate(host.regions[0].blocks[0].arguments):
             cute = given[i] if i < len(given) else ""
             slot = run.slots[argument]
-            machine.values[slot], machine.provenance[slot] = (
-                instantiate(parse_type(argument.type), cute, i),
-                0,
-            )
+            machine.values[slot] = instantiate(parse_type(argument.type), cute, i, extent)
+            machine.provenance[slot] = 0
+            if static_tensor(cute) is None and parse_type(argument.type).kind != "pointer":
+                why = OTHERS if dynamic_layout(cute) is None else EXTENTS
+                machine.provenance[slot] = machine.reasons.bit("arguments", why)
         translate = run.translate
 
         def step(
@@ -304,14 +285,25 @@ def _launched(op: Operation, machine: Machine, run: Flow) -> Launched:
         if config is not None and len(config.operands) >= 7
         else [1, 1, 1, 0, 1, 1, 1]
     )
+    rests = [machine.provenance[run.slots[v]] for v in _configuration(op) if v.type == "i32"]
     cluster = (1, 1, 1)
     for one in _siblings(op, "cuda.launch_cfg.cluster_dim"):
         cluster = tuple(max(1, n) for n in numbers(one.operands[1:4]))  # type: ignore[assignment]
     block, grid = ((max(1, n) for n in part) for part in (sizes[:3], sizes[4:7]))
     sure = config is not None and not machine.provenance[run.slots[config.operands[3]]]
     dynamic = sizes[3] if sure else None
-    launch = Launch(tuple(block), tuple(grid), cluster, True, dynamic_bytes=dynamic)  # type: ignore[arg-type]
-    return launch, [(machine.values[run.slots[v]], machine.provenance[run.slots[v]]) for v in op.operands[1:]]
+    launch = Launch(
+        tuple(block), tuple(grid), cluster, True,  # type: ignore[arg-type]
+        dynamic_bytes=dynamic, rests=max((_rests(machine, bits) for bits in rests), key=_RESTS.index),
+    )  # fmt: skip
+    slots = run.slots_of(op.operands[1:])
+    return launch, [(machine.values[slot], _rests(machine, machine.provenance[slot])) for slot in slots]
+
+
+def _rests(machine: Machine, provenance: int) -> str:
+    """What a number of the host's code rests on, as `Launch.rests`."""
+    found = machine.reasons.read(provenance)
+    return _RESTS[0 if not found else 1 if found == [("arguments", EXTENTS)] else 2]
 
 
 def _callee(op: Operation) -> str:

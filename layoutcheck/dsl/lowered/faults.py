@@ -15,7 +15,7 @@ import numpy as np
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered
-from layoutcheck.dsl.lowered.bounds import beyond, leaving, unchecked
+from layoutcheck.dsl.lowered.bounds import condition, leaving, tensor_bounds
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.races import contested, race
@@ -97,11 +97,13 @@ def _faults(
 class Outside:
     """Accesses outside of a tensor or of a shared allocation, by tag, with the threads of the block.
 
-    `unchecked` are the tags whose bounds in global memory are not judged, with the reason.
+    `unchecked` are the tags whose bounds in global memory are not judged, with the reason, `conditions` those
+    whose bounds hold if the caller keeps one.
     """
 
     faults: dict[str, tuple[int, list[LoweredFault]]] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
+    conditions: dict[str, str] = field(default_factory=dict)
 
 
 def outside(lowered: Lowered, arch: str, text: str) -> Outside:
@@ -111,14 +113,10 @@ def outside(lowered: Lowered, arch: str, text: str) -> Outside:
     shifts = any(int(align) < 1 << (int(bits) + int(base)) for align, bits, base in _SWIZZLED.findall(text))
     for kernel in lowered.kernels:
         threads = kernel.launch.threads
-        corner = kernel.corner()
-        for tag, faults in ({} if corner is None else beyond(corner, threads, widest)).items():
-            found.faults[tag] = threads, faults
-        for tag, op in kernel.lowered_ops.items():
-            accesses = op.accesses if corner is None else corner.accesses.get(tag, ())
-            why = unchecked(corner, accesses, widest)
-            if why:
-                found.unchecked[tag] = why
+        bounds = tensor_bounds(kernel, widest)
+        found.faults.update((tag, (threads, faults)) for tag, faults in bounds.faults.items() if faults)
+        found.unchecked.update(bounds.unchecked)
+        found.conditions.update((tag, condition(*one)) for tag, one in bounds.multiple.items())
         for placed in kernel.placed(shifts):
             for tag, faults in leaving(placed, threads, widest).items():
                 known = found.faults.setdefault(tag, (threads, []))[1]

@@ -25,7 +25,9 @@ class Launch:
     """How a kernel is launched; `known` says that the grid comes from the host's code.
 
     `index` is the block that is evaluated. `dynamic_bytes` is the shared memory that the launch asks for,
-    None where that is not a number that the host's code has.
+    None where that is not a number that the host's code has. `rests` says what the grid and cluster rest on:
+    "static", "extents" (numbers for dynamic extents and strides) or "arguments". With `blocks` these blocks
+    are evaluated side by side, as one of so many times the threads; warps must be whole.
     """
 
     block: tuple[int, int, int] = (1, 1, 1)
@@ -34,16 +36,33 @@ class Launch:
     known: bool = False
     index: tuple[int, int, int] = (0, 0, 0)
     dynamic_bytes: int | None = None
+    rests: str = "arguments"
+    blocks: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
-        return self.block[0] * self.block[1] * self.block[2]
+        """Threads of a block, or of all `blocks`."""
+        return self.block[0] * self.block[1] * self.block[2] * max(1, len(self.blocks))
+
+    @property
+    def indices(self) -> tuple[Number, Number, Number]:
+        """The block's index along each axis, with `blocks` one for each thread."""
+        if not self.blocks:
+            return self.index
+        each = self.threads // len(self.blocks)
+        x, y, z = (np.repeat(np.array(axis, np.int64), each) for axis in zip(*self.blocks, strict=True))
+        return x, y, z
 
     @property
     def rank(self) -> int:
         """The block's rank in its cluster: x runs fastest (PTX ISA, %cluster_ctarank)."""
         x, y, z = (i % n for i, n in zip(self.index, self.cluster, strict=True))
+        return x + self.cluster[0] * (y + self.cluster[1] * z)
+
+    @property
+    def ranks(self) -> Number:
+        """`rank`, with `blocks` one for each thread."""
+        x, y, z = (i % n for i, n in zip(self.indices, self.cluster, strict=True))
         return x + self.cluster[0] * (y + self.cluster[1] * z)
 
 
@@ -71,8 +90,8 @@ class Machine:
     lane: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
-        x, y, _ = self.launch.block
-        thread = np.arange(self.launch.threads, dtype=np.int64)
+        x, y, z = self.launch.block
+        thread = np.arange(self.launch.threads, dtype=np.int64) % (x * y * z)
         self.tid = (thread % x, thread // x % y, thread // (x * y))
         self.lane = thread & 31
 

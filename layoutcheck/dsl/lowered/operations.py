@@ -84,12 +84,13 @@ def _zero(kind: Type) -> Value:
 def _special_registers(machine: Machine) -> dict[str, Value]:
     launch = machine.launch
     cluster = launch.cluster[0] * launch.cluster[1] * launch.cluster[2]
+    each = launch.threads // max(1, len(launch.blocks))
     found: dict[str, Value] = {
         "laneid": machine.lane if launch.threads > 1 else 0,
         "warpsize": 32,
-        "warpid": np.arange(launch.threads, dtype=np.int64) // 32,
-        "nwarpid": -(-launch.threads // 32),
-        "cluster.ctarank": launch.rank,
+        "warpid": np.arange(launch.threads, dtype=np.int64) % each // 32,
+        "nwarpid": -(-each // 32),
+        "cluster.ctarank": launch.ranks,
         "cluster.nctarank": cluster,
         "is.explicit.cluster": int(cluster > 1),
     }
@@ -97,10 +98,10 @@ def _special_registers(machine: Machine) -> dict[str, Value]:
         found[f"tid.{axis}"] = machine.tid[i] if launch.block[i] > 1 else 0
         found[f"ntid.{axis}"] = launch.block[i]
         found[f"nctaid.{axis}"] = launch.grid[i]
-        found[f"ctaid.{axis}"] = launch.index[i]
-        found[f"clusterid.{axis}"], found[f"cluster.ctaid.{axis}"] = divmod(
-            launch.index[i], launch.cluster[i]
-        )
+        index = launch.indices[i]
+        found[f"ctaid.{axis}"] = index
+        found[f"clusterid.{axis}"] = index // launch.cluster[i]
+        found[f"cluster.ctaid.{axis}"] = index % launch.cluster[i]
         found[f"nclusterid.{axis}"] = -(-launch.grid[i] // launch.cluster[i])
         found[f"cluster.nctaid.{axis}"] = launch.cluster[i]
     return {f"nvvm.read.ptx.sreg.{name}": value for name, value in found.items()}

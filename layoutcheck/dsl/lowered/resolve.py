@@ -99,8 +99,9 @@ class Lowering:
                 addresses=was.addresses,
                 warps=was.warps,
                 unbounded=was.unbounded,
+                bounded_if=was.bounded_if,
             )
-            if wanting(one) or was.addresses is not None or was.unbounded
+            if wanting(one) or was.addresses is not None or was.unbounded or was.bounded_if
             else one
             for one, was in zip(copies, known, strict=True)
         ]
@@ -212,6 +213,7 @@ def _resolved_all(
         replace(
             _with_faults(one, *beyond.faults[tag]) if tag in beyond.faults else one,
             unbounded=beyond.unchecked.get(tag, ""),
+            bounded_if=beyond.conditions.get(tag, ""),
         )
         for one, tag in zip(found, tags, strict=True)
     ]

@@ -30,7 +30,7 @@ CASES = {
     "right": (1000, 1000), "whole": (992, 1024), "no_load": (1000, 1000), "no_store": (1000, 1000),
     "no_whole": (992, 1024),
     "rows": (1000, 1000), "odd": (1000, 1002), "async_right": (1000, 1000), "async_no": (1000, 1000),
-    "argument": (1000, 1000), "dynamic": (None, None), "view": (1000, 1000),
+    "argument": (1000, 1000), "dynamic": (None, None), "view": (1000, 1000), "promised": (4, 4),
 }
 @cute.kernel
 def k(
@@ -83,8 +83,8 @@ def host(x: cute.Tensor, y: cute.Tensor, rows: cutlass.Int32, case: cutlass.Cons
     grid = (cute.ceil_div(cute.size(x, mode=[1]), 128), cute.ceil_div(cute.size(x, mode=[0]), 16), 1)
     k(x, y, x.shape, rows, tc, case).launch(grid=grid, block=(128, 1, 1))
 def view(m, n):
-    if m is None:
-        m, n = cute.sym_int(), cute.sym_int()
+    if m in (None, 4):
+        m, n = cute.sym_int(), cute.sym_int(divisibility=m or 1)
         pitch = cute.sym_int64(divisibility=4)
         return make_fake_tensor(cutlass.Float32, (m, n), stride=(pitch, 1), assumed_align=16)
     return make_fake_tensor(cutlass.Float32, (m, n), stride=(n, 1), assumed_align=16)
@@ -120,7 +120,7 @@ if __name__ == "__main__":
 
 
 # Longer names first: a kernel's ends with its case.
-RIGHT = ("async_right", "right", "no_whole", "whole", "argument", "dynamic", "view")
+RIGHT = ("async_right", "right", "no_whole", "whole", "argument", "dynamic", "view", "promised")
 CASES = (*OUTSIDE, *RIGHT)
 
 
@@ -144,8 +144,17 @@ def test_tails(tmp_path: Path) -> None:
     judged = judge(found)
     verdicts = judged.verdicts()
     unbounded = Counter(one.kernel.rpartition("_")[2] for one in found.copies if one.unbounded)
-    assert unbounded == {"argument": 2, "dynamic": 2, "view": 2}
+    assert unbounded == {"argument": 2, "view": 2}
+    # A load without a predicate needs whole tiles, a store with one for each vector whole vectors.
+    conditions = {one.where.line: one for one in found.copies if one.bounded_if}
+    needed = {one.bounded_if.partition(":")[0] for one in conditions.values()}
+    assert needed == {f"every dynamic extent has to be a multiple of {n}" for n in (128, 4)}
+    assert all(one.kernel.endswith("_dynamic") for one in conditions.values())
+    assert "with 1025 thread 0 of block (8,64,0) reads 16 B at byte 4214784 of 4214788" in {
+        one.bounded_if.partition(": ")[2] for one in conditions.values()
+    }
     assert "not checked: bounds of" in render(judged, Style(width=100))
+    assert "bounds of 1 copy rest on the caller" in render(judged, Style(width=100))
     assert verdicts["wrong"] == sum(len(faults) for faults in OUTSIDE.values())
 
 

@@ -29,7 +29,10 @@ def k(x: cute.Tensor, y: cute.Tensor, case: cutlass.Constexpr):
     a = alloc.allocate_tensor(Float32, cute.make_layout((4096,)), 128)
     s = alloc.allocate_tensor(Float32, cute.make_layout((64,)), 128)
     i = b * 128 + t
-    if const_expr(case == "no_load"):
+    if const_expr(case == "halo"):
+        if i < N + 1:
+            a[t] = x[i - 1]  # halo
+    elif const_expr(case == "no_load"):
         a[t] = x[i]  # no_load
     else:
         if i < N:
@@ -77,7 +80,8 @@ if __name__ == "__main__":
 CASES = {  # case: code and severity of what is found at the line that bears its name
     "right": None, "no_load": ("LC204", "wrong"), "no_store": ("LC204", "wrong"), "race": ("LC210", "wrong"),
     "conflict": ("LC301", "slow"), "scattered": ("LC302", "slow"), "leaves": ("LC204", "wrong"),
-    "misaligned": ("LC202", "wrong"), "atomic": ("LC204", "wrong"), "1024": None, "1020": ("LC204", "wrong"),
+    "halo": ("LC204", "wrong"), "misaligned": ("LC202", "wrong"),
+    "atomic": ("LC204", "wrong"), "1024": None, "1020": ("LC204", "wrong"),
 }  # fmt: skip
 
 

@@ -1,0 +1,119 @@
+"""Several blocks of a kernel's grid evaluated side by side, with numbers of choice for dynamic extents.
+
+Where a kernel touches global memory is decided at the edges of its grid: all blocks of a small grid are
+evaluated, of a larger one the first and last along each axis, in every combination, and the middle one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten
+from layoutcheck.dsl.lowered.arguments import dynamic_layout
+from layoutcheck.dsl.lowered.evaluate import (
+    Launched,
+    launch_of,
+    launches_of,
+    name_of,
+    prepare,
+    run_kernel,
+    tag,
+)
+from layoutcheck.dsl.lowered.instructions import is_memory, numbers_and_data
+from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.dsl.lowered.tensors import sizes
+from layoutcheck.dsl.lowered.values import Reasons
+from layoutcheck.machine.arch import WARP
+from layoutcheck.sources.mlir import Operation
+
+SMALL = 12  # blocks of a grid that is evaluated whole
+_MOST_ELEMENTS = 1 << 30  # of a tensor, all of whose dynamic extents get one number: int32 offsets hold it
+Index = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Blocks `at` of a grid: thread i of block n is number n * threads + i of every access.
+
+    `sizes` are the bytes of each tensor in global memory, by object; `rests` is what the grid rests on.
+    """
+
+    at: tuple[Index, ...]
+    threads: int
+    accesses: dict[str, list[Recorded]]
+    reasons: Reasons
+    sizes: dict[int, int]
+    rests: str
+
+
+class Grid:
+    """A kernel's grid; `types` are those of all functions' arguments when traced, by name."""
+
+    def __init__(self, kernel: Operation, types: dict[str, list[str]]) -> None:
+        self.kernel, self.types = kernel, types
+        self._launches: dict[int | None, Launched | None] = {}
+
+    def promise(self) -> tuple[int, int] | None:
+        """(what all dynamic extents are multiples of, a large number for them); None if there are none."""
+        quantum, most = 1, 0
+        for layout in filter(None, map(dynamic_layout, itertools.chain(*self.types.values()))):
+            extents = [leaf for leaf in flatten(layout.shape) if isinstance(leaf, Dynamic)]
+            quantum = math.lcm(quantum, *(leaf.divisor for leaf in extents))
+            fixed = math.prod(int(leaf) for leaf in flatten(layout.shape) if not isinstance(leaf, Dynamic))
+            if extents:
+                root = int((_MOST_ELEMENTS / max(1, fixed)) ** (1 / len(extents)))
+                most = root if not most else min(most, root)
+        size = 1024
+        while size > 64 and size > most:
+            size //= 2
+        whole = math.lcm(quantum, size)
+        return (quantum, whole) if most and whole <= 1 << 16 else None
+
+    def launch(self, extent: int | None) -> Launched | None:
+        """How the host launches it, with this number for dynamic extents; None where that is not known."""
+        if extent not in self._launches:
+            top = self.kernel
+            while top.parent_operation is not None:
+                top = top.parent_operation
+            self._launches[extent] = launches_of(top, self.types, extent).get(name_of(self.kernel))
+        return self._launches[extent]
+
+    def blocks(self, tags: Collection[str], extent: int | None = None) -> Blocks | None:
+        """The accesses under `tags` of the blocks at the grid's edges; None where the launch is not known."""
+        launched = self.launch(extent)
+        if launched is None:
+            return None
+        how = launch_of(self.kernel, launched)
+        at = edges(how)
+        at = at if how.threads % WARP == 0 else at[-1:]
+        how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
+
+        def recorded(op: Operation) -> str:
+            found = tag(op)
+            return found if found in tags and is_memory(op) else ""
+
+        roots: Any = [(op, numbers_and_data(op)[0], []) for op in self.kernel.walk() if recorded(op)]
+        types = self.types.get(name_of(self.kernel), [])
+        machine, flow = prepare(self.kernel, how, roots, recorded=recorded)
+        run_kernel(self.kernel, machine, flow, launched, types)
+        slots = flow.slots_of(self.kernel.regions[0].blocks[0].arguments)
+        given = [machine.values[slot] for slot in slots]
+        rests = [why for _, why in launched[1]]
+        spans = sizes(given, types, rests) if len(rests) == len(slots) else {}
+        return Blocks(at, how.threads // len(at), machine.accesses, machine.reasons, spans, how.rests)
+
+
+def edges(how: Launch) -> tuple[Index, ...]:
+    """The blocks that are evaluated, block 0 first and the last one last."""
+    x, y, z = how.grid
+    if x * y * z <= SMALL:
+        return tuple((i, j, k) for k in range(z) for j in range(y) for i in range(x))
+    corners = itertools.product(*(sorted({0, n - 1}) for n in (z, y, x)))
+    found = [(i, j, k) for k, j, i in corners]
+    return (*found[:-1], (x // 2, y // 2, z // 2), found[-1])
