@@ -90,6 +90,13 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
             f"Thread {fault.thread} of block {fault.block} {verb} {width} B at byte {at} of a tensor of "
             f"{fault.other} B, and no predicate prevents it."
         )
+        if fault.overflows:
+            title += ": its 32-bit offset overflows"
+            message = (
+                f"The offset is computed in 32 bits, which hold 2^31 elements, and overflows: thread {fault.thread} "
+                f"of block {fault.block} {verb} {width} B at byte {at} of a tensor of {fault.other} B. With a "
+                "dynamic pitch of 64 bits (cute.sym_int64) offsets are computed in 64 bits."
+            )
     elif fault.kind == "leaves":
         title = f"the {what} {verb} outside its own allocation in shared memory"
         message = (

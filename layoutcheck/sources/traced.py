@@ -65,8 +65,8 @@ class LoweredFault:
     The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
     of the block's shared memory). `other` is the size of that memory ("outside", "beyond") or the other
     thread ("race"), `block` the block's index, if known, `extent` the number given to all dynamic extents
-    (0: none). Of "leaves" the address counts from the allocation's begin, which is aligned to `align` bytes
-    and here lies `base` past a multiple of 1024.
+    (0: none); `overflows` says that 32-bit arithmetic of the address did. Of "leaves" the address counts from
+    the allocation's begin, which is aligned to `align` bytes and here lies `base` past a multiple of 1024.
     """
 
     kind: str
@@ -81,6 +81,7 @@ class LoweredFault:
     base: int = 0
     align: int = 0
     extent: int = 0
+    overflows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ import numpy as np
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, Placed
 from layoutcheck.dsl.lowered.arguments import EXTENTS
-from layoutcheck.dsl.lowered.grid import Blocks
+from layoutcheck.dsl.lowered.grid import OVERFLOW, Blocks
 from layoutcheck.dsl.lowered.lowered_op import access_parts
 from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
@@ -42,11 +42,13 @@ class Bounds:
 
     `faults` leave one; `unchecked` are not judged, for the reason given. Those in `multiple` stay inside if
     every dynamic extent is a multiple of that number (0: no such number was found), and not with the fault.
+    The 32-bit offsets of those in `overflows` overflow if every dynamic extent is that number, or larger.
     """
 
     faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
     multiple: dict[str, tuple[int, LoweredFault]] = field(default_factory=dict)
+    overflows: dict[str, int] = field(default_factory=dict)
 
 
 def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
@@ -89,6 +91,10 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
         left -= right
         multiple *= 2
     found.multiple.update((tag, (0, tails[tag])) for tag in left)
+    judged = _judged(kernel, open_ - found.unchecked.keys(), kernel.grid.many(whole), widest_bytes)
+    for tag, one in judged.items():
+        if isinstance(one, Judged) and any(fault.overflows for fault in one.faults):
+            found.overflows[tag] = kernel.grid.many(quantum)
     return found
 
 
@@ -137,6 +143,7 @@ def _beyond(
 ) -> LoweredFault | None:
     """The first thread of the last block that leaves a tensor of `size` bytes, if any does."""
     side, op, width = what
+    own = access.provenance | (access.second_provenance if op == "cp.async" else 0)
     total = blocks.threads * len(blocks.at)
     row = np.broadcast_to(np.asarray(address, np.int64), (total,))
     reads = np.full(total, width)
@@ -152,7 +159,7 @@ def _beyond(
     at = block * blocks.threads + thread
     return LoweredFault(
         "beyond", ("src", "dst")[side], op, "gmem", thread, int(row[at]), int(reads[at]), size,
-        str(blocks.at[block]).replace(" ", ""), extent=extent,
+        str(blocks.at[block]).replace(" ", ""), extent=extent, overflows=bool(own & blocks.overflow),
     )  # fmt: skip
 
 
@@ -164,7 +171,7 @@ def _bound(blocks: Blocks, access: Recorded, side: int) -> tuple[int | str, bool
     own, place = access.provenance, access.address
     if access.second_space == "gmem" and side == 0 and access.second is not None:
         own, place = access.second_provenance, access.second
-    rests = blocks.reasons.read(own | access.guard)
+    rests = [one for one in blocks.reasons.read(own | access.guard) if one != OVERFLOW]
     if any(one != ("arguments", EXTENTS) for one in rests):
         return (LOADED if any(kind != "arguments" for kind, _ in rests) else RUN_TIME), False
     if blocks.rests == "arguments":
@@ -173,8 +180,19 @@ def _bound(blocks: Blocks, access: Recorded, side: int) -> tuple[int | str, bool
     return size, blocks.rests == "static" and not rests
 
 
-def condition(multiple: int, fault: LoweredFault) -> str:
-    """What the caller has to keep so that an access stays in its tensor, and what happens otherwise."""
+def conditions(found: Bounds) -> dict[str, str]:
+    """What the caller has to keep so that accesses stay in their tensors, by tag, and what happens if not."""
+    told = {tag: _tail(*one) for tag, one in found.multiple.items()}
+    for tag, extent in found.overflows.items():
+        few = (
+            f"no tensor may have more than 2^31 elements (all dynamic extents below {extent}): offsets are "
+            "computed in 32 bits; with a pitch of 64 bits (cute.sym_int64) they are not"
+        )
+        told[tag] = f"{told[tag]}; {few}" if tag in told else few
+    return told
+
+
+def _tail(multiple: int, fault: LoweredFault) -> str:
     verb = {"src": "reads", "dst": "writes"}[fault.side]
     needed = f"a multiple of {multiple}" if multiple else f"other than {fault.extent}"
     return (

@@ -15,7 +15,7 @@ import numpy as np
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered
-from layoutcheck.dsl.lowered.bounds import condition, leaving, tensor_bounds
+from layoutcheck.dsl.lowered.bounds import conditions, leaving, tensor_bounds
 from layoutcheck.dsl.lowered.costs import side_costs
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.races import contested, race
@@ -116,7 +116,7 @@ def outside(lowered: Lowered, arch: str, text: str) -> Outside:
         bounds = tensor_bounds(kernel, widest)
         found.faults.update((tag, (threads, faults)) for tag, faults in bounds.faults.items() if faults)
         found.unchecked.update(bounds.unchecked)
-        found.conditions.update((tag, condition(*one)) for tag, one in bounds.multiple.items())
+        found.conditions.update(conditions(bounds))
         for placed in kernel.placed(shifts):
             for tag, faults in leaving(placed, threads, widest).items():
                 known = found.faults.setdefault(tag, (threads, []))[1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 
 SMALL = 12  # blocks of a grid that is evaluated whole
+OVERFLOW = ("static", "32-bit arithmetic that overflows")
 _MOST_ELEMENTS = 1 << 30  # of a tensor, all of whose dynamic extents get one number: int32 offsets hold it
 Index = tuple[int, int, int]
 
@@ -41,7 +42,8 @@ Index = tuple[int, int, int]
 class Blocks:
     """Blocks `at` of a grid: thread i of block n is number n * threads + i of every access.
 
-    `sizes` are the bytes of each tensor in global memory, by object; `rests` is what the grid rests on.
+    `sizes` are the bytes of each tensor in global memory, by object; `rests` is what the grid rests on;
+    `overflow` the bit, in the provenance of an address, of 32-bit arithmetic that overflowed.
     """
 
     at: tuple[Index, ...]
@@ -50,6 +52,7 @@ class Blocks:
     reasons: Reasons
     sizes: dict[int, int]
     rests: str
+    overflow: int = 0
 
 
 class Grid:
@@ -65,15 +68,27 @@ class Grid:
         for layout in filter(None, map(dynamic_layout, itertools.chain(*self.types.values()))):
             extents = [leaf for leaf in flatten(layout.shape) if isinstance(leaf, Dynamic)]
             quantum = math.lcm(quantum, *(leaf.divisor for leaf in extents))
-            fixed = math.prod(int(leaf) for leaf in flatten(layout.shape) if not isinstance(leaf, Dynamic))
-            if extents:
-                root = int((_MOST_ELEMENTS / max(1, fixed)) ** (1 / len(extents)))
-                most = root if not most else min(most, root)
+        for fixed, count in self._tensors():
+            root = int((_MOST_ELEMENTS / max(1, fixed)) ** (1 / count))
+            most = root if not most else min(most, root)
         size = 1024
         while size > 64 and size > most:
             size //= 2
         whole = math.lcm(quantum, size)
         return (quantum, whole) if most and whole <= 1 << 16 else None
+
+    def many(self, whole: int) -> int:
+        """The least multiple of `whole` that, as every dynamic extent, gives a tensor over 2^31 elements."""
+        return min(whole * _times(fixed, count, whole) for fixed, count in self._tensors())
+
+    def _tensors(self) -> Iterator[tuple[int, int]]:
+        """Of each tensor with dynamic extents: the product of the others, and the number of these."""
+        for layout in filter(None, map(dynamic_layout, itertools.chain(*self.types.values()))):
+            leaves = flatten(layout.shape)
+            count = sum(isinstance(leaf, Dynamic) for leaf in leaves)
+            fixed = math.prod(int(leaf) for leaf in leaves if not isinstance(leaf, Dynamic))
+            if count and fixed:
+                yield fixed, count
 
     def launch(self, extent: int | None) -> Launched | None:
         """How the host launches it, with this number for dynamic extents; None where that is not known."""
@@ -101,12 +116,29 @@ class Grid:
         roots: Any = [(op, numbers_and_data(op)[0], []) for op in self.kernel.walk() if recorded(op)]
         types = self.types.get(name_of(self.kernel), [])
         machine, flow = prepare(self.kernel, how, roots, recorded=recorded)
+        machine.overflow = machine.reasons.bit(*OVERFLOW)
         run_kernel(self.kernel, machine, flow, launched, types)
         slots = flow.slots_of(self.kernel.regions[0].blocks[0].arguments)
         given = [machine.values[slot] for slot in slots]
         rests = [why for _, why in launched[1]]
         spans = sizes(given, types, rests) if len(rests) == len(slots) else {}
-        return Blocks(at, how.threads // len(at), machine.accesses, machine.reasons, spans, how.rests)
+        each = how.threads // len(at)
+        return Blocks(at, each, machine.accesses, machine.reasons, spans, how.rests, machine.overflow)
+
+
+def _times(fixed: int, count: int, whole: int) -> int:
+    """The least n for which fixed (n whole)^count is more than 2^31."""
+    high = 1
+    while fixed * (high * whole) ** count <= 1 << 31:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fixed * (middle * whole) ** count <= 1 << 31:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def edges(how: Launch) -> tuple[Index, ...]:

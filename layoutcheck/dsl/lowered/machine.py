@@ -84,6 +84,7 @@ class Machine:
     shared_bytes: int = 0  # of the static allocations that were met
     dynamic: int | None = None  # where dynamic shared memory begins, once its symbol is met
     placed: Mapping[Operation, Allocation] = field(default_factory=dict)  # shared allocations put elsewhere
+    overflow: int = 0  # the bit of numbers that rest on 32-bit arithmetic that overflowed; 0: not looked for
     tried: set[int] = field(default_factory=set)
     steps: int = 0
     tid: tuple[IntArray, IntArray, IntArray] = field(init=False)

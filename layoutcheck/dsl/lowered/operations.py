@@ -23,6 +23,9 @@ _FLOAT = re.compile(
 )
 # Intrinsics that are functions of their operands alone, as floating-point operations are.
 _PURE = re.compile(r'"llvm\.(?:nvvm\.)?(?:sqrt|rsqrt|rcp|ex2|lg2|sin|cos|fma|floor|ceil|round|trunc)\b')
+_OVERFLOWS = frozenset(
+    ("arith.addi", "arith.muli", "arith.subi", "arith.shli", "llvm.add", "llvm.mul", "llvm.sub", "llvm.shl")
+)
 _DENSE = re.compile(r"dense<(-?[0-9]+|true|false)>")
 # A barrier's wait succeeds: what waits goes on.
 _WAITS = frozenset(
@@ -42,6 +45,8 @@ class Operations(Steps):
     def step(self, op: Operation) -> Step:
         """The step of an operation."""
         name = op.name
+        if self.machine.overflow and name in _OVERFLOWS and op.results[0].type == "i32":
+            return self.watched(op, BINARY[name])
         if name in BINARY and len(op.operands) == 2:
             return self.binary(op, BINARY[name])
         if name in ("arith.constant", "llvm.mlir.constant", "index.constant"):

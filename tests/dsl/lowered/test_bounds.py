@@ -31,6 +31,7 @@ CASES = {
     "no_whole": (992, 1024),
     "rows": (1000, 1000), "odd": (1000, 1002), "async_right": (1000, 1000), "async_no": (1000, 1000),
     "argument": (1000, 1000), "dynamic": (None, None), "view": (1000, 1000), "promised": (4, 4),
+    "narrow": (8, 8), "huge": (65536, 65536), "large": (32768, 65536),
 }
 @cute.kernel
 def k(
@@ -63,11 +64,11 @@ def k(
             cute.copy(tc, tx, ts, pred=pred)
     else:
         r = cute.make_fragment_like(tx)
-        if cutlass.const_expr(case in ("no_load", "no_whole", "whole", "dynamic", "view")):
+        if cutlass.const_expr(case in ("no_load", "no_whole", "whole", "dynamic", "view", "huge", "large")):
             cute.copy(tc, tx, r)
         else:
             cute.copy(tc, tx, r, pred=pred)
-        if cutlass.const_expr(case in ("no_store", "no_whole")):
+        if cutlass.const_expr(case in ("no_store", "no_whole", "huge", "large")):
             cute.copy(tc, r, ty)
         else:
             cute.copy(tc, r, ty, pred=pred)
@@ -83,9 +84,9 @@ def host(x: cute.Tensor, y: cute.Tensor, rows: cutlass.Int32, case: cutlass.Cons
     grid = (cute.ceil_div(cute.size(x, mode=[1]), 128), cute.ceil_div(cute.size(x, mode=[0]), 16), 1)
     k(x, y, x.shape, rows, tc, case).launch(grid=grid, block=(128, 1, 1))
 def view(m, n):
-    if m in (None, 4):
+    if m in (None, 4, 8):
+        pitch = (cute.sym_int if m == 8 else cute.sym_int64)(divisibility=4)
         m, n = cute.sym_int(), cute.sym_int(divisibility=m or 1)
-        pitch = cute.sym_int64(divisibility=4)
         return make_fake_tensor(cutlass.Float32, (m, n), stride=(pitch, 1), assumed_align=16)
     return make_fake_tensor(cutlass.Float32, (m, n), stride=(n, 1), assumed_align=16)
 if __name__ == "__main__":
@@ -98,6 +99,10 @@ OUTSIDE = {  # case: (side, byte, the tensor's bytes) of the first access outsid
     "no_store": [("dst", 4003584, 4000000)],
     "rows": [("src", 4000000, 4000000), ("dst", 4000000, 4000000)],
     "odd": [("src", 4008000, 4008000), ("dst", 4008000, 4008000)],
+    "huge": [
+        ("src", -3932672, 17179869184),
+        ("dst", -3932672, 17179869184),
+    ],  # rows 65521 and on, 2^32 B less
     "async_no": [("src", 4003584, 4000000)],
 }
 BIG = """
@@ -120,7 +125,18 @@ if __name__ == "__main__":
 
 
 # Longer names first: a kernel's ends with its case.
-RIGHT = ("async_right", "right", "no_whole", "whole", "argument", "dynamic", "view", "promised")
+RIGHT = (
+    "async_right",
+    "right",
+    "no_whole",
+    "whole",
+    "argument",
+    "dynamic",
+    "view",
+    "promised",
+    "narrow",
+    "large",
+)
 CASES = (*OUTSIDE, *RIGHT)
 
 
@@ -140,18 +156,21 @@ def test_tails(tmp_path: Path) -> None:
         assert {fault.kind for fault in faults} <= {"beyond"}
         told = [(fault.side, fault.address, fault.other) for fault in faults]
         assert told == OUTSIDE.get(case, []), case
-        assert all(fault.block == BLOCK for fault in faults)
+        assert all(fault.block == (BLOCK if case != "huge" else "(511,4095,0)") for fault in faults)
+        assert all(fault.overflows == (case == "huge") for fault in faults)
     judged = judge(found)
     verdicts = judged.verdicts()
     unbounded = Counter(one.kernel.rpartition("_")[2] for one in found.copies if one.unbounded)
     assert unbounded == {"argument": 2, "view": 2}
     # A load without a predicate needs whole tiles, a store with one for each vector whole vectors.
-    conditions = {one.where.line: one for one in found.copies if one.bounded_if}
-    needed = {one.bounded_if.partition(":")[0] for one in conditions.values()}
-    assert needed == {f"every dynamic extent has to be a multiple of {n}" for n in (128, 4)}
-    assert all(one.kernel.endswith("_dynamic") for one in conditions.values())
+    conditions = [one for one in found.copies if one.bounded_if]
+    needed = {one.bounded_if.partition(":")[0] for one in conditions}
+    few = "no tensor may have more than 2^31 elements (all dynamic extents below 46344)"
+    assert {one.kernel.rpartition("_")[2] for one in conditions if few in one.bounded_if} == {"narrow"}
+    assert needed == {few} | {f"every dynamic extent has to be a multiple of {n}" for n in (128, 4)}
+    assert all(one.kernel.endswith(("_dynamic", "_narrow")) for one in conditions)
     assert "with 1025 thread 0 of block (8,64,0) reads 16 B at byte 4214784 of 4214788" in {
-        one.bounded_if.partition(": ")[2] for one in conditions.values()
+        one.bounded_if.partition(": ")[2] for one in conditions
     }
     assert "not checked: bounds of" in render(judged, Style(width=100))
     assert "bounds of 1 copy rest on the caller" in render(judged, Style(width=100))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from layoutcheck.dsl.lowered.machine import Machine, Step
 from layoutcheck.dsl.lowered.types import parse_type
-from layoutcheck.dsl.lowered.values import Value, number
+from layoutcheck.dsl.lowered.values import Value, number, wrap
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -68,6 +70,20 @@ class Steps:
                 values[out] = _each(function, x, y, bits)
             else:
                 values[out] = function(number(x), number(y), bits)
+
+        return run
+
+    def watched(self, op: Operation, function: Callable[[Any, Any, int], Any]) -> Step:
+        """`binary` of 32 bits; the provenance of its result says if it overflowed for an active thread."""
+        machine, values, provenance = self.machine, self.machine.values, self.machine.provenance
+        a, b, out = self.slots[op.operands[0]], self.slots[op.operands[1]], self.slots[op.results[0]]
+
+        def run() -> None:
+            exact = function(number(values[a]), number(values[b]), 64)
+            values[out], provenance[out] = wrap(exact, 32), provenance[a] | provenance[b]
+            lost = values[out] != exact
+            if np.any(lost if machine.mask is None else lost & machine.mask):
+                provenance[out] |= machine.overflow
 
         return run
 
