@@ -204,7 +204,7 @@ def find_all(analysis: Analysis) -> tuple[Finding, ...]:
     found: list[Finding] = []
     explained: set[str] = set()
     seen = occurred(analysis)
-    rules = rules_for(analysis.copy)
+    rules = rules_for(analysis.copy, differs=bool(seen))
     for rule in rules.values():
         if rule.code in (REFUSED, DISAGREES) or rule.symptoms:
             continue
@@ -227,9 +227,7 @@ def quality(analysis: Analysis) -> str | None:
     """The verdict of a copy that is `legal` or `slow`, else None. No slow rule is asked for its words."""
     if not analysis.accepted or analysis.worst is not None:
         return None
-    rules = [
-        rule for rule in rules_for(analysis.copy).values() if rule.code != DISAGREES and not rule.symptoms
-    ]
+    rules = rules_for(analysis.copy, differs=False).values()
     found = [one for rule in rules if rule.severity != "slow" for one in rule.find(analysis)]
     if verdict(found) not in ("legal", "slow"):
         return None

@@ -31,6 +31,10 @@ _HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair i
 _COMMANDS = ("explain", "check", "lint", "confirm", "draw", "trace", "banks", "canonical", "rule")
 
 
+# Commands that run no program of the user's, whose environment is then this one.
+_ALONE = ("explain", "check", "draw", "banks", "canonical", "rule")
+
+
 def run(words: Sequence[str] | None = None) -> int:
     """The exit status of a command line; all messages are printed."""
     words = list(sys.argv[1:] if words is None else words)
@@ -99,6 +103,10 @@ def app() -> typer.Typer:
 
 def main() -> None:
     """The `layoutcheck` command."""
+    if (
+        sys.argv[1:2] and sys.argv[1] in _ALONE
+    ):  # threads of numpy's BLAS wait by spinning: a tenth of `explain`
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(50_000)  # imports make many objects and no garbage: looking for it is 3 % of `explain`
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     status = run()

@@ -17,6 +17,9 @@ from layoutcheck.rules.rule import Rule
 
 FAMILIES = ("bulk", "tma", "tmem")
 
+# Codes of rules that speak of bytes that differ in a run, and of nothing else: they are not loaded where none do.
+DIFFERING = frozenset((*range(201, 208), *range(210, 221), 222, 224, 227))
+
 
 @cache
 def rules() -> dict[str, Rule]:
@@ -24,9 +27,9 @@ def rules() -> dict[str, Rule]:
     return _loaded(_modules())
 
 
-def rules_for(copy: Copy) -> dict[str, Rule]:
-    """The rules that can have something to say about the copy, likewise."""
-    return _rules_for(family_of(copy))
+def rules_for(copy: Copy, *, differs: bool = True) -> dict[str, Rule]:
+    """The rules that can have something to say about the copy, likewise; `differs`: whether a run differs."""
+    return _rules_for(family_of(copy), differs)
 
 
 def family_of(copy: Copy) -> str | None:
@@ -35,9 +38,13 @@ def family_of(copy: Copy) -> str | None:
 
 
 @cache
-def _rules_for(family: str | None) -> dict[str, Rule]:
+def _rules_for(family: str | None, differs: bool) -> dict[str, Rule]:
     others = set(FAMILIES) - {family}
-    return _loaded(name for name in _modules() if name.split("_")[1] not in others)
+    return _loaded(
+        name
+        for name in _modules()
+        if name.split("_")[1] not in others and (differs or int(name[2:5]) not in DIFFERING)
+    )
 
 
 @cache

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import runpy
+from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -12,8 +14,10 @@ from layoutcheck.analysis import Analysis
 from layoutcheck.check import check
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SEVERITIES
-from layoutcheck.rules import FAMILIES, family_of, rule, rules, rules_for
+from layoutcheck.rules import DIFFERING, FAMILIES, family_of, rule, rules, rules_for
 from layoutcheck.sources.request import build
+from tests.conformance.generate import random_copy
+from tests.fixes.tiles import random_tile
 from tests.miscompiles import MISCOMPILES
 
 ROOT = Path(__file__).parents[2]
@@ -77,6 +81,29 @@ def test_a_rule_of_one_family_has_nothing_to_say_of_another() -> None:
         others = [rule for rule in rules().values() if rule.code not in asked]
         said = [rule.code for rule in others if list(rule.find(analysis))]
         assert not said, str(copy)
+
+
+def test_a_rule_about_differences_says_nothing_where_none_is() -> None:
+    """Which `check` takes for granted: it does not load them."""
+    rng = Random(8)
+    copies = [
+        build(**copy)[0] for one in rules().values() for copy in (one.example.clean, one.example.flagged)
+    ]
+    copies += [copy for one in MISCOMPILES.values() for copy in one[:2]]
+    copies += [random_tile(rng) if n % 2 else random_copy(rng) for n in range(120)]
+    about = [one for one in rules().values() if int(one.code[2:]) in DIFFERING]
+    assert len(about) == len(DIFFERING) and all(one.explains or one.symptoms for one in about)
+    silent = Counter[str]()
+    for copy in copies:
+        analysis = Analysis(copy)
+        if analysis.worst is not None:
+            continue
+        asked = set(rules_for(copy, differs=False))
+        for one in about:
+            assert one.code not in asked
+            assert not list(one.find(analysis)), f"{one.code} {copy}"
+            silent["accepted" if analysis.accepted else "refused"] += 1
+    assert min(silent.values()) > 50 * len(about)
 
 
 @pytest.mark.parametrize("code", CODES)
