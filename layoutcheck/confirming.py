@@ -10,7 +10,7 @@ from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.errors import InputError, meant
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.lint import cases as registered
-from layoutcheck.lint import files, settings
+from layoutcheck.lint import files, runs, settings
 from layoutcheck.lint.cache import Cache
 from layoutcheck.progress import Progress, bar
 from layoutcheck.reports import reproducer
@@ -69,16 +69,16 @@ def _traced(source: str, progress: Progress | None) -> tuple[Named, list[Failure
         raise InputError(f"nothing can be confirmed: {reason}")
     store = Cache(None if project.cache is None else project.root / project.cache, "traces")
     try:
-        runs = registered.trace(found, project, store, progress=progress)
+        traced = runs.trace(found, project, store, progress=progress)
     finally:
         store.save()
     named: Named = []
-    for run in runs:
+    for run in traced:
         for entry in distinct(run.trace):
             one, place = entry.first, registered.shown(entry.first.where.file)
             if one.copy is not None:
                 named.append((f"{run.case} {Path(place).name}:{one.where.line}", one.copy))
-    judged = judge(runs)
+    judged = judge(traced)
     broken = [finding for finding in judged.findings if finding.code == "LC911"]
     broken += [registered.unusable(case) for case in found if case.problem]
     failures = [Failure(f"{finding.path}:{finding.line}", InputError(finding.title)) for finding in broken]

@@ -1,17 +1,22 @@
-"""`layoutcheck lint`: options in, one run, one report out."""
+"""`layoutcheck lint` and `layoutcheck ci`: options in, one run, one report out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from layoutcheck.errors import InputError
 from layoutcheck.lint import settings as reading
-from layoutcheck.lint.run import Result, lint
+from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.cases import RegisteredCase
+from layoutcheck.lint.run import Result, cache_folder, lint
 from layoutcheck.lint.settings import Settings
 from layoutcheck.progress import bar
 from layoutcheck.regular import inside
+
+# Called with the programs that would be run; raises InputError where they may not.
+Approve = Callable[[Sequence[RegisteredCase], Settings], None]
 
 
 def settings_for(
@@ -45,8 +50,15 @@ def linted(
     lowered: bool = True,
     order: bool = True,
     workers: int = 0,
+    arch: str | None = None,
+    timeout_s: int | None = None,
+    approve: Approve | None = None,
 ) -> tuple[Result, list[str]]:
-    """The result of a run, and what was repaired in the files first. Raises InputError for unusable input."""
+    """The result of a run, and what was repaired in the files first. Raises InputError for unusable input.
+
+    `approve`, where given, asks for the repository's programs too, for `arch` (several with commas) and at
+    most `timeout_s` seconds each: it is called with them before they are run, and may raise.
+    """
     if not 0 <= workers <= 256:
         raise InputError(f"{workers} workers", expected="1 to 256, or 0 for one a processor")
     settings = settings_for(paths, config, select, ignore)
@@ -57,6 +69,8 @@ def linted(
         lowered=lowered and reading.wants_lowered(settings),
         order=order and reading.wants_order(settings),
         order_seconds=reading.order_seconds(settings),
+        run_timeout=settings.run_timeout if timeout_s is None else reading.seconds(timeout_s, "--timeout"),
+        run_arch=settings.run_arch if arch is None else reading.architectures(arch, "--arch"),
     )
     if baseline is None and settings.baseline is not None and write_baseline is None:
         baseline = inside(settings.root, settings.baseline, "baseline")
@@ -67,6 +81,12 @@ def linted(
         from layoutcheck.lint.fixing import repair
 
         repaired = repair(paths, settings)
+    programs = None
+    if approve is not None:
+        from layoutcheck.lint.programs import discover
+
+        programs = discover(paths, settings, Cache(cache_folder(settings), "outlines"))
+        approve(programs, settings)
     with bar(("read", "trace")) as progress:
         result = lint(
             paths,
@@ -76,6 +96,7 @@ def linted(
             baseline_file=baseline,
             write_baseline=write_baseline,
             progress=progress,
+            programs=programs,
         )
     return result, repaired
 

@@ -139,7 +139,7 @@ def test_a_suite(folder: Path) -> None:
     assert said["test_refused"].where is not None and said["test_refused"].where.line == 10
     assert "head dimension 4" in said["test_own"].message
     (note,) = found.notes
-    assert note.startswith("test_kernels.py::test_result failed for want of what a kernel computes")
+    assert note.startswith("1 test failed for want of what a kernel computes, such as test_kernels.py::test_")
 
 
 def test_a_kernel_that_kills_the_compiler_is_no_legal_one(folder: Path) -> None:

@@ -28,7 +28,19 @@ _INTERRUPTED = 130
 _HELP = "Is this CuTe copy legal, correct and fast? Why not, and how to repair it."
 
 # In the order of --help.
-_COMMANDS = ("explain", "check", "lint", "confirm", "draw", "trace", "banks", "canonical", "rule")
+_COMMANDS = (
+    "explain",
+    "check",
+    "lint",
+    "ci",
+    "init",
+    "confirm",
+    "draw",
+    "trace",
+    "banks",
+    "canonical",
+    "rule",
+)
 
 
 # Commands that run no program of the user's, whose environment is then this one.

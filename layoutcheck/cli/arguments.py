@@ -57,7 +57,7 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
         if not word.startswith("-") or word == "-":
             if not free:
                 return None
-            if get_origin(options[free[0]][0]) is list:
+            if _is_list(options[free[0]][0]):
                 given.setdefault(free[0], []).append(word)
             else:
                 given[free.pop(0)] = word
@@ -198,6 +198,11 @@ def _hints(command: Command) -> dict[str, Any]:
     hints = inspect.get_annotations(command, eval_str=True)
     hints.pop("return", None)
     return hints
+
+
+def _is_list(annotation: Any) -> bool:
+    """Whether it is a list, or `list | None`."""
+    return any(get_origin(kind) is list for kind in (annotation, *get_args(annotation)))
 
 
 def _kind(annotation: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -71,14 +72,23 @@ class Collector:
             self._take(event)
         return found
 
-    def resolve(self, between: Callable[[], None] | None = None) -> None:
+    def resolve(self, between: Callable[[], None] | None = None, deadline: float | None = None) -> None:
         """Ask the lowering for the addresses of copies of which only the types are known, and for the order.
 
-        Once all events are taken; `between` is called before each module.
+        Once all events are taken; `between` is called before each module. At the `deadline`, a time of
+        `time.monotonic`, what is left stays as it is.
         """
         modules, self._modules = self._modules, []
         wanting = False
-        for module, span in modules:
+        for number, (module, span) in enumerate(modules):
+            if deadline is not None and time.monotonic() > deadline and self.lowering is not None:
+                left = len(modules) - number
+                self._failures.append(
+                    TraceFailure(
+                        "timeout", f"{left} of {len(modules)} kernels were left to their types: time is up"
+                    )
+                )
+                break
             if between is not None:
                 between()
             if self.lowering is not None:
@@ -206,16 +216,24 @@ class Collector:
             kind = "unlaunched"  # what a kernel would have computed is not there
         else:
             kind = "test"
-        key = (kind, frame, f"{event['type']}: {' '.join(said.split())[:_MOST]}")
+        first = next((" ".join(line.split()) for line in said.splitlines() if line.strip()), "")
+        key = (kind, None if kind == "unlaunched" else frame, f"{event['type']}: {first[:_MOST]}")
         self._tests.setdefault(key, []).append(event["test"])
 
     def _failed_tests(self) -> Iterator[TraceFailure]:
+        unlaunched = 0
         for (kind, where, message), tests in self._tests.items():
-            more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
             if kind == "unlaunched":
-                self._note(f"{tests[0]}{more} failed for want of what a kernel computes: {message}")
-            else:
-                yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where)
+                unlaunched += len(tests)
+                continue
+            more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
+            yield TraceFailure(kind, f"{tests[0]}{more}: {message}", where)
+        if unlaunched:
+            (_, _, message), tests = next(
+                entry for entry in self._tests.items() if entry[0][0] == "unlaunched"
+            )
+            many = f"{unlaunched} tests failed" if unlaunched > 1 else "1 test failed"
+            self._note(f"{many} for want of what a kernel computes, such as {tests[0]}: {message}")
 
     @property
     def tests_failed(self) -> bool:

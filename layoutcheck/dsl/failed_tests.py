@@ -1,4 +1,4 @@
-"""Tests that fail in a traced run of pytest: each leaves word, as an exception does that leaves a script.
+"""Tests that fail in a traced run of pytest, and files that it cannot import: each leaves word.
 
 pytest catches what its tests raise; its reports are watched where they are made. Nor may it say that it
 cannot rewrite our modules, which a traced process imports first: with `-W error` it would end of that.
@@ -13,8 +13,10 @@ from layoutcheck.dsl.imports import when_imported
 from layoutcheck.dsl.observe import NotLaunched
 
 REPORTS = "_pytest.reports"
+RUNNER = "_pytest.runner"
 REWRITER = "_pytest.assertion.rewrite"
 
+_SKIPS = ("Skipped", "SkipTest")  # of pytest and of unittest
 _caught: list[BaseException] = []  # the last one, which pytest leaves in `sys.last_value`
 
 
@@ -26,6 +28,7 @@ def caught(error: BaseException) -> bool:
 def watch_tests(tell: Callable[[str, BaseException, int], None]) -> None:
     """Call `tell(test, exception, launches skipped in it)` for every test that fails, from here on."""
     when_imported(REPORTS, lambda module: _watch_reports(module.TestReport, tell))
+    when_imported(RUNNER, lambda module: _watch_collection(module.CallInfo, tell))
     when_imported(REWRITER, lambda module: _say_nothing_of_us(module.AssertionRewritingHook))
 
 
@@ -44,6 +47,20 @@ def _watch_reports(report: Any, tell: Callable[[str, BaseException, int], None])
         return made
 
     report.from_item_and_call = classmethod(from_item_and_call)
+
+
+def _watch_collection(info: Any, tell: Callable[[str, BaseException, int], None]) -> None:
+    """A file that pytest cannot import has no tests that could fail."""
+    make = info.from_call.__func__
+
+    def from_call(cls: Any, func: Any, when: str, *args: Any, **named: Any) -> Any:
+        made = make(cls, func, when, *args, **named)
+        error = made.excinfo.value if when == "collect" and made.excinfo is not None else None
+        if error is not None and type(error).__name__ not in _SKIPS:
+            tell("no test is collected", error.__cause__ or error, 0)
+        return made
+
+    info.from_call = classmethod(from_call)
 
 
 def _say_nothing_of_us(hook: Any) -> None:

@@ -52,10 +52,20 @@ def begin() -> None:
     """Start to watch, for the rest of this process."""
     folder = os.environ[FOLDER]
     options = json.loads(os.environ.get(OPTIONS, "{}"))
-    if os.getppid() == options.get("parent"):
+    first = os.getppid() == options.get("parent")
+    if first and not options.get("network", True):
+        from layoutcheck.dsl import network
+
+        leaks = network.leave()  # before the next line: new credentials call that off
+        if leaks:
+            write(folder, {"kind": "note", "message": leaks})
+            os.environ[OPTIONS] = json.dumps({**options, "sockets": False})
+    elif not options.get("sockets", True):
+        from layoutcheck.dsl import network
+
+        network.refuse_sockets()
+    if first:
         _end_with_parent()
-    if not options.get("network", True):
-        _no_network()
     if not options.get("launch", True):
         from layoutcheck.dsl.fake_cuda import install
 
@@ -152,13 +162,3 @@ def compiling(frames: Sequence[traceback.FrameSummary]) -> bool:
 
 def _library(path: str) -> bool:
     return path.startswith("<") or any(part in path for part in _LIBRARY)
-
-
-def _no_network() -> None:
-    import socket
-
-    def refuse(*_args: Any, **_named: Any) -> Any:
-        raise OSError("layoutcheck traces registered cases without network")
-
-    for name in ("connect", "connect_ex", "sendto", "bind"):
-        setattr(socket.socket, name, refuse)

@@ -29,7 +29,9 @@ from layoutcheck.sources.traced import Trace, TraceFailure
 Progress = Callable[[int, int], None]
 
 _POLL_SECONDS = 0.05
+_SHARE = 0.25  # of its time that judging a script gets at the least
 _GRACE_SECONDS = 5.0  # between asking a script to end and ending it
+_TESTS_FAILED = (1, 2)  # pytest's statuses: tests failed, or could not be collected
 _SITE = Path(__file__).parent / "site"
 _CACHES = {"QUACK_CACHE_ENABLED": "0", "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "0"}
 _CHECKS_AT_CALL = ("CUTE_DSL_VERIFY_TRACE", "CUTE_DSL_DEBUG")  # raise before there is a module to see
@@ -47,20 +49,23 @@ def trace_script(
     cwd: str | None = None,
     observe: Observe | None = None,
     lowering: Lowering | None = None,
+    network: bool = True,
 ) -> Trace:
     """Run `python path args` (or `python -m args` for path "-m") and return every copy of every kernel built.
 
     `launch` False builds no further than the trace, launches nothing, and where there is no GPU makes torch
-    and the DSL believe in one of `arch`. `timeout_s` ends the run. `output` takes what the script
+    and the DSL believe in one of `arch`. `timeout_s` ends the run, and after at most a quarter more the
+    judging: what was found until then is returned. `output` takes what the script
     writes; None leaves it its own. `observe` gets the text and the copies of every module, while the
-    script runs. `lowering` gives the addresses of copies whose layouts cannot be followed.
+    script runs. `lowering` gives the addresses of copies whose layouts cannot be followed. `network` False
+    leaves the run none.
     Whatever becomes of the script is in `failures`; raises InputError only where there is none to run.
     """
     if path != "-m" and not Path(cwd or ".", path).is_file():
         raise InputError(f"no script '{path[:200]}'", expected="a Python file, or '-m' and a module")
     command = [sys.executable, path, *args]
     return _run(
-        command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=True,
+        command, launch=launch, arch=arch, timeout_s=timeout_s, output=output, network=network,
         progress=progress, cwd=cwd, observe=observe, lowering=lowering,
     )  # fmt: skip
 
@@ -107,6 +112,7 @@ def environment(folder: str, *, launch: bool, arch: str | None, network: bool) -
     if not launch:  # what is not compiled must not be kept, nor taken from where it was kept
         env.update(_CACHES)
         env.setdefault("CUTE_DSL_ARCH", "sm_90a")
+        env.setdefault("TORCHDYNAMO_DISABLE", "1")  # torch.compile generates code for a GPU that is not there
     return env
 
 
@@ -155,7 +161,9 @@ def _run(
                 progress(len(collector.kernels), len(collector.copies))
 
         shown()
-        collector.resolve(shown)
+        if deadline is not None and timeout_s is not None:
+            deadline = max(deadline, time.monotonic() + _SHARE * timeout_s)
+        collector.resolve(shown, deadline)
         return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector))
 
 
@@ -183,6 +191,6 @@ def _ending(
         name = signal.Signals(-status).name
         last = f" after kernel {collector.last}" if collector.last else " before any kernel was built"
         return TraceFailure("killed", f"the process died of {name}{last}")
-    if status and not collector.raised and not (status == 1 and collector.tests_failed):
+    if status and not collector.raised and not (status in _TESTS_FAILED and collector.tests_failed):
         return TraceFailure("exited", f"the script ended with status {status}")
     return None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from layoutcheck.lint import notebook
 from layoutcheck.lint.finding import LintFinding, from_dict
 from layoutcheck.lint.rules import rules
 from layoutcheck.lint.sites import Site, sites
 from layoutcheck.lint.source import Module
-from layoutcheck.lint.suppressions import Suppressions
+from layoutcheck.lint.suppressions import Mark, Suppressions
 from layoutcheck.lint.text import Unreadable, decode
 
 UNREADABLE = "LC910"
@@ -27,6 +28,7 @@ class Reading:
     sites: tuple[Site, ...] = ()
     lines: int = 0
     relevant: bool = True  # whether the file mentions CuTe at all
+    marks: tuple[Mark, ...] = ()  # the comments that silence findings
 
     def to_dict(self) -> dict[str, Any]:
         """For the cache."""
@@ -36,17 +38,24 @@ class Reading:
             "sites": [site.to_dict() for site in self.sites],
             "lines": self.lines,
             "relevant": self.relevant,
+            "marks": [mark.to_dict() for mark in self.marks],
         }
 
 
 def from_cache(stored: dict[str, Any], path: str) -> Reading:
     """The analysis that was stored, of a file that may have moved since."""
+    found = tuple(map(from_dict, stored["findings"]))
+    if not path.endswith(notebook.SUFFIX):
+        found = tuple(replace(each, path=path) for each in found)
+    else:
+        found = tuple(replace(each, path=notebook.moved(each.path, path)) for each in found)
     return Reading(
-        tuple(replace(from_dict(each), path=path) for each in stored["findings"]),
+        found,
         stored["silenced"],
         tuple(Site(**each) for each in stored["sites"]),
         stored["lines"],
         stored["relevant"],
+        tuple(Mark.of(each) for each in stored["marks"]),
     )
 
 
@@ -54,6 +63,47 @@ def analyse(raw: bytes, path: str) -> Reading:
     """Read a file's bytes. Whatever is in them, this returns: what cannot be read is a finding, LC910."""
     if not any(word in raw for word in _WORDS):
         return Reading(lines=raw.count(b"\n"), relevant=False)
+    if path.endswith(notebook.SUFFIX):
+        return _notebook(raw, path)
+    return _python(raw, path)
+
+
+def _notebook(raw: bytes, path: str) -> Reading:
+    """Read the code cells as one text, and give what is found there its cell and line."""
+    try:
+        made = notebook.read(raw)
+    except Unreadable as error:
+        return _unreadable(error, path, 0)
+    whole = _python(made.text.encode("utf-8", "replace"), path)
+
+    def placed(found: LintFinding) -> LintFinding:
+        cell, line = made.place(found.line)
+        end = made.place(found.end_line)[1] if found.end_line else 0
+        return replace(found, path=notebook.named(path, cell.number), line=line, end_line=end)
+
+    findings = list(map(placed, whole.findings))
+    for cell, line, said in made.broken:
+        title = f"cannot be read: does not parse: {said}"
+        advice = "Nothing in this cell was checked."
+        where = notebook.named(path, cell.number)
+        findings.append(LintFinding(UNREADABLE, "unknown", where, line, 1, title, advice))
+    sites = []
+    for site in whole.sites:
+        cell, line = made.place(site.line)
+        sites.append(replace(site, line=line, end_line=made.place(site.end_line)[1], cell=cell.number))
+    findings.sort(key=lambda finding: finding.order)
+    return replace(whole, findings=tuple(findings), sites=tuple(sites), marks=())
+
+
+def _unreadable(error: Unreadable, path: str, lines: int) -> Reading:
+    finding = LintFinding(
+        UNREADABLE, "unknown", path, error.line, error.column, f"cannot be read: {error.reason}",
+        "Nothing in this file was checked.",
+    )  # fmt: skip
+    return Reading((finding,), 0, (), lines)
+
+
+def _python(raw: bytes, path: str) -> Reading:
     lines = raw.count(b"\n")
     try:
         module = Module(decode(raw))
@@ -62,11 +112,7 @@ def analyse(raw: bytes, path: str) -> Reading:
             found += rule.findings(module, path)
         made = tuple(sites(module, verdicts))
     except Unreadable as error:
-        finding = LintFinding(
-            UNREADABLE, "unknown", path, error.line, error.column, f"cannot be read: {error.reason}",
-            "Nothing in this file was checked.",
-        )  # fmt: skip
-        return Reading((finding,), 0, (), lines)
+        return _unreadable(error, path, lines)
     except (RecursionError, MemoryError):
         finding = LintFinding(UNREADABLE, "unknown", path, 1, 1, "cannot be read: nested too deep")
         return Reading((finding,), 0, (), lines)
@@ -74,7 +120,7 @@ def analyse(raw: bytes, path: str) -> Reading:
     found += silent.complaints(path)
     kept = [finding for finding in found if not silent.silences(finding)]
     kept.sort(key=lambda finding: finding.order)
-    return Reading(tuple(kept), len(found) - len(kept), made, lines)
+    return Reading(tuple(kept), len(found) - len(kept), made, lines, marks=tuple(silent.marks))
 
 
 def _literal(module: Module, path: str) -> tuple[list[LintFinding], dict[tuple[int, int], str]]:

@@ -58,17 +58,35 @@ def read(file: Path) -> Counter[Key]:
         raise InputError(f"'{file}' is no baseline", expected="a file that --write-baseline wrote") from None
 
 
-def new(findings: Sequence[LintFinding], known: Counter[Key], place: Place) -> list[LintFinding]:
-    """The findings that the baseline does not hold."""
+def new(
+    findings: Sequence[LintFinding], known: Counter[Key], place: Place, gone: Callable[[str], bool]
+) -> tuple[list[LintFinding], dict[Key, str]]:
+    """The findings that the baseline does not hold, and the entries of files that have another name now.
+
+    An entry whose file is `gone` speaks of a finding of the same code and line in another file, its new path.
+    """
     left = Counter(known)
-    out = []
+    rest = []
     for finding in findings:
         mine = key(finding, place)
         if left[mine] > 0:
             left[mine] -= 1
         else:
+            rest.append(finding)
+    lost: dict[tuple[str, str], list[Key]] = {}
+    for entry in +left:
+        if gone(entry[0]):
+            lost.setdefault(entry[1:], []).append(entry)
+    out, moved = [], dict[Key, str]()
+    for finding in rest:
+        mine = key(finding, place)
+        old = next((entry for entry in lost.get(mine[1:], ()) if left[entry] > 0), None)
+        if old is None:
             out.append(finding)
-    return out
+        else:
+            left[old] -= 1
+            moved[old] = mine[0]
+    return out, moved
 
 
 def stale(findings: Sequence[LintFinding], known: Counter[Key], place: Place) -> Counter[Key]:

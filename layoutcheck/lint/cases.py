@@ -1,42 +1,36 @@
-"""Registered cases: found in the text, traced in child processes, and held against what they expect.
+"""Registered cases: found in the text, and their traces held against what they expect.
 
-`@layoutcheck.case(...)` is read from the source; the functions run only in `trace`, one child process each,
-without network and for a limited time. A case that raises, hangs or kills its process costs itself.
+`@layoutcheck.case(...)` is read from the source; `runs.py` calls the functions. A whole program that
+`layoutcheck ci` runs (`programs.py`) is a case too, with a `command` instead of a function.
 """
 
 from __future__ import annotations
 
 import ast
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutcheck.digits import is_number
 from layoutcheck.findings import VERDICTS
-from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
+from layoutcheck.lint.cache import dsl_version
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.settings import Settings
 from layoutcheck.lint.source import Module
 from layoutcheck.lint.text import Unreadable, decode
-from layoutcheck.regular import read_regular
 
 if TYPE_CHECKING:
     from layoutcheck.sources.traced import Trace
 
 _ENDS = {"timeout": "ran too long", "killed": "died", "uncompiled": "does not compile"}
-_SKIP = (".", "__pycache__", "venv", "node_modules")
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredCase:
-    """A registered function, for one architecture; `problem` says why it cannot be called, if it cannot."""
+    """A function or a program, for one architecture; `problem` says why it cannot be called, if it cannot."""
 
     path: str
     function: str
@@ -45,6 +39,8 @@ class RegisteredCase:
     arch: str
     expect: tuple[str, ...] = ()
     problem: str = ""
+    command: tuple[str, ...] = ()  # what Python is given, of a program: a script, or -m pytest and a file
+    named: bool = False  # a program that the settings name, and that must build a kernel
 
     def __str__(self) -> str:
         return self.name
@@ -57,6 +53,7 @@ class CaseRun:
     case: RegisteredCase
     trace: Trace
     cached: bool = False
+    seconds: float = 0.0
 
 
 def find(raw: bytes, path: str, arch: str) -> list[RegisteredCase]:
@@ -114,111 +111,6 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
 
 
-def trace(
-    cases: Sequence[RegisteredCase],
-    settings: Settings,
-    cache: Cache,
-    *,
-    workers: int = 0,
-    progress: Progress | None = None,
-) -> list[CaseRun]:
-    """Call every case in a child process, several at a time, and trace what it builds.
-
-    Raises InputError where kernels cannot be traced at all. An interrupt ends the children first.
-    """
-    from layoutcheck.dsl.lowered.resolve import Lowering
-    from layoutcheck.dsl.trace import trace_callable
-    from layoutcheck.order import check_module
-    from layoutcheck.sources.trace_lines import from_lines, to_lines
-
-    project = _project(settings.root)
-    stop = threading.Event()
-
-    def halt(*_: object) -> None:
-        if stop.is_set():
-            raise InterruptedError  # leaves trace_callable by the way that ends its children
-
-    def one(case: RegisteredCase) -> CaseRun:
-        tiers = ("lowered" if settings.lowered else "types") + (
-            f" order {settings.order_seconds}" if settings.order else ""
-        )
-        key = digest(tool_version(), dsl_version() or "", project, case.path, case.function, case.arch, tiers)
-        stored = cache.get(key)
-        if stored is not None and unchanged(stored, cache):
-            return CaseRun(case, from_lines(stored["lines"]), cached=True)
-        traced = trace_callable(
-            str(Path(case.path).resolve()),
-            case.function,
-            arch=case.arch,
-            timeout_s=settings.timeout,
-            progress=halt,
-            cwd=str(settings.root.resolve()),
-            lowering=lowering if settings.lowered or settings.order else None,
-        )
-        if not traced.failures:  # a failure may be the machine's, and is asked again
-            cache.put(key, {"lines": list(to_lines(traced)), **imports_of(traced.imported, cache)})
-        return CaseRun(case, traced)
-
-    callable_ = [case for case in cases if not case.problem]
-    runs: dict[RegisteredCase, CaseRun] = {}
-    threads = max(1, workers or min(len(callable_) or 1, os.cpu_count() or 1))
-    check = partial(check_module, seconds=settings.order_seconds)
-    lowers = Lowering(copies=settings.lowered, order=check if settings.order else None)
-    with lowers as lowering, ThreadPoolExecutor(threads) as pool:
-        waiting = {pool.submit(one, case): case for case in callable_}
-        try:
-            for number, future in enumerate(as_completed(waiting), 1):
-                run = future.result()
-                runs[run.case] = run
-                if progress:
-                    progress("trace", number, len(callable_))
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    return [runs[case] for case in cases if case in runs]
-
-
-def imports_of(files: Sequence[str], cache: Cache) -> dict[str, str]:
-    """What a stored trace holds of the modules that it imported: where their names are, and their state."""
-    names = digest("imported", *files)
-    cache.put(names, list(files))
-    return {"imported": names, "state": _state(files)}
-
-
-def unchanged(stored: Any, cache: Cache) -> bool:
-    """Whether every module that a stored trace imported is as it was: a dependency may be upgraded."""
-    files = cache.get(stored["imported"]) if isinstance(stored, dict) else None
-    return files is not None and _state(files) == stored["state"]
-
-
-def _state(files: Sequence[str]) -> str:
-    return digest(*map(_stamp, files))
-
-
-def _stamp(file: str) -> str:
-    try:
-        found = Path(file).stat()
-    except OSError:
-        return "gone"
-    return f"{found.st_size} {found.st_mtime_ns}"
-
-
-def _project(root: Path) -> str:
-    """A digest of all Python source below the root: what a case builds may depend on any of it."""
-    parts: list[str | bytes] = []
-    for at, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith(_SKIP))
-        for name in sorted(names):
-            if name.endswith(".py"):
-                path = Path(at, name)
-                try:
-                    parts += [str(path.relative_to(root)), read_regular(path)]
-                except OSError:
-                    continue
-    return digest(*parts)
-
-
 def shown(path: str) -> str:
     """A path as findings show it: relative to where the run started, where it lies below."""
     try:
@@ -231,31 +123,40 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
     """LC911 for everything that kept the case's kernels from being seen."""
     from layoutcheck.sources.traced import UNCOMPILED  # loads the model, which reading does not need
 
+    case = run.case
+    what = "" if case.command else f"case '{case}' "
     for one in run.trace.failures:
         where = one.where
         message = " ".join(one.message.split())
         kind = _ENDS.get(one.kind, one.kind)
-        at = f" at {shown(where.file)}:{where.line}" if where is not None else ""
+        path, line, at = case.path, case.line, ""
+        if where is not None:
+            path, line = (shown(where.file), where.line) if case.command else (path, line)
+            at = "" if case.command else f" at {shown(where.file)}:{where.line}"
         yield LintFinding(
             "LC911",
             "rejected" if one.kind in UNCOMPILED else "unknown",
-            run.case.path,
-            run.case.line,
+            path,
+            max(1, line),
             1,
-            f"case '{run.case}' {kind}{at}: {message[:200]}",
-            "Copies that it would have built after that were not seen.",
-            origin=run.case.name,
+            f"{what}{kind}{at}: {message[:200]}",
+            f"Seen in {case}."
+            if case.command
+            else "Copies that it would have built after that were not seen.",
+            origin=case.name,
         )
-    if not run.trace.failures and not run.trace.kernels:
+    if not run.trace.failures and not run.trace.kernels and (case.named or not case.command):
         yield LintFinding(
             "LC911",
             "unknown",
-            run.case.path,
-            run.case.line,
+            case.path,
+            case.line,
             1,
-            f"case '{run.case}' built no kernel",
-            "Return (kernel, arguments), the arguments in one tuple, or compile in the function.",
-            origin=run.case.name,
+            f"{case} built no kernel" if case.command else f"case '{case}' built no kernel",
+            f"It ran for {case.arch}; are its tests skipped?"
+            if case.command
+            else "Return (kernel, arguments), the arguments in one tuple, or compile in the function.",
+            origin=case.name,
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layoutcheck.errors import InputError
+from layoutcheck.lint import notebook
 from layoutcheck.lint.analyse import Reading, analyse, from_cache
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.finding import LintFinding
@@ -19,7 +20,7 @@ from layoutcheck.regular import read_regular
 
 _SKIP = frozenset(
     (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox", ".eggs", "build", "dist",
-     ".mypy_cache", ".pytest_cache", ".ruff_cache", "site-packages")
+     ".mypy_cache", ".pytest_cache", ".ruff_cache", "site-packages", ".ipynb_checkpoints")
 )  # fmt: skip
 _ENOUGH_BYTES = 3 << 20  # below this one process is done before a second has started
 
@@ -58,7 +59,7 @@ def _python(folder: Path) -> Iterator[str]:
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIP)
         for name in names:
-            if name.endswith((".py", ".pyi")):
+            if name.endswith((".py", ".pyi", notebook.SUFFIX)):
                 yield _shown(Path(at, name))
 
 

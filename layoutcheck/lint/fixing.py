@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutcheck.errors import InputError
-from layoutcheck.lint import files
+from layoutcheck.lint import files, notebook
 from layoutcheck.lint.analyse import Reading, analyse
 from layoutcheck.lint.finding import Edit, LintFinding
 from layoutcheck.lint.settings import Settings
@@ -38,7 +38,7 @@ def repair(paths: Sequence[str], settings: Settings) -> list[str]:
             raw = read_regular(path)
         except OSError:
             continue
-        if b"cute" in raw:
+        if b"cute" in raw and not path.endswith(notebook.SUFFIX):
             done += _file(path, raw, settings)
     return done
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutcheck.gate import NO_GATE, Gate
-from layoutcheck.lint import baseline, cases, files
+from layoutcheck.lint import baseline, cases, files, notebook
+from layoutcheck.lint import runs as running
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.settings import Settings
@@ -20,6 +21,7 @@ from layoutcheck.regular import inside, read_regular
 Progress = Callable[[str, int, int], None]
 _MOST_NAMED = 3
 _FAILING = frozenset(("rejected", "wrong"))
+_BY_SOURCE = "LC26"  # what these codes begin with, the text alone shows
 _CASE_FAILED = ("LC911", "LC915")
 _FAILING_STRICT = _FAILING | {"slow", "unknown"}
 
@@ -52,12 +54,32 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """A case or program that was run: `failures` are what kept kernels of it from being seen."""
+
+    name: str
+    path: str
+    arch: str
+    kernels: int
+    copies: int
+    seconds: float
+    cached: bool
+    failures: tuple[str, ...] = ()
+    program: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """Findings in the order of files and lines; `notes` say what was not done, and why."""
+    """Findings in the order of files and lines; `notes` say what was not done, and why.
+
+    `runs` are the cases and programs that were run.
+    """
 
     findings: tuple[LintFinding, ...]
     counts: Counts
     notes: tuple[str, ...] = ()
+    runs: tuple[Ran, ...] = ()
+    wanted: bool = False  # programs were looked for, and there may be none
 
     def status(self, strict: bool = False, gate: Gate = NO_GATE) -> int:
         """The exit status, as `gate.py` has it."""
@@ -76,7 +98,7 @@ class Result:
         )
         types = counts.address_sources.get("types", 0)
         seen = counts.traced + counts.written_out
-        kernels = counts.kernels if counts.cases else None
+        kernels = counts.kernels if counts.cases or self.wanted else None
         return gate.unseen(failed, kernels, types, seen, counts.sites)
 
 
@@ -89,20 +111,21 @@ def lint(
     baseline_file: Path | None = None,
     write_baseline: Path | None = None,
     progress: Progress | None = None,
+    programs: Sequence[cases.RegisteredCase] | None = None,
 ) -> Result:
-    """Lint files and folders. `static` True reads only, and runs nothing.
+    """Lint files and folders. `static` True reads only, and runs nothing; `programs` are run beside cases.
 
     Raises InputError for a path, a setting or a baseline that cannot be used.
     """
     known = baseline.read(baseline_file) if baseline_file is not None else Counter[baseline.Key]()
     workers = workers or os.cpu_count() or 1
-    folder = None if settings.cache is None else inside(settings.root, settings.cache, "cache")
+    folder = cache_folder(settings)
     store = Cache(folder, "source")
     listed = files.collect(paths, settings)
     read = files.read(listed, store, workers, progress)
     store.save()
     found = [finding for file in read for finding in file.reading.findings]
-    runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress)
+    runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress, programs)
     untold = tuple(notes)  # why cases were not traced, where that is so
     reached: dict[tuple[str, int], str] = {}
     counts = {"silenced": sum(file.reading.silenced for file in read), "untraced": untraced}
@@ -129,6 +152,9 @@ def lint(
     traced, written, never = _coverage(read, reached, runs is not None)
     if runs is not None:
         wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
+    complete = runs is not None and not any(run.trace.failures for run in runs.traced)
+    unused = _unused(read, texts, reached if complete else {})
+    wanted += [f for f in unused if settings.selected(f.code, f.path)]
     wanted.sort(key=lambda finding: finding.order)
 
     def place(finding: LintFinding) -> tuple[str, str]:
@@ -136,7 +162,12 @@ def lint(
 
     if write_baseline is not None:
         baseline.write(write_baseline, wanted, place)
-    new = baseline.new(wanted, known, place) if known else wanted
+    new = wanted
+    moved: dict[baseline.Key, str] = {}
+    if known:
+        new, moved = baseline.new(wanted, known, place, lambda path: not (settings.root / path).exists())
+        known = Counter({entry: count for entry, count in known.items() if entry not in moved})
+        notes += _moved(moved)
     if known and (runs is not None or not untold):
         looked = {settings.inside(path) for path in listed}
         notes += _stale(baseline.stale(wanted, known, place), looked, settings)
@@ -156,7 +187,14 @@ def lint(
             **counts,
         ),
         tuple(notes),
+        () if runs is None else tuple(map(_ran, runs.traced)),
+        programs is not None,
     )
+
+
+def cache_folder(settings: Settings) -> Path | None:
+    """Where earlier runs are kept; None for nowhere. Raises InputError for a folder out of the repository."""
+    return None if settings.cache is None else inside(settings.root, settings.cache, "cache")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +210,9 @@ def _trace(
     workers: int,
     folder: Path | None,
     progress: Progress | None,
+    programs: Sequence[cases.RegisteredCase] | None,
 ) -> tuple[_Runs | None, list[str], int]:
-    """The traces of the registered cases; None, and a note, where there are none to trace or no way to.
+    """The traces of registered cases and programs; None, and a note, where there are none or no way to.
 
     Last is the number of those that cannot be traced here.
     """
@@ -181,10 +220,10 @@ def _trace(
     for path in listed:
         with contextlib.suppress(OSError):
             found += cases.find(read_regular(path), path, settings.arch)
-    if not found:
+    if not found and not programs:
         return None, [], 0
     what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"
-    mine = [case for case in found if _registered(case.path, settings)]
+    mine = [*(programs or ()), *(case for case in found if _registered(case.path, settings))]
     if static:
         return None, [f"{what} not traced: --static runs nothing"], 0
     if not mine:
@@ -192,18 +231,33 @@ def _trace(
     reason = cases.require_dsl()
     if reason is not None:
         return None, [f"{what} not traced: {reason}"], len(mine)
-    notes = (
-        []
-        if len(mine) == len(found)
-        else [f"{len(found) - len(mine)} of {what} not under [tool.layoutcheck] paths"]
-    )
+    left = len(found) + len(programs or ()) - len(mine)
+    notes = [f"{left} of {what} not under [tool.layoutcheck] paths"] if left else []
     store = Cache(folder, "traces")
     try:
-        traced = cases.trace(mine, settings, store, workers=workers, progress=progress)
+        traced = running.trace(mine, settings, store, workers=workers, progress=progress)
     finally:
         store.save()
     notes += dict.fromkeys(note for run in traced for note in run.trace.notes)
+    silent = [run.case.name for run in traced if _is_silent(run)]
+    if silent:
+        named = ", ".join(silent[:_MOST_NAMED]) + (", ..." if len(silent) > _MOST_NAMED else "")
+        notes.append(f"{len(silent)} programs built no kernel (for another architecture?): {named}")
     return _Runs(traced, [cases.unusable(case) for case in mine if case.problem]), notes, 0
+
+
+def _is_silent(run: cases.CaseRun) -> bool:
+    """Whether a program ended well and built nothing, without having been named."""
+    return bool(run.case.command) and not (run.case.named or run.trace.kernels or run.trace.failures)
+
+
+def _ran(run: cases.CaseRun) -> Ran:
+    case, trace = run.case, run.trace
+    failures = tuple(f"{one.kind}: {' '.join(one.message.split())}" for one in trace.failures)
+    return Ran(
+        case.name, case.path, case.arch, len(trace.kernels), len(trace.copies), round(run.seconds, 1),
+        run.cached, failures, bool(case.command),
+    )  # fmt: skip
 
 
 def _registered(path: str, settings: Settings) -> bool:
@@ -239,8 +293,10 @@ class _Texts:
 
     def text(self, path: str) -> str:
         if path not in self._texts:
+            file, cell = notebook.file_of(path)
             try:
-                self._texts[path] = read_regular(path).decode("utf-8", "replace")
+                raw = read_regular(file)
+                self._texts[path] = notebook.cell_text(raw, cell) if cell else raw.decode("utf-8", "replace")
             except OSError:
                 self._texts[path] = ""
         return self._texts[path]
@@ -257,6 +313,33 @@ class _Texts:
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
 
 
+def _moved(entries: Mapping[baseline.Key, str]) -> list[str]:
+    """A note on entries of files that have another name now."""
+    names = dict.fromkeys(f"{key[0]} -> {path}" for key, path in entries.items())
+    return [f"the baseline has {name}; --write-baseline writes it anew" for name in names]
+
+
+def _unused(
+    read: Sequence[files.File], texts: _Texts, reached: Mapping[tuple[str, int], str]
+) -> list[LintFinding]:
+    """LC916 for codes of comments that no finding has, where one could have been seen."""
+    found = []
+    for file in read:
+        for mark in file.reading.marks:
+            twin = next((m for m in texts.suppressions(file.path).marks if m.line == mark.line), mark)
+            used = mark.used | twin.used
+            sites = [s for s in file.reading.sites if not set(mark.lines).isdisjoint((s.line, s.end_line))]
+            traced = any((file.path, n) in reached for s in sites for n in range(s.line, s.end_line + 1))
+            codes = [
+                code for code in mark.codes if code not in used and (code.startswith(_BY_SOURCE) or traced)
+            ]
+            if codes:
+                title = f"nothing here has {', '.join(codes)} any more"
+                advice = "Delete it from the comment: it would silence the next finding."
+                found.append(LintFinding("LC916", "note", file.path, mark.line, mark.column, title, advice))
+    return found
+
+
 def _unless_written_out(traced: list[LintFinding], source: list[LintFinding]) -> list[LintFinding]:
     """Traced findings that the text alone did not show already, at the same place with the same code."""
     seen = {(finding.path, finding.line, finding.code) for finding in source}
@@ -270,7 +353,6 @@ def _coverage(
     hit = written = 0
     never: dict[str, tuple[int, ...]] = {}
     for file in read:
-        missing = []
         for site in file.reading.sites:
             seen = traced and any(
                 (file.path, line) in reached for line in range(site.line, site.end_line + 1)
@@ -278,9 +360,8 @@ def _coverage(
             hit += seen
             written += site.verdict is not None
             if not seen and site.verdict is None:
-                missing.append(site.line)
-        if missing:
-            never[file.path] = tuple(missing)
+                path = notebook.named(file.path, site.cell) if site.cell else file.path
+                never[path] = (*never.get(path, ()), site.line)
     return hit, written, never
 
 

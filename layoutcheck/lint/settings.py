@@ -13,11 +13,17 @@ from typing import Any
 
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
+from layoutcheck.lint.notebook import file_of
 from layoutcheck.regular import read_regular
 
 TABLE = "tool.layoutcheck"
 LOWERED, ORDER = "LAYOUTCHECK_LOWERED", "LAYOUTCHECK_ORDER"
 SECONDS = "LAYOUTCHECK_ORDER_SECONDS"
+_SECONDS = {
+    "timeout": "seconds for each case",
+    "order-seconds": "seconds of processor time for each kernel",
+    "run-timeout": "seconds for each program",
+}
 _CODE = re.compile(r"(LC[0-9]{0,3}|ALL)\Z")
 _ARCH = re.compile(r"sm_[0-9]{2,3}[af]?\Z")
 
@@ -42,6 +48,9 @@ class Settings:
     lowered: bool = True
     order: bool = True
     order_seconds: int = 20
+    run: tuple[str, ...] | None = None
+    run_arch: tuple[str, ...] = ()
+    run_timeout: int = 600
     places: dict[str, str] = field(default_factory=dict, compare=False)
 
     def selected(self, code: str, path: str) -> bool:
@@ -59,7 +68,8 @@ class Settings:
         return any(_matches(self.inside(path), pattern) for pattern in self.exclude)
 
     def inside(self, path: str) -> str:
-        """A path as the patterns see it: relative to the root."""
+        """A path as the patterns see it: relative to the root; a notebook's cell as its file."""
+        path = file_of(path)[0]
         try:
             return Path(path).resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError:
@@ -120,6 +130,16 @@ def order_seconds(settings: Settings) -> int:
     return _value("order-seconds", int(given) if is_number(given) else given, SECONDS)  # type: ignore[no-any-return]
 
 
+def seconds(given: int, option: str) -> int:
+    """Seconds that an option gives. Raises InputError."""
+    return _value("run-timeout", given, option)  # type: ignore[no-any-return]
+
+
+def architectures(given: str, option: str) -> tuple[str, ...]:
+    """Architectures that an option gives, with commas between them. Raises InputError."""
+    return _value("run-arch", [each.strip() for each in given.split(",")], option)  # type: ignore[no-any-return]
+
+
 def _switch(variable: str, otherwise: bool) -> bool:
     given = os.environ.get(variable, "")
     if given not in ("", "0", "1"):
@@ -172,21 +192,17 @@ def _settings(table: dict[str, Any], file: Path) -> Settings:
 def _value(key: str, value: Any, where: str) -> Any:
     if key in ("select", "ignore"):
         return codes(value, where)
-    if key in ("paths", "exclude"):
+    if key in ("paths", "exclude", "run"):
         return _texts(value, where)
+    if key == "run-arch":
+        return tuple(_value("arch", each, where) for each in _texts(value, where))
     if key == "per-file-ignores":
         if not isinstance(value, dict):
             raise InputError(f"{where}: not a table", expected='{"pattern" = ["LC3"]}')
         return tuple((pattern, codes(given, f"{where} '{pattern}'")) for pattern, given in value.items())
-    if key == "timeout":
+    if key in _SECONDS:
         if type(value) is not int or not 1 <= value <= 86400:
-            raise InputError(f"{where}: {value!r:.40}", expected="seconds for each case, 1 to 86400")
-        return value
-    if key == "order-seconds":
-        if type(value) is not int or not 1 <= value <= 86400:
-            raise InputError(
-                f"{where}: {value!r:.40}", expected="seconds of processor time for each kernel, 1 to 86400"
-            )
+            raise InputError(f"{where}: {value!r:.40}", expected=f"{_SECONDS[key]}, 1 to 86400")
         return value
     if key in ("lowered", "order"):
         if type(value) is not bool:

@@ -20,6 +20,7 @@ class Site:
     column: int
     call: str
     verdict: str | None = None
+    cell: int = 0  # of a notebook
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON and for the cache."""

@@ -7,6 +7,8 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from layoutcheck.lint.finding import LintFinding
 
@@ -15,11 +17,34 @@ _COMMENT = re.compile(r"#\s*layoutcheck:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)")
 _CODE = re.compile(r"LC[0-9]{1,3}\Z")
 
 
+@dataclass(slots=True)
+class Mark:
+    """A comment at `line` and `column`: `codes` are silent on `lines`; `used` are those that silenced one."""
+
+    line: int
+    column: int
+    codes: tuple[str, ...]
+    lines: tuple[int, ...]
+    used: set[str] = field(default_factory=set)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the cache."""
+        return {**asdict(self), "used": sorted(self.used)}
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> Mark:
+        """The mark that `to_dict` stored."""
+        return cls(
+            stored["line"], stored["column"], tuple(stored["codes"]), tuple(stored["lines"]),
+            set(stored["used"]),
+        )  # fmt: skip
+
+
 class Suppressions:
-    """The comments of one file: line -> codes that are silent there."""
+    """The comments of one file."""
 
     def __init__(self, text: str) -> None:
-        self.codes: dict[int, frozenset[str]] = {}
+        self.marks: list[Mark] = []
         self.unusable: list[tuple[int, int, str]] = []  # line, column, what is wrong
         if _MARK not in text:
             return
@@ -33,16 +58,19 @@ class Suppressions:
                 what = f"'{wrong[0][:40]}' is no code" if wrong else "it names no code"
                 self.unusable.append((number, found.start() + 1, what))
                 continue
-            at = number + 1 if line[: found.start()].strip() == "" else number
-            self.codes[at] = self.codes.get(at, frozenset()) | codes
-            self.codes[number] = self.codes.get(number, frozenset()) | codes
+            lines = (number, number + 1) if line[: found.start()].strip() == "" else (number,)
+            self.marks.append(Mark(number, found.start() + 1, tuple(sorted(codes)), lines))
 
     def silences(self, finding: LintFinding) -> bool:
-        """Whether a comment speaks of this finding."""
-        if not self.codes:
-            return False
-        lines = (finding.line, finding.end_line or finding.line)
-        return any(finding.code.startswith(code) for line in lines for code in self.codes.get(line, ()))
+        """Whether a comment speaks of this finding; the comment is used then."""
+        lines = {finding.line, finding.end_line or finding.line}
+        found = False
+        for mark in self.marks:
+            speaking = {code for code in mark.codes if finding.code.startswith(code)}
+            if speaking and not lines.isdisjoint(mark.lines):
+                mark.used |= speaking
+                found = True
+        return found
 
     def complaints(self, path: str) -> Iterator[LintFinding]:
         """LC914 for every comment that silences nothing."""

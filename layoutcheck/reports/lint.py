@@ -55,6 +55,7 @@ def as_json(result: Result, style: Style) -> str:
             "never": {p: list(lines) for p, lines in result.counts.never.items()},
         },
         "notes": list(result.notes),
+        "runs": [asdict(run) for run in result.runs],
     }
     return json.dumps(made, ensure_ascii=style.ascii) + "\n"
 
@@ -64,7 +65,7 @@ def text(result: Result, style: Style) -> str:
     lines = [line for finding in result.findings for line in _finding(finding, style)]
     if lines:
         lines.append("")
-    lines += _summary(result, style)
+    lines += summary(result, style)
     return "\n".join(lines) + "\n"
 
 
@@ -78,7 +79,8 @@ def _finding(finding: LintFinding, style: Style) -> list[str]:
     return lines
 
 
-def _summary(result: Result, style: Style) -> list[str]:
+def summary(result: Result, style: Style) -> list[str]:
+    """What was looked at and what was not, a line each; last the number of findings."""
     counts = result.counts
     lines = [
         f"{_many(counts.files, 'file')} ({counts.relevant} with CuTe, {counts.lines:,} lines), "
@@ -86,7 +88,8 @@ def _summary(result: Result, style: Style) -> list[str]:
     ]
     if counts.cases:
         lines.append(
-            f"{_many(counts.cases, 'case')} traced: {_copies(counts.copies)}, {counts.checked} checked"
+            f"{_ran(result)} traced: {_many(counts.kernels, 'kernel')}, {_copies(counts.copies)}, "
+            f"{counts.checked} checked"
             + (f", {counts.as_meant} findings as expected" if counts.as_meant else "")
             + "."
         )
@@ -106,6 +109,14 @@ def _summary(result: Result, style: Style) -> list[str]:
         style(f"{_many(len(result.findings), 'finding')}{f': {found}' if found else ''}{tail}.", "bold")
     )
     return lines
+
+
+def _ran(result: Result) -> str:
+    programs = sum(run.program for run in result.runs)
+    cases = result.counts.cases - programs
+    return ", ".join(
+        [_many(programs, "program")] * bool(programs) + [_many(cases, "case")] * bool(cases or not programs)
+    )
 
 
 def _sites(counts: Counts) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.notebook import file_of
 from layoutcheck.reports.outcome import Failure, Outcome
 
 LEVELS = {"rejected": "error", "wrong": "error", "unknown": "warning", "slow": "warning", "note": "note"}
@@ -33,10 +34,16 @@ class Located:
 
 def of_lint(findings: Sequence[LintFinding]) -> list[Located]:
     """The lint's findings."""
-    return [
-        Located(f.code, f.severity, f.title, f.message, f.path, f.line, f.column, f.end_line, f.end_column)
-        for f in findings
-    ]
+    return list(map(_of_finding, findings))
+
+
+def _of_finding(f: LintFinding) -> Located:
+    """A notebook is JSON: its cells have no lines of the file's."""
+    file, cell = file_of(f.path)
+    if cell:
+        title = f"cell {cell}, line {f.line}: {f.title}"
+        return Located(f.code, f.severity, title, f.message, file, 1, 1)
+    return Located(f.code, f.severity, f.title, f.message, f.path, f.line, f.column, f.end_line, f.end_column)
 
 
 def of_outcomes(outcomes: Sequence[Outcome]) -> list[Located]:

@@ -151,7 +151,7 @@ def stage(x: cute.Tensor, n: int):
 
 
 def _site(line: int, verdict: str | None, end: int | None = None) -> SimpleNamespace:
-    return SimpleNamespace(line=line, end_line=end or line, verdict=verdict)
+    return SimpleNamespace(line=line, end_line=end or line, verdict=verdict, cell=0)
 
 
 def test_sites_are_counted_once_each() -> None:

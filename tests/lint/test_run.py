@@ -352,3 +352,70 @@ def test_this_repository_is_clean(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     status, text = out(capsys, ".", "--static", "--no-cache")
     assert status == 0 and "\n0 findings" in text
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": ["# cute"]},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", "import cutlass.cute as cute\n", "x = !ls"]},
+        {"cell_type": "code", "source": "%%bash\ncute.copy(("},
+        {"cell_type": "code", "source": ["def broken(:\n", "    cute"]},
+        {
+            "cell_type": "code",
+            "source": "def f(row, a):\n    cute.assume(row * 8 + 4, divby=8)\n    cute.copy(a, a)",
+        },
+    ],
+    "nbformat": 4,
+}
+
+
+def test_a_notebook_is_read_by_its_cells(repo, capsys):
+    """Magics and other languages' cells are passed over; a cell that does not parse costs itself."""
+    (repo / "a.py").unlink()
+    (repo / "n.ipynb").write_text(json.dumps(NOTEBOOK))
+    for _ in range(2):  # read, then from the cache
+        status, text = out(capsys, ".", "--format", "json")
+        found = json.loads(text)
+        assert [(f["path"], f["line"], f["code"]) for f in found["findings"] if f["code"] != "LC912"] == [
+            ("n.ipynb:cell 4", 1, "LC910"), ("n.ipynb:cell 5", 2, "LC267"),
+        ]  # fmt: skip
+        assert found["counts"]["never"] == {"n.ipynb:cell 5": [3]}
+    assert status == 1
+    assert (
+        "file=n.ipynb,line=1,col=1,title=LC267 wrong::cell 5, line 2: "
+        in out(capsys, ".", "--format", "github")[1]
+    )
+    out(capsys, ".", "--write-baseline", "b.json")
+    moved = {**NOTEBOOK, "cells": [NOTEBOOK["cells"][0], *NOTEBOOK["cells"]]}
+    (repo / "n.ipynb").write_text(json.dumps(moved))
+    assert out(capsys, ".", "--baseline", "b.json")[0] == 0
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"cells": 3}', '{"cells": [', "[" * 100_000])
+def test_what_is_no_notebook_is_one_finding(repo, capsys, text):
+    (repo / "n.ipynb").write_text(text + " cute")
+    _, said = out(capsys, "n.ipynb", "--format", "json")
+    assert [f["code"] for f in json.loads(said)["findings"]] == ["LC910"]
+
+
+def test_a_comment_that_nothing_needs_any_more_is_a_note(repo, capsys):
+    """Only codes that source alone shows: what a trace would show was not looked at."""
+    wrong = FALSE.rstrip() + "  # layoutcheck: ignore[LC267,LC268]\n"
+    (repo / "a.py").write_text(wrong + "cute.copy(f, f)  # layoutcheck: ignore[LC301]\n")
+    for _ in range(2):
+        status, text = out(capsys, ".", "--format", "json")
+        found = [f for f in json.loads(text)["findings"] if f["code"] == "LC916"]
+        assert status == 0
+        assert [(f["line"], f["severity"], f["title"]) for f in found] == [
+            (5, "note", "nothing here has LC268 any more")
+        ]
+
+
+def test_a_renamed_file_keeps_its_baseline(repo, capsys):
+    out(capsys, ".", "--write-baseline", "b.json")
+    (repo / "a.py").rename(repo / "renamed.py")
+    status, text = out(capsys, ".", "--baseline", "b.json")
+    assert status == 0 and "the baseline has a.py -> renamed.py" in " ".join(text.split())
+    assert "not found any more" not in text
+    (repo / "a.py").write_text((repo / "renamed.py").read_text())
+    assert out(capsys, ".", "--baseline", "b.json")[0] == 1

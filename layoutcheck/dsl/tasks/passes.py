@@ -38,6 +38,7 @@ KERNELS_ONLY = (
     f"builtin.module({_FOLD},gpu.module(cute-expand-ops),cute-desugar,cute-fold-static,"
     f"gpu.module({_TO_ARITH}))"
 )
+_LATER = "core-to-arith"  # DSL 4.8's; before, `convert-cute-to-core` makes arith of everything
 PRELOWER = "builtin.module(pyir-prelower)"  # the PyIR frontend's references to values
 
 
@@ -77,6 +78,8 @@ def _lower(item: Item) -> Item:
                 lowered = _run(ir, module if host else ir.Module.parse(text), host, refused)
             except Exception as error:
                 reason = _first(error)
+                if "no setter" in reason:
+                    return {"problem": "this DSL cannot mark operations; 4.6 is the oldest that can"}
                 missing = _NO_SUCH_PASS.search(reason)
                 if missing is not None:
                     return {"problem": f"this DSL lacks the pass '{missing[1]}'", "refused": refused}
@@ -92,7 +95,12 @@ def _run(ir: Any, module: Any, host: bool, refused: list[str]) -> str:
     from cutlass._mlir import passmanager
 
     def run_passes(pipeline: str) -> None:
-        passes = passmanager.PassManager.parse(pipeline)
+        try:
+            passes = passmanager.PassManager.parse(pipeline)
+        except ValueError as error:
+            if _LATER not in str(error):
+                raise
+            passes = passmanager.PassManager.parse(pipeline.replace(f"{_LATER},", ""))
         passes.enable_verifier(False)  # as the DSL has it: what it compiles need not verify between passes
         passes.run(module.operation)
 
@@ -167,4 +175,6 @@ def _alone(copy: re.Match[str]) -> str:
 def _first(error: BaseException) -> str:
     found = getattr(error, "error_diagnostics", None)
     text = found[0].message if found else str(error)
+    if "Traceback (most recent call last)" in text:  # of a callback; its last line is the reason
+        text = text.strip().splitlines()[-1]
     return " ".join(text.split())[:400]

@@ -21,9 +21,14 @@ WIDTH = 900.0  # of every picture, in user units; pages scale it
 _ILLEGAL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+def legal_text(value: Any) -> str:
+    """Text without the characters that XML has no way to write."""
+    return _ILLEGAL.sub("\ufffd", str(value))
+
+
 def escape(value: Any) -> str:
     """Text that is safe between tags and within quotes of HTML and XML."""
-    return html.escape(_ILLEGAL.sub("\ufffd", str(value)), quote=True)
+    return html.escape(legal_text(value), quote=True)
 
 
 def number(value: float) -> str:

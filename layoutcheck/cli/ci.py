@@ -1,0 +1,119 @@
+"""`layoutcheck ci`: a repository's own tests and scripts traced, beside what its source says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
+from layoutcheck.cli.output import Sink
+from layoutcheck.errors import InputError
+from layoutcheck.gate import gate
+
+if TYPE_CHECKING:
+    from layoutcheck.lint.cases import RegisteredCase
+    from layoutcheck.lint.settings import Settings
+
+_MOST_ASKED = 12  # programs that the question names
+
+
+def ci(
+    paths: Annotated[list[str] | None, Option("files or folders; default: this one", positional=True)] = None,
+    yes: Annotated[bool, Option("run the programs without asking", "--yes")] = False,
+    list_: Annotated[bool, Option("print the programs that would be run, and end", "--list")] = False,
+    arch: Annotated[str | None, Option("architectures to build for: sm_90a,sm_100a")] = None,
+    timeout: Annotated[int | None, Option("seconds for each program (default 600)")] = None,
+    strict: Strict = False,
+    fail_on: FailOn = None,
+    require_coverage: Coverage = None,
+    format_: Annotated[str, Option("text, json, github or sarif", "--format")] = "text",
+    output: Output = None,
+    html: Annotated[Path | None, Option("write a page with everything to this file")] = None,
+    sarif: Annotated[Path | None, Option("write a SARIF log to this file")] = None,
+    junit: Annotated[Path | None, Option("write JUnit XML to this file")] = None,
+    select: Annotated[str | None, Option("codes to report, such as LC1,LC301; ALL")] = None,
+    ignore: Annotated[str | None, Option("codes not to report")] = None,
+    baseline: Annotated[Path | None, Option("findings in this file are old, and not reported")] = None,
+    write_baseline: Annotated[Path | None, Option("write all findings as a baseline, and succeed")] = None,
+    config: Annotated[Path | None, Option("a pyproject.toml; the default is the nearest")] = None,
+    no_cache: Annotated[bool, Option("run and read everything again", "--no-cache")] = False,
+    no_lowered: NoLowered = False,
+    no_order: NoOrder = False,
+    workers: Annotated[int, Option("processes; 0 is one a processor")] = 0,
+) -> int:
+    """Run the repository's tests and scripts that compile kernels, and check every copy of every kernel.
+
+    This executes the repository's code: in child processes, without network, launching nothing, each for a
+    limited time. It asks first; --yes, or `run` in [tool.layoutcheck], answers. The source is linted beside.
+    Exit status: 0 all was seen and nothing is wrong, 1 something is wrong, 2 something was not seen.
+    """
+    from layoutcheck.lint.cases import require_dsl
+    from layoutcheck.linting import linted
+    from layoutcheck.reports import ci_page, junit_xml
+    from layoutcheck.reports import lint as reports
+
+    if write_baseline is not None and (fail_on is not None or require_coverage is not None or strict):
+        raise InputError("--write-baseline succeeds", expected="it without --strict, --fail-on and the like")
+    asked = gate(fail_on, require_coverage)
+    render = reports.renderer(format_)
+    if list_:
+        sys.stdout.writelines(f"{line}\n" for line in _listed(paths or ["."], config, arch))
+        return 0
+    reason = require_dsl()
+    if reason is not None:
+        raise InputError(f"nothing can be traced: {reason}", expected="it in the project's own environment")
+    result, _ = linted(
+        paths or ["."], config=config, select=select, ignore=ignore, baseline=baseline,
+        write_baseline=write_baseline, cache=not no_cache, lowered=not no_lowered, order=not no_order,
+        workers=workers, arch=arch, timeout_s=timeout,
+        approve=lambda programs, settings: _approve(programs, settings, yes),
+    )  # fmt: skip
+    for file, made in ((html, ci_page.render), (sarif, reports.sarif), (junit, junit_xml.render)):
+        if file is not None:
+            extra = Sink(file)
+            extra.put(made(result, extra.style))
+    sink = Sink(output)
+    sink.put(render(result, sink.style))
+    if write_baseline is not None:
+        return 0
+    sys.stderr.writelines(f"not seen: {reason}\n" for reason in result.unseen(asked))
+    return result.status(strict, asked)
+
+
+def _listed(paths: Sequence[str], config: Path | None, arch: str | None) -> list[str]:
+    """The programs, one a line, as they would be called."""
+    from dataclasses import replace
+
+    from layoutcheck.lint.cache import Cache
+    from layoutcheck.lint.programs import discover
+    from layoutcheck.lint.settings import architectures
+    from layoutcheck.linting import settings_for
+
+    settings = settings_for(paths, config, None, None)
+    if arch is not None:
+        settings = replace(settings, run_arch=architectures(arch, "--arch"))
+    found = discover(paths, settings, Cache(None, "outlines"))
+    return [f"{' '.join(case.command)}  ({case.arch})" for case in found]
+
+
+def _approve(programs: Sequence[RegisteredCase], settings: Settings, yes: bool) -> None:
+    """Return where the programs may be run. Raises InputError where nobody says so."""
+    if yes or settings.run is not None or not programs:
+        return
+    count = f"{len(programs)} program{'s' * (len(programs) > 1)} of this repository"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(
+            f"this would run {count} (--list names them)",
+            expected="--yes, or run = [...] in [tool.layoutcheck]",
+        )
+    for case in programs[:_MOST_ASKED]:
+        sys.stderr.write(f"  python {' '.join(case.command)}  ({case.arch})\n")
+    if len(programs) > _MOST_ASKED:
+        sys.stderr.write(f"  ... and {len(programs) - _MOST_ASKED} more (--list names all)\n")
+    sys.stderr.write(f"Run {count}, without network, launching nothing? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise InputError("nothing was run")

@@ -1,0 +1,187 @@
+"""What `layoutcheck init` writes: settings, a workflow and a pre-commit hook for the repository at hand.
+
+Nothing here writes; `plan` reads the repository and returns the files as they would be.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from layoutcheck.errors import InputError
+from layoutcheck.lint import files
+from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.cases import RegisteredCase
+from layoutcheck.lint.programs import discover
+from layoutcheck.lint.settings import TABLE, Settings, find
+from layoutcheck.regular import read_regular
+
+WORKFLOW, HOOKS, PYPROJECT = ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml", "pyproject.toml"
+_SPEAKS_OF = {  # what a file with kernels for an architecture says
+    "sm_80": re.compile(rb"\bsm_?80\b|\bSm80\b|\bampere\b", re.IGNORECASE),
+    "sm_90a": re.compile(rb"\bsm_?90a?\b|warpgroup|wgmma|\bhopper\b", re.IGNORECASE),
+    "sm_100a": re.compile(rb"\bsm_?100[af]?\b|tcgen05|\bblackwell\b", re.IGNORECASE),
+    "sm_120a": re.compile(rb"\bsm_?120[af]?\b", re.IGNORECASE),
+}
+_CUTE = re.compile(rb"\bcutlass\b")
+_TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
+_TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A file as it would be: its path below the root, the text that is there, and the new one.
+
+    `new` is None where the file is left alone, and `said` why, or what it does.
+    """
+
+    path: str
+    old: str
+    new: str | None
+    said: str
+
+
+def plan(root: Path, requirement: str | None = None) -> list[Planned]:
+    """The three files. `requirement` is what pip installs. Raises InputError for a folder that is none."""
+    if not root.is_dir():
+        raise InputError(f"no folder '{str(root)[:200]}'", expected="the root of a repository")
+    settings = _settings(root)
+    listed = files.collect([str(root)], settings)
+    texts = {path: _text(path) for path in listed}
+    programs = discover([str(root)], settings, Cache(None, "outlines"))
+    archs = [
+        arch
+        for arch, words in _SPEAKS_OF.items()
+        if any(_CUTE.search(text) and words.search(text) for text in texts.values())
+    ]
+    return [
+        _pyproject(root, [settings.inside(case.path) for case in programs], programs, archs or ["sm_90a"]),
+        _workflow(root, any(map(_TORCH.search, texts.values())), requirement or installed_from()),
+        _hooks(root, requirement or installed_from()),
+    ]
+
+
+def _settings(root: Path) -> Settings:
+    found = find(root)
+    return found if found.root.resolve() == root.resolve() else Settings(root=root)
+
+
+def _text(path: str) -> bytes:
+    try:
+        return read_regular(path)
+    except OSError:
+        return b""
+
+
+def _pyproject(
+    root: Path, paths: Sequence[str], programs: Sequence[RegisteredCase], archs: Sequence[str]
+) -> Planned:
+    file = root / PYPROJECT
+    old = file.read_text(encoding="utf-8") if file.is_file() else ""
+    if re.search(rf"^\s*\[{re.escape(TABLE)}\]", old, re.MULTILINE):
+        return Planned(PYPROJECT, old, None, f"it has [{TABLE}] already")
+    run, rest = _entries(paths, programs)
+    comment = f"  # {rest} more scripts compile kernels: layoutcheck ci --list" if rest else ""
+    lines = [f"[{TABLE}]", "# What `layoutcheck ci` runs, for each architecture, launching nothing."]
+    lines += ["run = [" + ", ".join(json.dumps(entry) for entry in run) + f"]{comment}"]
+    lines += ["run-arch = [" + ", ".join(json.dumps(arch) for arch in archs) + "]", "run-timeout = 1200"]
+    gap = "" if not old else "\n" if old.endswith("\n") else "\n\n"
+    return Planned(PYPROJECT, old, old + gap + "\n".join(lines) + "\n", "settings")
+
+
+def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[list[str], int]:
+    """The entries of `run`, and how many scripts they leave out: tests by their top folder, then examples."""
+    tests = [p for p, case in zip(paths, programs, strict=True) if case.command[0] == "-m"]
+    scripts = [p for p, case in zip(paths, programs, strict=True) if case.command[0] != "-m"]
+    folders = {p.partition("/")[0] if "/" in p else p for p in tests}
+    wanted = [p for p in scripts if not tests or "example" in p.partition("/")[0]]
+    wanted = [p for p in wanted if p.partition("/")[0] not in folders]
+    left = [p for p in scripts if p not in wanted and p.partition("/")[0] not in folders]
+    return [*sorted(folders), *sorted(wanted)], len(left)
+
+
+def _workflow(root: Path, torch: bool, requirement: str) -> Planned:
+    file = root / WORKFLOW
+    if file.exists():
+        return Planned(WORKFLOW, "", None, "it exists")
+    install = [f"      - run: pip install torch --index-url {_TORCH_INDEX}"] * torch
+    if any((root / name).is_file() for name in ("pyproject.toml", "setup.py")):
+        install += ["      - run: pip install --editable . pytest"]
+    elif (root / "requirements.txt").is_file():
+        install += ["      - run: pip install --requirement requirements.txt pytest"]
+    lines = [
+        "name: layoutcheck",
+        "on:",
+        "  push:",
+        f"    branches: [{_branch(root)}]",
+        "  pull_request:",
+        "permissions:",
+        "  contents: read",
+        "jobs:",
+        "  layoutcheck:  # needs no GPU: kernels are traced, and nothing is launched",
+        "    runs-on: ubuntu-latest",
+        "    timeout-minutes: 60",
+        "    steps:",
+        "      - uses: actions/checkout@v4",
+        "      - uses: actions/setup-python@v5",
+        f'        with: {{python-version: "{sys.version_info.major}.{sys.version_info.minor}"}}',
+        *install,
+        f'      - run: pip install "{requirement}"',
+        "      - uses: actions/cache@v4  # programs whose imports did not change are not run again",
+        "        with:",
+        "          path: .layoutcheck_cache",
+        "          key: layoutcheck-${{ github.sha }}",
+        "          restore-keys: layoutcheck-",
+        "      - run: layoutcheck ci --format github --html layoutcheck.html --junit layoutcheck.xml",
+        "      - uses: actions/upload-artifact@v4",
+        "        if: always()",
+        "        with: {name: layoutcheck, path: layoutcheck.*}",
+    ]
+    return Planned(WORKFLOW, "", "\n".join(lines) + "\n", "a job without a GPU")
+
+
+def _branch(root: Path) -> str:
+    """The branch that is checked out, or main."""
+    try:
+        head = (root / ".git" / "HEAD").read_text(encoding="utf-8").strip()
+    except OSError:
+        return "main"
+    found = re.fullmatch(r"ref: refs/heads/([\w./-]+)", head)
+    return found[1] if found else "main"
+
+
+def _hooks(root: Path, requirement: str) -> Planned:
+    file = root / HOOKS
+    hook = [
+        "  - repo: local",
+        "    hooks:",
+        "      - id: layoutcheck",
+        "        name: layoutcheck lint",
+        "        entry: layoutcheck lint --static --force-exclude",
+        "        language: python",
+        f"        additional_dependencies: [{json.dumps(requirement.replace('[dsl]', ''))}]",
+        "        types: [python]",
+        "        require_serial: true",
+    ]
+    if file.exists():
+        if "layoutcheck" in file.read_text(encoding="utf-8", errors="replace"):
+            return Planned(HOOKS, "", None, "it names layoutcheck already")
+        return Planned(HOOKS, "", None, "it exists; add under `repos:`\n" + "\n".join(hook))
+    return Planned(
+        HOOKS, "", "\n".join(["repos:", *hook]) + "\n", "a hook that reads source and runs nothing"
+    )
+
+
+def installed_from() -> str:
+    """What pip installs to have this layoutcheck, with its DSL: a commit, a folder, or a version."""
+    found = metadata.distribution("layoutcheck")
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    url = origin.get("url", "")
+    if "vcs_info" in origin:
+        return f"layoutcheck[dsl] @ {origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
+    return f"layoutcheck[dsl]=={found.version}"

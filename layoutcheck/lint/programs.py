@@ -1,0 +1,288 @@
+"""Tests and scripts that compile kernels, found in a repository by its text alone.
+
+A file compiles kernels if it uses `jit`, `kernel` or `compile` of the CuTe DSL, or a name of a file that
+does. A package's `__init__.py` is followed by name: one kernel in it does not make one of every user.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from layoutcheck.errors import InputError
+from layoutcheck.lint import files
+from layoutcheck.lint.cache import Cache, digest, tool_version
+from layoutcheck.lint.cases import RegisteredCase
+from layoutcheck.lint.settings import Settings
+from layoutcheck.lint.text import Unreadable, decode, parsed
+from layoutcheck.regular import read_regular
+
+_BUILDERS = ("jit", "kernel", "compile")
+_TEST_FILES = ("test_*.py", "*_test.py")  # pytest's default `python_files`
+_ROOTS = ("src/", "python/")  # folders that a repository puts on the path
+_WORD = b"import"
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a file's text says of its part in a program.
+
+    `names` are the dotted names that it uses of other modules (relative ones begin with their dots),
+    `exports` what it makes of them (name -> dotted name) and defines (name -> ""), `kernels` whether it uses
+    the DSL's builders,
+    `tests` whether it defines tests, `main` whether it is a script.
+    """
+
+    names: tuple[str, ...] = ()
+    exports: tuple[tuple[str, str], ...] = ()
+    kernels: bool = False
+    tests: bool = False
+    main: bool = False
+
+
+def outline(raw: bytes) -> Outline:
+    """The outline of a file's text; an empty one where Python cannot parse it."""
+    if _WORD not in raw:
+        return Outline()
+    try:
+        tree = parsed(decode(raw))
+    except Unreadable:
+        return Outline()
+    exports: dict[str, str] = {}
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                names.add(each.name)
+                exports[each.asname or each.name.partition(".")[0]] = (
+                    each.name if each.asname else each.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            for each in node.names:
+                dotted = f"{base}{'' if base.endswith('.') else '.'}{each.name}"
+                names.add(dotted)
+                exports[each.asname or each.name] = dotted
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            dotted = _chain(node, exports)
+            if dotted:
+                names.add(dotted)
+    kernels = any(name.startswith("cutlass.") and name.rpartition(".")[2] in _BUILDERS for name in names)
+    tests = any(map(_is_tests, tree.body))
+    for node in tree.body:
+        if isinstance(node, _DEFINITIONS):
+            exports.setdefault(node.name, "")
+    main = any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in tree.body)
+    return Outline(tuple(sorted(names)), tuple(sorted(exports.items())), kernels, tests, main)
+
+
+def _is_tests(node: ast.stmt) -> bool:
+    """Whether pytest may find tests in a statement of a file: a function, or a class of theirs."""
+    if isinstance(node, ast.ClassDef):
+        return node.name.startswith("Test") or any(map(_is_tests, node.body))
+    return isinstance(node, _DEFINITIONS) and node.name.startswith("test")
+
+
+def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:
+    """`a.b.c` in full, where `a` was imported; else ""."""
+    parts: list[str] = []
+    at: ast.expr = node
+    while isinstance(at, ast.Attribute):
+        parts.append(at.attr)
+        at = at.value
+    if not isinstance(at, ast.Name) or at.id not in imported:
+        return ""
+    return ".".join([imported[at.id], *reversed(parts)])
+
+
+class Repository:
+    """The outlines of a repository's files, by path below `root`, and what their imports reach."""
+
+    def __init__(self, outlines: dict[str, Outline]) -> None:
+        self.outlines = outlines
+        self._modules: dict[str, list[str]] = {}
+        for path in outlines:
+            for name in _module_names(path, outlines):
+                self._modules.setdefault(name, []).append(path)
+
+    def compiles(self, path: str) -> bool:
+        """Whether a file compiles kernels, by itself or through what it imports."""
+        seen, stack = {path}, [path]
+        while stack:
+            at = stack.pop()
+            if self.outlines[at].kernels:
+                return True
+            for reached in self._reached(at):
+                if reached not in seen:
+                    seen.add(reached)
+                    stack.append(reached)
+        return False
+
+    def _reached(self, path: str) -> Iterator[str]:
+        for name in self.outlines[path].names:
+            yield from self._resolved(name, path)
+
+    def _resolved(self, name: str, path: str, depth: int = 8) -> Iterator[str]:
+        """The files that a dotted name, as `path` uses it, stands for."""
+        level = len(name) - len(name.lstrip("."))
+        parts = name.lstrip(".").split(".")
+        folder = path.rpartition("/")[0]
+        for _ in range(level - 1):
+            folder = folder.rpartition("/")[0]
+        for length in range(len(parts), 0, -1):
+            found = self._files(parts[:length], folder, relative=bool(level))
+            for file in found:
+                rest = parts[length:]
+                if file.endswith("__init__.py"):
+                    yield from self._of_package(file, rest, depth)
+                else:
+                    yield file
+            if found:
+                return
+        if level and depth:  # `from . import name`, of a name that the package makes
+            init = f"{folder}/__init__.py".lstrip("/")
+            if init in self.outlines and init != path:
+                yield from self._of_package(init, parts, depth)
+
+    def _files(self, parts: Sequence[str], folder: str, relative: bool) -> list[str]:
+        beside = "/".join(filter(None, [folder, *parts]))
+        near = [each for each in (f"{beside}.py", f"{beside}/__init__.py") if each in self.outlines]
+        return near if near or relative else self._modules.get(".".join(parts), [])
+
+    def _of_package(self, init: str, rest: Sequence[str], depth: int) -> Iterator[str]:
+        """What `rest` of a package's `__init__.py` stands for; nothing if the package alone is imported."""
+        made = self.outlines[init]
+        if not rest or not depth:
+            return
+        exported = dict(made.exports)
+        if rest[0] == "*":
+            for name in made.names:
+                yield from self._resolved(name, init, depth - 1)
+        elif rest[0] in exported and exported[rest[0]].lstrip("."):
+            yield from self._resolved(".".join([exported[rest[0]], *rest[1:]]), init, depth - 1)
+        else:
+            for name in made.names:
+                if name.endswith(".*"):
+                    yield from self._resolved(f"{name[:-1]}{'.'.join(rest)}", init, depth - 1)
+            if made.kernels or exported.get(rest[0]) == "":
+                yield init
+
+
+def _module_names(path: str, outlines: dict[str, Outline]) -> set[str]:
+    """The names that a file may be imported by: from the root, from `src`, from above its package."""
+    folder, _, last = path.rpartition("/")
+    parts = [*folder.split("/"), last.rpartition(".")[0]] if folder else [last.rpartition(".")[0]]
+    if parts[-1] == "__init__":
+        parts.pop()
+    whole = "/".join(parts)
+    names = {whole}
+    names |= {whole.removeprefix(root) for root in _ROOTS}
+    at = folder
+    while at and f"{at}/__init__.py" in outlines:
+        at = at.rpartition("/")[0]
+    names.add(whole.removeprefix(f"{at}/") if at else whole)
+    return {name.replace("/", ".") for name in names if name}
+
+
+def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[RegisteredCase]:
+    """The programs to run: those of the setting `run`, else the tests and scripts that compile kernels.
+
+    With `run` only those below `paths` are wanted. Raises InputError for an entry that cannot be used.
+    """
+    listed = sorted({*files.collect([str(settings.root)], settings), *files.collect(paths, settings)})
+    outlines = {settings.inside(path): _outline(path, cache) for path in listed}
+    cache.save()
+    repository = Repository(outlines)
+    wanted = {settings.inside(path) for path in files.collect(paths, settings)}
+    shown = {settings.inside(path): path for path in listed}
+    found: list[RegisteredCase] = []
+    if settings.run is None:
+        for inside in sorted(wanted):
+            if _runs(inside, outlines[inside]) and repository.compiles(inside):
+                found += _programs(inside, shown[inside], (), settings, outlines[inside])
+        return found
+    for entry in settings.run:
+        found += _entry(entry, wanted, shown, outlines, repository, settings)
+    return list(dict.fromkeys(found))
+
+
+def _entry(
+    entry: str,
+    wanted: set[str],
+    shown: dict[str, str],
+    outlines: dict[str, Outline],
+    repository: Repository,
+    settings: Settings,
+) -> Iterator[RegisteredCase]:
+    """The programs of one entry of `run`: a folder, or a file and its arguments."""
+    try:
+        path, *arguments = shlex.split(entry)
+    except ValueError as error:
+        raise InputError(
+            f"run = '{entry[:80]}': {error}", expected="a path, and a script's arguments"
+        ) from None
+    inside = Path(path).as_posix().rstrip("/")
+    if (settings.root / path).is_dir():
+        if arguments:
+            raise InputError(f"run = '{entry[:80]}': a folder takes no arguments")
+        below = [p for p in sorted(wanted) if inside == "." or p.startswith(f"{inside}/")]
+        for each in below:
+            if _runs(each, outlines[each]) and repository.compiles(each):
+                yield from _programs(each, shown[each], (), settings, outlines[each], named=True)
+    elif (settings.root / path).is_file():
+        if inside in wanted:
+            known = outlines.get(inside, Outline())
+            yield from _programs(inside, shown[inside], tuple(arguments), settings, known, named=True)
+    else:
+        raise InputError(f"run = '{entry[:80]}': no such file below {settings.root}")
+
+
+def _runs(path: str, known: Outline) -> bool:
+    return known.main or (known.tests and _is_test(path))
+
+
+def _is_test(path: str) -> bool:
+    return any(fnmatch.fnmatch(path.rpartition("/")[2], pattern) for pattern in _TEST_FILES)
+
+
+def _programs(
+    inside: str,
+    path: str,
+    arguments: tuple[str, ...],
+    settings: Settings,
+    known: Outline,
+    named: bool = False,
+) -> Iterator[RegisteredCase]:
+    """A program for each architecture."""
+    if known.tests and (_is_test(inside) or not known.main):
+        command: tuple[str, ...] = ("-m", "pytest", "-q", inside, *arguments)
+    else:
+        command = (inside, *arguments)
+    archs = settings.run_arch or (settings.arch,)
+    title = " ".join([inside, *arguments])
+    for arch in archs:
+        name = f"{title}[{arch}]" if len(archs) > 1 else title
+        yield RegisteredCase(path, "", 1, name, arch, command=command, named=named)
+
+
+def _outline(path: str, cache: Cache) -> Outline:
+    try:
+        raw = read_regular(path)
+    except OSError:
+        return Outline()
+    key = digest("outline", tool_version(), raw)
+    stored = cache.get(key)
+    if stored is not None:
+        return Outline(
+            tuple(stored["names"]), tuple((a, b) for a, b in stored["exports"]), stored["kernels"],
+            stored["tests"], stored["main"],
+        )  # fmt: skip
+    made = outline(raw)
+    cache.put(key, asdict(made))
+    return made

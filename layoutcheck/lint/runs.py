@@ -1,0 +1,233 @@
+"""Cases and programs run in child processes, several at a time, and what they build traced.
+
+Functions are called by threads of this process, which share one process of the DSL. A program's kernels take
+longer to judge than to build, so programs have worker processes. What a run shows is kept by the content of
+everything that it imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
+from layoutcheck.lint.cases import CaseRun, Progress, RegisteredCase
+from layoutcheck.lint.settings import Settings
+from layoutcheck.regular import read_regular
+
+if TYPE_CHECKING:
+    from layoutcheck.dsl.lowered.resolve import Lowering
+    from layoutcheck.sources.traced import Trace
+
+_SKIP = (".", "__pycache__", "venv", "node_modules")
+_CONFIGURATION = ("pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini")  # what pytest reads
+_LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
+_TAIL_BYTES = 4096
+_MOST_WORDS = 200
+
+
+def trace(
+    cases: Sequence[RegisteredCase],
+    settings: Settings,
+    cache: Cache,
+    *,
+    workers: int = 0,
+    progress: Progress | None = None,
+) -> list[CaseRun]:
+    """Run every case in a child process and trace what it builds; in the order of `cases`.
+
+    Raises InputError where kernels cannot be traced at all. An interrupt ends the children first.
+    """
+    from layoutcheck.sources.trace_lines import from_lines, to_lines
+
+    callable_ = [case for case in cases if not case.problem]
+    keys = dict(zip(callable_, _keys(callable_, settings), strict=True))
+    runs: dict[RegisteredCase, CaseRun] = {}
+    for case, key in keys.items():
+        stored = cache.get(key)
+        if stored is not None and unchanged(stored, cache):
+            runs[case] = CaseRun(case, from_lines(stored["lines"]), cached=True)
+    todo = [case for case in callable_ if case not in runs]
+    threads = max(1, workers or min(len(todo) or 1, os.cpu_count() or 1))
+    with _pool(todo, settings, threads) as submit:
+        waiting = {submit(case): case for case in todo}
+        for future in as_completed(waiting):
+            case = waiting[future]
+            found, seconds = future.result()
+            runs[case] = CaseRun(case, found, seconds=seconds)
+            lasting = _LASTING if case.command else frozenset[str]()
+            if all(failure.kind in lasting for failure in found.failures):  # others may be the machine's
+                kept = imports_of([*found.imported, *_configuration(case, settings)], cache)
+                cache.put(keys[case], {"lines": list(to_lines(found)), **kept})
+            if progress:
+                progress("trace", len(runs), len(callable_))
+    return [runs[case] for case in cases if case in runs]
+
+
+Submit = Callable[[RegisteredCase], "Future[tuple[Trace, float]]"]
+
+
+@contextmanager
+def _pool(todo: Sequence[RegisteredCase], settings: Settings, workers: int) -> Iterator[Submit]:
+    """What runs a case; on the way out by an exception all that runs is ended first."""
+    programs = any(case.command for case in todo)
+    context = get_context("spawn")
+    stop: Any = context.Event() if programs else threading.Event()
+    pool: Executor
+    if programs:
+        pool = ProcessPoolExecutor(workers, context, _begin, (settings, stop, workers))
+    else:
+        pool = ThreadPoolExecutor(workers)
+    with _lowering(settings) as lowering, pool:
+
+        def submit(case: RegisteredCase) -> Future[tuple[Trace, float]]:
+            if programs:
+                return pool.submit(_in_worker, case)
+            return pool.submit(_run, case, settings, lowering, stop)
+
+        try:
+            yield submit
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _lowering(settings: Settings) -> Lowering:
+    from layoutcheck.dsl.lowered.resolve import Lowering
+    from layoutcheck.order import check_module
+
+    check = partial(check_module, seconds=settings.order_seconds)
+    return Lowering(copies=settings.lowered, order=check if settings.order else None)
+
+
+_worker: dict[str, Any] = {}  # of a worker process: what `_begin` was given
+
+
+def _begin(settings: Settings, stop: Any, workers: int) -> None:
+    """Make this process a worker; its programs share the machine's processors with the others'."""
+    _worker.update(lowering=_lowering(settings), settings=settings, stop=stop)
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+
+
+def _in_worker(case: RegisteredCase) -> tuple[Trace, float]:
+    return _run(case, _worker["settings"], _worker["lowering"], _worker["stop"])
+
+
+def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any) -> tuple[Trace, float]:
+    """The trace of a case, and the seconds that it took."""
+    from layoutcheck.dsl.trace import trace_callable, trace_script
+
+    def halt(*_: object) -> None:
+        if stop.is_set():
+            raise InterruptedError  # leaves the trace by the way that ends its children
+
+    start = time.monotonic()
+    common: dict[str, Any] = {
+        "arch": case.arch,
+        "progress": halt,
+        "cwd": str(settings.root.resolve()),
+        "lowering": lowering if settings.lowered or settings.order else None,
+    }
+    if not case.command:
+        path = str(Path(case.path).resolve())
+        found = trace_callable(path, case.function, timeout_s=settings.timeout, **common)
+        return found, time.monotonic() - start
+    with tempfile.TemporaryFile() as log:
+        found = trace_script(
+            case.command[0], case.command[1:], launch=False, network=False, timeout_s=settings.run_timeout,
+            output=log, **common,
+        )  # fmt: skip
+        found = _explained(found, log)
+    return found, time.monotonic() - start
+
+
+def _explained(found: Trace, log: Any) -> Trace:
+    """A program that ended with a status: the last words of its output say why."""
+    if not any(failure.kind == "exited" for failure in found.failures):
+        return found
+    log.seek(max(0, log.seek(0, os.SEEK_END) - _TAIL_BYTES))
+    lines = [line.strip() for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    errors = [line for line in lines if "Error" in line or "error:" in line]
+    words = (errors or lines or ["it printed nothing"])[-1][:_MOST_WORDS]
+    failures = tuple(
+        replace(one, message=f"{one.message}: {words}") if one.kind == "exited" else one
+        for one in found.failures
+    )
+    return replace(found, failures=failures)
+
+
+def _keys(cases: Sequence[RegisteredCase], settings: Settings) -> Iterator[str]:
+    """What the runs are kept under; a function's also by all source of the project."""
+    tiers = ("lowered" if settings.lowered else "types") + (
+        f" order {settings.order_seconds}" if settings.order else ""
+    )
+    project = "" if all(case.command for case in cases) else _project(settings.root)
+    for case in cases:
+        what = " ".join(case.command) or f"{project} {case.function}"
+        yield digest(tool_version(), dsl_version() or "", case.path, what, case.arch, tiers)
+
+
+def _configuration(case: RegisteredCase, settings: Settings) -> list[str]:
+    """Files that are not imported and decide what a program does."""
+    names = [str(settings.root / name) for name in _CONFIGURATION] if case.command else []
+    return [*names, str(Path(case.path).resolve())]
+
+
+def imports_of(files: Sequence[str], cache: Cache) -> dict[str, str]:
+    """What a stored trace holds of the modules that it imported: where their names are, and their state."""
+    names = digest("imported", *files)
+    cache.put(names, list(files))
+    return {"imported": names, "state": _state(files)}
+
+
+def unchanged(stored: Any, cache: Cache) -> bool:
+    """Whether every module that a stored trace imported is as it was: a dependency may be upgraded."""
+    files = cache.get(stored["imported"]) if isinstance(stored, dict) else None
+    return files is not None and _state(files) == stored["state"]
+
+
+def _state(files: Sequence[str]) -> str:
+    return digest(*map(_content, files))
+
+
+_contents: dict[tuple[str, int, int], str] = {}  # of files read in this process
+
+
+def _content(file: str) -> str:
+    """A digest of a file's content: a fresh checkout has other times."""
+    try:
+        found = os.stat(file)  # noqa: PTH116 (there are thousands)
+        key = file, found.st_size, found.st_mtime_ns
+        if key not in _contents:
+            _contents[key] = hashlib.sha256(read_regular(file)).hexdigest()
+    except OSError:
+        return "gone"
+    return _contents[key]
+
+
+def _project(root: Path) -> str:
+    """A digest of all Python source below the root: what a case builds may depend on any of it."""
+    parts: list[str | bytes] = []
+    for at, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith(_SKIP))
+        for name in sorted(names):
+            if name.endswith(".py"):
+                path = Path(at, name)
+                try:
+                    parts += [str(path.relative_to(root)), read_regular(path)]
+                except OSError:
+                    continue
+    return digest(*parts)

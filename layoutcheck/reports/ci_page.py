@@ -1,0 +1,124 @@
+"""What `layoutcheck ci` found as one HTML page: findings in their source, programs, what was not seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.run import Ran, Result
+from layoutcheck.regular import read_regular
+from layoutcheck.reports.html import document
+from layoutcheck.reports.lint import summary
+from layoutcheck.reports.pictures.svg import element, escape
+from layoutcheck.reports.style import Style
+
+_AROUND = 2  # lines of source above and below a finding
+_SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")
+
+
+def render(result: Result, style: Style) -> str:
+    """The page; it needs nothing else, and says the same without scripts."""
+    counted = Counter(finding.severity for finding in result.findings)
+    worst = next((each for each in _SEVERITIES if counted[each]), "legal")
+    said = ", ".join(f"{counted[each]} {each}" for each in _SEVERITIES if counted[each]) or "no findings"
+    heading = element(
+        "h1", element("span", escape(worst), class_=f"badge {worst}"), element("span", escape(said))
+    )
+    told = [element("p", escape(line)) for line in summary(result, style)]
+    body = [
+        element("article", element("header", heading), *told),
+        *_findings(result.findings),
+        _programs(result.runs),
+        _never(result),
+    ]
+    return document("layoutcheck ci", "", [part for part in body if part])
+
+
+def _findings(findings: Sequence[LintFinding]) -> Iterator[str]:
+    for path, group in groupby(findings, key=lambda finding: finding.path):
+        lines = _lines(path)
+        parts = [_finding(finding, lines) for finding in group]
+        yield element("article", element("h2", element("code", escape(path))), *parts)
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return read_regular(path).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
+def _finding(finding: LintFinding, lines: Sequence[str]) -> str:
+    first = max(1, finding.line - _AROUND)
+    shown = [
+        element("mark" if number == finding.line else "span", escape(f"{number:5}  {text}\n"))
+        for number, text in enumerate(lines[first - 1 : finding.line + _AROUND], first)
+    ]
+    cases = finding.evidence.get("cases", ())
+    head = element(
+        "summary",
+        element("span", escape(finding.severity), class_=f"badge small {escape(finding.severity)}"), " ",
+        element("code", escape(finding.code), class_="code"), " ",
+        escape(f"line {finding.line}: {finding.title}"),
+    )  # fmt: skip
+    return element(
+        "details",
+        head,
+        element("p", escape(finding.message), class_="message") if finding.message else "",
+        element("pre", *shown) if shown else "",
+        element("p", escape(f"seen in {', '.join(map(str, cases))}"), class_="quiet") if cases else "",
+        class_="fix",
+        open="" if finding.severity in ("rejected", "wrong") else None,
+    )
+
+
+def _programs(runs: Sequence[Ran]) -> str:
+    if not runs:
+        return ""
+    head = element(
+        "tr",
+        *(
+            element("th", name, scope="col")
+            for name in ("program", "for", "kernels", "copies", "seconds", "how it ended")
+        ),
+    )
+    rows = [
+        element(
+            "tr",
+            *(
+                element("td", escape(cell))
+                for cell in (run.name, run.arch, run.kernels, run.copies, _seconds(run), _ending(run))
+            ),
+        )
+        for run in runs
+    ]
+    return element("article", element("h2", "Programs and cases"), element("table", head, *rows))
+
+
+def _seconds(run: Ran) -> str:
+    return "kept from before" if run.cached else f"{run.seconds:g}"
+
+
+def _ending(run: Ran) -> str:
+    return "; ".join(run.failures) or ("" if run.kernels else "it built no kernel")
+
+
+def _never(result: Result) -> str:
+    if not result.counts.never:
+        return ""
+    rows = [
+        element(
+            "tr",
+            element("td", element("code", escape(path))),
+            element("td", escape(", ".join(map(str, lines)))),
+        )
+        for path, lines in result.counts.never.items()
+    ]
+    head = element("tr", element("th", "file", scope="col"), element("th", "lines", scope="col"))
+    return element(
+        "article",
+        element("h2", "Copy sites that nothing looked at"),
+        element("details", element("summary", f"{len(rows)} files"), element("table", head, *rows)),
+    )

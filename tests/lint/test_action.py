@@ -1,0 +1,110 @@
+"""action.yml: its steps run by bash, with what GitHub would put in. Installs from PyPI, hence a sweep."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lint.test_ci import KERNEL
+
+yaml = pytest.importorskip("yaml")
+ROOT = Path(__file__).parents[2]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+_EXPRESSION = re.compile(r"\$\{\{ ([\w.]+) \}\}")
+
+
+def filled(text: Any, values: dict[str, str]) -> str:
+    """A text with each `${{ name }}` as its value; a name that GitHub would not know fails."""
+    return _EXPRESSION.sub(lambda found: values[found[1]], str(text))
+
+
+def run_action(folder: Path, project: Path, path: str = "", **given: str) -> tuple[int, str]:
+    """The status and output of the action's steps, one after the other as a runner runs them."""
+    values = {f"inputs.{name}": str(each["default"]) for name, each in ACTION["inputs"].items()}
+    values |= {f"inputs.{name}": value for name, value in given.items()} | {"github.action_path": str(ROOT)}
+    said = ""
+    for number, step in enumerate(ACTION["runs"]["steps"]):
+        assert step["shell"] == "bash" and set(step) <= {"id", "shell", "env", "run"}
+        outputs = folder / f"outputs{number}"
+        outputs.touch()
+        own = {name: filled(value, values) for name, value in step.get("env", {}).items()}
+        env = {**os.environ, **own, "GITHUB_OUTPUT": str(outputs), "RUNNER_TEMP": str(folder)}
+        env["PATH"] = path + env["PATH"]
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", filled(step["run"], values)],
+            cwd=project, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
+            check=False,
+        )  # fmt: skip
+        said += done.stdout
+        if done.returncode:
+            return done.returncode, said
+        for line in outputs.read_text().splitlines():
+            name, _, value = line.partition("=")
+            values[f"steps.{step['id']}.outputs.{name}"] = value
+    return 0, said
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    (made / "kernels.py").write_text(KERNEL)
+    (made / "half.py").write_text("from kernels import build\nif __name__ == '__main__':\n    build(8)\n")
+    (made / "wrong.py").write_text(
+        "from cutlass import cute\ndef f(row):\n    cute.assume(row * 8 + 4, divby=8)\n"
+    )
+    (made / "pyproject.toml").write_text("[tool.layoutcheck]\n")
+    return made
+
+
+@pytest.mark.sweep
+def test_lint_in_an_environment_of_its_own(tmp_path: Path, project: Path) -> None:
+    status, said = run_action(tmp_path, project)
+    assert status == 1
+    assert re.search(r"^::error file=wrong\.py,line=3,.*title=LC267 wrong::", said, re.MULTILINE)
+    assert "half.py" not in said
+    status, said = run_action(
+        tmp_path, project, paths="kernels.py half.py", arguments="--strict", output="r.txt"
+    )
+    assert status == 0 and (project / "r.txt").exists()
+
+
+@pytest.mark.sweep
+def test_ci_in_the_environment_of_the_project(tmp_path: Path, project: Path) -> None:
+    """The project's environment has the DSL, and the action adds layoutcheck to it."""
+    env = tmp_path / "env"
+    subprocess.run([sys.executable, "-m", "venv", str(env)], check=True)
+    site = next((env / "lib").glob("python3*/site-packages"))
+    paths = "".join(f"import site; site.addsitedir({path!r})\n" for path in _site_packages())
+    (site / "project.pth").write_text(paths)
+    status, said = run_action(
+        tmp_path, project, f"{env / 'bin'}:", command="ci", paths="half.py kernels.py",
+        arguments="--no-lowered --no-order --html page.html",
+    )  # fmt: skip
+    assert status == 1
+    assert re.search(r"^::error file=kernels\.py,line=7,.*title=LC101 rejected::", said, re.MULTILINE), said
+    assert (project / "page.html").exists()
+    shown = subprocess.run(
+        [env / "bin" / "python", "-c", "import layoutcheck; print(layoutcheck.__file__)"],
+        cwd=tmp_path, text=True, capture_output=True, check=True,
+    )  # fmt: skip
+    assert Path(shown.stdout.strip()).is_relative_to(site)
+
+
+def _site_packages() -> list[str]:
+    import cutlass
+
+    return list(dict.fromkeys([sysconfig.get_paths()["purelib"], str(Path(cutlass.__file__).parents[3])]))
+
+
+@pytest.mark.sweep
+def test_another_command_is_refused(tmp_path: Path, project: Path) -> None:
+    status, said = run_action(tmp_path, project, command="check")
+    assert status == 2 and "::error::no command 'check'" in said

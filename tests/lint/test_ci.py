@@ -1,0 +1,161 @@
+"""`layoutcheck ci`: a repository's own programs run and judged; who may run them; what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from layoutcheck.cli import run
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.runs import imports_of, unchanged
+
+KERNEL = """\
+from cutlass import cute
+import cutlass
+from cutlass.cute.runtime import make_fake_tensor
+@cute.kernel
+def k(a: cute.Tensor):
+    f = cute.make_rmem_tensor(cute.make_layout(4), cutlass.Float32)
+    cute.copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=128), a, f)
+@cute.jit
+def f(a: cute.Tensor):
+    k(a).launch(grid=[1, 1, 1], block=[1, 1, 1])
+def build(align):
+    cute.compile(f, make_fake_tensor(cutlass.Float32, (4,), stride=(1,), assumed_align=align))
+"""
+REFUSED = "kernels.py:7"  # the copy, which needs 16 bytes
+FAST = ["--no-lowered", "--no-order", "--workers", "1"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A kernel that a test builds well, and a script that builds it with half the alignment."""
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    test = "from kernels import build\ndef test_good(): build(16)\n"
+    (tmp_path / "test_kernels.py").write_text(test)
+    (tmp_path / "half.py").write_text("from kernels import build\nif __name__ == '__main__':\n    build(8)\n")
+    (tmp_path / "pyproject.toml").write_text("[tool.layoutcheck]\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_nothing_is_run_without_a_word(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "half.py").write_text(
+        "import kernels\nkernels.f\nif __name__ == '__main__':\n    open('ran', 'w')\n"
+    )
+    assert run(["ci"]) == 2
+    assert "this would run 2 programs" in capsys.readouterr().err
+    assert run(["ci", "--list"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "half.py  (sm_90a)", "-m pytest -q test_kernels.py  (sm_90a)",
+    ]  # fmt: skip
+    assert not (repository / "ran").exists()
+
+
+def test_a_repository_is_checked(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two programs, one refused copy at its line; the second time from what is kept."""
+    pytest.importorskip("cutlass")
+    words = [
+        "ci",
+        "--yes",
+        "--format",
+        "json",
+        "--html",
+        "p.html",
+        "--sarif",
+        "s.json",
+        "--junit",
+        "j.xml",
+        *FAST,
+    ]
+    assert run(words) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [(f["code"], f"{f['path']}:{f['line']}", f["evidence"]["cases"]) for f in found["findings"]] == [
+        ("LC101", REFUSED, ["half.py"])
+    ]
+    assert (found["counts"]["kernels"], found["counts"]["copies"], found["counts"]["traced"]) == (2, 2, 1)
+    assert [(each["name"], each["kernels"], each["cached"]) for each in found["runs"]] == [
+        ("half.py", 1, False), ("test_kernels.py", 1, False),
+    ]  # fmt: skip
+    result = json.loads(Path("s.json").read_text())["runs"][0]["results"]
+    assert [each["ruleId"] for each in result] == ["LC101"]
+    suites = Xml.parse("j.xml").getroot()
+    assert [(suite.get("name"), suite.get("tests"), suite.get("failures")) for suite in suites] == [
+        ("programs", "2", "0"), ("source", "1", "1"),
+    ]  # fmt: skip
+    page = Path("p.html").read_text()
+    assert "LC101" in page and "half.py" in page and re.search(r"<mark>\s+7  ", page)
+
+    assert run(words) == 1
+    again = json.loads(capsys.readouterr().out)
+    assert [each["cached"] for each in again["runs"]] == [True, True]
+    assert again["findings"] == found["findings"]
+
+
+def test_a_program_is_run_again_when_something_that_it_imports_has_other_content(tmp_path: Path) -> None:
+    module, store = tmp_path / "m.py", Cache(tmp_path / "kept", "traces")
+    module.write_text("a = 1")
+    kept = imports_of([str(module), str(tmp_path / "later.py")], store)
+    os.utime(module, (1, 1))  # as in a fresh checkout
+    assert unchanged(kept, store)
+    (tmp_path / "later.py").write_text("")
+    assert not unchanged(kept, store)
+    (tmp_path / "later.py").unlink()
+    module.write_text("a = 2")
+    assert not unchanged(kept, store)
+
+
+def test_a_program_that_is_not_seen_to_its_end_fails(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("cutlass")
+    parse = "argparse.ArgumentParser().parse_args(['--what'])"
+    (repository / "half.py").write_text(
+        f"import argparse\nif __name__ == '__main__':\n    {parse}\n    import kernels\n"
+    )
+    assert run(["ci", "half.py", "--yes", *FAST]) == 2
+    said = capsys.readouterr()
+    assert "LC911" in said.out and "unrecognized arguments: --what" in " ".join(said.out.split())
+    assert "case-failed: 1 run" in said.err and "no-kernels" in said.err
+
+
+@pytest.mark.parametrize("network", [True, False])
+def test_programs_and_what_they_start_have_no_network(tmp_path: Path, network: bool) -> None:
+    """A shell's connection to a socket of this process, which Python's own sockets have no part in."""
+    script = tmp_path / "s.py"
+    script.write_text(
+        "import subprocess, sys, socket\n"
+        "own = socket.create_server(('127.0.0.1', 0))\nsocket.create_connection(own.getsockname())\n"
+        "print('status', subprocess.call(['bash', '-c', 'exec 3<>/dev/tcp/127.0.0.1/' + sys.argv[1]]))\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as server, (tmp_path / "log").open("w+") as log:
+        port = str(server.getsockname()[1])
+        found = trace_script(str(script), [port], launch=False, network=network, output=log, timeout_s=60)
+        log.seek(0)
+        said = log.read()
+    if any("no network namespace here" in note for note in found.notes):
+        pytest.skip("Linux makes no network namespace here, and the trace says so")
+    assert found.failures == ()
+    assert ("status 0" in said) is network
+
+
+def test_where_linux_makes_no_namespace_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "s.py"
+    script.write_text("import socket\ntry:\n    socket.create_connection(('127.0.0.1', 9))\n"
+                      "except OSError as error:\n    print(error)\n")  # fmt: skip
+    preload = tmp_path / "sitecustomize.py"
+    libc = "{'unshare': lambda s, f: -1, 'prctl': lambda s, *a: 0}"
+    preload.write_text(f"import ctypes\nctypes.CDLL = lambda *a, **k: type('C', (), {libc})()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with (tmp_path / "log").open("w+") as log:
+        found = trace_script(str(script), launch=False, network=False, output=log, timeout_s=60)
+        log.seek(0)
+        assert "without network" in log.read()
+    assert "only Python's sockets were cut off" in found.notes[0]

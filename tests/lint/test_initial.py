@@ -1,0 +1,78 @@
+"""`layoutcheck init`: what it writes fits the repository, and what exists stays as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.cli import run
+from layoutcheck.lint.settings import read
+
+KERNEL = "from cutlass import cute\nimport torch\n@cute.jit\ndef f(a): 'for sm_100 and sm_90'\n"
+FILES = ("pyproject.toml", ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in {
+        "pkg.py": KERNEL,
+        "tests/test_a.py": "from pkg import f\ndef test_a(): f(1)\n",
+        "examples/one.py": "import pkg\nif __name__ == '__main__': pkg.f(1)\n",
+        "bench/two.py": "import pkg\nif __name__ == '__main__': pkg.f(1)\n",
+        "pyproject.toml": '[project]\nname = "pkg"',
+        ".git/HEAD": "ref: refs/heads/trunk\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_what_is_written_is_read_again(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", "--yes", "--requirement", "layoutcheck==1"]) == 0
+    settings = read(repository / "pyproject.toml")
+    assert settings is not None
+    assert settings.run == ("tests", "examples/one.py")
+    assert settings.run_arch == ("sm_90a", "sm_100a")
+    assert (
+        (repository / "pyproject.toml")
+        .read_text()
+        .startswith('[project]\nname = "pkg"\n\n[tool.layoutcheck]')
+    )
+    workflow = (repository / FILES[1]).read_text()
+    assert 'pip install "layoutcheck==1"' in workflow and "branches: [trunk]" in workflow
+    assert "pip install torch --index-url" in workflow
+    assert "layoutcheck==1" in (repository / FILES[2]).read_text()
+    capsys.readouterr()
+    assert run(["ci", "--list"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "-m pytest -q tests/test_a.py  (sm_90a)", "-m pytest -q tests/test_a.py  (sm_100a)",
+        "examples/one.py  (sm_90a)", "examples/one.py  (sm_100a)",
+    ]  # fmt: skip
+
+
+def test_what_exists_stays(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / FILES[1]).parent.mkdir(parents=True)
+    before = {FILES[0]: "[tool.layoutcheck]\n", FILES[1]: "mine\n", FILES[2]: "repos: []\n"}
+    for name, text in before.items():
+        (repository / name).write_text(text)
+    assert run(["init", "--yes"]) == 0
+    assert {name: (repository / name).read_text() for name in FILES} == before
+    said = capsys.readouterr().out
+    assert said.count("left as it is") == 3 and "- id: layoutcheck" in said
+
+
+@pytest.mark.parametrize(("option", "status"), [(["--dry-run"], 0), ([], 2)])
+def test_nothing_is_written_unasked(
+    repository: Path, option: list[str], status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["init", *option]) == status
+    assert '+run = ["tests", "examples/one.py"]' in capsys.readouterr().out
+    assert (repository / "pyproject.toml").read_text() == '[project]\nname = "pkg"'
+    assert not (repository / FILES[1]).exists() and not (repository / FILES[2]).exists()
+
+
+def test_no_repository(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", "gone"]) == 2
+    assert "no folder 'gone'" in capsys.readouterr().err

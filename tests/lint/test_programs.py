@@ -1,0 +1,121 @@
+"""Which tests and scripts compile kernels: by their text, through imports, never by running anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.errors import InputError
+from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.programs import discover, outline
+from layoutcheck.lint.settings import Settings
+
+KERNEL = "from cutlass import cute\n@cute.jit\ndef f(a): ...\n"
+REPOSITORY = {
+    "src/pkg/__init__.py": "from .ops import gemm\nfrom . import plain\nfrom .more import *\n",
+    "src/pkg/ops.py": "from .deep.kernels import f\ndef gemm(): f(1)\n",
+    "src/pkg/deep/__init__.py": "",
+    "src/pkg/deep/kernels.py": KERNEL,
+    "src/pkg/plain.py": "def add(): ...\n",
+    "src/pkg/more.py": "from pkg.deep import kernels\ndef starred(): ...\n",
+    "tests/test_gemm.py": "from pkg import gemm\ndef test_it(): gemm()\n",
+    "tests/test_attribute.py": "import pkg\ndef test_it(): pkg.gemm()\n",
+    "tests/test_star.py": "from pkg import starred\nclass TestIt: ...\n",
+    "tests/test_beside.py": "import helpers\ndef test_it(): helpers.run()\n",
+    "tests/helpers.py": "def run():\n    import pkg.ops as ops\n    ops.gemm()\n",
+    "tests/test_plain.py": "from pkg import plain\nfrom pkg.plain import add\ndef test_it(): add()\n",
+    "tests/test_bare.py": "import pkg\ndef test_it(): ...\n",
+    "src/pkg/late/__init__.py": "from ..ops import gemm\ndef run(): gemm()\nNOTHING = 1\n",
+    "tests/late_test.py": "from pkg.late import run\nclass Late(Case):\n    def test_it(self): run()\n",
+    "tests/test_nothing.py": "from pkg.late import NOTHING\ndef test_it(): NOTHING\n",
+    "tests/no_tests.py": "from pkg import gemm\n",
+    "bench.py": "from pkg.ops import gemm\nif __name__ == '__main__':\n    gemm()\n",
+    "setup.py": "import sys\nif __name__ == '__main__':\n    sys.exit()\n",
+    "broken.py": "from cutlass import cute\ndef (:\n",
+}
+TESTS = [
+    "tests/late_test.py",
+    "tests/test_attribute.py",
+    "tests/test_beside.py",
+    "tests/test_gemm.py",
+    "tests/test_star.py",
+]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for path, text in REPOSITORY.items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return Settings(root=tmp_path)
+
+
+def commands(settings: Settings, *paths: str) -> list[str]:
+    found = discover(paths or ["."], settings, Cache(None, "outlines"))
+    return [" ".join(case.command) for case in found]
+
+
+def test_tests_and_scripts_are_found_through_their_imports(repository: Settings) -> None:
+    assert commands(repository) == ["bench.py", *(f"-m pytest -q {path}" for path in TESTS)]
+
+
+def test_each_way_to_a_kernel_counts(repository: Settings) -> None:
+    """With the kernel gone nothing is left; so what was found was found through it."""
+    (repository.root / "src/pkg/deep/kernels.py").write_text("def f(a): ...\n")
+    assert commands(repository) == []
+
+
+def test_paths_limit_what_is_run_and_not_what_is_followed(repository: Settings) -> None:
+    assert commands(repository, "tests/test_gemm.py", "src") == ["-m pytest -q tests/test_gemm.py"]
+
+
+def test_the_setting_names_programs(repository: Settings) -> None:
+    run = ("tests", "bench.py --size '4 8'", "tests/test_plain.py -k it")
+    named = replace(repository, run=run, run_arch=("sm_90a", "sm_100a"))
+    found = discover(["."], named, Cache(None, "outlines"))
+    assert [(case.name, case.command[-1], case.arch) for case in found if "bench" in case.name] == [
+        ("bench.py --size 4 8[sm_90a]", "4 8", "sm_90a"),
+        ("bench.py --size 4 8[sm_100a]", "4 8", "sm_100a"),
+    ]
+    assert {case.path for case in found} == {*TESTS, "bench.py", "tests/test_plain.py"}
+    assert all(case.named for case in found)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [("gone.py", "no such file"), ("tests -x", "takes no arguments"), ("a 'b", "quotation")],
+)
+def test_an_entry_that_cannot_be_used_is_named(repository: Settings, entry: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        discover(["."], replace(repository, run=(entry,)), Cache(None, "outlines"))
+
+
+def test_excluded_files_are_not_run(repository: Settings) -> None:
+    left = commands(replace(repository, exclude=("tests/",)))
+    assert left == ["bench.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kernels"),
+    [
+        ("import cutlass.cute as cute\ncute.compile(f)", True),
+        ("import cutlass\n@cutlass.cute.kernel\ndef f(): ...", True),
+        ("from cutlass.cute import jit as j\n@j\ndef f(): ...", True),
+        ("import re\nre.compile('x')", False),
+        ("import cutlass.cute as cute\ncute.size(3)", False),
+    ],
+)  # fmt: skip
+def test_what_uses_the_builders(text: str, kernels: bool) -> None:
+    assert outline(text.encode()).kernels is kernels
+
+
+def test_outlines_are_kept(repository: Settings) -> None:
+    store = Cache(repository.root / "kept", "outlines")
+    first = discover(["."], repository, store)
+    again = Cache(repository.root / "kept", "outlines")
+    assert discover(["."], repository, again) == first
+    assert not again._changed
