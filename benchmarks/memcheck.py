@@ -1,0 +1,120 @@
+"""compute-sanitizer's memcheck beside the bounds that a trace predicts: `python -m benchmarks.memcheck OUT`.
+
+Random kernels with tails (`tests/dsl/lowered/tails.py`), most of which leave a tensor, are traced without a
+launch and judged; then each runs under `compute-sanitizer --tool memcheck` in buffers of exactly the tensors'
+size, in a process of its own. OUT gets, for each: what was predicted, and what memcheck says. Memcheck sees
+global memory; it cannot see an access that stays inside the block's shared memory, and none is made here.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from tests.dsl.lowered.tails import Spec, faults, generate
+from tests.dsl.lowered.test_tails import predicted
+
+WRONG, RIGHT, JOBS = 60, 20, 14
+HERE = Path(__file__).parents[1]
+_INVALID = re.compile(r"Invalid __global__ (read|write) of size ([0-9]+) bytes")
+_BLOCK = re.compile(r"by thread \(([0-9]+),[0-9]+,[0-9]+\) in block \(([0-9]+,[0-9]+,[0-9]+)\)")
+
+
+def chosen(first: int) -> list[Spec]:
+    """Kernels that leave a tensor, and kernels that do not, by brute force."""
+    wrong: list[Spec] = []
+    right: list[Spec] = []
+    seed = first
+    while len(wrong) < WRONG or len(right) < RIGHT:
+        spec = generate(seed)
+        sides = ("load",) if spec["mode"] == "async" else ("load", "store")
+        bad = any(faults(spec, side) for side in sides)
+        (wrong if bad else right).append(spec)
+        seed += 1
+    return wrong[:WRONG] + right[:RIGHT]
+
+
+def judged(specs: list[Spec], listed: Path) -> list[dict[str, Any]]:
+    """What the trace says of each side of each."""
+    with Lowering() as lowering:
+        found = trace_script(
+            "-m", ["tests.dsl.lowered.tail_kernels", str(listed)], launch=False, arch="sm_90a",
+            timeout_s=600, cwd=str(HERE), lowering=lowering,
+        )  # fmt: skip
+    return predicted(found, specs)
+
+
+def memcheck(listed: Path, number: int) -> dict[str, Any]:
+    """What memcheck says of one, by side: its accesses outside, by (block, thread)."""
+    command = [
+        "compute-sanitizer", "--tool", "memcheck", "--print-limit", "100000", sys.executable, "-m",
+        "tests.dsl.lowered.tail_kernels", str(listed), "--run", str(number),
+    ]  # fmt: skip
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=170, cwd=HERE, check=False)
+    found: dict[str, set[str]] = {"load": set(), "store": set()}
+    side = ""
+    for line in ran.stdout.splitlines():
+        if match := _INVALID.search(line):
+            side = {"read": "load", "write": "store"}[match[1]]
+        elif (match := _BLOCK.search(line)) and side:
+            found[side].add(f"({match[2]}) {match[1]}")
+            side = ""
+    said = re.search(r"ERROR SUMMARY: ([0-9]+) error", ran.stdout)
+    return {
+        "errors": int(said[1]) if said else None,
+        **{side: sorted(seen) for side, seen in found.items()},
+        "said": "" if said else (ran.stdout + ran.stderr)[-600:],
+    }
+
+
+def main(folder: Path) -> None:
+    """Write `folder`/memcheck.json."""
+    specs = chosen(50_000)
+    with tempfile.TemporaryDirectory() as temporary:
+        listed = Path(temporary) / "specs.json"
+        listed.write_text(json.dumps(specs))
+        told = judged(specs, listed)
+        with ThreadPoolExecutor(JOBS) as pool:
+            ran = list(pool.map(lambda n: memcheck(listed, n), range(len(specs))))
+    rows = []
+    for spec, one, seen in zip(specs, told, ran, strict=True):
+        for side in ("load",) if spec["mode"] == "async" else ("load", "store"):
+            fault = one.get(side)
+            place = f"{fault[0]} {fault[1]}" if isinstance(fault, tuple) else fault
+            rows.append(
+                {"spec": spec, "side": side, "predicted": place, "outside": len(seen[side]),
+                 "errors": seen["errors"], "said": seen["said"],
+                 "agrees": seen["errors"] is not None and (place is not None) == bool(seen[side]),
+                 "same_place": place in seen[side] if place else None}
+            )  # fmt: skip
+    summary = {
+        "kernels": len(specs), "sides": len(rows), "predicted": sum(r["predicted"] is not None for r in rows),
+        "agree": sum(r["agrees"] for r in rows), "not_run": sum(r["errors"] is None for r in rows),
+        "same_place": sum(r["same_place"] is True for r in rows),
+    }  # fmt: skip
+    version = subprocess.run(["compute-sanitizer", "--version"], capture_output=True, text=True, check=False)
+    device = subprocess.run(
+        ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    record = {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"), "device": device.stdout.strip(),
+        "compute_sanitizer": version.stdout.strip().splitlines()[-1:], "python": platform.python_version(),
+        "command": "python -m benchmarks.memcheck OUT", "summary": summary, "rows": rows,
+    }  # fmt: skip
+    (folder / "memcheck.json").write_text(json.dumps(record, indent=1) + "\n")
+    print(json.dumps(summary))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
