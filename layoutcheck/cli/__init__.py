@@ -40,6 +40,7 @@ _COMMANDS = (
     "banks",
     "canonical",
     "rule",
+    "server",
 )
 
 

@@ -59,18 +59,33 @@ def _file(path: str, raw: bytes, settings: Settings) -> list[str]:
             break
         finding = todo[0]
         given.add((finding.code, finding.line, finding.column))
-        for edit in _edits(finding):
-            changed = _applied(raw, finding, edit)
-            if changed is not None and _better(reading, analyse(changed, path), finding):
-                raw = changed
-                done.append(f"{path}:{finding.line}: {finding.code} {edit.title}")
-                break
+        changed = proven(raw, path, finding, reading)
+        if changed is not None:
+            raw = changed[0]
+            done.append(f"{path}:{finding.line}: {finding.code} {changed[1]}")
     if done:
         try:
             Path(path).write_bytes(raw)
         except OSError as error:
             raise InputError(f"cannot write '{path}': {error.strerror}") from None
     return done
+
+
+def proven(
+    raw: bytes, path: str, finding: LintFinding, before: Reading | None = None
+) -> tuple[bytes, str] | None:
+    """The text without the finding, and what was changed; None where no edit of it is proven.
+
+    `before` is the reading of the text where it is at hand. Without libcst there are no edits.
+    """
+    if finding.code not in _FIXABLE:
+        return None
+    reading = analyse(raw, path) if before is None else before
+    for edit in _edits(finding):
+        changed = _applied(raw, finding, edit)
+        if changed is not None and _better(reading, analyse(changed, path), finding):
+            return changed, edit.title
+    return None
 
 
 def _edits(finding: LintFinding) -> Iterator[Edit]:
@@ -94,9 +109,12 @@ def _better(before: Reading, after: Reading, finding: LintFinding) -> bool:
 
 
 def _applied(raw: bytes, finding: LintFinding, edit: Edit) -> bytes | None:
-    """The text with the edit; None where its place is not found."""
-    import libcst
-    from libcst.metadata import MetadataWrapper, PositionProvider
+    """The text with the edit; None where its place is not found, or libcst is not there."""
+    try:
+        import libcst
+        from libcst.metadata import MetadataWrapper, PositionProvider
+    except ImportError:
+        return None
 
     try:
         module = libcst.parse_module(raw)

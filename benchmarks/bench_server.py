@@ -1,0 +1,82 @@
+"""The language server: a keystroke's diagnostics on files of about 2,000 lines. Needs pygls.
+
+    python -m benchmarks.bench_server [FILE ...] [--out FILE]
+
+Prints the milliseconds from sending a change to receiving its diagnostics, and the server's processor time
+for it (which a busy machine does not lengthen), on Linux. Without files: kernels with a finding in every
+sixth line, and the same file with none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.editor.client import Client
+
+CHANGES = 30
+_HEAD = "from cutlass import cute\nfrom cutlass.cute.nvgpu import cpasync\n\n\n"
+_KERNEL = """@cute.kernel
+def load_{n}(atom: cute.CopyAtom, gA: cute.Tensor, sA: cute.Tensor, barrier: cute.Pointer):
+    tAsA, tAgA = cpasync.tma_partition(atom, 0, cute.make_layout(1), sA, gA)
+    if {condition}:
+        cute.copy(atom, tAgA, tAsA, tma_bar_ptr=barrier)
+
+"""
+
+
+def made(condition: str) -> str:
+    """A file of 2,000 lines."""
+    return _HEAD + "".join(_KERNEL.format(n=n, condition=condition) for n in range(333))
+
+
+def measured(file: Path) -> dict[str, Any]:
+    """Medians and maxima of the changes to one file."""
+    text = file.read_text()
+    wall, cpu = [], []
+    with Client(file.parent) as client:
+        findings = len(client.opened(file))
+        for version in range(2, CHANGES + 2):
+            before, begin = processor_seconds(client.process.pid), time.perf_counter()
+            client.changed(file, f"{text}#{'x' * version}", version)
+            wall.append(1000 * (time.perf_counter() - begin))
+            cpu.append(1000 * (processor_seconds(client.process.pid) - before))
+    return {
+        "file": file.name, "lines": text.count("\n"), "findings": findings, "changes": CHANGES,
+        "wall_ms": {"median": round(statistics.median(wall), 1), "most": round(max(wall), 1)},
+        "processor_ms": {"mean": round(statistics.mean(cpu), 1)},
+    }  # fmt: skip
+
+
+def processor_seconds(process: int) -> float:
+    """What a process has used so far, in ticks of 10 ms."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        files = [one.resolve() for one in given.files]
+        for name, condition in () if files else (("clean", "True"), ("findings", "gA.thread == 0")):
+            files.append(Path(folder) / f"{name}.py")
+            files[-1].write_text(made(condition.replace("gA.thread", "cute.arch.thread_idx()[0]")))
+        found = [measured(file) for file in files]
+    for one in found:
+        print(json.dumps(one))
+    if given.out is not None:
+        given.out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""`layoutcheck server`: the language server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from layoutcheck.cli.arguments import Option
+from layoutcheck.errors import InputError
+
+
+def server(
+    watch: Annotated[
+        str | None, Option("a script that is run and traced now, and again when a file of it is saved")
+    ] = None,
+) -> int:
+    """Speak the language server protocol on standard input and output, for an editor.
+
+    Static findings follow every keystroke. A program is run, without a launch, only by the editor's command
+    `layoutcheck.trace`, by `layoutcheck.repair`, or with --watch.
+    """
+    if watch is not None and not Path(watch).is_file():
+        raise InputError(f"no script '{watch[:200]}'", expected="a Python file")
+    try:
+        from layoutcheck.editor.server import serve
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        raise InputError(
+            "the language server needs pygls", expected="pip install 'layoutcheck[lsp]'"
+        ) from None
+    serve(watch)
+    return 0

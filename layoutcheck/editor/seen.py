@@ -1,0 +1,152 @@
+"""A judged trace as what an editor says of lines: messages, hints at a line's end, reports to hover over."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from layoutcheck.analysis.summary import issued
+from layoutcheck.check import Report
+from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.reports import order, text
+from layoutcheck.reports.run_page import cost_of
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.trace import SHOWN, JudgedTrace, refusal, subject
+from layoutcheck.sources.traced import Distinct
+
+_TILED = (
+    "make_tiled_copy",
+    "make_tiled_copy_tv",
+    "make_tiled_copy_A",
+    "make_tiled_copy_B",
+    "make_tiled_copy_C",
+)
+_TILES = ("local_tile", "zipped_divide", "flat_divide")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A finding at a line; `column` counts from 1, 0 where it is not known."""
+
+    line: int
+    column: int
+    severity: str
+    code: str
+    message: str
+
+
+@dataclass(slots=True)
+class Lines:
+    """What the last trace says of one file: its text then, findings, hints and reports by line."""
+
+    before: list[str]
+    said: list[Said] = field(default_factory=list)
+    hints: dict[int, str] = field(default_factory=dict)
+    reports: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def failing(self) -> bool:
+        """Whether a repair may help."""
+        return any(one.severity in ("rejected", "wrong") for one in self.said)
+
+
+def lines_of(judged: JudgedTrace) -> dict[str, Lines]:
+    """What a trace says of each of its files, by path."""
+    found: dict[str, Lines] = {}
+
+    def at(path: str) -> Lines:
+        if path not in found:
+            found[path] = Lines(_text(path).splitlines())
+        return found[path]
+
+    for failure in judged.uncompiled:
+        one = refusal(failure)
+        where = failure.where
+        if where is not None and where.file:
+            at(where.file).said.append(
+                Said(where.line, where.column, "rejected", one.code, f"{one.title}. {one.message}")
+            )
+    for finding, _ in order.distinct((*judged.trace.elements, *judged.trace.orders)):
+        place = order.main(finding).where
+        if place.file:
+            others = [f"{one.what}: line {one.where.line}" for one in finding.places]
+            message = f"{finding.title}. {finding.message} ({'; '.join(others)})"
+            at(place.file).said.append(
+                Said(place.line, place.column, finding.severity, finding.code, message)
+            )
+    for seen, report in judged.reports:
+        where = seen.first.where
+        if report is not None and where.file:
+            _copy(at(where.file), seen, report)
+    program = Program({path: "\n".join(lines.before) for path, lines in found.items() if _parses(lines)})
+    for seen, report in judged.reports:
+        if report is not None:
+            for path, line, hint in _made_by(program, seen, report):
+                at(path).hints.setdefault(line, hint)
+    return found
+
+
+def _copy(lines: Lines, seen: Distinct, report: Report) -> None:
+    """A copy: its findings, its hint, its report."""
+    where = seen.first.where
+    for finding in report.findings:
+        if finding.severity in SHOWN:
+            fix = f" Fix: {report.fixes[0].title}." if report.fixes else ""
+            message = f"{finding.title}. {finding.message}{fix}"
+            lines.said.append(Said(where.line, where.column, finding.severity, finding.code, message))
+    width = issued(report.analysis).get("width_bits")
+    words = [report.verdict, f"{width} bits" if width else "", cost_of(seen, report)]
+    lines.hints.setdefault(where.line, ", ".join(word for word in words if word))
+    head = f"**{report.verdict}** {subject(seen)}"
+    lines.reports[where.line].append(f"{head}\n\n```text\n{text.render([report], Style())}```")
+
+
+def _made_by(program: Program, seen: Distinct, report: Report) -> Iterator[tuple[str, int, str]]:
+    """(file, line, hint) of the tiled copy and of the tiles that the text names as this copy's."""
+    tiling = report.copy.tiling
+    where = seen.first.where
+    site = program.copy_at(where.file, where.line) if tiling is not None else None
+    if site is None or tiling is None:
+        return
+    made = _nearest(program, program.argument(site, "atom"), _TILED)
+    if made is not None:
+        threads = f", {tiling.block_threads} launched" if tiling.block_threads is not None else ""
+        yield made.path, _end(made), f"thread, value {tiling.tiled.layout_tv}{threads}"
+    for side, memref in (("src", tiling.src), ("dst", tiling.dst)):
+        tile = _nearest(program, program.argument(site, side), _TILES)
+        if tile is not None:
+            yield tile.path, _end(tile), f"tile {memref.layout} {memref.dtype} {memref.space}"
+
+
+def _nearest(program: Program, start: Site | None, names: tuple[str, ...]) -> Site | None:
+    """The one call of these that an expression comes from; None where there are more."""
+    if start is None:
+        return None
+    found = {
+        id(site.node): site
+        for site in program.reached(start)
+        if isinstance(site.node, ast.Call) and name_of(site.node) in names
+    }
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _end(site: Site) -> int:
+    return site.node.end_lineno or site.node.lineno
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _parses(lines: Lines) -> bool:
+    try:
+        ast.parse("\n".join(lines.before))
+    except (SyntaxError, ValueError):
+        return False
+    return True

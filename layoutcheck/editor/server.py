@@ -1,0 +1,273 @@
+"""The language server over standard input and output.
+
+Static findings follow every keystroke. What a trace says comes from the last one: the command
+`layoutcheck.trace` runs the file without a launch, `layoutcheck.repair` applies the edits that tracing the
+edited program proves. No program is run for anything else.
+"""
+
+from __future__ import annotations
+
+import threading
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from layoutcheck import tracing
+from layoutcheck.editor.moved import Moved
+from layoutcheck.editor.seen import Lines, lines_of
+from layoutcheck.errors import InputError
+from layoutcheck.lint.analyse import analyse
+from layoutcheck.lint.finding import LintFinding
+from layoutcheck.lint.fixing import proven
+from layoutcheck.lint.settings import Settings, find
+
+TRACE, REPAIR = "layoutcheck.trace", "layoutcheck.repair"
+_SEVERITY = {
+    "rejected": lsp.DiagnosticSeverity.Error,
+    "wrong": lsp.DiagnosticSeverity.Error,
+    "slow": lsp.DiagnosticSeverity.Warning,
+}
+
+
+class Server(LanguageServer):
+    """Open documents, what was read of them, and the last trace of each file."""
+
+    def __init__(self, watched: str | None = None) -> None:
+        version = metadata.version("layoutcheck")
+        super().__init__("layoutcheck", version, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
+        self.watched = str(Path(watched).resolve()) if watched else None
+        self.traced: dict[str, Lines] = {}  # by path
+        self.scripts: dict[str, frozenset[str]] = {}  # a traced script -> the files that it imported
+        self.read: dict[str, tuple[LintFinding, ...]] = {}  # by uri
+        self.running = threading.Lock()
+
+    def settings_of(self, path: str) -> Settings:
+        """The project's settings; the defaults where they cannot be used."""
+        try:
+            return find(Path(path).parent)
+        except InputError as error:
+            self._say(str(error), lsp.MessageType.Error)
+            return Settings()
+
+    def show(self, uri: str) -> None:
+        """Send what is known of a document."""
+        path, source = path_of(uri), self.workspace.get_text_document(uri).source
+        settings = self.settings_of(path)
+        reading = analyse(source.encode("utf-8", "surrogatepass"), path)
+        self.read[uri] = tuple(one for one in reading.findings if settings.selected(one.code, path))
+        lines = source.splitlines()
+        found = [_of_finding(one, lines) for one in self.read[uri]]
+        seen = self.traced.get(path)
+        if seen is not None:
+            moved = Moved(seen.before, lines)
+            static = {(one.line, one.code) for one in self.read[uri]}
+            for said in seen.said:
+                line = moved.line(said.line)
+                if line is None or (line, said.code) in static or not settings.selected(said.code, path):
+                    continue
+                found.append(_diagnostic(line, said.column, lines, said.severity, said.code, said.message))
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+
+    def trace(self, path: str) -> None:
+        """Run a script without a launch and show what its kernels' copies are. One at a time."""
+        with self.running:
+            self._say(f"tracing {path}", lsp.MessageType.Log)
+            try:
+                judged = tracing.traced(path, launch=False)
+            except InputError as error:
+                self._say(str(error), lsp.MessageType.Error)
+                return
+            self.traced.update(lines_of(judged))
+            self.scripts[path] = frozenset({path, *judged.trace.imported, *self.traced})
+            verdicts = ", ".join(f"{count} {name}" for name, count in judged.verdicts().items())
+            self._say(f"{Path(path).name}: {verdicts or 'no copies'}", lsp.MessageType.Info)
+        for uri in list(self.read):
+            self.show(uri)
+        self.workspace_inlay_hint_refresh(None)
+
+    def repair(self, path: str) -> None:
+        """Find edits, each proven by tracing the program with it, and have the editor make them."""
+        with self.running:
+            try:
+                found = tracing.repaired(path, launch=False)
+            except InputError as error:
+                self._say(str(error), lsp.MessageType.Error)
+                return
+        changes = {}
+        for name, text in found.after.items():
+            if text != found.before[name]:
+                changes[Path(name).as_uri()] = [lsp.TextEdit(whole(found.before[name]), text)]
+        if changes:
+            edit = lsp.WorkspaceEdit(changes=changes)
+            self.workspace_apply_edit(lsp.ApplyWorkspaceEditParams(edit, "layoutcheck: proven by tracing"))
+        for one in found.repairs:
+            self._say(f"{one.where}: {one.title}", lsp.MessageType.Info)
+        for left in found.sketches:
+            self._say(f"{left.where}: not repaired: {left.reason}", lsp.MessageType.Warning)
+
+    def saved(self, path: str) -> list[str]:
+        """The scripts that `--watch` traces again when this file is saved."""
+        if self.watched is None:
+            return []
+        files = self.scripts.get(self.watched)
+        return [self.watched] if files is None or path in files else []
+
+    def _say(self, message: str, kind: lsp.MessageType) -> None:
+        self.window_log_message(lsp.LogMessageParams(kind, f"layoutcheck: {message}"))
+        if kind in (lsp.MessageType.Error, lsp.MessageType.Warning):
+            self.window_show_message(lsp.ShowMessageParams(kind, f"layoutcheck: {message}"))
+
+
+def serve(watched: str | None = None) -> None:
+    """Speak the protocol on standard input and output until it ends."""
+    made(watched).start_io()
+
+
+def made(watched: str | None = None) -> Server:
+    """A server with its features."""
+    server = Server(watched)
+
+    @server.feature(lsp.INITIALIZED)
+    def initialized(_: Any) -> None:
+        if server.watched is not None:
+            _in_background(server.trace, server.watched)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        server.show(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        server.show(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+        for script in server.saved(path_of(params.text_document.uri)):
+            _in_background(server.trace, script)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        server.read.pop(params.text_document.uri, None)
+        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(params.text_document.uri, []))
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        seen, moved = _seen(server, params.text_document.uri)
+        wanted = params.position.line + 1
+        reports = [
+            report
+            for line, found in (seen.reports.items() if seen else ())
+            if moved.line(line) == wanted
+            for report in found
+        ]
+        if not reports:
+            return None
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n\n---\n\n".join(reports)))
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        uri = params.text_document.uri
+        seen, moved = _seen(server, uri)
+        lines = server.workspace.get_text_document(uri).source.splitlines()
+        found = []
+        for line, text in seen.hints.items() if seen else ():
+            now = moved.line(line)
+            if now is not None and params.range.start.line < now <= params.range.end.line + 1:
+                place = lsp.Position(now - 1, _units(lines[now - 1]))
+                found.append(lsp.InlayHint(place, text, padding_left=True))
+        return found
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION)
+    def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        return _actions(server, params)
+
+    @server.thread()
+    @server.command(TRACE)
+    def trace(uri: str) -> None:
+        server.trace(path_of(uri))
+
+    @server.thread()
+    @server.command(REPAIR)
+    def repair(uri: str) -> None:
+        server.repair(path_of(uri))
+
+    return server
+
+
+def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """The static repairs that reading the changed text again proves, a trace, and the traced repairs."""
+    uri = params.text_document.uri
+    path, source = path_of(uri), server.workspace.get_text_document(uri).source
+    first, last = params.range.start.line + 1, params.range.end.line + 1
+    found = []
+    for one in server.read.get(uri, ()):
+        if first <= one.line <= last:
+            changed = proven(source.encode("utf-8", "surrogatepass"), path, one)
+            if changed is not None:
+                text, title = changed[0].decode("utf-8", "surrogatepass"), changed[1]
+                edit = lsp.WorkspaceEdit(changes={uri: [lsp.TextEdit(whole(source), text)]})
+                found.append(lsp.CodeAction(f"{one.code}: {title}", lsp.CodeActionKind.QuickFix, edit=edit))
+    trace = lsp.Command("run and trace this file (no launch)", TRACE, arguments=[uri])
+    found.append(lsp.CodeAction(f"layoutcheck: {trace.title}", lsp.CodeActionKind.Source, command=trace))
+    seen = server.traced.get(path)
+    if seen is not None and seen.failing:
+        repair = lsp.Command("repair its copies; each edit is proven by tracing", REPAIR, arguments=[uri])
+        found.append(
+            lsp.CodeAction(f"layoutcheck: {repair.title}", lsp.CodeActionKind.QuickFix, command=repair)
+        )
+    return found
+
+
+def _seen(server: Server, uri: str) -> tuple[Lines | None, Moved]:
+    seen = server.traced.get(path_of(uri))
+    lines = server.workspace.get_text_document(uri).source.splitlines()
+    return seen, Moved(seen.before if seen else lines, lines)
+
+
+def _in_background(work: Any, argument: str) -> None:
+    threading.Thread(target=work, args=(argument,), daemon=True).start()
+
+
+def _of_finding(one: LintFinding, lines: list[str]) -> lsp.Diagnostic:
+    message = f"{one.title}. {one.message}".strip()
+    return _diagnostic(
+        one.line, one.column, lines, one.severity, one.code, message, one.end_line, one.end_column
+    )
+
+
+def _diagnostic(
+    line: int, column: int, lines: list[str], severity: str, code: str, message: str,
+    end_line: int = 0, end_column: int = 0,
+) -> lsp.Diagnostic:  # fmt: skip
+    """A message at characters that count from 1; without an end it reaches to the end of the line."""
+    begin = _position(lines, line, max(1, column))
+    end = _position(lines, end_line, end_column) if end_line else _position(lines, line, 1 << 20)
+    return lsp.Diagnostic(
+        lsp.Range(begin, end), message, _SEVERITY.get(severity, lsp.DiagnosticSeverity.Information), code,
+        source="layoutcheck",
+    )  # fmt: skip
+
+
+def _position(lines: list[str], line: int, column: int) -> lsp.Position:
+    """The protocol's place of a character: it counts from 0, and columns in UTF-16 units."""
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    return lsp.Position(max(0, line - 1), _units(text[: column - 1]))
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def whole(text: str) -> lsp.Range:
+    """The range of a whole document."""
+    lines = text.split("\n")
+    return lsp.Range(lsp.Position(0, 0), lsp.Position(len(lines) - 1, _units(lines[-1])))
+
+
+def path_of(uri: str) -> str:
+    """The path of a file's address."""
+    return unquote(urlparse(uri).path)
