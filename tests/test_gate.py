@@ -126,6 +126,16 @@ def test_a_script(folder: Path, words: tuple[str, ...], code: int, said: str) ->
     assert found[0] == code and said in found[1], found
 
 
+def test_a_suite_that_cannot_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("import layoutcheck_has_no_such_module\ndef test(): ...\n")
+    found = trace_script("-m", ["pytest", "-q", "test_it.py"], launch=False, timeout_s=60, cwd=str(tmp_path))
+    (failure,) = found.failures
+    assert failure.kind == "test" and failure.where is not None and failure.where.line == 1
+    assert failure.message == (
+        "no test is collected: ModuleNotFoundError: No module named 'layoutcheck_has_no_such_module'"
+    )
+
+
 def test_a_suite(folder: Path) -> None:
     """A test that failed before it launched anything hides kernels; one that failed after it had does not."""
     found = trace_script(

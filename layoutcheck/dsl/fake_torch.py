@@ -270,7 +270,8 @@ def _cuda(torch: Any, capability: tuple[int, int], sms: int) -> None:
     properties = SimpleNamespace(
         name=f"pretended sm_{major}{minor}", major=major, minor=minor, multi_processor_count=sms,
         total_memory=140 << 30, warp_size=32, max_threads_per_multi_processor=2048, L2_cache_size=50 << 20,
-        shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472,
+        shared_memory_per_block=49152, shared_memory_per_block_optin=232448,
+        shared_memory_per_multiprocessor=233472,
         regs_per_multiprocessor=65536, is_integrated=0, is_multi_gpu_board=0, gcnArchName="",
     )  # fmt: skip
     stream = _Anything()

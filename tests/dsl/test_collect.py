@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from layoutcheck.dsl.collect import Collector
 from layoutcheck.sources.traced import Frame
 
@@ -62,3 +64,40 @@ def test_a_host_print_is_refused_only_where_tensors_are_where_they_are_said_to_b
     collector = Collector(compiled=False)
     collector.take([refused("cute.print_view", "another reason")])
     assert [one.kind for one in collector.trace().failures] == ["refused"]
+
+
+class Slow:
+    """A lowering that takes a second for each module."""
+
+    order, problem, copies = None, "", True
+
+    def __init__(self, clock: list[float]) -> None:
+        self.clock = clock
+
+    def resolve(self, _text: str, copies: list[Any], _arch: str) -> list[Any]:
+        self.clock[0] += 1.0
+        return copies
+
+    def refusal(self, *_: Any) -> None:
+        return None
+
+    def check_order(self, _module: Any) -> None:
+        return None
+
+    elements = check_order
+
+
+def test_judging_ends_with_its_time_and_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three modules, a second each; after a second and a half two of them have been judged."""
+    clock = [0.0]
+    monkeypatch.setattr("layoutcheck.dsl.collect.time.monotonic", lambda: clock[0])
+    collector = Collector(lowering=Slow(clock), compiled=False)  # type: ignore[arg-type]
+    for number in range(3):
+        text = f"module {{ }} // {number}"
+        built = {"kind": "built", "pid": 1, "number": number, "kernel": f"k{number}", "arch": "sm_90a"}
+        collector.take([{**built, "text": text, "locations": [], "refused": [], "others": []}])
+    collector.resolve(deadline=1.5)
+    trace = collector.trace()
+    assert clock == [2.0] and len(trace.kernels) == 3
+    (failure,) = trace.failures
+    assert (failure.kind, failure.message.split(" ")[:3]) == ("timeout", ["1", "of", "3"])
