@@ -30,7 +30,7 @@ def confirmed(source: str, workers: int = 4, folder: Path = Path()) -> Confirmed
     Raises InputError for a source that cannot be used, and where the DSL cannot be asked.
     """
     if not 1 <= workers <= 64:
-        raise InputError(f"{workers} workers", expected="1 to 64")
+        raise InputError(f"{workers} workers is out of range", expected="1 to 64")
     surprises: list[str] = []
     with bar(("trace", "compile", "run")) as progress:
         if Path(source).is_dir() or source.endswith(".py"):

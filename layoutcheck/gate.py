@@ -58,8 +58,8 @@ def gate(fail_on: str | None, coverage: float | None) -> Gate:
         for word in conditions:
             if word not in CONDITIONS:
                 raise InputError(
-                    f"no condition '{word[:40]}'", expected=f"--fail-on none, or {', '.join(CONDITIONS)}"
+                    f"unknown condition '{word[:40]}'", expected=f"--fail-on none, or {', '.join(CONDITIONS)}"
                 )
     if coverage is not None and not 0 <= coverage <= 100:
-        raise InputError(f"a coverage of {coverage:g} %", expected="--require-coverage 0 to 100")
+        raise InputError(f"coverage {coverage:g} % is out of range", expected="--require-coverage 0 to 100")
     return Gate(conditions, coverage or 0.0)

@@ -60,7 +60,7 @@ def linted(
     most `timeout_s` seconds each: it is called with them before they are run, and may raise.
     """
     if not 0 <= workers <= 256:
-        raise InputError(f"{workers} workers", expected="1 to 256, or 0 for one a processor")
+        raise InputError(f"{workers} workers is out of range", expected="1 to 256, or 0 for one a processor")
     settings = settings_for(paths, config, select, ignore)
     if not cache:
         settings = replace(settings, cache=None)

@@ -59,7 +59,7 @@ class Request:
     index: Annotated[Any, "tma_gather4, tma_scatter4: the tensor of row numbers"] = None
     aux: Annotated[Any, "tcgen05.ld.red: the second destination"] = None
     op: Annotated[str, "copy, autovec_copy, basic_copy, copy_atom_call"] = "copy"
-    evict_priority: Annotated[bool, "autovec_copy is given an l1c_evict_priority"] = False
+    evict_priority: Annotated[bool, "autovec_copy gets an l1c_evict_priority"] = False
 
     def __post_init__(self) -> None:
         for name, kind, default in _TYPED:

@@ -113,7 +113,7 @@ def _cast_composed(a: ComposedLayout, n: int, leaf: Any) -> ComposedLayout:
     else:
         if type(a.offset) is not int or a.offset % n:
             raise InputError(
-                f"cannot recast {a} to elements {n} times as wide: its offset {a.offset} is no multiple"
+                f"cannot recast {a} to elements {n} times as wide: its offset {a.offset} is not a multiple"
             )
         base = a.inner.base - shift
         inner = Swizzle(max(0, a.inner.bits + min(base, 0)), max(base, 0), a.inner.shift)

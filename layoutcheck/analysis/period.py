@@ -63,7 +63,7 @@ def of_the_whole(comparison: Comparison) -> Comparison:
         return comparison
     counts = {kind: n for kind, n in comparison.counts.items() if not kind.startswith("outside")}
     if not any(counts.values()):
-        raise TooLarge("one period of the copy reaches beyond itself, and the whole is too large to follow")
+        raise TooLarge("the copy is too large to follow, and one period of it reaches beyond itself")
     return replace(comparison, counts=counts)
 
 

@@ -16,7 +16,7 @@ def canonical(
     unit: Annotated[str, Option("wgmma or tcgen05")] = "wgmma",
     format_: Annotated[str, Option("text or json", "--format")] = "text",
 ) -> int:
-    """Whether a shared-memory layout can be an operand of wgmma or tcgen05, and which is nearest."""
+    """Say whether a shared-memory layout can be an operand of wgmma or tcgen05, and which is nearest."""
     from layoutcheck.machine.canonical import canonical as decide
     from layoutcheck.reports.canonical import render
 

@@ -19,9 +19,9 @@ def confirm(
     as_json: Annotated[bool, Option("the same as --format json", "--json")] = False,
     output: Output = None,
     workers: Annotated[int, Option("processes that share the GPU")] = 4,
-    reproducers: Annotated[Path, Option("where a disagreement's script is written")] = Path(),
+    reproducers: Annotated[Path, Option("folder for the script of each disagreement")] = Path(),
 ) -> int:
-    """Compile copies with the DSL, run them on the GPU (else simulated), and compare bit for bit.
+    """Compile copies with the DSL, run them on the GPU (or simulate them), and compare bit for bit.
 
     Of a kernel repo (a folder, or a Python file) the registered cases are run, in child processes, and every
     copy that they build is confirmed.

@@ -29,7 +29,7 @@ def draw(
     if format_ not in (None, "svg", "text"):
         raise InputError(f"draw has no format '{format_[:40]}'", expected="svg or text")
     if (target is None) == (case is None):
-        raise InputError("what is to be drawn?", expected="a layout, a tiled copy, or --case NAME")
+        raise InputError("nothing to draw", expected="a layout, a tiled copy, or --case NAME")
     if case is not None and (thr or val):
         raise InputError("a case has its own thread and value layouts", expected="--case NAME alone")
     as_text = format_ == "text" or (format_ is None and output is None and sys.stdout.isatty())

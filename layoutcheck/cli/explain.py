@@ -39,7 +39,7 @@ def explain(
     output: Output = None,
     strict: Strict = False,
     compiler: Compiler = False,
-    everything: Annotated[bool, Option("the code of every fix, every finding in full", "--all")] = False,
+    everything: Annotated[bool, Option("show every fix's code and all findings in full", "--all")] = False,
 ) -> int:
     """Explain one copy, a named case, or a pasted error ('-' or a file).
 

@@ -27,7 +27,7 @@ def open_bytes(name: str) -> IO[bytes]:
 def read_text(name: str) -> str:
     """The text of a file, or of stdin for '-'; bytes that are no UTF-8 become U+FFFD. Raises InputError."""
     if name[:1] in ("(", "!", "?") or "<" in name:
-        raise InputError("one operand alone is no copy", expected="SRC and DST, '-' or a file")
+        raise InputError("a copy has two operands", expected="SRC and DST, '-' or a file")
     try:
         with open_bytes(name) as file:
             raw = file.read(_MAX_PASTE_BYTES + 1)

@@ -29,9 +29,9 @@ def lint(
     write_baseline: Annotated[Path | None, Option("write all findings as a baseline, and succeed")] = None,
     config: Annotated[Path | None, Option("a pyproject.toml; the default is the nearest")] = None,
     force_exclude: Annotated[
-        bool, Option("exclude files that are named here too (pre-commit names all)", "--force-exclude")
+        bool, Option("apply the excludes to paths named here too (pre-commit names all)", "--force-exclude")
     ] = False,
-    no_cache: Annotated[bool, Option("look at everything again", "--no-cache")] = False,
+    no_cache: Annotated[bool, Option("analyse every file again", "--no-cache")] = False,
     no_lowered: NoLowered = False,
     no_order: NoOrder = False,
     workers: Annotated[int, Option("processes; 0 is one a processor")] = 0,
@@ -46,7 +46,10 @@ def lint(
     from layoutcheck.reports.lint import statistics as counted
 
     if write_baseline is not None and (fail_on is not None or require_coverage is not None or strict):
-        raise InputError("--write-baseline succeeds", expected="it without --strict, --fail-on and the like")
+        raise InputError(
+            "--write-baseline always exits with 0",
+            expected="no --strict, --fail-on",
+        )
     asked = gate(fail_on, require_coverage)
     render = counted if statistics else renderer(format_)
     result, repaired = linted(

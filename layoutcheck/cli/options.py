@@ -12,11 +12,12 @@ Output = Annotated[Path | None, Option("write the report to this file")]
 Strict = Annotated[bool, Option("exit 1 on slow and unknown too", "--strict")]
 FailOn = Annotated[
     str | None,
-    Option("exit 2 on case-failed, no-kernels, types-only; none (default case-failed,no-kernels)"),
+    Option("what exits 2: case-failed, no-kernels, types-only, or none (default case-failed,no-kernels)"),
 ]
-Coverage = Annotated[float | None, Option("exit 2 where fewer percent of the copies are seen")]
+Coverage = Annotated[float | None, Option("exit 2 if less than this percentage of the copies is seen")]
 NoLowered = Annotated[
-    bool, Option("copies of unknown layouts by their types, not the compiler's lowering", "--no-lowered")
+    bool,
+    Option("judge copies of unknown layouts by their types, without lowering", "--no-lowered"),
 ]
 NoOrder = Annotated[
     bool, Option("leave the order of accesses (waits, barriers, fences, phases) unchecked", "--no-order")

@@ -18,14 +18,14 @@ def trace(
     module: Annotated[bool, Option("SCRIPT is a module, as in python -m", "-m")] = False,
     no_launch: Annotated[bool, Option("trace only: no compile, no launch, no GPU", "--no-launch")] = False,
     arch: Annotated[str | None, Option("compile for sm_80, sm_90a, ...")] = None,
-    timeout: Annotated[int | None, Option("end the script after so many seconds")] = None,
+    timeout: Annotated[int | None, Option("end the script after this many seconds")] = None,
     format_: Format = "text",
     output: Output = None,
     strict: Strict = False,
     fail_on: FailOn = None,
     require_coverage: Coverage = None,
-    everything: Annotated[bool, Option("legal copies too, findings in full", "--all")] = False,
-    banks: Annotated[bool, Option("what each line costs in shared memory instead", "--banks")] = False,
+    everything: Annotated[bool, Option("show legal copies too, and findings in full", "--all")] = False,
+    banks: Annotated[bool, Option("report what each line costs in shared memory instead", "--banks")] = False,
     no_lowered: NoLowered = False,
     fix: Annotated[bool, Option("repair the script's files; every edit is traced before it stays")] = False,
     diff: Annotated[bool, Option("with --fix: show the diff and write nothing")] = False,
@@ -33,8 +33,8 @@ def trace(
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
-    The script's output goes to standard error. Exit status 1: something is wrong, or does not compile; 2:
-    nothing is, and something was not seen (--fail-on, --require-coverage).
+    The script's output goes to standard error. Exit status: 1, a copy is wrong or a kernel does not compile;
+    2, neither, but not everything was seen (--fail-on, --require-coverage).
     """
     from layoutcheck import tracing
     from layoutcheck.reports import github, sarif
@@ -48,10 +48,13 @@ def trace(
         )
     asked = gate(fail_on, require_coverage)
     if diff and not fix:
-        raise InputError("--diff says how --fix is shown", expected="--fix --diff")
+        raise InputError("--diff needs --fix", expected="--fix --diff")
     gated = strict or fail_on is not None or require_coverage is not None
     if fix and (module or banks or format_ != "text" or gated):
-        raise InputError("--fix takes a script and reports as text", expected="--fix with no other report")
+        raise InputError(
+            "--fix needs a script, and its report is text",
+            expected="--fix FILE.py",
+        )
     sink = Sink(output, everything)
     words = args or []
     if fix:
@@ -63,7 +66,7 @@ def trace(
         return 1 if repaired.sketches else 0
     if banks:
         if gated:
-            raise InputError("--banks judges nothing", expected="trace without --banks for an exit status")
+            raise InputError("--banks gives no verdict", expected="trace without --banks for an exit status")
         trace, costs, problems = tracing.banks(
             "-m" if module else script,
             [script, *words] if module else words,

@@ -47,7 +47,7 @@ def read(file: Path) -> Counter[Key]:
             raise ValueError
         data = json.loads(raw.decode("utf-8"))
         if data["layoutcheck_baseline"] != VERSION:
-            raise InputError(f"the baseline '{file}' is of another version", expected=f"version {VERSION}")
+            raise InputError(f"the baseline '{file}' has another version", expected=f"version {VERSION}")
         return Counter({(e["path"], e["code"], e["line"]): int(e["count"]) for e in data["findings"]})
     except OSError as error:
         raise InputError(
@@ -55,7 +55,9 @@ def read(file: Path) -> Counter[Key]:
             expected="a file that --write-baseline wrote",
         ) from None
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"'{file}' is no baseline", expected="a file that --write-baseline wrote") from None
+        raise InputError(
+            f"'{file}' is not a baseline", expected="a file that --write-baseline wrote"
+        ) from None
 
 
 def new(

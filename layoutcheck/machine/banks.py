@@ -149,7 +149,7 @@ def served(addresses: IntArray, width_bits: int, op: str = LOAD) -> Served:
     """
     _known_op(op, width_bits)
     if op == CP_ASYNC_CG:
-        raise InputError("cp.async.cg goes past the banks")
+        raise InputError("cp.async.cg does not use the banks")
     lanes = LANES_PER_PHASE[width_bits]
     if op == LOAD and bool(_joins(addresses[None], width_bits)[0]):
         lanes *= 2

@@ -94,7 +94,7 @@ def best_swizzle(
     if set(allow) - {"swizzle", "padding"}:
         raise InputError(f"best_swizzle cannot try {', '.join(allow)}", expected="swizzle, padding or both")
     if not isinstance(tile, Layout):
-        raise InputError("best_swizzle takes a plain layout: it is the swizzle that it looks for")
+        raise InputError("best_swizzle takes a layout without a swizzle: it finds one")
     at = tile_addresses(tile, element_bits)
     probes = [_Probe(access, at, f2.columns(tile, element_bits // 8)) for access in accesses]
     vector = max(element_bits, *(access.width_bits for access in accesses)) // 8

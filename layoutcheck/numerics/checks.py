@@ -190,7 +190,7 @@ def _case(actual: Any, a: Any, b: Any, steps: str | None, arch: str) -> _Case:
             raise InputError(f"{what} is not finite everywhere", expected="finite numbers")
     chosen = path(steps, arch) if steps is not None else steps_for(_type(a), _type(actual), arch)
     if chosen.steps[-1].kind == "add":
-        raise InputError("a check is of one product", expected="steps without add(...)")
+        raise InputError("a check covers one product", expected="steps without add(...)")
     return _Case(values[0], values[1], values[2], chosen)
 
 

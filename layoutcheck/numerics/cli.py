@@ -99,7 +99,7 @@ def path(
         raise InputError("--rtol and --atol are finite and not negative")
     left, right = paths.path(one, arch), paths.path(other, arch)
     if (a is None) != (b is None):
-        raise InputError("--a and --b come together")
+        raise InputError("--a and --b must be given together")
     if a is not None:
         mine, yours = _blocks(a), _blocks(b)
     else:
@@ -126,7 +126,7 @@ def tol(
         str | None, option("the kernel as steps, instead of --in, --out, --unit", "--path")
     ] = None,
     against: Annotated[
-        str, option("kernel (another such one, in any order), exact, or another kernel's steps")
+        str, option("compare with: kernel (another correct one, in any order), exact, or steps")
     ] = "kernel",
     data: Annotated[str | None, option("uniform (default) or normal")] = None,
     scale: Annotated[
@@ -149,9 +149,9 @@ def tol(
     from layoutcheck.numerics.tolerance import derive
 
     if steps is not None and (inputs is not None or out is not None):
-        raise InputError("--path names its types itself", expected="no --in and no --out beside it")
+        raise InputError("--path already names the types", expected="no --in and no --out beside it")
     if (a is None) != (b is None):
-        raise InputError("--a and --b come together")
+        raise InputError("--a and --b must be given together")
     if a is not None and (k is not None or data is not None or scale is not None):
         raise InputError("--a and --b are the data", expected="no -K, --data and --scale beside them")
     if a is None and order is not None:

@@ -101,7 +101,7 @@ class Format:
                 expected=f"an array of {self.raw_dtype} (encode(values, '{self}') makes one)",
             )
         if array.size and array.dtype.itemsize * 8 > self.bits and int(array.max()) >> self.bits:
-            raise InputError(f"{what}: {int(array.max()):#x} is no {self.bits}-bit {self} encoding")
+            raise InputError(f"{what}: {int(array.max()):#x} is not a {self.bits}-bit {self} encoding")
         return array.astype(self.raw_dtype, copy=False)
 
     def decode(self, raw: ArrayLike) -> Floats:

@@ -40,7 +40,7 @@ def resources(
     format_: Form = "text",
     output: Output = None,
 ) -> int:
-    """Registers a thread, shared memory, CTAs a multiprocessor and waves of a tile shape."""
+    """Count what a tile shape needs: registers a thread, shared memory, CTAs a multiprocessor and waves."""
     from layoutcheck.numerics import reports
     from layoutcheck.numerics import resources as model
 
@@ -81,7 +81,7 @@ def _only(kernel: str, given: dict[str, Any], own: dict[str, Any]) -> None:
 def _tile(text: str) -> tuple[int, int, int]:
     sizes = text.lower().split("x")
     if len(sizes) != 3 or not all(is_number(size) and len(size) < 10 for size in sizes):
-        raise InputError("a tile is three sizes", text=text[:80], expected="MxNxK, such as 128x128x64")
+        raise InputError("a tile has three sizes", text=text[:80], expected="MxNxK, such as 128x128x64")
     m, n, k = map(int, sizes)
     return m, n, k
 

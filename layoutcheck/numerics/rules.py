@@ -48,14 +48,14 @@ _RULES = (
         """
         ## What it means
 
-        Two implementations of one sum are compared, and the steps differ: one rounds a product to f16 before
-        the running sum takes it in, say, and the other does not. The report names the first such step and
-        counts the outputs out of tolerance, block by block. Neither kernel need have a bug.
+        Two implementations of one sum are compared, and their steps differ. For example, one rounds a product
+        to f16 before it adds it to the running sum, and the other does not. The report names the first such
+        step and counts the outputs out of tolerance, block by block. Both kernels may be free of bugs.
 
         ## Why
 
-        One rounding to f16 stays within 2^-11 of its own value. The running sum can cancel, and what is left
-        is then small beside the error it inherited: the first block passes at rtol = 1e-3, later ones fail
+        One rounding to f16 stays within 2^-11 of its own value. If the running sum cancels, what is left is
+        small beside the error that it inherited: the first block passes at rtol = 1e-3, later ones fail
         (CUTLASS issue 2214). Measured on an H200: the predicted counts of that issue's configurations are the
         hardware's, output by output (docs/numerics.md).
 
@@ -66,22 +66,22 @@ _RULES = (
 
         ## How to silence it
 
-        Where both roundings are wanted, compare each with the exact result under a derived tolerance
-        (`layoutcheck numerics tol`), not one with the other; or state yours with `--rtol` and `--atol`.
+        If you want both roundings, compare each with the exact result under a derived tolerance
+        (`layoutcheck numerics tol`), not one with the other. Or state your own with `--rtol` and `--atol`.
         """,
     ),
     _rule(
         "LC402",
         "bit-equality-test",
         "wrong",
-        "the tolerance is below one step of the output: a test of bit equality.",
+        "the tolerance is below one step of the output, so it tests bit equality.",
         "tol -K 512 --in f16 --out f16 --atol 1e-2 --rtol 0",
         "tol -K 512 --in f16 --out f16 --atol 0.01 --rtol 1e-3",
         """
         ## What it means
 
         At every output of the sample, the next number of the output's format is farther away than the
-        tolerance. Two results pass only where their bits are equal, whatever `atol` seems to allow.
+        tolerance. Two results pass only if their bits are equal, whatever `atol` seems to allow.
 
         ## Why
 
@@ -98,7 +98,7 @@ _RULES = (
 
         ## How to silence it
 
-        Where bit equality is the intention (one kernel, run twice), compare the bits and state no tolerance.
+        If you want bit equality (one kernel, run twice), compare the bits and state no tolerance.
         """,
     ),
     _rule(
@@ -118,8 +118,8 @@ _RULES = (
 
         A sum of K positive products is K times one of them, so rtol = 1e-3 hides one from K = 1000 on, and
         half a step of an f16 output from K between 2,000 and 4,000 on, at any tolerance. The report says
-        which of the two hides it. It is arithmetic (steps of a format: IEEE 754-2019, 3.3); no hardware is
-        involved.
+        which of the two hides it. This is arithmetic alone (steps of a format: IEEE 754-2019, 3.3) and does
+        not depend on hardware.
 
         ## How to fix it
 
@@ -128,21 +128,21 @@ _RULES = (
 
         ## How to silence it
 
-        A `note` never fails a run. With an exact test beside it, the wide tolerance is in order.
+        A `note` never fails a run. A wide tolerance is fine if an exact test stands beside it.
         """,
     ),
     _rule(
         "LC404",
         "tolerance-below-bound",
         "wrong",
-        "the tolerance is below what a correct kernel may be wrong by.",
+        "the tolerance is smaller than the error that a correct kernel may have.",
         "tol -K 4096 --in f16 --out f32 --atol 1e-6 --rtol 1e-6",
         "tol -K 4096 --in f16 --out f32 --atol 0.8 --rtol 0",
         """
         ## What it means
 
-        The tensor core's own arithmetic may leave the tolerance. `wrong` if the model does on the sample: a
-        correct kernel fails. A `note` if only the bound does: other data may.
+        The tensor core's own arithmetic may leave the tolerance. The finding is `wrong` if the model leaves
+        it on the sample: a correct kernel fails. It is a `note` if only the bound does: other data may fail.
 
         ## Why
 
@@ -150,7 +150,7 @@ _RULES = (
         ((1 + n 2^-F + u)^q - 1) max((S + |exact|) / 2, largest |a b|) of the exact result, S = sum |a b|: the
         block-FMA analysis of Blanchard, Higham, Lopez, Mary & Pranesh (SIAM J. Sci. Comput. 42, C124, 2020)
         with an adder that cuts. Cutting has a bias, so errors add up, and bounds in sqrt(K) do not hold. Two
-        kernels of one sum may be wrong in opposite directions: `--against` says what yours is compared with.
+        kernels of one sum may err in opposite directions: `--against` says what yours is compared with.
         The bound held in every run on an H200 and under attack (docs/numerics.md).
 
         ## How to fix it
@@ -161,7 +161,7 @@ _RULES = (
 
         ## How to silence it
 
-        A `note` fails no run. A `wrong` is not to be silenced: correct kernels fail under this tolerance.
+        A `note` never fails a run. Do not silence a `wrong`: correct kernels fail under this tolerance.
         """,
     ),
     _rule(
@@ -199,22 +199,22 @@ _RULES = (
         "LC406",
         "not-this-hardware",
         "wrong",
-        "the hardware's answers are not the model's.",
+        "the hardware returns other bits than the model.",
         "probe mma.m16n8k16.f32.f16 --arch sm_80 --gpu",
         "probe mma.m16n8k16.f32.f16 --arch sm_90a --gpu",
         """
         ## What it means
 
-        The GPU was asked (`numerics probe --gpu`, `numerics path --gpu`) and returned other bits than the
-        model of `--arch`. Either the GPU is of another architecture than stated, as in the example when an
-        H200 runs it, or the model is wrong.
+        The GPU ran the probes (`numerics probe --gpu`, `numerics path --gpu`) and returned other bits than
+        the model of `--arch`. Either the GPU has another architecture than stated (as in the example, if an
+        H200 runs it), or the model is wrong.
 
         ## Why
 
         Blocks, kept bits and roundings differ between architectures: an A100 adds f16 products in blocks of 8
         and keeps 24 bits, Hopper in blocks of 16 and keeps 25. `numerics.unit(NAME, ARCH).describe()` gives
-        the source of each parameter and whether it was measured here. On an H200 every probe of 27
-        instructions was answered as predicted (docs/numerics.md).
+        the source of each parameter and whether it was measured here. An H200 answered every probe of 27
+        instructions as predicted (docs/numerics.md).
 
         ## How to fix it
 
@@ -223,7 +223,7 @@ _RULES = (
 
         ## How to silence it
 
-        Leave `--gpu` away. A prediction for other hardware than that at hand cannot be confirmed on it.
+        Leave `--gpu` out. This GPU cannot confirm a prediction for other hardware.
         """,
     ),
 )

@@ -190,10 +190,10 @@ def derive(
     if any(value is not None and not 0 <= value < float("inf") for value in (atol, rtol)):
         raise InputError("atol and rtol are finite and not negative")
     if steps is not None and (name is not None or promote is not None):
-        raise InputError("a path names its instruction itself", expected="steps alone, or unit and promote")
+        raise InputError("a path already names its instruction", expected="steps alone, or unit and promote")
     chosen = path(steps, arch) if steps is not None else steps_for(inputs, output, arch, name, promote)
     if chosen.steps[-1].kind == "add":
-        raise InputError("a tolerance is of one product", expected="steps without add(...)")
+        raise InputError("a tolerance covers one product", expected="steps without add(...)")
     rival = None if against in AGAINST else path(against, arch)
     stored = fmt(inputs) if steps is None else storage_formats(chosen, *([rival] if rival else []))[0]
     out = held_format(chosen, arch)

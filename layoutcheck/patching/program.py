@@ -43,7 +43,7 @@ class Source:
         try:
             return ast.parse(self.text)
         except (SyntaxError, ValueError) as error:
-            raise InputError(f"'{self.path}' is no Python: {error}") from None
+            raise InputError(f"'{self.path}' is not valid Python: {error}") from None
 
     @cached_property
     def owners(self) -> dict[ast.AST, Function]:

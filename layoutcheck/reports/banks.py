@@ -51,7 +51,7 @@ def analyse(
     outer = tile
     if isinstance(tile, ComposedLayout):
         if pointer is not None or not isinstance(tile.inner, Swizzle) or tile.offset != 0:
-            raise InputError(f"{tile}: one swizzle, at offset 0, is what a tile can have")
+            raise InputError(f"{tile}: a tile has at most one swizzle, at offset 0")
         pointer, outer = in_bytes(tile.inner, element.bits), tile.outer
     assert isinstance(outer, Layout)
     if not (inttuple.is_static(outer.shape) and inttuple.is_static(outer.stride)):

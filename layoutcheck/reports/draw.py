@@ -46,7 +46,7 @@ def _target(
     target: str, thr: str | None, val: str | None
 ) -> tuple[Layout | ComposedLayout | TiledCopy, TiledCopy | None]:
     if (thr is None) != (val is None):
-        raise InputError("thread and value layouts come together", expected="both --thr and --val")
+        raise InputError("thread and value layouts must be given together", expected="both --thr and --val")
     if target.lstrip().startswith("!cute.tiled_copy"):
         if thr is not None:
             raise InputError(

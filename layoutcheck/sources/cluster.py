@@ -22,7 +22,7 @@ def read_cluster(
     multicast, single = (False, False) if atom is None else (atom.multicast, atom.to_rank)
     if not multicast and not single:
         raise InputError(
-            "a cluster is that of a copy between its blocks",
+            "cluster is for copies between the blocks of a cluster only",
             expected="bulk.g2s.multicast, tma_load.multicast, bulk.s2s or st.async",
         )
     wants, other = ("mcast_mask", "cta_rank") if multicast else ("cta_rank", "mcast_mask")

@@ -69,7 +69,7 @@ def to_layout(value: Any, name: str) -> Layout:
     printed = _mlir_type(value)
     layout = _layout_type(printed) if printed is not None else None
     if layout is None:
-        raise InputError(f"{_named(value)} is no layout", expected=f"a layout for {name}")
+        raise InputError(f"{_named(value)} is not a layout", expected=f"a layout for {name}")
     return parse_layout(layout)
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from layoutcheck.digits import is_number
 
 SHOW_TYPES = (
-    "Run it again with CUTE_DSL_SHOW_STACKTRACE=1 and paste everything: the types are then in it. Or run it "
-    "under `layoutcheck trace --no-launch`, which needs no GPU"
+    "Run it again with CUTE_DSL_SHOW_STACKTRACE=1 and paste everything: the message then holds the types. "
+    "Or run it under `layoutcheck trace --no-launch`, which needs no GPU"
 )
 PRINT_THEM = (
     "print(src) and print(dst) before the line, and give what they print: "
@@ -165,21 +165,21 @@ _WORDINGS = (
         "the box of the tensor map is not found in the shared tensor",
         "Most often a composed layout, which older DSLs do not take: give the swizzle to the "
         "pointer, allocate_tensor(dtype, layout.outer, byte_alignment=1024, swizzle=layout.inner) "
-        "(NVIDIA/cutlass#2345). Else the layout or swizzle is none that TMA writes. " + _TMA_TILE,
+        "(NVIDIA/cutlass#2345). Otherwise TMA does not have the layout or the swizzle. " + _TMA_TILE,
     ),
     _wording(
         r"gmem_(?:coord|index)_layout(?:mustbe2D|rankmustmatch|(?:gather|scatter)modesize)"
         r"|gmem_coord_tensorisrequired|Gather/ScatteronlyexpectsTMAG-basiswithrank2",
         "LC115",
         "the operands are not a tensor of rows with an index for each row",
-        "A gather4 or scatter4 takes a global tensor of two modes that stay two in the tensor map, and as "
-        "gmem_coord_tensor a row number for each of its rows, four at least: "
-        "cute.make_layout((R, C), stride=(1, 0)) where rows are contiguous along mode 1.",
+        "A gather4 or scatter4 takes a global tensor of two modes that stay two in the tensor map. Its "
+        "gmem_coord_tensor has a row number for each row, at least four: "
+        "cute.make_layout((R, C), stride=(1, 0)) if rows are contiguous along mode 1.",
     ),
     _wording(
         r"make_non_exec_im2col_tma_(?:load|store)'opoperand#1mustbeCuTecomposedlayouttype",
         "LC113",
-        "the shared layout of an im2col copy is composed with no swizzle",
+        "the shared layout of an im2col copy is not composed with a swizzle",
         "The DSL does not take a plain layout here: cute.make_composed_layout(cute.make_swizzle(0, 4, 3), 0, "
         "layout) is one without a swizzle.",
     ),
@@ -187,8 +187,8 @@ _WORDINGS = (
         r"expectsarchtobeatleast(?P<first_arch>sm_[0-9]+),butgot(?P<arch>sm_[0-9]+[af]?)",
         "LC108",
         "{arch} does not have this instruction",
-        "CUTE_DSL_ARCH, else the GPU of this machine, says what is compiled for. Compile for an architecture "
-        "that has the instruction, or take another atom.",
+        "The DSL compiles for CUTE_DSL_ARCH, or else for the GPU of this machine. Compile for an "
+        "architecture that has the instruction, or take another atom.",
     ),
     _wording(r"src\.rank\(\)", "LC105", "source and destination differ in rank", _SHAPES),
     _wording(r"tohavestaticshape", "LC105", "a shape is known only at run time", _SHAPES),

@@ -110,7 +110,7 @@ def read(given: Request) -> tuple[Copy, tuple[str, ...]]:
 
 def _tiled_by(atom: Atom | None, thr: Any, val: Any) -> TiledCopy:
     if thr is None or val is None:
-        raise InputError("thread and value layouts come together", expected="both thr and val")
+        raise InputError("thread and value layouts must be given together", expected="both thr and val")
     if atom is None:
         raise InputError(
             "thread and value layouts need an atom", expected="an atom such as cp.async or universal"
@@ -152,7 +152,8 @@ def _issue(
     if atom is None or not atom.completion:
         if expect_bytes is not None:
             raise InputError(
-                "expected bytes are those of a barrier", expected="a bulk copy, a TMA copy or st.async"
+                "expected bytes are for copies that a barrier counts",
+                expected="a bulk copy, a TMA copy or st.async",
             )
         return None
     if block is None and expect_bytes is None and cluster is None:
@@ -201,7 +202,7 @@ def _atom(
         function = _FUNCTIONS[atom.strip().lower()]
         if op not in ("copy", function):
             raise InputError(
-                f"the atom '{atom.strip()}' is a function, and op another", expected="one of the two"
+                f"the atom '{atom.strip()}' names a function, and op another one", expected="one of the two"
             )
         return None, None, function
     found = to_atom(atom, element, bits)

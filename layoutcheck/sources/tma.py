@@ -55,12 +55,12 @@ def tma_tile(
     if not isinstance(atom, TmaCopy):
         if named:
             atoms = "im2col_tma_load" if named[0] == "im2col" else "tma_load, tma_store, ..."
-            raise InputError(f"{named[0]} belongs to TMA copies", expected=f"--atom {atoms}")
+            raise InputError(f"{named[0]} is for TMA copies only", expected=f"--atom {atoms}")
         return None
     gmem, smem = (src, dst) if atom.kind == "load" else (dst, src)
     if isinstance(gmem, OtherOperand) or isinstance(smem, OtherOperand):
         if named:
-            raise InputError(f"{named[0]} goes with a global tensor, not with coordinates")
+            raise InputError(f"{named[0]} needs a global tensor, not coordinates")
         return None
     if atom.gbasis is not None:
         raise InputError(
@@ -172,7 +172,7 @@ def tma_index(atom: Atom | None, src: Memref, dst: Memref, index: Any, assumed: 
     if not isinstance(atom, TmaCopy) or not atom.indexed:
         if index is not None:
             raise InputError(
-                "index belongs to TMA copies of four rows", expected="--atom tma_gather4 or tma_scatter4"
+                "index is for TMA copies of four rows only", expected="--atom tma_gather4 or tma_scatter4"
             )
         return None
     gmem = src if atom.kind == "load" else dst
@@ -204,7 +204,7 @@ def _described(value: Any, smem: Memref) -> Memref | None:
     layout = parse_any_layout(value) if isinstance(value, str) else value
     if not isinstance(layout, (Layout, ComposedLayout)):
         raise InputError(
-            f"an object of type {type(value).__name__} is no layout", expected="a layout for described"
+            f"an object of type {type(value).__name__} is not a layout", expected="a layout for described"
         )
     if isinstance(layout, ComposedLayout):
         if not isinstance(layout.inner, Swizzle) or layout.offset != 0:

@@ -27,11 +27,12 @@ def refuse_unused(given: Request, element: DType | None, copy: Copy) -> None:
             if getattr(given, name) is not None:
                 expected = "one thread's views; or the copy without it"
                 raise InputError(
-                    f"{name} is not used of tiles that thread and value layouts partition", expected=expected
+                    f"{name} is not used for tiles that thread and value layouts partition", expected=expected
                 )
     elif given.block is not None and copy.issue is None:
         raise InputError(
-            "block is not used of one thread's views", expected="whole tiles with thr and val, or a bulk copy"
+            "block is not used for one thread's views",
+            expected="whole tiles with thr and val, or a bulk copy",
         )
     for side in ("src", "dst"):
         _refuse_pointer(given, copy, side)
@@ -55,7 +56,7 @@ def _refuse_pointer(given: Request, copy: Copy, side: str) -> None:
         said = getattr(given, f"{side}_{name}")
         if said is not None and said != stated:
             raise InputError(
-                f"{side}_{name} is not used: {side} states its own, {stated}", expected="it of a bare layout"
+                f"{side}_{name} is not used: {side} states its own, {stated}", expected="it for a bare layout"
             )
 
 
@@ -69,7 +70,7 @@ def _refuse_types(given: Request, element: DType | None, copy: Copy) -> None:
         raise InputError("bits is not used", expected="an atom that has widths, given by a name without one")
     known = (copy.whole("src").dtype, copy.whole("dst").dtype, getattr(copy.atom, "dtype", None))
     if given.dtype is not None and element not in known:
-        raise InputError(f"dtype is not used: no operand is of {element}", expected="it of a bare layout")
+        raise InputError(f"dtype is not used: no operand is of {element}", expected="it for a bare layout")
 
 
 def _keeps(given: Request, copy: Copy) -> bool:

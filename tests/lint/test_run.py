@@ -127,7 +127,7 @@ def test_unusable_settings_are_one_clear_error(repo, capsys, text, said):
         ([".", "--format", "html"], "text, json, github or sarif"),
         ([".", "--select", "X1"], "no code begins with 'X1'"),
         ([".", "--baseline", "none.json"], "cannot read the baseline"),
-        ([".", "--baseline", "a.py"], "is no baseline"),
+        ([".", "--baseline", "a.py"], "is not a baseline"),
         ([".", "--config", "none.toml"], "cannot read"),
         ([".", "--config", "a.py"], "no table"),
         ([".", "--workers", "-1"], "workers"),

@@ -166,10 +166,10 @@ def test_an_edit_that_is_not_better_is_a_sketch(tmp_path: Path, after: Callable[
     ("arguments", "says"),
     [
         (["--fix", "nowhere.py"], "no script 'nowhere.py'"),
-        (["--diff", "nowhere.py"], "--diff says how --fix is shown"),
-        (["--fix", "--format", "json", "nowhere.py"], "--fix takes a script and reports as text"),
-        (["--fix", "-m", "nowhere"], "--fix takes a script and reports as text"),
-        (["--fix", "--strict", "nowhere.py"], "--fix takes a script and reports as text"),
+        (["--diff", "nowhere.py"], "--diff needs --fix"),
+        (["--fix", "--format", "json", "nowhere.py"], "--fix needs a script, and its report is text"),
+        (["--fix", "-m", "nowhere"], "--fix needs a script, and its report is text"),
+        (["--fix", "--strict", "nowhere.py"], "--fix needs a script, and its report is text"),
     ],
 )
 def test_options_are_used_or_refused(

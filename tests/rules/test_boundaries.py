@@ -117,6 +117,6 @@ def test_lc241_a_cut_before_any_later_dimension_of_several_elements() -> None:
     [({"im2col": "stride=1"}, "im2col_tma_load"), ({"tiler": "(64,64)"}, "tma_load, tma_store, ...")],
 )
 def test_what_belongs_to_tma_says_to_which_atom(more: dict[str, str], atoms: str) -> None:
-    with pytest.raises(InputError, match="belongs to TMA copies") as one:
+    with pytest.raises(InputError, match="is for TMA copies only") as one:
         build(g(), s(), "cp.async", **more)
     assert one.value.expected == f"--atom {atoms}"

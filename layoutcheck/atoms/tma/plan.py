@@ -171,7 +171,7 @@ def plan(copy: Copy, instance: Copy | None = None, gmem_base: int = 0) -> TmaPla
         sides, map_ = row_sides(sides), one_row(map_)
     endless = box_basis(typed, described.layout, tile.tiler, None, bits) if tile is not plain.tma else ()
     if any(len(side.modes) > 1 for side in endless):
-        raise InputError("modes that are one dimension are not modelled under an internal type")
+        raise InputError("merged modes are not modelled under an internal type")
     rows = walk = None
     if copy.index is None:
         starts = _starts(smem.layout, math.prod(side.extent for side in sides))

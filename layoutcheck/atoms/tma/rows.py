@@ -39,7 +39,7 @@ from layoutcheck.errors import InputError
 def one_row(map_: Descriptor) -> Descriptor:
     """The tensor map of a tile with its box cut to a row. Raises InputError for other than two dimensions."""
     if map_.rank != 2:
-        raise InputError(f"four rows of a tensor map of {map_.rank} dimensions")
+        raise InputError(f"gather4 and scatter4 need a tensor map of two dimensions, not {map_.rank}")
     return replace(map_, box=(map_.box[0], 1))
 
 

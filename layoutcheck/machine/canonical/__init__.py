@@ -122,7 +122,7 @@ def _operand(layout: str | Layout | ComposedLayout, swizzle: str | Swizzle | Non
     pointer = parse_swizzle(swizzle) if isinstance(swizzle, str) else swizzle
     if isinstance(found, ComposedLayout):
         if pointer is not None or not isinstance(found.inner, Swizzle) or found.offset != 0:
-            raise InputError(f"{found}: one swizzle, at offset 0, is what an operand can have")
+            raise InputError(f"{found}: an operand has at most one swizzle, at offset 0")
         found, pointer = found.outer, found.inner
     if not isinstance(found, Layout) or len(found) < 2 or type(found.shape) is not tuple:
         raise InputError(f"{found} has no modes MN and K", expected="(MN,K) such as (64,128):(128,1)")

@@ -66,9 +66,9 @@ def bank_picture(analysis: Analysis) -> Picture | None:
     return Picture(
         "banks",
         f"Banks of the {NAMES[side.side]}: {side.op} of {side.width_bits} bits, instruction {side.worst}",
-        f"A row is one wavefront, a column one of the 32 banks of 4 bytes, a number the lane that is "
-        f"served; a phase of more than one row is a conflict, shaded. All {side.instructions} warp "
-        f"instructions take {side.wavefronts} wavefronts, {ideal}.{words}",
+        f"Each row is one wavefront, each column one of the 32 banks of 4 bytes, and each number the lane "
+        f"that is served. A phase of more than one row is a conflict and is shaded. All {side.instructions} "
+        f"warp instructions take {side.wavefronts} wavefronts, {ideal}.{words}",
         y + 4,
         "".join(body),
         {"side": side.side, "wavefronts": side.wavefronts, "ideal": side.ideal_wavefronts},

@@ -88,7 +88,7 @@ def coverage_picture(scene: Scene) -> Picture | None:
     counts = ", ".join(f"{at.size} {unit} {KINDS[kind]}" for kind, at in found.items() if at.size)
     return Picture(
         "coverage",
-        "The destination after the copy" if scene.reached else "The destination, had the copy run",
+        "The destination after the copy" if scene.reached else "The destination if the copy ran",
         f"{counts[0].upper()}{counts[1:]}.",
         _TOP + high + 26,
         "".join([*labels, drawn, _legend(found, _TOP + high + 18)]),

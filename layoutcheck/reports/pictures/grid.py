@@ -49,9 +49,9 @@ def grid_picture(layout: AnyLayout, tiled: TiledCopy | None = None) -> Picture:
     return Picture(
         "grid",
         f"Layout {_short(str(layout))}",
-        f"{'' if cells.one else f'{rows} x '}{columns} coordinates; in a cell its offset"
-        f"{' and thread' if tiled else ''}, coloured by {by}. "
-        f"{'' if cells.one else 'Mode 0 runs down, the others across.'}",
+        f"{'' if cells.one else f'{rows} x '}{columns} coordinates. Each cell shows its offset"
+        f"{' and thread' if tiled else ''}, and is coloured by {by}. "
+        f"{'' if cells.one else 'Mode 0 runs down, the others run across.'}",
         y + 6,
         "".join(body),
         {"layout": _short(str(layout)), "rows": rows, "columns": columns},

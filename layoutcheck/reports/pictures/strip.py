@@ -49,8 +49,8 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
                 y += _ROW - 4
         y += 12
     faults = [
-        f" The {NAMES[side]}'s address {offender.used * 8 // scene.unit_bits - scene.origin(side):+} is no "
-        f"multiple of {offender.asked}: the access faults."
+        f" The {NAMES[side]}'s address {offender.used * 8 // scene.unit_bits - scene.origin(side):+} is not "
+        f"a multiple of {offender.asked}: the access faults."
         for side in SIDES
         if (offender := scene.comparison.first.get(f"misaligned_{side}"))
         and offender.used is not None
@@ -61,8 +61,8 @@ def strip_picture(scene: Scene, vector: Vector) -> Picture:
     return Picture(
         "strip",
         f"One instruction, byte by byte: thread {vector.thread}, instruction {vector.instruction}",
-        f"{count} value{'s' * (count != 1)} of {size} bits, numbered and coloured; a row is {span} "
-        f"{scene.units} of memory. Where the two rows of a side differ, "
+        f"{count} value{'s' * (count != 1)} of {size} bits, numbered and coloured. Each row is {span} "
+        f"{scene.units} of memory. If the two rows of a side differ, "
         f"the machine does not do what the layouts say.{''.join(faults)}",
         y,
         "".join(body),

@@ -53,8 +53,8 @@ def tile_picture(tiled: TiledCopy) -> Picture:
         "tile",
         f"Thread-value layout of {tiled.atom.phrase}",
         f"TV {tiled.layout_tv} over {print_tiler(tiled.tiler)}: {shown['src'].shape[0]} threads, "
-        f"{shown['src'].shape[1]} values each, a tile of {' x '.join(map(str, shape))}. A colour is a "
-        f"thread; in a cell: thread and value. {words}",
+        f"{shown['src'].shape[1]} values each, a tile of {' x '.join(map(str, shape))}. Each colour is "
+        f"a thread, and each cell shows thread and value. {words}",
         deepest,
         "".join(body),
         {"tile": " ".join(map(str, shape))},

@@ -146,13 +146,15 @@ def tma_picture(scene: Scene) -> Picture | None:
         f" {int(found.wrong.sum())} pieces are not where the layouts want them." if found.wrong.any() else ""
     )
     atoms = (
-        f", full lines its atoms of {swizzle.period} bytes" if swizzle is not None and swizzle.bits else ""
+        f"; full lines are its atoms of {swizzle.period} bytes"
+        if swizzle is not None and swizzle.bits
+        else ""
     )
     return Picture(
         "tma",
         f"TMA: {boxes} box{'es' * (boxes != 1)} of {np.count_nonzero(found.box == 0) * PIECE} bytes",
-        f"A cell is a piece of 16 bytes of one colour and name, row.column of its box, on both sides; a row "
-        f"of shared memory is 128 bytes. Dashed: the boxes, one instruction each{atoms}.{words}",
+        f"Each cell is a piece of 16 bytes, with one colour and name (row.column of its box) on both sides. "
+        f"A row of shared memory is 128 bytes. Dashed lines are boxes, one instruction each{atoms}.{words}",
         y + lowest + 10,
         "".join(body),
         {"boxes": boxes, "pieces": len(found.box)},

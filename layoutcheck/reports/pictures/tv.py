@@ -57,7 +57,9 @@ def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
         deepest = max(deepest, rows * CELL_HIGH)
     y += _HEAD + deepest + 18
     body.append(_legend(scene, vector, y))
-    cells = f"Every cell is {_cell_words(maps['src'], scene)}; a colour is a thread, the same on both sides."
+    cells = (
+        f"Each cell is {_cell_words(maps['src'], scene)}. Each colour is a thread, the same on both sides."
+    )
     verb = "moves" if scene.reached else "would move if the compiler accepted it"
     if kind == "asked":
         heading, inside = (
@@ -71,9 +73,9 @@ def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
     return Picture(
         f"tv-{kind}",
         heading,
-        f"{cells} In a cell: {inside}; +n: named by n more threads or instructions; \u2205: asked for, and "
-        f"touched by nobody.{_apart(scene)} Outlined: instruction {vector.instruction} of thread "
-        f"{vector.thread}.",
+        f"{cells} A cell shows {inside}. +n: n more threads or instructions name it. \u2205: the layouts ask "
+        f"for it, and no thread touches it.{_apart(scene)} Outlined: instruction {vector.instruction} "
+        f"of thread {vector.thread}.",
         y + 12,
         "".join(body),
         {"thread": vector.thread, "instruction": vector.instruction, "reached": int(scene.reached)},
@@ -83,7 +85,7 @@ def _picture(scene: Scene, vector: Vector, kind: str) -> Picture:
 def _apart(scene: Scene) -> str:
     """Why rows of shared memory lie so far from each other where only one lane's view is known."""
     if scene.copy.tiling is None and isinstance(scene.copy.atom, MatrixAtom):
-        return " Only one lane's view is known: the other lanes' rows are taken to lie far away."
+        return " Only one lane's view is known: the other lanes' rows are assumed to lie far away."
     return ""
 
 
