@@ -184,7 +184,7 @@ def test_the_refusal_names_the_option() -> None:
             lc.check(**{**BASES["printed"], name: value})
     for name, value in {"expect_bytes": 64, "cluster": 2}.items():
         more = {"cta_rank": 1} if name == "cluster" else {}
-        with pytest.raises(InputError, match=f"{name} is not used of tiles"):
+        with pytest.raises(InputError, match=f"{name} is not used for tiles"):
             lc.check(**{**BASES["cluster tiles"], name: value, **more})
 
 
