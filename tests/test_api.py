@@ -122,7 +122,7 @@ def test_a_tiled_copy_as_atom_copies_views_and_as_tiled_partitions_tiles() -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"thr": "(16,16)"}, "come together"),
+        ({"thr": "(16,16)"}, "must be given together"),
         ({"thr": "(16,16)", "val": "(8,1)", "atom": None}, "need an atom"),
         ({"arch": "hopper"}, "unknown architecture"),
         ({"op": "teleport"}, "unknown operation"),
