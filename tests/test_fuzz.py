@@ -266,6 +266,15 @@ FOUND = {
         "src": "1:0", "dst": "((1),(2),1):((0),(1),0)", "atom": "cp.async", "dtype": "bf16", "thr": "1:0",
         "val": "1:0", "swizzle": "S<3,4,3>",
     },
+    "a warp's atom by one thread": {
+        "atom": "ldmatrix.x4", "dtype": "bf16", "src": "1:0", "dst": "((1)):((0))", "swizzle": "S<3,4,3>",
+        "pred": '!cute.memref<i8, gmem, "((?)):((0))">', "op": "autovec_copy", "thr": "1:0", "val": "1:0",
+    },
+    "a warp's atom by one thread, with a tail": {
+        "atom": "ldmatrix.x4", "dtype": "bf16", "src": "1:0", "dst": "((1)):((0))", "swizzle": "S<3,4,3>",
+        "pred": '!cute.memref<i8, gmem, "((?)):((0))">', "op": "autovec_copy", "thr": "1:0",
+        "val": "((2)):((1))",
+    },
 }  # fmt: skip
 
 

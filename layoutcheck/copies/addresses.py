@@ -20,7 +20,7 @@ from layoutcheck.copies.offsets import (
     offsets_at,
     size,
 )
-from layoutcheck.copies.tiled import partition
+from layoutcheck.copies.tiled import partition, tile_indices
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 
@@ -129,7 +129,8 @@ def thread_offsets(copy: Copy, side: str, count: int | None = None) -> IntArray:
     if copy.tiling is None:
         return np.arange(count or 1, dtype=np.int64) * private
     whole = copy.whole(side)
-    if private:
-        return np.arange(count or size(copy.tiling.tiled.layout_tv[0]), dtype=np.int64) * private
+    if private:  # the lanes of a warp's atom count, also where the thread layout names fewer
+        lanes, _ = tile_indices(copy.tiling.tiled, side)
+        return np.arange(count or size(lanes), dtype=np.int64) * private
     threads = partition(copy.tiling.tiled, side, whole).thread
     return offsets_at(threads, np.arange(count or size(threads), dtype=np.int64))
