@@ -9,10 +9,13 @@ from dataclasses import replace
 import pytest
 
 from layoutcheck.algebra.inttuple import product
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.matrix import LdMatrix
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
@@ -88,6 +91,43 @@ def test_many_random_copies(dsl, seed):
     rng = random.Random(seed)
     seen = agree([random_copy(rng) for _ in range(1000)], dsl)
     print(sum(seen.values()), dict(seen))
+
+
+def universal(element: str, src: Layout, dst: Layout, align: int, swizzle: Swizzle | None = None) -> Copy:
+    kind = dtype(element)
+    return Copy(
+        UniversalCopy(kind), Memref(kind, "smem", src, align, swizzle), Memref(kind, "gmem", dst, align)
+    )
+
+
+def test_auto_takes_what_is_adjacent_where_the_alignment_is_below_an_element(dsl):
+    """Whatever the other strides are: found by the long sweep (a swizzle finer than the element)."""
+    pairs = [
+        (((2, 4), (1, 2)), ((2, 4), (1, 3))),
+        (((4, 2), (1, 4)), ((4, 2), (1, 7))),
+        (((2, 4), (1, 3)), ((2, 4), (1, 5))),
+        (((3, 2), (1, 4)), ((3, 2), (1, 5))),
+    ]
+    copies = [
+        universal("f64", *(Layout((v, 2), (d, 16)) for v, d in pair), 64, Swizzle(3, 2, 3)) for pair in pairs
+    ]
+    assert agree(copies, dsl) == {"UniversalCopy": len(copies)}
+
+
+STEPS = {  # extent of V[0], and the other side's step to the next
+    "i1": ((64, 72), (64, 68), (96, 108), (96, 98), (48, 54)),
+    "i4": ((16, 18), (16, 24), (32, 36)),
+}
+
+
+@pytest.mark.parametrize("element", STEPS)
+def test_the_run_of_elements_below_a_byte(dsl, element):
+    """A step leaving less than a byte of the run does not narrow the vector; one leaving 12 bits does."""
+    copies = [
+        universal(element, Layout(((n, 2), 1), ((1, n), 0)), Layout(((n, 2), 1), ((1, step), 0)), 32)
+        for n, step in STEPS[element]
+    ]
+    assert agree(copies, dsl) == {"UniversalCopy": len(copies)}
 
 
 def test_holes(dsl):

@@ -15,7 +15,8 @@ Wider accesses than that are split in pieces of that alignment, each as wide as 
 pieces of one vector follow the swizzled address of its first byte, swz(p) + k, not swz(p + k) (miscompiles
 h36, h37). With an explicit width n is fixed; with width 0 (auto) n is as many elements as that alignment
 spans.
-Where an alignment is below the element's size, auto moves the whole contiguous run of V at once.
+Where an alignment is below the element's size, auto moves at once what both V keep together from their
+first element, whatever their other strides.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
     else:
         for view in (copy.src, copy.dst):
             _refuse_permuted(v_mode(view.layout))
-        n = span_bits // bits or run
+        n = span_bits // bits or math.gcd(*(_contiguous(v_mode(m.layout)) for m in (copy.src, copy.dst)))
         if span_bits & (span_bits - 1):
             raise InputError(
                 f"vectors of {span_bits // 8} bytes at a pointer aligned to {align} are not modelled: "
@@ -77,16 +78,17 @@ def vector_and_alignment(copy: Copy, atom: UniversalCopy) -> tuple[int, int]:
 def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     """4-bit elements and booleans, whose run is counted in whole bytes: a run of one is 0 bytes.
 
-    gcd(0, n) being n, a strided side does not narrow the vector (miscompile h33). Where such vectors do not
-    divide V, elements are moved one at a time (booleans by their run), and the store of a 4-bit element
-    clears the other one of its byte. Raises CompilerFails for slices that begin inside a byte.
+    gcd(0, n) being n, a stride that leaves less than a byte does not narrow the vector (miscompile h33).
+    Where such vectors do not divide V, elements are moved one at a time (booleans by their run), and the
+    store of a 4-bit element clears the other one of its byte. Raises CompilerFails for slices that begin
+    inside a byte, InputError for adjacent booleans that do not fill bytes.
     """
     bits = copy.src.dtype.bits
     for memref in (copy.src, copy.dst):
         refuse_inside_bytes(memref)
     align = math.gcd(slice_align_bytes(copy.src), slice_align_bytes(copy.dst))
     runs = _runs(copy)
-    run_bytes = math.gcd(*(run * bits // 8 for run in runs))
+    run_bytes = math.gcd(*(_run_bytes(v_mode(m.layout), bits) for m in (copy.src, copy.dst)))
     if atom.width_bits:
         n = atom.width_bits // bits
         refuse_chunks(copy, n)
@@ -94,9 +96,17 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
         return vectors(copy, instance, chunk_starts(copy, n), bits * n, width_bytes)
     span = math.gcd(run_bytes, align)
     n = 8 * span // bits
+    both = [v_mode(m.layout) for m in (copy.src, copy.dst)]
+    for v in both if bits == 1 else ():
+        if (extent := _contiguous(v)) % 8 and extent > 1:
+            raise InputError(
+                f"which booleans of the V {v} the compiler takes at a time is not known: {extent} adjacent "
+                f"ones do not fill bytes"
+            )
     if not span or size(v_mode(copy.src.layout)) % n:
         return _one_at_a_time(copy, instance, math.gcd(*runs))
-    if has_inner_rest(copy.src.layout) and has_inner_rest(copy.dst.layout):  # V[0] by V[0], then joined
+    inner = all(has_inner_rest(m.layout) for m in (copy.src, copy.dst))
+    if inner and any(_contiguous(v) != size(v) for v in both):  # V[0] by V[0], then joined
         refuse_chunks(copy, size(v_mode(copy.src.layout)[0]))
     refuse_chunks(copy, n)
     return vectors(copy, instance, chunk_starts(copy, n), 8 * span, math.gcd(span, NIBBLES_MOST_BYTES))
@@ -108,7 +118,7 @@ def _one_at_a_time(copy: Copy, instance: Copy, run: int) -> Plan:
         return vectors(copy, instance, chunk_starts(copy, run), run, 1)
     for memref in (copy.src, copy.dst):
         v = v_mode(memref.layout)
-        leaves = list(zip(flatten(v.shape), flatten(v.stride), strict=True))
+        leaves = _leaves(v)
         leaves = leaves[1:] if leaves[0][1] == 1 else leaves  # adjacent elements are counted in bytes
         if any(extent != 1 and getattr(d, "divisor", d) % 2 for extent, d in leaves):
             raise CompilerFails(f"{memref.layout} has 4-bit elements that begin inside a byte")
@@ -139,7 +149,7 @@ def _runs(copy: Copy) -> tuple[int, int]:
 
 def _run(v: Layout) -> int:
     """gcd of the leading contiguous extent and of every other static stride of a V mode."""
-    return _leading_run(list(zip(flatten(v.shape), flatten(v.stride), strict=True)))
+    return _leading_run(_leaves(v))
 
 
 def _refuse_permuted(v: Layout) -> None:
@@ -151,7 +161,7 @@ def _refuse_permuted(v: Layout) -> None:
     """
     if type(v.shape) is not tuple or not any(type(extent) is tuple for extent in v.shape):
         return
-    leaves = list(zip(flatten(v.shape), flatten(v.stride), strict=True))
+    leaves = _leaves(v)
     ordered = [leaf for leaf in leaves if isinstance(leaf[1], int) and leaf[1] > 0]
     if _leading_run(leaves) != _leading_run(sorted(ordered, key=lambda leaf: leaf[1])):
         raise InputError(
@@ -160,12 +170,33 @@ def _refuse_permuted(v: Layout) -> None:
         )
 
 
+def _run_bytes(v: Layout, bits: int) -> int:
+    """The leading contiguous extent in bytes, and the run in bytes, which is 0 where it ends inside a byte."""
+    extent, others = _leading(_leaves(v))
+    return math.gcd(extent * bits // 8, math.gcd(extent, *others) * bits // 8)
+
+
+def _contiguous(v: Layout) -> int:
+    """The leading contiguous extent of a V mode."""
+    return _leading(_leaves(v))[0]
+
+
 def _leading_run(leaves: list[tuple[Any, Any]]) -> int:
-    """The same of extents and strides in the order in which they are counted."""
+    """The run of extents and strides in the order in which they are counted."""
+    extent, others = _leading(leaves)
+    return math.gcd(extent, *others)
+
+
+def _leading(leaves: list[tuple[Any, Any]]) -> tuple[int, tuple[int, ...]]:
+    """The leading contiguous extent, and the other static strides; 1 and none where it begins with a step."""
     if not leaves:
-        return 1
+        return 1, ()
     shapes, strides = joined(*map(tuple, zip(*leaves, strict=True)))
     if strides[0] != 1:
-        return 1
+        return 1, ()
     assert type(shapes[0]) is int
-    return math.gcd(shapes[0], *(stride for stride in strides[1:] if not isinstance(stride, Dynamic)))
+    return shapes[0], tuple(stride for stride in strides[1:] if not isinstance(stride, Dynamic))
+
+
+def _leaves(v: Layout) -> list[tuple[Any, Any]]:
+    return list(zip(flatten(v.shape), flatten(v.stride), strict=True))
