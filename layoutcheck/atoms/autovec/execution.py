@@ -23,7 +23,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.offsets import limit, offsets_at, size
 from layoutcheck.copies.pairs import rest_pairs
-from layoutcheck.copies.plan import Plan, access_bytes, slip, window
+from layoutcheck.copies.plan import Plan, access_bytes, refuse_inside_bytes, slip, window
 from layoutcheck.errors import InputError
 
 
@@ -84,6 +84,8 @@ def _plan_chosen(copy: Copy, instance: Copy) -> Plan:
         aligned_bytes = built.atom.width_bits // 8
     else:
         assert isinstance(built.atom, UniversalCopy)
+        refuse_inside_bytes(built.src)
+        refuse_inside_bytes(built.dst)
         n, aligned_bytes = vector_and_alignment(built, built.atom)
     chunks = rest_pairs(built)
     limit(chunks * n * max(1, copy.src.dtype.bits // 8))
