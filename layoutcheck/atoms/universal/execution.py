@@ -171,7 +171,7 @@ def _refuse_permuted(v: Layout) -> None:
 
 
 def _run_bytes(v: Layout, bits: int) -> int:
-    """The leading contiguous extent in bytes, and the run in bytes, which is 0 where it ends inside a byte."""
+    """The leading contiguous extent in bytes, and the run in bytes, which counts as 0 below a byte."""
     extent, others = _leading(_leaves(v))
     return math.gcd(extent * bits // 8, math.gcd(extent, *others) * bits // 8)
 
