@@ -24,6 +24,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks.measure import quantiles
 from layoutcheck.api import check_copy
 from layoutcheck.tracing import repaired
 from tests.conformance.generate import random_copy
@@ -50,16 +51,9 @@ def speed(count: int) -> dict[str, Any]:
         "copies": count,
         "fixes": sum(strategies.values()),
         "strategies": dict(strategies.most_common()),
-        "check_seconds": _quantiles(verdicts),
-        "check_and_fixes_seconds": _quantiles(fixes),
+        "check_seconds": quantiles(verdicts),
+        "check_and_fixes_seconds": quantiles(fixes),
     }
-
-
-def _quantiles(times: list[float]) -> dict[str, float]:
-    times = sorted(times)
-    at = {"median": 0.5, "p90": 0.9, "p99": 0.99}
-    found = {name: times[int(len(times) * share)] for name, share in at.items()}
-    return {name: round(value, 5) for name, value in {**found, "max": times[-1]}.items()}
 
 
 def programs(count: int) -> dict[str, Any]:

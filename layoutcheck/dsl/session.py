@@ -76,6 +76,11 @@ class Session:
     ) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int | None:
+        """The worker's process; None where the session is closed."""
+        return None if self._process is None else self._process.pid
+
     def close(self) -> None:
         """End the worker and whatever it forked."""
         process, self._process = self._process, None
