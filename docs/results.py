@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from docs import confirmations, lowered_results, versions
+from docs import confirmations, lowered_results, speed, versions
 from docs.confirmations import row
 
 EVIDENCE = Path(__file__).parent / "evidence"
@@ -38,6 +38,7 @@ _PAGES = {
     "tma_seed_31": ("TMA copies on a fresh seed, after the rebuild of the house", "confirmed.md"),
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
+    "speed": ("this project's speed beside that of others", "speed.md"),
     "lint": ("how long the lint takes beside ruff, over three repositories", "lint.md"),
     "fixes": ("how quick verdicts and fixes are, and which broken programs --fix repairs", "trace.md"),
     "trace": ("what the trace finds in other repositories, script by script", "trace.md"),
@@ -80,6 +81,7 @@ def evidence_pages() -> dict[str, str]:
         "confirmed.md": confirmations.page(runs),
         "lowered.md": lowered,
         "versions.md": versions.page(_read("versions")),
+        "speed.md": speed.page(*map(_read, ("speed", "lint", "trace", "numerics_speed"))),
     }
 
 
