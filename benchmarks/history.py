@@ -2,6 +2,8 @@
 
     python -m benchmarks.history quack=CLONE flash-attention=CLONE [--output docs/evidence/history.json]
 
+An old commit needs the DSL of its time: run this by the Python of an environment that has it.
+
 Each fix of `history.json` names a commit, and what builds the kernel: a case of `benchmarks/trace_drivers`,
 or a program of its own. The parent and the fix are checked out from the clone, both are traced, and what only
 the parent has is what the fix took away. A fix is caught if the parent has such a finding and the fix none
@@ -33,10 +35,10 @@ FIXES = HERE / "history.json"
 SEVERITIES = ("rejected", "wrong", "slow")
 
 
-def checkout(clone: Path, commit: str, folder: Path) -> None:
-    """The tree of a commit, without touching the clone."""
-    archive = subprocess.run(["git", "-C", clone, "archive", commit], check=True, capture_output=True)
-    folder.mkdir()
+def checkout(clone: Path, commit: str, folder: Path, *paths: str) -> None:
+    """The tree of a commit, or some paths of it, without touching the clone."""
+    archive = subprocess.run(["git", "-C", clone, "archive", commit, *paths], check=True, capture_output=True)
+    folder.mkdir(exist_ok=True)
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
 
 
@@ -70,6 +72,7 @@ def traced(fix: dict[str, Any], root: Path, timeout_s: float) -> dict[str, Any]:
         "findings": dict(findings),
         "failures": [f"{one.kind}: {' '.join(one.message.split())[:160]}" for one in found.failures],
         "seconds": round(time.monotonic() - start, 1),
+        "versions": found.versions,
     }
 
 
@@ -109,11 +112,14 @@ def main() -> None:
             for side, commit in (("before", f"{fix['commit']}^"), ("after", fix["commit"])):
                 root = Path(folder) / side
                 checkout(clones[fix["repository"]], commit, root)
+                if "tests" in fix:  # those of the fix show what it mends
+                    checkout(clones[fix["repository"]], fix["commit"], root, *fix["tests"])
                 sides[side] = traced(fix, root, given.timeout)
         found = {**compared(sides["before"], sides["after"]), **sides}
         print(fix["repository"], fix["commit"], found["verdict"], json.dumps(found, indent=1), flush=True)
         kept["fixes"][f"{fix['repository']} {fix['commit']}"] = {
-            **{key: fix[key] for key in ("title", "arch", "about")}, "reason": fix.get("reason", ""), **found,
+            **{key: fix[key] for key in ("title", "arch", "about")},
+            "reason": fix.get("reason", ""), **found,
         }  # fmt: skip
         if given.output:
             kept["date"] = datetime.now(timezone.utc).strftime("%Y-%m-%d")

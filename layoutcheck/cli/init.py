@@ -43,7 +43,10 @@ def init(
     for each in new:
         _write(Path(root, each.path), each)
         sys.stdout.write(f"wrote {each.path}\n")
-    sys.stdout.write("next: layoutcheck ci; what it finds now can be kept with --write-baseline\n")
+    sys.stdout.write(
+        "next: layoutcheck ci. --write-baseline FILE keeps what it finds now. The workflow installs "
+        "layoutcheck as it is installed here; --requirement names another place, such as a commit's URL.\n"
+    )
     return 0
 
 

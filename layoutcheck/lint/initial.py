@@ -30,6 +30,7 @@ _SPEAKS_OF = {  # what a file with kernels for an architecture says
 }
 _CUTE = re.compile(rb"\bcutlass\b")
 _TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
+_MAIN = ("sm_90a", "sm_100a")  # each architecture takes the whole time again: these, where there are any
 _TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
@@ -86,23 +87,26 @@ def _pyproject(
     if re.search(rf"^\s*\[{re.escape(TABLE)}\]", old, re.MULTILINE):
         return Planned(PYPROJECT, old, None, f"it has [{TABLE}] already")
     run, rest = _entries(paths, programs)
-    comment = f"  # {rest} more scripts compile kernels: layoutcheck ci --list" if rest else ""
+    main = [arch for arch in archs if arch in _MAIN] or list(archs)
+    others = [arch for arch in archs if arch not in main]
     lines = [f"[{TABLE}]", "# What `layoutcheck ci` runs, for each architecture, launching nothing."]
-    lines += ["run = [" + ", ".join(json.dumps(entry) for entry in run) + f"]{comment}"]
-    lines += ["run-arch = [" + ", ".join(json.dumps(arch) for arch in archs) + "]", "run-timeout = 1200"]
+    lines += [f"# Scripts in {', '.join(rest)} compile kernels too."] * bool(rest)
+    lines += ["run = [" + ", ".join(json.dumps(entry) for entry in run) + "]"]
+    comment = f"  # kernels speak of {', '.join(others)} too" if others else ""
+    lines += ["run-arch = [" + ", ".join(map(json.dumps, main)) + f"]{comment}", "run-timeout = 1200"]
     gap = "" if not old else "\n" if old.endswith("\n") else "\n\n"
     return Planned(PYPROJECT, old, old + gap + "\n".join(lines) + "\n", "settings")
 
 
-def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[list[str], int]:
-    """The entries of `run`, and how many scripts they leave out: tests by their top folder, then examples."""
+def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[list[str], list[str]]:
+    """The entries of `run`, tests by their top folder, then examples; and the folders of scripts left out."""
     tests = [p for p, case in zip(paths, programs, strict=True) if case.command[0] == "-m"]
     scripts = [p for p, case in zip(paths, programs, strict=True) if case.command[0] != "-m"]
     folders = {p.partition("/")[0] if "/" in p else p for p in tests}
     wanted = [p for p in scripts if not tests or "example" in p.partition("/")[0]]
     wanted = [p for p in wanted if p.partition("/")[0] not in folders]
     left = [p for p in scripts if p not in wanted and p.partition("/")[0] not in folders]
-    return [*sorted(folders), *sorted(wanted)], len(left)
+    return [*sorted(folders), *sorted(wanted)], sorted({p.partition("/")[0] for p in left})
 
 
 def _workflow(root: Path, torch: bool, requirement: str) -> Planned:

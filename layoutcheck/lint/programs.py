@@ -186,7 +186,8 @@ def _module_names(path: str, outlines: dict[str, Outline]) -> set[str]:
     at = folder
     while at and f"{at}/__init__.py" in outlines:
         at = at.rpartition("/")[0]
-    names.add(whole.removeprefix(f"{at}/") if at else whole)
+    if at != folder:  # a file of no package is found by its name from its own folder alone
+        names.add(whole.removeprefix(f"{at}/") if at else whole)
     return {name.replace("/", ".") for name in names if name}
 
 

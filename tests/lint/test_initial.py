@@ -35,6 +35,7 @@ def test_what_is_written_is_read_again(repository: Path, capsys: pytest.CaptureF
     assert settings is not None
     assert settings.run == ("tests", "examples/one.py")
     assert settings.run_arch == ("sm_90a", "sm_100a")
+    assert "# Scripts in bench compile kernels too." in (repository / "pyproject.toml").read_text()
     assert (
         (repository / "pyproject.toml")
         .read_text()

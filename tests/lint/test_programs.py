@@ -30,6 +30,8 @@ REPOSITORY = {
     "src/pkg/late/__init__.py": "from ..ops import gemm\ndef run(): gemm()\nNOTHING = 1\n",
     "tests/late_test.py": "from pkg.late import run\nclass Late(Case):\n    def test_it(self): run()\n",
     "tests/test_nothing.py": "from pkg.late import NOTHING\ndef test_it(): NOTHING\n",
+    "other/ops.py": KERNEL,
+    "tests/test_other.py": "import ops\ndef test_it(): ops.f(1)\n",
     "tests/no_tests.py": "from pkg import gemm\n",
     "bench.py": "from pkg.ops import gemm\nif __name__ == '__main__':\n    gemm()\n",
     "setup.py": "import sys\nif __name__ == '__main__':\n    sys.exit()\n",
