@@ -100,8 +100,8 @@ def _pyproject(
 
 def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[list[str], list[str]]:
     """The entries of `run`, tests by their top folder, then examples; and the folders of scripts left out."""
-    tests = [p for p, case in zip(paths, programs, strict=True) if case.command[0] == "-m"]
-    scripts = [p for p, case in zip(paths, programs, strict=True) if case.command[0] != "-m"]
+    tests = [p for p, case in zip(paths, programs, strict=True) if case.command[1:2] == ("pytest",)]
+    scripts = [p for p, case in zip(paths, programs, strict=True) if case.command[1:2] != ("pytest",)]
     folders = {p.partition("/")[0] if "/" in p else p for p in tests}
     wanted = [p for p in scripts if not tests or "example" in p.partition("/")[0]]
     wanted = [p for p in wanted if p.partition("/")[0] not in folders]

@@ -263,6 +263,8 @@ def _programs(
     """A program for each architecture."""
     if known.tests and (_is_test(inside) or not known.main):
         command: tuple[str, ...] = ("-m", "pytest", "-q", inside, *arguments)
+    elif any(name.startswith(".") for name in known.names) and (module := _module(inside, settings.root)):
+        command = ("-m", module, *arguments)  # it imports from its package by relative names
     else:
         command = (inside, *arguments)
     archs = settings.run_arch or (settings.arch,)
@@ -270,6 +272,14 @@ def _programs(
     for arch in archs:
         name = f"{title}[{arch}]" if len(archs) > 1 else title
         yield RegisteredCase(path, "", 1, name, arch, command=command, named=named)
+
+
+def _module(inside: str, root: Path) -> str:
+    """The dotted name of a file in a package; "" of any other."""
+    top = folder = (root / inside).parent
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    return ".".join((root / inside).with_suffix("").relative_to(top).parts) if top != folder else ""
 
 
 def _outline(path: str, cache: Cache) -> Outline:

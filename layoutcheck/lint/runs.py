@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _SKIP = (".", "__pycache__", "venv", "node_modules")
 _CONFIGURATION = ("pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini")  # what pytest reads
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
+_NO_ARGUMENTS = "the following arguments are required"  # argparse's words
 _TAIL_BYTES = 4096
 _MOST_WORDS = 200
 
@@ -162,6 +163,9 @@ def _explained(found: Trace, log: Any) -> Trace:
     lines = [line.strip() for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
     errors = [line for line in lines if "Error" in line or "error:" in line]
     words = (errors or lines or ["it printed nothing"])[-1][:_MOST_WORDS]
+    if _NO_ARGUMENTS in words:
+        missing = words.partition(_NO_ARGUMENTS)[2].strip(": ")
+        words = f"it needs arguments ({missing}), which `run` in the settings can give"
     failures = tuple(
         replace(one, message=f"{one.message}: {words}") if one.kind == "exited" else one
         for one in found.failures

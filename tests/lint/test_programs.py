@@ -33,6 +33,7 @@ REPOSITORY = {
     "other/ops.py": KERNEL,
     "tests/test_other.py": "import ops\ndef test_it(): ops.f(1)\n",
     "tests/no_tests.py": "from pkg import gemm\n",
+    "src/pkg/script.py": "from .ops import gemm\nif __name__ == '__main__':\n    gemm()\n",
     "bench.py": "from pkg.ops import gemm\nif __name__ == '__main__':\n    gemm()\n",
     "setup.py": "import sys\nif __name__ == '__main__':\n    sys.exit()\n",
     "broken.py": "from cutlass import cute\ndef (:\n",
@@ -62,7 +63,7 @@ def commands(settings: Settings, *paths: str) -> list[str]:
 
 
 def test_tests_and_scripts_are_found_through_their_imports(repository: Settings) -> None:
-    assert commands(repository) == ["bench.py", *(f"-m pytest -q {path}" for path in TESTS)]
+    assert commands(repository) == ["bench.py", "-m pkg.script", *(f"-m pytest -q {path}" for path in TESTS)]
 
 
 def test_each_way_to_a_kernel_counts(repository: Settings) -> None:
@@ -72,7 +73,8 @@ def test_each_way_to_a_kernel_counts(repository: Settings) -> None:
 
 
 def test_paths_limit_what_is_run_and_not_what_is_followed(repository: Settings) -> None:
-    assert commands(repository, "tests/test_gemm.py", "src") == ["-m pytest -q tests/test_gemm.py"]
+    found = commands(repository, "tests/test_gemm.py", "src")
+    assert found == ["-m pkg.script", "-m pytest -q tests/test_gemm.py"]
 
 
 def test_the_setting_names_programs(repository: Settings) -> None:
@@ -98,7 +100,7 @@ def test_an_entry_that_cannot_be_used_is_named(repository: Settings, entry: str,
 
 def test_excluded_files_are_not_run(repository: Settings) -> None:
     left = commands(replace(repository, exclude=("tests/",)))
-    assert left == ["bench.py"]
+    assert left == ["bench.py", "-m pkg.script"]
 
 
 @pytest.mark.parametrize(
