@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutcheck.gate import NO_GATE, Gate
-from layoutcheck.lint import baseline, cases, files, notebook
+from layoutcheck.lint import baseline, cases, files, leftovers, notebook
 from layoutcheck.lint import runs as running
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.finding import LintFinding
@@ -21,7 +21,6 @@ from layoutcheck.regular import inside, read_regular
 Progress = Callable[[str, int, int], None]
 _MOST_NAMED = 3
 _FAILING = frozenset(("rejected", "wrong"))
-_BY_SOURCE = "LC26"  # what these codes begin with, the text alone shows
 _CASE_FAILED = ("LC911", "LC915")
 _FAILING_STRICT = _FAILING | {"slow", "unknown"}
 
@@ -153,7 +152,7 @@ def lint(
     if runs is not None:
         wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
     complete = runs is not None and not any(run.trace.failures for run in runs.traced)
-    unused = _unused(read, texts, reached if complete else {})
+    unused = leftovers.unused(read, texts.suppressions, reached if complete else {})
     wanted += [f for f in unused if settings.selected(f.code, f.path)]
     wanted.sort(key=lambda finding: finding.order)
 
@@ -167,10 +166,10 @@ def lint(
     if known:
         new, moved = baseline.new(wanted, known, place, lambda path: not (settings.root / path).exists())
         known = Counter({entry: count for entry, count in known.items() if entry not in moved})
-        notes += _moved(moved)
+        notes += leftovers.moved(moved)
     if known and (runs is not None or not untold):
         looked = {settings.inside(path) for path in listed}
-        notes += _stale(baseline.stale(wanted, known, place), looked, settings)
+        notes += leftovers.stale(baseline.stale(wanted, known, place), looked, settings)
     return Result(
         tuple(new),
         Counts(
@@ -266,24 +265,6 @@ def _registered(path: str, settings: Settings) -> bool:
     return any(each in ("", ".") or inside == each or inside.startswith(each + "/") for each in wanted)
 
 
-def _stale(left: Counter[baseline.Key], looked: Collection[str], settings: Settings) -> list[str]:
-    """A note on entries of the baseline that nothing needs: of files that were read, or are there no more."""
-    gone: Counter[str] = Counter()
-    for (path, code, _), count in left.items():
-        absent = path not in looked and not (settings.root / path).exists()
-        if absent or (path in looked and settings.selected(code, path)):
-            gone[path] += count
-    if not gone:
-        return []
-    named = ", ".join(f"{path} ({count})" for path, count in gone.most_common(_MOST_NAMED))
-    more = ", ..." if len(gone) > _MOST_NAMED else ""
-    entries = gone.total()
-    return [
-        f"{entries} entr{'y' if entries == 1 else 'ies'} of the baseline not found any more: {named}{more}; "
-        "--write-baseline writes it anew"
-    ]
-
-
 class _Texts:
     """The lines of files that findings are in."""
 
@@ -311,33 +292,6 @@ class _Texts:
         """The line of a finding."""
         lines = self.text(finding.path).splitlines()
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
-
-
-def _moved(entries: Mapping[baseline.Key, str]) -> list[str]:
-    """A note on entries of files that have another name now."""
-    names = dict.fromkeys(f"{key[0]} -> {path}" for key, path in entries.items())
-    return [f"the baseline has {name}; --write-baseline writes it anew" for name in names]
-
-
-def _unused(
-    read: Sequence[files.File], texts: _Texts, reached: Mapping[tuple[str, int], str]
-) -> list[LintFinding]:
-    """LC916 for codes of comments that no finding has, where one could have been seen."""
-    found = []
-    for file in read:
-        for mark in file.reading.marks:
-            twin = next((m for m in texts.suppressions(file.path).marks if m.line == mark.line), mark)
-            used = mark.used | twin.used
-            sites = [s for s in file.reading.sites if not set(mark.lines).isdisjoint((s.line, s.end_line))]
-            traced = any((file.path, n) in reached for s in sites for n in range(s.line, s.end_line + 1))
-            codes = [
-                code for code in mark.codes if code not in used and (code.startswith(_BY_SOURCE) or traced)
-            ]
-            if codes:
-                title = f"nothing here has {', '.join(codes)} any more"
-                advice = "Delete it from the comment: it would silence the next finding."
-                found.append(LintFinding("LC916", "note", file.path, mark.line, mark.column, title, advice))
-    return found
 
 
 def _unless_written_out(traced: list[LintFinding], source: list[LintFinding]) -> list[LintFinding]:
