@@ -2,6 +2,6 @@
 
 `source` parses a file once and indexes it; `rules/` holds one rule a file over that index; `literal` follows
 layouts that are written out, so that `check` can judge those copies. `cases` and `programs` find what can be
-run, `runs` runs it in child processes, `judged` judges what was traced. `run` puts it together, with `settings`,
-`suppressions`, `baseline`, `leftovers` and `cache`; `initial` is what `layoutcheck init` writes.
+run, `runs` runs it in child processes, `judged` judges what was traced. `run` puts it together, with
+`settings`, `suppressions`, `baseline`, `leftovers` and `cache`; `initial` is what `layoutcheck init` writes.
 """
