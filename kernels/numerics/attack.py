@@ -16,11 +16,13 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import repeat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +33,7 @@ from layoutcheck.numerics.formats import Floats, Format
 from layoutcheck.numerics.units import Unit, unit
 from layoutcheck.numerics.vectors import KINDS, vectors
 
+Found = dict[str, dict[str, float | int]]  # by bound: vectors, over, largest
 BATCH = 20000
 UNITS = (
     *((f"mma.m8n8k4.{acc}.f16", "sm_70") for acc in ("f32", "f16")),
@@ -194,10 +197,10 @@ def _mutated(u: Unit, dots: Dots, rng: np.random.Generator) -> Dots:
 FAMILIES = (_losers, _grouped_losers, _losers, _random)
 
 
-def attack(u: Unit, count: int, seed: int, batch: int = BATCH) -> dict[str, dict[str, float | int]]:
+def attack(u: Unit, count: int, seed: int, batch: int = BATCH) -> Found:
     """For each bound: `vectors` tried, how many are `over` it, the `largest` error as a share of it."""
     rng = np.random.default_rng([seed, *f"{u.name}@{u.arch}".encode()])
-    found: dict[str, dict[str, float | int]] = {}
+    found: Found = {}
     best: dict[int, Dots] = {}
     tried = turn = 0
     while tried < count:
@@ -225,34 +228,46 @@ def attack(u: Unit, count: int, seed: int, batch: int = BATCH) -> dict[str, dict
     return found
 
 
-def main() -> int:
+def options(seed: int = 1) -> argparse.ArgumentParser:
+    """The options of an attack."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--count", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--units", default="")
+    parser.add_argument("--seed", type=int, default=seed)
     parser.add_argument("--jobs", type=int, default=1)
-    arguments = parser.parse_args()
+    return parser
+
+
+def swept(
+    module: str, work: Callable[..., Found], tasks: dict[str, Any], arguments: argparse.Namespace
+) -> int:
+    """`work(task, count, seed)` for each task, in `jobs` processes; FILE grows with each. 1 if any is over."""
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    chosen = [tuple(name.split("@")) for name in arguments.units.split(",") if name] or list(UNITS)
     result: dict[str, object] = {
         "date": time.strftime("%Y-%m-%d"),
         "numpy": np.__version__,
-        "command": "python -m kernels.numerics.attack --out FILE "
+        "command": f"python -m kernels.numerics.{module} --out FILE "
         f"--count {arguments.count} --seed {arguments.seed}",
-        "units": {},
     }
-    rows: dict[str, object] = {}
+    rows: dict[str, Found] = {}
     over = 0
+    each = [tasks.values(), repeat(arguments.count), repeat(arguments.seed)]
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        tasks = [(unit(*one), arguments.count, arguments.seed) for one in chosen]
-        for (name, arch), found in zip(chosen, pool.map(attack, *zip(*tasks, strict=True)), strict=True):
-            rows[f"{name} {arch}"] = found
+        for name, found in zip(tasks, pool.map(work, *each), strict=True):
+            rows[name] = found
             over += sum(int(row["over"]) for row in found.values())
             told = (f"{bound}: {row['over']} over, {row['largest']:.3f}" for bound, row in found.items())
-            print(f"{name:28} {arch:7} {'  '.join(told)}", flush=True)
+            print(f"{name:50} {'  '.join(told)}", flush=True)
             arguments.out.write_text(json.dumps({**result, "units": rows}, indent=1) + "\n")
     return int(over > 0)
+
+
+def main() -> int:
+    parser = options()
+    parser.add_argument("--units", default="")
+    arguments = parser.parse_args()
+    chosen = [tuple(name.split("@")) for name in arguments.units.split(",") if name] or list(UNITS)
+    return swept("attack", attack, {f"{name} {arch}": unit(name, arch) for name, arch in chosen}, arguments)
 
 
 if __name__ == "__main__":

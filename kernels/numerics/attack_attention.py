@@ -1,6 +1,6 @@
 """Search for inputs on which an emulated attention kernel is more wrong than `of_attention` proves possible.
 
-    python -m kernels.numerics.attack_attention --out FILE [--count 1000000] [--seed 1]
+    python -m kernels.numerics.attack_attention --out FILE [--count 1000000] [--seed 1] [--jobs 1]
 
 A vector is one output: a query with its keys and one column of V. Families: weights that the rounding of P
 moves as far as it can, with V of the sign of each error; sums that end on a tie of the accumulator's format
@@ -11,14 +11,11 @@ tried, those over the bound, and the largest error as a share of it. Exit status
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
+from kernels.numerics.attack import Found, options, swept
 from layoutcheck.numerics.formats import Floats, Format, round_to
 from layoutcheck.numerics.fused import Attention, attention, emulate, of_attention
 
@@ -136,8 +133,8 @@ def mutated(steps: Attention, case: Case, rng: np.random.Generator) -> Case:
     )
 
 
-def attack(steps: Attention, count: int, seed: int) -> dict[str, float | int]:
-    """`vectors` tried, how many are `over` the bound, the `largest` error as a share of it."""
+def attack(steps: Attention, count: int, seed: int) -> Found:
+    """`vectors` tried, how many are `over` the bound, the `largest` share of it."""
     rng = np.random.default_rng([seed, *str(steps).encode(), *steps.sums.encode()])
     families = (ties, chains, ties, drawn)
     best: tuple[float, Case] | None = None
@@ -152,25 +149,11 @@ def attack(steps: Attention, count: int, seed: int) -> dict[str, float | int]:
         tried, over = tried + share.size, over + int((share > 1).sum())
         if best is None or share.max() > best[0]:
             best = float(share.max()), case
-    return {"vectors": tried, "over": over, "largest": 0.0 if best is None else best[0]}
+    return {"any order": {"vectors": tried, "over": over, "largest": 0.0 if best is None else best[0]}}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--count", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    rows: dict[str, dict[str, float | int]] = {}
-    for name, steps in KERNELS.items():
-        rows[name] = attack(steps, arguments.count, arguments.seed)
-        print(f"{name}: {rows[name]}", flush=True)
-        command = f"python -m kernels.numerics.attack_attention --out FILE --count {arguments.count}"
-        result = {"date": time.strftime("%Y-%m-%d"), "numpy": np.__version__, "units": rows,
-                  "command": f"{command} --seed {arguments.seed}"}  # fmt: skip
-        arguments.out.write_text(json.dumps(result, indent=1) + "\n")
-    return int(any(row["over"] for row in rows.values()))
+    return swept("attack_attention", attack, KERNELS, options().parse_args())
 
 
 if __name__ == "__main__":

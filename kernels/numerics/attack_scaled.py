@@ -1,6 +1,6 @@
 """Search for inputs on which a block-scaled unit is more wrong than `ScaledUnit.allowed` proves possible.
 
-    python -m kernels.numerics.attack_scaled --out FILE [--count 1000000] [--seed 1]
+    python -m kernels.numerics.attack_scaled --out FILE [--count 1000000] [--seed 1] [--jobs 1]
 
 Dot products of 1 to 32 instructions, from zero: random elements and scales; one block whose scale sets the
 anchor while the others lie a few bits about the cut; and a climb from the worst so far. FILE gets, for each
@@ -9,14 +9,9 @@ unit, the vectors tried, those over the bound, and the largest error as a share 
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
-from pathlib import Path
-
 import numpy as np
 
-from kernels.numerics.attack import worst_pair
+from kernels.numerics.attack import Found, options, swept, worst_pair
 from layoutcheck.numerics.formats import FORMATS, Floats
 from layoutcheck.numerics.scaled import ScaledUnit, decode_scale, scaled_unit
 
@@ -123,8 +118,8 @@ def mutated(u: ScaledUnit, codes: Codes, rng: np.random.Generator) -> Codes:
     return found[0], found[1], found[2], found[3]
 
 
-def attack(u: ScaledUnit, count: int, seed: int, batch: int = 4000) -> dict[str, float | int]:
-    """`vectors` tried, how many are `over` the bound, the `largest` error as a share of it."""
+def attack(u: ScaledUnit, count: int, seed: int, batch: int = 4000) -> Found:
+    """`vectors` tried, how many are `over` the bound, the `largest` share of it."""
     rng = np.random.default_rng([seed, *f"{u.name}@{u.arch}".encode()])
     best: dict[int, tuple[Codes, Floats]] = {}
     tried = over = 0
@@ -146,25 +141,12 @@ def attack(u: ScaledUnit, count: int, seed: int, batch: int = 4000) -> dict[str,
             share = np.concatenate([best[steps][1], share])
         worst = np.argsort(-share)[:32]
         best[steps] = ((codes[0][worst], codes[1][worst], codes[2][worst], codes[3][worst]), share[worst])
-    return {"vectors": tried, "over": over, "largest": largest}
+    return {"any order": {"vectors": tried, "over": over, "largest": largest}}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--count", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    rows: dict[str, dict[str, float | int]] = {}
-    for name, arch in UNITS:
-        rows[f"{name} {arch}"] = found = attack(scaled_unit(name, arch), arguments.count, arguments.seed)
-        print(f"{name} {arch}: {found}", flush=True)
-        command = f"python -m kernels.numerics.attack_scaled --out FILE --count {arguments.count}"
-        result = {"date": time.strftime("%Y-%m-%d"), "numpy": np.__version__, "units": rows,
-                  "command": f"{command} --seed {arguments.seed}"}  # fmt: skip
-        arguments.out.write_text(json.dumps(result, indent=1) + "\n")
-    return int(any(row["over"] for row in rows.values()))
+    tasks = {f"{name} {arch}": scaled_unit(name, arch) for name, arch in UNITS}
+    return swept("attack_scaled", attack, tasks, options().parse_args())
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from layoutcheck.numerics.fused import attention, emulate, of_attention
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_an_attack_stays_below_the_bound_and_comes_near_it(name: str) -> None:
-    found = attack(KERNELS[name], 12000, 5)
+    found = attack(KERNELS[name], 12000, 5)["any order"]
     assert found["over"] == 0
     assert 0.7 < found["largest"] <= 1
 

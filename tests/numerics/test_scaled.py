@@ -124,9 +124,9 @@ def test_wrong_shapes_are_input_errors() -> None:
 
 @pytest.mark.parametrize(("name", "arch"), NAMES)
 def test_an_attack_stays_below_the_bound(name: str, arch: str) -> None:
-    found = attack(scaled_unit(name, arch), 6000, 3, batch=100)
+    found = attack(scaled_unit(name, arch), 6000, 3, batch=400)["any order"]
     assert found["over"] == 0
-    assert 0.3 < found["largest"] <= 1
+    assert 0.4 < found["largest"] <= 1
 
 
 def test_a_scale_alone_sets_the_anchor_of_a_packed_kind() -> None:
