@@ -79,7 +79,7 @@ def shares(u: Unit, dots: Dots) -> dict[str, Floats]:
     right = bounds.raised(dots.b, bounds.low(u.instruction.b))
     size = left * right
     sums = Sums(np.abs(exact), size.sum(1), size.max(1))
-    slack = bounds.evaluation(k) * sums.size
+    slack = bounds.evaluation(k, sums.size)
     allowed = {
         "any order": bounds.any_order(rate, k, sums) + slack,
         "ascending": bounds.running(rate, _steps(rate, dots, size), slack),
@@ -241,7 +241,7 @@ def options(seed: int = 1) -> argparse.ArgumentParser:
 def swept(
     module: str, work: Callable[..., Found], tasks: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
-    """`work(task, count, seed)` for each task, in `jobs` processes; FILE grows with each. 1 if any is over."""
+    """`work(task, count, seed)` for each task, in `jobs` processes; the file grows. 1 if any is over."""
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     result: dict[str, object] = {
         "date": time.strftime("%Y-%m-%d"),

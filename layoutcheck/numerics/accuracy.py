@@ -21,11 +21,12 @@ from layoutcheck.errors import InputError
 from layoutcheck.numerics import bounds
 from layoutcheck.numerics.bounds import Rates, Sums
 from layoutcheck.numerics.data import Data
-from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, holds, round_to
+from layoutcheck.numerics.formats import FORMATS, Floats, Format, IntegerFormat, fmt, holds, round_to
 from layoutcheck.numerics.paths import Path, Step
 from layoutcheck.numerics.units import unit
 
 ORDERS = ("any", "ascending")
+LONG_UNIT = float(np.finfo(np.longdouble).eps) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +142,23 @@ def _converted(formats: tuple[Format, ...], exactly: Callable[[Format], bool]) -
     """Relative loss and largest `low` of conversions to these formats, one after the other."""
     lost, least, held = 0.0, 0.0, None
     for target in formats:
-        least = max(least, bounds.low(target))
         known = exactly(target) if held is None else holds(target, held)
+        if not (known and isinstance(target, IntegerFormat)):
+            least = max(least, bounds.low(target))
         if not known:
             one = 2.0**-10 if target.name == "tf32" else target.unit_roundoff
             lost, held = (1 + lost) * (1 + one) - 1, target
     return lost, least
+
+
+def _same(values: Floats, target: Format, what: str) -> bool:
+    """Whether `target` holds the values as they are; InputError where one is beyond its range."""
+    most = target.largest * (1 + target.unit_roundoff)
+    least = target.least if isinstance(target, IntegerFormat) else -most
+    if values.size and not least <= values.min() <= values.max() <= most:
+        found = f"{what} holds {values.min():g} to {values.max():g}"
+        raise InputError(f"{found}: beyond {target}", expected=f"numbers up to {target.largest:g}")
+    return np.array_equal(round_to(values, target), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +170,7 @@ class Arrays:
     order: str
     exact: Floats  # (blocks, M, N): of each block
     sums: Floats  # of all blocks up to it
+    wide: bool = False  # whether `exact` was computed in numpy's longdouble
 
     @property
     def blocks(self) -> int:
@@ -165,9 +178,9 @@ class Arrays:
         return len(self.a)
 
     def conversion(self, a: tuple[Format, ...], b: tuple[Format, ...]) -> Conversion:
-        """As measured: nothing is lost where the formats hold every value."""
-        lost_a, low_a = _converted(a, lambda target: np.array_equal(round_to(self.a, target), self.a))
-        lost_b, low_b = _converted(b, lambda target: np.array_equal(round_to(self.b, target), self.b))
+        """As measured: nothing is lost where the formats hold every value. InputError beyond their range."""
+        lost_a, low_a = _converted(a, lambda target: _same(self.a, target, "a"))
+        lost_b, low_b = _converted(b, lambda target: _same(self.b, target, "b"))
         return Conversion(lost_a, lost_b, low_a, low_b)
 
     def product(self, block: int, rate: Rates, step: Step, lost: Conversion) -> Any:
@@ -176,7 +189,7 @@ class Arrays:
         right = bounds.raised(self.b[block], lost.low_b) * (1 + lost.b)
         k, size, result = left.shape[1], left @ right, self.result(block, summed=False)
         promote = step.piece(k)
-        moved = (lost.kappa + bounds.evaluation(k)) * size
+        moved = lost.kappa * size + self._evaluated(rate, k, size, result)
         top = left.max(1, initial=0.0)[:, None] * right.max(0, initial=0.0)[None]
         sums = Sums(np.minimum(result + moved, size), size, top)
         if self.order == "any":
@@ -186,10 +199,21 @@ class Arrays:
         for start in pieces:
             ks = slice(start, start + (promote or k))
             # What conversions move is there from the first step on: |partial sum| <= |s| + E as in the proof.
-            first = (lost.kappa + bounds.evaluation(k)) * (left[:, ks] @ right[ks])
+            part = left[:, ks] @ right[ks]
+            # The sums s are float64's: what they may be off counts once more in each rounding.
+            first = lost.kappa * part + self._evaluated(rate, k, part, result)
+            first = first + k * rate.unit * bounds.evaluation(k, part)
             steps = bounds.array_steps(rate, self.a[block][:, ks], self.b[block][ks], left[:, ks], right[ks])
             error = error + bounds.running(rate, steps, first)
-        return bounds.added(error, sums.reach, len(pieces)) if len(pieces) > 1 else error
+        return bounds.added(rate, error, sums.reach, len(pieces)) if len(pieces) > 1 else error
+
+    def _evaluated(self, rate: Rates, k: int, size: Any, result: Any) -> Any:
+        """How far `exact` may be from the exact product."""
+        if not rate.unit:  # integers: float64 holds their sums, all below 2^53
+            return 0.0
+        if self.wide:
+            return bounds.evaluation(k, size, LONG_UNIT) + 2.0**-53 * result
+        return bounds.evaluation(k, size)
 
     def result(self, block: int, summed: bool) -> Any:
         """|D|."""
@@ -230,7 +254,7 @@ class Drawn:
         error = pieces * float(bounds.running(rate, bounds.scalar_steps(rate, length, reach, top)))
         splits = pieces if promote is not None else -(-self.k // rate.k)
         if splits > 1:
-            error = float(bounds.added(error, self.result(block, summed=False) * wider, splits))
+            error = float(bounds.added(rate, error, self.result(block, summed=False) * wider, splits))
         return error + lost.kappa * size
 
     def _most(self, scale: float) -> float:
@@ -252,9 +276,12 @@ def of_arrays(chosen: Path, a: Floats, b: Floats, arch: str = "sm_90a", order: s
         raise InputError(f"no order '{order[:40]}'", expected=" or ".join(ORDERS))
     if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or not a.size:
         raise InputError(f"a path needs (blocks, M, K) and (blocks, K, N), not {a.shape} and {b.shape}")
-    exact = a @ b
+    units = [unit(step.argument, arch) for step in chosen.steps if step.kind == "dot"]
+    wide = any(u.rule.accumulator.bits == 64 for u in units)  # float64 would bound itself
+    kind = np.longdouble if wide else np.float64
+    exact = (a.astype(kind) @ b.astype(kind)).astype(np.float64)
     sums = np.cumsum(exact, 0)
-    found = accuracy(chosen, Arrays(a, b, order, exact, sums), arch)
+    found = accuracy(chosen, Arrays(a, b, order, exact, sums, wide), arch)
     if chosen.steps[-1].kind == "add":
         return Accuracy(found.size, found.inner, found.unit, found.low, sums)
     return found

@@ -60,7 +60,7 @@ class Rates:
     """What one block loses, as in the proof above: a tensor core's, or a scalar FMA's (one product a block).
 
     An instruction has `blocks` blocks of `length` products. `adds` is the rounding of the addition that
-    follows them (FP8 through `mma.sync`), 0 where there is none.
+    follows them (FP8 through `mma.sync`), 0 where there is none; `joins` that of an addition of parts of K.
     """
 
     align: float
@@ -69,6 +69,7 @@ class Rates:
     largest: float
     length: int
     grain: float = 0.0
+    joins: float = F32_UNIT
     blocks: int = 1
     adds: float = 0.0
 
@@ -89,7 +90,11 @@ class Rates:
 
 def rates(u: Unit) -> Rates:
     """The rates of `u`, from its rule."""
-    rule = u.rule
+    rule, plain = u.rule, u.accumulator_unit
+    if plain is not None:  # nothing is aligned
+        return Rates(
+            0.0, plain, low(rule.accumulator), rule.accumulator.largest, length=1, blocks=u.k, joins=plain
+        )
     fits = u.instruction.a.fraction_bits + u.instruction.b.fraction_bits <= rule.fraction_bits
     adds = rule.accumulator.unit_roundoff if u.add_c_last else 0.0
     products = rule.block - 1 if fits else rule.block
@@ -178,13 +183,13 @@ def any_order(rate: Rates, k: int, sums: Sums, promote: int | None = None) -> An
         error = rate.grown(-(-length // rate.length)) * parts
         splits = pieces if promote is not None else -(-k // rate.k)
     if splits > 1:
-        error = added(error, widest, splits)
+        error = added(rate, error, widest, splits)
     return np.where(sums.reach + error > rate.largest, np.inf, error)
 
 
-def added(error: Any, size: Any, count: int) -> Any:
-    """`error` after `count` additions in f32, whose sums are at most `size` and the error."""
-    grown = np.expm1(count * np.log1p(F32_UNIT))
+def added(rate: Rates, error: Any, size: Any, count: int) -> Any:
+    """`error` after `count` additions of parts, whose sums are at most `size` and the error."""
+    grown = np.expm1(count * np.log1p(rate.joins))
     return error * (1 + grown) + grown * size
 
 
@@ -261,6 +266,9 @@ def scalar_steps(rate: Rates, k: int, reach: Callable[[Floats], Floats], top: fl
         yield Step(x, y, top, length * top, y, count)
 
 
-def evaluation(k: int) -> float:
-    """How far a float64 sum of k products may be from the exact one, in any order, relative to S."""
-    return (k + 1) * 2.0**-53
+def evaluation(k: int, size: Any, unit: float = 2.0**-53) -> Any:
+    """How far a float64 sum of k products, S = `size`, may be from the exact one, in any order.
+
+    `unit` is the rounding of a wider type, where one was used.
+    """
+    return (k + 1) * unit * size + k * 2.0**-1074

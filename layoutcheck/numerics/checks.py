@@ -16,8 +16,10 @@ from layoutcheck.numerics.accuracy import of_arrays
 from layoutcheck.numerics.formats import Floats, Format, fmt, round_to
 from layoutcheck.numerics.fused import Attention, of_attention
 from layoutcheck.numerics.fused import attention as attention_steps
+from layoutcheck.numerics.names import INTEGERS
 from layoutcheck.numerics.paths import Path, held_format, path, run
 from layoutcheck.numerics.tolerance import steps_for
+from layoutcheck.numerics.units import default_unit
 
 _BLOCKS = (8, 16, 32, 64, 128, 256)
 _LOOKED_AT = 64  # outputs outside that an explanation is sought for
@@ -48,7 +50,8 @@ def assert_within(
     outside = ~(error <= allowed)
     if not outside.any():
         return
-    share = np.where(np.isnan(error), np.inf, error / np.maximum(allowed, 5e-324))
+    with np.errstate(over="ignore"):
+        share = np.where(np.isnan(error), np.inf, error / np.maximum(allowed, 5e-324))
     worst = np.unravel_index(int(np.argmax(np.where(outside, share, -1.0))), exact.shape)
     i, j = int(worst[0]), int(worst[1])
     why = _explained(case, exact, allowed, outside)
@@ -188,10 +191,19 @@ def _case(actual: Any, a: Any, b: Any, steps: str | None, arch: str) -> _Case:
     for x, what in zip(values[1:], "ab", strict=True):
         if not np.isfinite(x).all():
             raise InputError(f"{what} is not finite everywhere", expected="finite numbers")
-    chosen = path(steps, arch) if steps is not None else steps_for(_type(a), _type(actual), arch)
+    chosen = path(steps, arch) if steps is not None else _steps(_type(a), _type(b), _type(actual), arch)
     if chosen.steps[-1].kind == "add":
         raise InputError("a check covers one product", expected="steps without add(...)")
     return _Case(values[0], values[1], values[2], chosen)
+
+
+def _steps(a: str, b: str, out: str, arch: str) -> Path:
+    """The path of a GEMM of these types; s8 and u8 mix, and so do s4 and u4."""
+    if a != b and {a, b} & set(INTEGERS):
+        if not {a, b} <= set(INTEGERS) or a[1:] != b[1:]:
+            raise InputError(f"a is {a}, and b is {b}", expected="equal types, or path=...")
+        return steps_for(a, out, arch, f"{default_unit(fmt(a), arch).name}.{b}")
+    return steps_for(a, out, arch)
 
 
 def _values(array: Any, what: str) -> Floats:

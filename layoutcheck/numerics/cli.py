@@ -1,4 +1,4 @@
-"""`layoutcheck numerics probe|path|tol`.
+"""`layoutcheck numerics units|probe|path|tol|attention`.
 
 Exit status as everywhere: 0 nothing wrong, 1 a finding that is `wrong` (with --strict also `unknown` and
 `slow`), 2 unusable input (an InputError, which the caller prints). Heavy imports wait for the command.
@@ -35,6 +35,17 @@ Arch = Annotated[str, option("sm_70, sm_80, sm_89, sm_90a, sm_100, ...")]
 Form = Annotated[str, option("text, json, github or sarif", "--format")]
 Output = Annotated[Path | None, option("write the report to this file")]
 Strict = Annotated[bool, option("exit with 1 on unknown and slow, too", "--strict")]
+
+
+@app.command()
+def units(
+    arch: Arch = "sm_90a", format_: Form = "text", output: Output = None, strict: Strict = False
+) -> int:
+    """List the tensor-core instructions of an architecture, their arithmetic, and who measured it."""
+    from layoutcheck.numerics import reports
+    from layoutcheck.numerics.listing import listed
+
+    return finish(reports.units_report(arch, listed(arch)), format_, output, strict)
 
 
 @app.command()
@@ -117,8 +128,8 @@ def path(
 @app.command()
 def tol(
     k: Annotated[int | None, option("products an output", "-K")] = None,
-    inputs: Annotated[str | None, option("input type (f16)", "--in")] = None,
-    out: Annotated[str | None, option("output type (f16)", "--out")] = None,
+    inputs: Annotated[str | None, option("input type (f16), e4m3, f64, s8, ...", "--in")] = None,
+    out: Annotated[str | None, option("output type (f16; f64 and s32 for f64 and integers)", "--out")] = None,
     name: Annotated[str | None, option("the instruction (what a GEMM on --arch uses)", "--unit")] = None,
     arch: Arch = "sm_90a",
     promote: Annotated[int | None, option("drain the accumulator every so many k")] = None,
@@ -157,7 +168,7 @@ def tol(
     if a is None and order is not None:
         raise InputError("--order is of --a and --b: drawn data have none")
     found = derive(
-        k, inputs or "f16", out or "f16", arch=arch, name=name, promote=promote, steps=steps, against=against,
+        k, inputs or "f16", out, arch=arch, name=name, promote=promote, steps=steps, against=against,
         data=data or "uniform", scale=scale or "1", a=_matrix(a), b=_matrix(b), order=order or "any",
         atol=atol, rtol=rtol, seed=seed,
     )  # fmt: skip

@@ -1,10 +1,10 @@
 """Inputs of a product: drawn at a scale, and what is certain of their sums before they are drawn.
 
-*uniform* values lie in [0, scale): every sum of k products is at most k times the largest. *normal* values
-have mean 0 and standard deviation `scale`. A sum of k products x y of such values exceeds X with
-probability at most exp(-t X) (1 - t^2)^(-k/2) for every t in (0, 1) (Chernoff; scale 1), and that is 2^-80
-at the X used here: fewer than one matrix of 10^9 outputs and 10^4 steps in 10^10. Rounding moves a value by
-a factor of at most 1 + u, which multiplies all of it by (1 + u)^2.
+*uniform* values lie in [0, scale), integers in [0, scale]: every sum of k products is at most k times the
+largest. *normal* values have mean 0 and standard deviation `scale`. A sum of k products x y of such values
+exceeds X with probability at most exp(-t X) (1 - t^2)^(-k/2) for every t in (0, 1) (Chernoff; scale 1), and
+that is 2^-80 at the X used here: fewer than one matrix of 10^9 outputs and 10^4 steps in 10^10. Rounding
+moves a value by a factor of at most 1 + u, which multiplies all of it by (1 + u)^2.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutcheck.errors import InputError
-from layoutcheck.numerics.formats import Floats, Format, round_to
+from layoutcheck.numerics.formats import Floats, Format, IntegerFormat, round_to
 
 KINDS = ("uniform", "normal")
 _LOG_RARE = 80 * math.log(2)
@@ -57,7 +57,16 @@ class Data:
         return self._unit(a, b) * (1.0 if self.kind == "uniform" else 2 * (_LOG_RARE + math.log(2)))
 
     def _unit(self, a: Format, b: Format) -> float:
+        if isinstance(a, IntegerFormat) or isinstance(b, IntegerFormat):
+            return self._most(self.scale_a, a) * self._most(self.scale_b, b)
         return self.scale_a * self.scale_b * (1 + a.unit_roundoff) * (1 + b.unit_roundoff)
+
+    def _most(self, scale: float, format_: Format) -> float:
+        """The largest integer drawn; InputError where the distribution has none, or it does not fit."""
+        if self.kind != "uniform" or not 1 <= scale <= format_.largest:
+            expected = f"--data uniform, and a --scale from 1 to {format_.largest:g}"
+            raise InputError(f"no {format_} numbers are {self.kind} with scale {scale:g}", expected=expected)
+        return float(np.rint(scale))
 
     def draw(
         self, shape: tuple[int, int, int, int], a: Format, b: Format, seed: int

@@ -6,6 +6,7 @@ float64 is the exact carrier throughout, and the only roundings are those writte
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -106,6 +107,8 @@ class Format:
 
     def decode(self, raw: ArrayLike) -> Floats:
         """The values, exactly; NaN and infinities included. The sign of a zero is kept."""
+        if self.bits == 64:
+            return self.check(raw, "decode").view(np.float64)
         return self._table()[self.check(raw, "decode")] if self.bits <= 16 else self._decode(raw)
 
     def _decode(self, raw: ArrayLike) -> Floats:
@@ -133,6 +136,8 @@ class Format:
         RNE overflows to infinity (e4m3: to NaN), RZ to infinity too, as tensor cores do (facts: MMA-Sim).
         """
         value = round_to(_array(values, np.float64, "encode"), self, rounding)
+        if self.bits == 64:
+            return np.where(np.isnan(value), np.uint64(self.nan), np.asarray(value).view(np.uint64))
         if not self.nans:
             value = np.where(np.isnan(value), self.largest, value)
         special = ~np.isfinite(value)
@@ -149,6 +154,53 @@ class Format:
         sign = np.signbit(value) & ~np.isnan(value)
         raw: Raw = (code + (sign.astype(np.int64) << (self.bits - 1))).astype(self.raw_dtype)
         return raw
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerFormat(Format):
+    """Integers of that many bits, two's complement where `signed`: a format with one step, 1.
+
+    Real numbers are rounded to nearest even and clamped, as `cvt.rni.sat` does.
+    """
+
+    signed: bool = True
+
+    @staticmethod
+    def of(name: str) -> IntegerFormat:
+        """The type s8, u4, ..."""
+        bits, signed = int(name[1:]), name[0] == "s"
+        return IntegerFormat(name, bits, 0, bits - signed - 1, infinities=False, nans=False, signed=signed)
+
+    @property
+    def min_exponent(self) -> int:
+        """The exponent of the largest: all others have its step."""
+        return self.fraction_bits
+
+    @property
+    def max_exponent(self) -> int:
+        """The exponent of the largest."""
+        return self.fraction_bits
+
+    @property
+    def largest(self) -> float:
+        """The largest integer."""
+        return 2.0**self.precision - 1
+
+    @property
+    def least(self) -> float:
+        """The smallest integer."""
+        return -(2.0**self.precision) if self.signed else 0.0
+
+    def decode(self, raw: ArrayLike) -> Floats:
+        """The integers, as float64."""
+        code = self.check(raw, "decode").astype(np.int64)
+        signed: Floats = np.where(self.signed & (code >> (self.bits - 1) == 1), code - (1 << self.bits), code)
+        return signed.astype(np.float64)
+
+    def encode(self, values: ArrayLike, rounding: str = "RNE") -> Raw:
+        """The encodings of `values` rounded and clamped; NaN becomes 0."""
+        value = np.nan_to_num(round_to(_array(values, np.float64, "encode"), self, rounding), nan=0.0)
+        return (value.astype(np.int64) & ((1 << self.bits) - 1)).astype(self.raw_dtype)
 
 
 def _array(values: ArrayLike, kind: Any, what: str) -> NDArray[Any]:
@@ -175,14 +227,18 @@ FORMATS = {
     "f6E3M2FN": Format("f6E3M2FN", 6, 3, 2, infinities=False, nans=False),
     "f6E2M3FN": Format("f6E2M3FN", 6, 2, 3, infinities=False, nans=False),
     "f4E2M1FN": Format("f4E2M1FN", 4, 2, 1, infinities=False, nans=False),
+    "f64": Format("f64", 64, 11, 52),
+    **{name: IntegerFormat.of(name) for name in ("s8", "u8", "s4", "u4", "s32")},
 }
+_INTEGER = re.compile(r"(?:(u|ui|uint)|s|si|i|int)(4|8|32)\Z", re.IGNORECASE)
 
 
 def fmt(name: str | Format) -> Format:
     """The format of that name, in any spelling of `layoutcheck.machine.dtypes`; InputError otherwise."""
     if isinstance(name, Format):
         return name
-    canonical = dtype(name).name
+    integer = _INTEGER.match(name.strip().removeprefix("cutlass."))
+    canonical = f"{'u' if integer[1] else 's'}{integer[2]}" if integer else dtype(name).name
     if canonical not in FORMATS:
         raise InputError(
             f"no arithmetic is modelled for {canonical}", expected=f"one of {', '.join(FORMATS)}"
@@ -196,14 +252,18 @@ def holds(target: Format, value: Format) -> bool:
         target.precision >= value.precision
         and target.largest >= value.largest
         and target.smallest <= value.smallest
+        and (
+            not isinstance(target, IntegerFormat)
+            or (isinstance(value, IntegerFormat) and target.least <= value.least)
+        )
     )
 
 
 def exponents(values: Floats, format_: Format) -> NDArray[np.int16]:
     """Exponents as the hardware sees them: subnormals have the format's minimum, zeros ZERO_EXPONENT.
 
-    Values that are not finite count as zeros (the caller treats them apart). No format here reaches float64's
-    subnormals, so float64's own exponent field says it all.
+    Values that are not finite count as zeros (the caller treats them apart). No format that a unit aligns
+    reaches float64's subnormals, so float64's own exponent field says it all.
     """
     field = np.ascontiguousarray(values).view(np.int64) >> 52 & 0x7FF
     exponent = np.maximum(field - 1023, format_.min_exponent)
@@ -224,6 +284,12 @@ def round_to(values: Floats, format_: Format, rounding: str = "RNE", precision: 
     """
     if rounding not in ("RNE", "RZ"):
         raise InputError(f"unknown rounding '{rounding}'", expected="RNE or RZ")
+    if format_.bits == 64:
+        return values
+    if isinstance(format_, IntegerFormat):
+        whole = np.rint(values) if rounding == "RNE" else np.trunc(values)
+        clamped: Floats = np.clip(whole, format_.least, format_.largest)
+        return clamped
     bits = format_.precision if precision is None else precision
     result: Floats
     exponent = np.maximum(np.frexp(values)[1] - 1, format_.min_exponent)

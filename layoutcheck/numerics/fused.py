@@ -42,7 +42,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.numerics import bounds
 from layoutcheck.numerics.accuracy import Accuracy, of_arrays
 from layoutcheck.numerics.bounds import F32_UNIT, Sums
-from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, holds, round_to
+from layoutcheck.numerics.formats import FORMATS, Floats, Format, IntegerFormat, fmt, holds, round_to
 from layoutcheck.numerics.paths import Path, Step, relative_difference
 from layoutcheck.numerics.units import Unit, default_unit, unit
 
@@ -91,6 +91,9 @@ def attention(
     the denominator adds up, where that is known: the bound is then tighter. InputError where an instruction
     does not read its type, `exp_error` or `p_scale` is out of range, or `sums` is none of `SUMS`.
     """
+    for named in (inputs, output, p):
+        if named is not None and (fmt(named).bits == 64 or isinstance(fmt(named), IntegerFormat)):
+            raise InputError(f"no attention in {fmt(named)} is modelled", expected="f32 and narrower floats")
     if sums not in SUMS:
         raise InputError(f"sums = '{str(sums)[:40]}' is unknown", expected=", ".join(SUMS))
     into = fmt(inputs)
@@ -179,7 +182,7 @@ def _product(steps: Attention, weights: Floats, v: Floats, lift: Floats, rescali
     sums = Sums(size / unscaled, size / unscaled, top / unscaled)
     error = bounds.any_order(rate, len(v), sums)
     widest = np.maximum(np.maximum(rate.low, sums.top), sums.reach)
-    return bounds.added(error, widest, rescalings + 1) * unscaled + kappa * size
+    return bounds.added(rate, error, widest, rescalings + 1) * unscaled + kappa * size
 
 
 def _stored(exact: Floats, inner: Floats, output: Format) -> Accuracy:

@@ -6,6 +6,7 @@ mma.m16n8k16.f32.f16                                   ours: kind, shape, accumu
 mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32      PTX
 wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2
 tcgen05.m128n64k32.mxf8f6f4.block32.f32.e4m3.e2m1.ue8m0   block-scaled: kind, block, the scales' type
+mma.m8n8k4.f64.f64, mma.m16n8k32.s32.s8.u8.satfinite   f64 and integers
 !cute_nvgpu.sm90.mma<64x8x16, ab_major = (k, k), elem_type = (f16, f16, f32), frag_kind = ss>
 MmaF16BF16Op(ab_dtype=<class '...Float16'>, acc_dtype=<class '...Float32'>, shape_mnk=(16, 8, 16))
 SM80_16x8x16_F32F16F16F32_TN
@@ -27,7 +28,7 @@ class Instruction:
     """What a name says: `kind` is "mma", "wgmma" or "tcgen05"; `a`, `b` and `accumulator` are formats.
 
     Block-scaled kinds have `scaling` ("mxf8f6f4", "mxf4", "mxf4nvf4"), the `scale_block` of k that share a
-    scale, and the scales' type, "ue8m0" or "ue4m3".
+    scale, and the scales' type, "ue8m0" or "ue4m3". Integer sums are clamped to s32 where they `saturate`.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Instruction:
     scaling: str | None = None
     scale_block: int = 0
     scales: str = ""
+    saturate: bool = False
 
     @property
     def name(self) -> str:
@@ -47,7 +49,8 @@ class Instruction:
         inputs = _SHORT[self.a.name] + ("" if self.a is self.b else f".{_SHORT[self.b.name]}")
         shape = f"{self.kind}.m{self.m}n{self.n}k{self.k}"
         if self.scaling is None:
-            return f"{shape}.{_SHORT[self.accumulator.name]}.{inputs}"
+            clamped = ".satfinite" if self.saturate else ""
+            return f"{shape}.{_SHORT[self.accumulator.name]}.{inputs}{clamped}"
         inputs = f"{_SHORT[self.a.name]}.{_SHORT[self.b.name]}"
         return f"{shape}.{self.scaling}.block{self.scale_block}.f32.{inputs}.{self.scales}"
 
@@ -55,14 +58,17 @@ class Instruction:
 _NARROW = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2", "f6E3M2FN": "e3m2", "f6E2M3FN": "e2m3", "f4E2M1FN": "e2m1"}
 _SHORT = _NARROW | {name: name for name in FORMATS if name not in _NARROW}
 _LONG = {short: name for name, short in _SHORT.items()}
-_TYPES = {"f64", *_LONG}
+INTEGERS = ("s8", "u8", "s4", "u4")
 _SCALINGS = ("mxf8f6f4", "mxf4", "mxf4nvf4")
 _N = r"[0-9]{1,4}"
 _CUTE = re.compile(
     rf"cute_nvgpu\.sm({_N})\.mma<\s*({_N})x({_N})x({_N})\s*,.*?elem_type = \((\w+), (\w+), (\w+)\)", re.DOTALL
 )
-_CPP_NAMES = "TF32|BF16|F16|F32|E4M3|E5M2"
-_CPP = re.compile(rf"SM({_N})_({_N})x({_N})x({_N})_(F32|F16)((?:{_CPP_NAMES}){{2,3}})(?:_|\b)", re.ASCII)
+_CPP_NAMES = "TF32|BF16|F16|F32|F64|E4M3|E5M2|S32|S8|U8|S4|U4"
+_CPP = re.compile(
+    rf"SM({_N})_({_N})x({_N})x({_N})_(F32|F16|F64|S32)((?:{_CPP_NAMES}){{2,3}})(?:_|\b)(\w*_SATURATE|)",
+    re.ASCII,
+)
 _SHAPE = re.compile(r"m([0-9]{1,4})n([0-9]{1,4})k([0-9]{1,4})\Z")
 _OP_TYPE = r"<class '[\w.]*?(\w+)'>|(\w+)"
 _OP_FIELD = re.compile(
@@ -131,7 +137,7 @@ def _cpp(text: str) -> Instruction | None:
     sm, m, n, k = (int(found[i]) for i in (1, 2, 3, 4))
     a, b = (fmt(name.lower()) for name in re.findall(_CPP_NAMES, found[6])[:2])
     kind = {90: "wgmma", 100: "tcgen05"}.get(sm, "mma") if m >= 64 else "mma"
-    return Instruction(kind, m, n, k, a, b, fmt(found[5].lower()))
+    return Instruction(kind, m, n, k, a, b, fmt(found[5].lower()), saturate=bool(found[7]))
 
 
 def _dotted(text: str) -> Instruction | None:
@@ -141,13 +147,14 @@ def _dotted(text: str) -> Instruction | None:
     shape = next((found for found in shapes if found), None)
     if kind not in ("mma", "wgmma", "tcgen05") or shape is None:
         return None
-    types = [fmt(_LONG.get(token, token)) for token in tokens if token in _TYPES]
+    types = [fmt(_LONG[token]) for token in tokens if token in _LONG]
     tokens = [token.removeprefix("kind::") for token in tokens]
     scaling = next((token for token in tokens if token in _SCALINGS), None)
     if not 2 <= len(types) <= 4:
         raise _error("an instruction names its accumulator and its inputs", text, "m16n8k16.f32.f16")
     a, b = types[1], types[2] if len(types) > 2 else types[1]
-    plain = Instruction(kind, int(shape[1]), int(shape[2]), int(shape[3]), a, b, types[0])
+    m, n, k = (int(shape[i]) for i in (1, 2, 3))
+    plain = Instruction(kind, m, n, k, a, b, types[0], saturate="satfinite" in tokens)
     return plain if scaling is None else _scaled(plain, scaling, tokens, text)
 
 
@@ -167,8 +174,16 @@ def _scaled(plain: Instruction, scaling: str, tokens: list[str], text: str) -> I
 
 
 def _checked(found: Instruction, text: str) -> Instruction:
+    names = found.accumulator.name, found.a.name, found.b.name
+    if "f64" in names or "s32" in names or set(names) & set(INTEGERS):
+        whole = names[0] == "s32" and set(names[1:]) <= set(INTEGERS) and found.a.bits == found.b.bits
+        if found.scaling is not None or not (whole or (names == ("f64",) * 3 and not found.saturate)):
+            raise _error("no tensor core has these types", text, "f64.f64, s32.s8.u8 or s32.s4.u4")
+        return found
     if found.accumulator.name not in ("f32", "f16"):
-        raise _error(f"no tensor core accumulates in {found.accumulator}", text, "f32 or f16")
+        raise _error(f"no tensor core accumulates in {found.accumulator}", text, "f32, f16, f64 or s32")
+    if found.saturate:
+        raise _error("only integer sums saturate", text, "s32.s8.s8.satfinite")
     if found.a.name == "f32" or found.b.name == "f32":
         raise _error("no tensor core multiplies f32", text, "tf32, f16, bf16, e4m3 or e5m2")
     if found.a is not found.b and max(found.a.bits, found.b.bits) > 8:

@@ -137,6 +137,8 @@ def shapes(arch: str, kind: str, a: Format, accumulator: Format) -> tuple[tuple[
     FP8 through `mma.sync` came with sm_89, FP6 and FP4 with sm_100 (`tcgen05`) and sm_120 (`mma.sync`).
     """
     number, name, wide = family(arch), a.name, accumulator.name == "f32"
+    if accumulator.name in ("f64", "s32"):
+        return _plain_shapes(arch, kind, a)
     if kind == "wgmma":
         deep = name in ("f16", *_FP8) or (wide and name in ("bf16", "tf32"))
         return ((64, 0, 256 // (32 if name == "tf32" else a.bits)),) if number == 90 and deep else ()
@@ -158,6 +160,21 @@ def shapes(arch: str, kind: str, a: Format, accumulator: Format) -> tuple[tuple[
     if name in NARROW and number == 120:
         return ((16, 8, 32),)
     return ()
+
+
+def _plain_shapes(arch: str, kind: str, a: Format) -> tuple[tuple[int, int, int], ...]:
+    """Of f64 and integer instructions: what ptxas 13.0 assembles for sm_75 to sm_121a."""
+    number = family(arch)
+    if kind == "wgmma" and number == 90 and a.bits == 8:
+        return ((64, 0, 32),)
+    if kind == "tcgen05" and architecture(arch) == 100 and a.bits == 8:
+        return ((64, 0, 32), (128, 0, 32), (256, 0, 32))
+    if kind != "mma" or number < (80 if a.bits == 64 else 75):
+        return ()
+    if a.bits == 64:
+        return ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)) if number >= 90 else ((8, 8, 4),)
+    k = 128 // a.bits
+    return ((8, 8, k), (16, 8, k), (16, 8, 2 * k)) if number >= 80 else ((8, 8, k),)
 
 
 def block_fma(row: Known, accumulator: Format, k: int, number: int) -> BlockFma:

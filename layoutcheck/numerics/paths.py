@@ -5,7 +5,7 @@ S in. Its steps say where the bits go:
 
     dot(UNIT)              S as the chain of a tensor-core instruction, from zero
     dot(UNIT,promote=128)  the same in pieces of 128 k, each added to an f32 sum by an IEEE addition
-    dot(UNIT,split=2)      the same with K in two pieces (split-K)
+    dot(UNIT,split=2)      the same with K in two pieces (split-K), f64 and integers added as such
     fma(f32)               S by scalar fused multiply-adds, k ascending
     round(f16)             S rounded to a format, to nearest
     add(f16)               the running sum, an IEEE addition in a format
@@ -119,7 +119,9 @@ def _check(steps: list[Step], source: str, arch: str | None) -> None:
             unit(step.argument, arch)
         elif step.kind == "dot":
             instruction(step.argument)
-        elif fmt(step.argument).bits not in (16, 32) or (step.kind != "round" and step.argument == "tf32"):
+        elif fmt(step.argument).name not in ("f16", "bf16", "f32", "tf32") or (
+            step.kind != "round" and step.argument == "tf32"
+        ):
             raise InputError(
                 f"no {step.kind} in {step.argument}", text=source[:200], expected="f16, bf16 or f32"
             )
@@ -175,9 +177,10 @@ def _product(step: Step, a: Floats, b: Floats, arch: str, dot: Dot) -> Floats:
     if piece is None:
         return dot(u, left, right)
     total = np.zeros((a.shape[0], b.shape[1]))
+    joined = FORMATS["f32"] if u.accumulator_unit is None else u.rule.accumulator
     for start in range(0, a.shape[1], piece):
         ks = slice(start, start + piece)
-        total = round_to(total + dot(u, left[:, ks], right[ks]), FORMATS["f32"])
+        total = round_to(total + dot(u, left[:, ks], right[ks]), joined)
     return total
 
 
@@ -307,13 +310,13 @@ def storage_formats(*paths: Path) -> tuple[Format, Format]:
     """
     found = []
     for side in ("a", "b"):
-        formats = [FORMATS["f32"]]
-        for step in (step for chosen in paths for step in chosen.steps if step.kind == "dot"):
-            read: Format = getattr(instruction(step.argument), side)
+        formats = []
+        for step in (step for chosen in paths for step in chosen.steps if step.kind in ("dot", "fma")):
+            read: Format = FORMATS["f32"] if step.kind == "fma" else getattr(instruction(step.argument), side)
             formats.append(FORMATS["f32"] if read.name == "tf32" else read)
         narrowest = min(formats, key=lambda one: (one.bits, one.precision))
         if not all(holds(one, narrowest) for one in formats):
-            names = " and ".join(dict.fromkeys(str(one) for one in formats if one.name != "f32"))
+            names = " and ".join(dict.fromkeys(map(str, formats)))
             raise InputError(
                 f"the paths read {names}: no data are exact in both", expected="paths of one input type"
             )

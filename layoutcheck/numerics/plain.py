@@ -1,4 +1,4 @@
-"""f64 and integer instructions, whose arithmetic has no block: predicted, measured by nobody here.
+"""f64 and integer instructions, whose arithmetic has no block.
 
 f64: a chain of IEEE fused multiply-adds, k ascending (mmasim 2.1.1 has the same). Integers: products and sums
 are exact and kept modulo 2^32, or clamped to s32 where the instruction says `.satfinite`; PTX ISA 9.0, no
@@ -7,6 +7,7 @@ other model to compare with.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,9 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from layoutcheck.errors import InputError
-from layoutcheck.numerics.formats import Floats
+from layoutcheck.numerics.block import Operand
+from layoutcheck.numerics.evidence import ASSUMED, LITERATURE, MMASIM_F64, form_of
+from layoutcheck.numerics.formats import Floats, IntegerFormat
+from layoutcheck.numerics.names import INTEGERS, Instruction
+from layoutcheck.numerics.parameters import BlockFma, architecture
+from layoutcheck.numerics.units import Unit
 
-INTEGERS = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
+_WRAP = 2.0**32
 _SPLIT = 2.0**27 + 1
 _LEAST, _MOST = 2.0**-400, 2.0**400  # of |a b| and |c|: the error-free steps neither underflow nor overflow
 
@@ -82,9 +88,7 @@ def f64_dot(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Floats:
     """
     left, right, total = (np.array(x, np.float64) for x in (a, b, c))
     _fits(left, right, total)
-    for k in range(left.shape[1]):
-        total = fma(left[:, k], right[:, k], total)
-    return total
+    return _chained(left.T, right.T, total)
 
 
 def integer_dot(
@@ -97,9 +101,10 @@ def integer_dot(
     arrays = [np.asarray(x) for x in (a, b, c)]
     _fits(*arrays)
     for what, array, name in zip("abc", arrays, (*inputs, "s32"), strict=True):
-        low, high = {**INTEGERS, "s32": (-(2**31), 2**31 - 1)}.get(name, (0, -1))
-        if low > high:
+        if name not in (*INTEGERS, "s32"):
             raise InputError(f"no integer type '{name[:20]}'", expected=", ".join(INTEGERS))
+        type_ = IntegerFormat.of(name)
+        low, high = int(type_.least), int(type_.largest)
         if array.dtype.kind not in "iu" or (array.size and not low <= array.min() <= array.max() <= high):
             raise InputError(f"{what} is not of {name}", expected=f"integers from {low} to {high}")
     left, right, total = (x.astype(np.int64) for x in arrays)
@@ -112,3 +117,91 @@ def integer_dot(
 def _fits(a: Any, b: Any, c: Any) -> None:
     if a.ndim != 2 or a.shape != b.shape or c.shape != a.shape[:1]:
         raise InputError(f"shapes {a.shape}, {b.shape}, {c.shape}", expected="(V, k), (V, k) and (V,)")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainUnit(Unit):
+    """An f64 or integer instruction: a chain of fused multiply-adds, or an exact sum; nothing is aligned."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether its numbers are integers."""
+        return self.rule.accumulator.name == "s32"
+
+    @property
+    def accumulator_unit(self) -> float:
+        """What one step loses, relative to its result."""
+        return 0.0 if self.whole else self.rule.accumulator.unit_roundoff
+
+    @property
+    def evidence(self) -> dict[str, tuple[str, str]]:
+        """{parameter: (status, source)}."""
+        if self.whole:
+            return {"overflow": (LITERATURE, "PTX ISA 9.0")}
+        known = form_of(self.instruction) in MMASIM_F64.get(architecture(self.arch), ())
+        found = (LITERATURE, "MS (mmasim 2.1.1)") if known else (ASSUMED, "as on sm_80 and sm_90")
+        return {"order": found, "rounding": found}
+
+    @property
+    def status(self) -> tuple[str, str]:
+        """The evidence of its parameters, which is one."""
+        return next(iter(self.evidence.values()))
+
+    @property
+    def arithmetic(self) -> str:
+        """What it does, in words."""
+        if not self.whole:
+            return "fused multiply-adds, k ascending, RNE"
+        return "exact, clamped to s32" if self.instruction.saturate else "exact, modulo 2^32"
+
+    def describe(self) -> dict[str, Any]:
+        """The arithmetic, its status and source."""
+        return {
+            "unit": self.name,
+            "arch": self.arch,
+            "k": self.k,
+            "arithmetic": self.arithmetic,
+            "status": self.status[0],
+            "source": self.status[1],
+            "evidence": {name: f"{word}: {source}" for name, (word, source) in self.evidence.items()},
+        }
+
+    def step(self, a: Operand, b: Operand, c: Floats) -> Floats:
+        """One instruction on decoded operands, k on axis 0."""
+        left, right = (x.values if x.specials is None else x.specials for x in (a, b))
+        if self.whole:
+            return self._kept(c + (left * right).sum(0))
+        return _chained(left, right, c)
+
+    def chain(self, a: Floats, b: Floats, c: Floats) -> Floats:
+        """`matmul` on values: (M, K), (K, N), (M, N)."""
+        if not self.whole:
+            return _chained(a.T[:, :, None], b[:, None, :], c)
+        length = self.k if self.instruction.saturate else a.shape[1]  # float64 holds every sum below 2^53
+        for start in range(0, a.shape[1], length):
+            ks = slice(start, start + length)
+            c = self._kept(c + a[:, ks] @ b[ks])
+        return c
+
+    def _kept(self, exact: Floats) -> Floats:
+        acc = self.rule.accumulator
+        if self.instruction.saturate:
+            return np.clip(exact, -acc.largest - 1, acc.largest)
+        wrapped: Floats = exact - _WRAP * np.floor((exact + _WRAP / 2) / _WRAP)
+        return wrapped
+
+
+def _chained(a: Floats, b: Floats, c: Floats) -> Floats:
+    """c + a[0] b[0] + a[1] b[1] + ..., by fused multiply-adds."""
+    total = np.array(c)
+    for left, right in zip(a, b, strict=True):
+        x, y = np.broadcast_arrays(left, right)
+        total = fma(x, y, total)
+    return total
+
+
+def plain_unit(named: Instruction, arch: str) -> PlainUnit:
+    """The unit of a checked f64 or integer instruction; see `units.unit`."""
+    acc = named.accumulator
+    rule = BlockFma(acc, 1, acc.fraction_bits, "RNE", acc.precision, acc.min_exponent)
+    return PlainUnit(named, arch, rule, tuple((k,) for k in range(named.k)), add_c_last=False)

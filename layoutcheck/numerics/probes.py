@@ -45,6 +45,10 @@ class Probe:
 
 def probes(unit: Unit, battery: bool = True) -> tuple[Probe, ...]:
     """The probes that fit `unit`: the published ones with `battery` (f16 inputs), then the separating."""
+    if unit.accumulator_unit is not None:
+        raise InputError(
+            f"{unit.name} aligns nothing: there is no block to probe", expected="f16, tf32, fp8, ..."
+        )
     published: list[Probe] = []
     if battery and unit.instruction.a.name == "f16":
         cases = [case for case in (*BATTERY, *REPAIRED) if case.accumulator == unit.rule.accumulator.name]

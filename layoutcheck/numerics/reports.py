@@ -16,6 +16,7 @@ from layoutcheck.numerics.formats import Format, Raw
 from layoutcheck.numerics.paths import Comparison
 from layoutcheck.numerics.probes import Probe, conclusions, identify, predict, summary
 from layoutcheck.numerics.rules import rules
+from layoutcheck.numerics.scaled import ScaledUnit
 from layoutcheck.numerics.tolerance import Tolerance, exact_integer_limit
 from layoutcheck.numerics.units import Unit
 
@@ -41,6 +42,23 @@ def _finding_lines(findings: Sequence[dict[str, Any]]) -> list[str]:
 def _shown(raw: int, format_: Format) -> str:
     value = float(format_.decode(np.array(raw, format_.raw_dtype)))
     return f"{raw:#0{format_.bits // 4 + 2}x} {value:<13.7g}"
+
+
+def units_report(arch: str, found: Sequence[Unit | ScaledUnit]) -> Report:
+    """The units of an architecture, one a line."""
+    described = [unit.describe() for unit in found]
+    data = {"command": "numerics units", "arch": arch, "units": described, "verdict": "legal", "findings": []}
+    width = max(len(row["unit"]) for row in described)
+    lines = []
+    for row in described:
+        blocks = (
+            f"blocks of {row['block']}, {row['fraction_bits']} bits kept, {row['rounding']}"
+            if "block" in row
+            else ""
+        )
+        told = row.get("arithmetic", blocks)
+        lines.append(f"{row['unit']:{width}}  {told}; {row['status']}, {row['source']}")
+    return Report(data, "\n".join(lines))
 
 
 def probe_report(unit: Unit, chosen: Sequence[Probe], answers: Raw | None) -> Report:

@@ -30,7 +30,7 @@ from layoutcheck.numerics.parameters import BlockFma, family, known
 from layoutcheck.numerics.parameters import block_fma as block_rule
 
 _GROUP = 16  # products that a packed kind adds exactly
-_SHAPES = {100: ("tcgen05", (128,)), 120: ("mma", (16,))}
+SHAPES = {100: ("tcgen05", (128,)), 120: ("mma", (16,))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class ScaledUnit:
         each = 1.0 if packed else bounds.remainder(self.instruction.a, self.instruction.b)
         rate = bounds.block_rates(self.rule, 1 + (self.rule.block - 1) * each, self.k)
         found = bounds.any_order(rate, k, bounds.Sums(np.abs(exact), summed, top))
-        return exact, found + bounds.evaluation(k) * summed
+        return exact, found + bounds.evaluation(k, summed)
 
     def _single(self, a: Floats, b: Floats, one: Floats, other: Floats) -> tuple[Operand, Operand]:
         """Each product with its scales."""
@@ -169,7 +169,7 @@ def scaled_unit(name: str, arch: str = "sm_100") -> ScaledUnit:
         raise InputError(f"{named.name} has no scales", expected="layoutcheck.numerics.unit")
     number = family(arch)
     row = known(arch, named.kind, "scaled" if named.scaling == "mxf8f6f4" else "packed")
-    kind, rows = _SHAPES[number]
+    kind, rows = SHAPES[number]
     columns = named.n == 8 if kind == "mma" else 8 <= named.n <= 256 and named.n % 8 == 0
     if named.kind != kind or named.m not in rows or not columns or named.accumulator.name != "f32":
         raise InputError(f"{arch} has no {named.name}", expected=f"{kind} with m in {rows}, f32 results")

@@ -24,7 +24,8 @@ from layoutcheck.numerics.accuracy import Accuracy, Drawn, of_arrays, of_data
 from layoutcheck.numerics.bounds import rates, round_loss
 from layoutcheck.numerics.data import Data
 from layoutcheck.numerics.data import data as distribution
-from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, holds, ulp
+from layoutcheck.numerics.formats import FORMATS, Floats, Format, IntegerFormat, fmt, holds, ulp
+from layoutcheck.numerics.names import INTEGERS
 from layoutcheck.numerics.paths import Path, Step, held_format, path, run, storage_formats
 from layoutcheck.numerics.units import Unit, default_unit, unit
 
@@ -40,8 +41,9 @@ def exact_integer_limit(u: Unit, output: Format | None = None) -> int:
 
     Below it no term is cut, 2^A < 2^(F + 1), no sum is rounded, and `output` holds every integer.
     """
-    bits = min(u.rule.fraction_bits + 1, u.rule.precision)
-    return int(2 ** min(bits, (output or u.rule.accumulator).precision))
+    accumulator = u.rule.accumulator
+    bits = min(u.rule.fraction_bits + 1, u.rule.precision, (output or accumulator).precision)
+    return min(int(2**bits), int(accumulator.largest))
 
 
 def error_over_size(output: Floats, exact: Floats, size: Floats) -> Floats:
@@ -161,7 +163,7 @@ def steps_for(
 def derive(
     k: int | None = None,
     inputs: str = "f16",
-    output: str = "f16",
+    output: str | None = None,
     *,
     arch: str = "sm_90a",
     name: str | None = None,
@@ -180,10 +182,10 @@ def derive(
     """The tolerance of a K-long product, and a verdict on `atol` and `rtol`.
 
     The kernel is `steps` (a path or preset), or `inputs` through the instruction `name` (default: what a
-    GEMM on `arch` uses) to `output`. It is compared `against` "kernel" (another correct one of the same
-    steps, in whatever order of k, split or not), "exact" (the exact result), or the path of another kernel.
-    The data are arrays `a` (M, K) and `b` (K, N), or drawn: "uniform" in [0, scale) or "normal". InputError
-    for unusable arguments.
+    GEMM on `arch` uses) to `output` (default: f16; the accumulator's type for f64 and integers). It is
+    compared `against` "kernel" (another correct one of the same steps, in whatever order of k, split or
+    not), "exact" (the exact result), or the path of another kernel. The data are arrays `a` (M, K) and `b`
+    (K, N), or drawn: "uniform" in [0, scale) or "normal". InputError for unusable arguments.
     """
     if promote is not None and not 1 <= promote <= 1 << 20:
         raise InputError(f"promote = {promote} is out of range", expected="1 to 1048576")
@@ -191,7 +193,9 @@ def derive(
         raise InputError("atol and rtol are finite and not negative")
     if steps is not None and (name is not None or promote is not None):
         raise InputError("a path already names its instruction", expected="steps alone, or unit and promote")
-    chosen = path(steps, arch) if steps is not None else steps_for(inputs, output, arch, name, promote)
+    plain = {**dict.fromkeys(INTEGERS, "s32"), "f64": "f64"}
+    into = output or plain.get(fmt(inputs).name, "f16")
+    chosen = path(steps, arch) if steps is not None else steps_for(inputs, into, arch, name, promote)
     if chosen.steps[-1].kind == "add":
         raise InputError("a tolerance covers one product", expected="steps without add(...)")
     rival = None if against in AGAINST else path(against, arch)
@@ -206,7 +210,7 @@ def derive(
         if k is None or not 1 <= k <= MOST_K:
             raise InputError(f"K = {k} is out of range", expected=f"1 to {MOST_K}")
         drawn = distribution(data, scale)
-        shown = str(drawn)
+        shown = f"{drawn}, rounded to {stored}" if isinstance(stored, IntegerFormat) else str(drawn)
         accuracies = [of_data(p, Drawn(k, drawn, stored, stored), arch) for p in (chosen, rival) if p]
         left, right = _sample(drawn, k, stored, seed)
         _refuse_overflow(chosen, drawn, k, stored, out, accuracies)
@@ -280,12 +284,15 @@ def _measure(
     side_m, side_n = min(len(a), _SAMPLE), min(b.shape[1], _SAMPLE)
     side_n = max(1, min(side_n, _PRODUCTS // (side_m * a.shape[1]) or 1))
     left, right = a[:side_m], b[:, :side_n]
+    if held_format(chosen, arch).bits == 64:  # float64 would measure itself
+        left, right = left.astype(np.longdouble), right.astype(np.longdouble)
     exact, size = left @ right, np.abs(left) @ np.abs(right)
-    actual = run(chosen, left[None], right[None], arch)[0]
+    given = left[None].astype(np.float64), right[None].astype(np.float64)
+    actual = run(chosen, *given, arch)[0]
     if against == "exact":
-        expected = exact
+        expected = exact.astype(np.float64)
     else:
-        expected = run(rival or _split(chosen, a.shape[1]), left[None], right[None], arch)[0]
+        expected = run(rival or _split(chosen, a.shape[1]), *given, arch)[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = float(np.nanmean(np.where(size > 0, (actual - exact) / size, 0.0)))
     measured = {
@@ -295,7 +302,7 @@ def _measure(
         "outputs_that_differ": float(np.mean(actual != expected)),
         "largest_difference": float(np.abs(actual - expected).max()),
     }
-    return measured, _Pair(exact, actual, expected)
+    return measured, _Pair(exact.astype(np.float64), actual, expected)
 
 
 def _split(chosen: Path, k: int) -> Path:
@@ -327,14 +334,14 @@ def _judge(
 ) -> tuple[dict[str, float], tuple[Finding, ...]]:
     """Numbers and findings about the tolerance `given`."""
     limit = given["atol"] + given["rtol"] * np.abs(pair.expected)
-    step = ulp(pair.exact, out)
+    step, needed = ulp(pair.exact, out), _needed(one, other, pair.exact, out)
     user = {
         **given,
         "below_one_step": float(np.mean(limit < step)),
-        "below_bound": float(np.mean(limit < _needed(one, other, pair.exact, out))),
+        "below_bound": float(np.mean(limit < needed)),
         "model_outside": float(np.mean(np.abs(pair.actual - pair.expected) > limit)),
     }
-    if user["below_one_step"] == 1.0:
+    if user["below_one_step"] == 1.0 and needed.any():
         message = (
             f"every output is at least {float(np.abs(pair.exact).min()):.4g} in size, where one step of "
             f"{out} is {float(step.min()):.4g} or more; the tolerance is at most {float(limit.max()):.4g}. "
@@ -382,6 +389,8 @@ def _blind_finding(blind: dict[str, float], u: Unit | None, out: Format) -> tupl
         return ()
     hidden = blind["hidden_by_output"] >= 0.5
     cause = f"one {out} step already hides it" if hidden else "the tolerance is wider than it"
+    if isinstance(out, IntegerFormat):
+        cause = "nothing shows where it is 0"
     limit = "" if u is None else f", exact up to a sum of {exact_integer_limit(u, out)}"
     message = (
         f"a typical product is small, and {cause}, in {blind['one_k']:.0%} of the outputs: a kernel that "
@@ -405,6 +414,10 @@ def _formula(u: Unit, k: int, promote: int | None) -> str:
     length = min(k, promote or k)
     blocks = -(-length // rule.block)
     cut = f"{(rate.align - rate.grain) * 2.0**rule.fraction_bits:g}*2^-{rule.fraction_bits}"
+    if u.accumulator_unit is not None:
+        if not u.accumulator_unit:
+            return "exact while S is within s32"
+        return f"c1 = (1 + 2^-{rule.precision})^{k} - 1 = {float(rate.grown(k)):.3g}"
     if u.add_c_last:
         per = f"(1 + {cut} + {rate.unit:.3g})^{rate.blocks} - 1 an instruction, then an addition"
         return f"{per}: {float(rate.grown(rate.blocks)):.3g} S"
@@ -414,7 +427,7 @@ def _formula(u: Unit, k: int, promote: int | None) -> str:
 
 
 def _about_unit(u: Unit | None) -> tuple[Finding, ...]:
-    if u is None or u.rule.accumulator.bits != 32 or u.rule.precision == 24:
+    if u is None or u.accumulator_unit is not None or u.rule.accumulator.bits != 32 or u.rule.precision == 24:
         return ()
     message = (
         f"{u.name} keeps {u.rule.fraction_bits} bits below the largest term and returns {u.rule.precision} "

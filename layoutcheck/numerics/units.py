@@ -15,8 +15,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.numerics.block import Operand, block_fma, carried
 from layoutcheck.numerics.evidence import evidence, status
 from layoutcheck.numerics.formats import Floats, Format, Raw, fmt, round_to
-from layoutcheck.numerics.names import Instruction, instruction, short
-from layoutcheck.numerics.parameters import BlockFma, family, input_class, known, shapes
+from layoutcheck.numerics.names import INTEGERS, Instruction, instruction, short
+from layoutcheck.numerics.parameters import BlockFma, architecture, family, input_class, known, shapes
 from layoutcheck.numerics.parameters import block_fma as block_rule
 
 COMPILE_FROM = 1 << 23  # products from which the compiled loop is worth its start
@@ -47,6 +47,11 @@ class Unit:
     def k(self) -> int:
         """Products per output of one instruction."""
         return self.instruction.k
+
+    @property
+    def accumulator_unit(self) -> float | None:
+        """The unit roundoff of units that align nothing (f64, 0 for integers); None for a block FMA."""
+        return None
 
     @property
     def evidence(self) -> dict[str, tuple[str, str]]:
@@ -217,12 +222,18 @@ def _groups(k: int, block: int) -> tuple[tuple[int, ...], ...]:
 def unit(name: str, arch: str = "sm_90a") -> Unit:
     """The unit that `name` (see `layoutcheck.numerics.names`) is on `arch`.
 
-    Raises InputError for a name that is none, and for an instruction whose arithmetic nobody has measured.
+    f64 and integer instructions have no block: see `layoutcheck.numerics.plain`. Raises InputError for a name
+    that is none, and for an instruction whose arithmetic is not known.
     """
     named = instruction(name)
     if named.scaling is not None:
         raise InputError(f"{named.name} is block-scaled", expected="layoutcheck.numerics.scaled.scaled_unit")
     number = family(arch)
+    if named.accumulator.name in ("f64", "s32"):
+        from layoutcheck.numerics.plain import plain_unit
+
+        check_shape(named, arch)
+        return plain_unit(named, arch)
     known(arch, named.kind, input_class(named.a))
     check_shape(named, arch)
     # m8n8k4 on sm_75 is Volta's (MS); the rest is the architecture's own.
@@ -239,7 +250,9 @@ def unit(name: str, arch: str = "sm_90a") -> Unit:
 def check_shape(named: Instruction, arch: str) -> None:
     """InputError where `arch` has no such shape for these types."""
     has = [shapes(arch, named.kind, one, named.accumulator) for one in (named.a, named.b)]
-    n_fits = 8 <= named.n <= 256 and named.n % 8 == 0
+    # wgmma and tcgen05 of integers: steps of 16 above 32.
+    step = 16 if named.accumulator.name == "s32" and named.n > 32 else 8
+    n_fits = 8 <= named.n <= 256 and named.n % step == 0
     for m, n, k in (shape for shape in has[0] if shape in has[1]):
         if (named.m, named.k) == (m, k) and (named.n == n or (n == 0 and n_fits)):
             return
@@ -254,6 +267,16 @@ def default_unit(inputs: Format, arch: str = "sm_90a", accumulator: str = "f32")
     The shape is the deepest that the architecture has. InputError where it has none for these inputs.
     """
     number = family(arch)
+    if inputs.name == "f64":
+        return unit("mma.m16n8k16.f64.f64" if number >= 90 else "mma.m8n8k4.f64.f64", arch)
+    if inputs.name in INTEGERS:
+        own = (
+            {90: "wgmma.m64n8k32", 100: "tcgen05.m128n8k32"}.get(architecture(arch))
+            if inputs.bits == 8
+            else None
+        )
+        warp = f"mma.m8n8k{128 // inputs.bits}" if number == 75 else f"mma.m16n8k{256 // inputs.bits}"
+        return unit(f"{own or warp}.s32.{inputs}", arch)
     kind, m = {90: ("wgmma", 64), 100: ("tcgen05", 128)}.get(number, ("mma", 16))
     deepest = 256 // inputs.bits if inputs.name != "tf32" else 8
     if number == 70:
