@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +92,13 @@ def main() -> None:
     print(f"all: {total['equal']} of {total['vectors']}")
     if arguments.out:
         source = "github.com/north-numerical-computing/MATLAB-tensor-core, model_validation (BSD-2)"
-        arguments.out.write_text(json.dumps({"source": source, **total, "sets": rows}, indent=1) + "\n")
+        run = {
+            "date": time.strftime("%Y-%m-%d"),
+            "numpy": np.__version__,
+            "command": "python -m kernels.numerics.published FOLDER --out FILE",
+            "source": source,
+        }
+        arguments.out.write_text(json.dumps({**run, **total, "sets": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

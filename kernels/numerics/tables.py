@@ -20,9 +20,14 @@ def figures(
     attack: dict[str, Any],
     mmasim: dict[str, Any],
     speed: dict[str, Any],
+    scaled: dict[str, Any],
+    attention: dict[str, Any],
 ) -> str:
     """The page's figures as Markdown."""
-    lines = [*_tolerances(tolerances), "", *_attack(attack), "", *_mmasim(mmasim), "", *_speed(speed), ""]
+    lines = [*_tolerances(tolerances), "", *_attack(attack), ""]
+    lines += [*_attack_one(scaled, "block-scaled units", "unit", "dot products"), ""]
+    lines += [*_attack_one(attention, "attention kernels", "kernel", "outputs"), ""]
+    lines += [*_mmasim(mmasim), "", *_speed(speed), ""]
     lines += [
         ", ".join(f"{label}{evidence[key]}" for key, label in MACHINE.items() if key in evidence)
         + f": `{evidence['command']}`.",
@@ -93,20 +98,35 @@ def _attack(found: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _attack_one(found: dict[str, Any], units: str, unit: str, vectors: str) -> list[str]:
+    """The table of an attack on one bound each."""
+    rows = found["units"]
+    each, over = min(row["vectors"] for row in rows.values()), sum(row["over"] for row in rows.values())
+    return [
+        f"{len(rows)} {units}, {each:,} {vectors} each or more, {found['date']}: `{found['command']}`. "
+        f"**{over} above a bound.**",
+        "",
+        f"| {unit} | largest share of the bound |",
+        "|---|---|",
+        *(f"| `{name}` | {row['largest']:.3f} |" for name, row in rows.items()),
+    ]
+
+
 def _mmasim(found: dict[str, Any]) -> list[str]:
     kinds: dict[str, list[dict[str, Any]]] = {}
     for label, row in found["units"].items():
         arch, name = label.split(" ")
-        kind = name.split(".")[0] + (", block-scaled" if ".mx" in name else "")
+        kind = name.split(".")[0] + (", block-scaled" if ".mx" in name else ", f64" if ".f64" in name else "")
         kinds.setdefault(f"{arch} {kind}", []).append(row)
     lines = [
         "### Beside mmasim 2.1.1",
         "",
-        "Every unit of PyPI's mmasim for NVIDIA but f64 (below), on random encodings of eight kinds: "
+        f"Every unit of PyPI's mmasim for NVIDIA, {found['date']}: `{found['command']}`. Random encodings of "
+        "eight kinds: "
         f"**{found['equal']:,} of {found['vectors']:,}** bit-equal. FP8 through `mma.sync` on "
         f"Hopper and sm_100, "
-        "which it does not have, is measured here and by others. Not compared: m8n8k4 with c in "
-        "f16, d in f32: it cannot be chained, and a unit here has one type for both.",
+        "which it does not have, is measured here and by others. NaN of f64 count as equal whatever their "
+        "bits. It has no integer units.",
         "",
         "| architecture, kind | units | vectors equal |",
         "|---|---|---|",
@@ -278,6 +298,8 @@ EVIDENCE = (
     "numerics_bounds.json",
     "numerics_mmasim.json",
     "numerics_speed.json",
+    "numerics_bounds_scaled.json",
+    "numerics_bounds_attention.json",
 )
 
 

@@ -1,7 +1,7 @@
 """The recommended tolerances on a GPU: right kernels pass, a skipped block of k is caught wherever it can
 be.
 
-    python -m kernels.numerics.tolerances --out DIR [--seed 1] [--part tolerances|mmasim|speed]
+    python -m kernels.numerics.tolerances --out DIR [--seed 1] [--part tolerances|speed]
 
 Kernels: torch's GEMMs (f16, bf16, TF32, f32, FP8 with and without fast accumulation) and one in Triton
 (wgmma), which splits K, walks k backwards, accumulates in f16, or skips a block of 64 k. Data: uniform and
@@ -10,8 +10,8 @@ at the atol and rtol that `numerics tol` prints for that scale, and, at one scal
 bound. A skip can be caught where it moves some output by more than the tolerance and a right kernel's
 allowed error together.
 
-The parts `mmasim` (every unit of PyPI's mmasim 2.1.1 against the model) and `speed` (1024^3 GEMMs of the
-model, of mmasim and of numpy) need torch but no GPU. DIR/numerics_PART.json has all of it.
+The part `speed` (1024^3 GEMMs of the model, of mmasim and of numpy) needs torch but no GPU.
+DIR/numerics_PART.json has all of it.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--part", choices=("tolerances", "mmasim", "speed"), default="tolerances")
+    parser.add_argument("--part", choices=("tolerances", "speed"), default="tolerances")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     start, part = time.perf_counter(), arguments.part
@@ -234,7 +234,7 @@ def main() -> None:
     else:
         from kernels.numerics import against_mmasim
 
-        result |= against_mmasim.agreement(arguments.seed) if part == "mmasim" else against_mmasim.speed()
+        result |= against_mmasim.speed()
     print(f"== {part}: {time.perf_counter() - start:.1f} s", flush=True)
     (arguments.out / f"numerics_{part}.json").write_text(json.dumps(result, indent=1) + "\n")
 

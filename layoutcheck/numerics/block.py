@@ -83,7 +83,7 @@ def block_fma(a: Operand, b: Operand, c: Floats, rule: BlockFma) -> Floats:
 
 def _anchor(a: Operand, b: Operand, c: Floats, rule: BlockFma) -> NDArray[np.int16]:
     """The exponent all terms are aligned to."""
-    anchor = np.maximum(exponents(c, rule.accumulator), np.int16(rule.anchor_floor))
+    anchor = np.maximum(exponents(c, rule.addend or rule.accumulator), np.int16(rule.anchor_floor))
     if rule.normalise_products:
         for k in range(len(a.values)):
             np.maximum(anchor, exponents(a.values[k] * b.values[k], _UNBOUNDED), out=anchor)

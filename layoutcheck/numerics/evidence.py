@@ -39,7 +39,7 @@ _KM: dict[int, tuple[str, set[str]]] = {
 _MMASIM_ARCHS = (70, 75, 80, 89, 90, 100, 120)
 # The f64 forms that it has.
 _F64 = ("mma.k4.f64.f64", "mma.k8.f64.f64", "mma.k16.f64.f64")
-MMASIM_F64 = {80: _F64[:1], 90: _F64}
+MMASIM_F64 = {**dict.fromkeys((80, 89, 100, 120), _F64[:1]), 90: _F64}
 _H200_RUN = "H200, 2026-11"
 
 

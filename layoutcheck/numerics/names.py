@@ -29,6 +29,7 @@ class Instruction:
 
     Block-scaled kinds have `scaling` ("mxf8f6f4", "mxf4", "mxf4nvf4"), the `scale_block` of k that share a
     scale, and the scales' type, "ue8m0" or "ue4m3". Integer sums are clamped to s32 where they `saturate`.
+    `addend` is the format of c where it is not the accumulator's.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Instruction:
     scale_block: int = 0
     scales: str = ""
     saturate: bool = False
+    addend: Format | None = None
 
     @property
     def name(self) -> str:
@@ -49,8 +51,10 @@ class Instruction:
         inputs = _SHORT[self.a.name] + ("" if self.a is self.b else f".{_SHORT[self.b.name]}")
         shape = f"{self.kind}.m{self.m}n{self.n}k{self.k}"
         if self.scaling is None:
-            clamped = ".satfinite" if self.saturate else ""
-            return f"{shape}.{_SHORT[self.accumulator.name]}.{inputs}{clamped}"
+            rest = ".satfinite" if self.saturate else ""
+            if self.addend is not None:
+                rest = f".{_SHORT[self.b.name]}.{_SHORT[self.addend.name]}"
+            return f"{shape}.{_SHORT[self.accumulator.name]}.{inputs}{rest}"
         inputs = f"{_SHORT[self.a.name]}.{_SHORT[self.b.name]}"
         return f"{shape}.{self.scaling}.block{self.scale_block}.f32.{inputs}.{self.scales}"
 
@@ -154,7 +158,8 @@ def _dotted(text: str) -> Instruction | None:
         raise _error("an instruction names its accumulator and its inputs", text, "m16n8k16.f32.f16")
     a, b = types[1], types[2] if len(types) > 2 else types[1]
     m, n, k = (int(shape[i]) for i in (1, 2, 3))
-    plain = Instruction(kind, m, n, k, a, b, types[0], saturate="satfinite" in tokens)
+    addend = types[3] if len(types) == 4 and types[3] is not types[0] else None
+    plain = Instruction(kind, m, n, k, a, b, types[0], saturate="satfinite" in tokens, addend=addend)
     return plain if scaling is None else _scaled(plain, scaling, tokens, text)
 
 
@@ -175,6 +180,11 @@ def _scaled(plain: Instruction, scaling: str, tokens: list[str], text: str) -> I
 
 def _checked(found: Instruction, text: str) -> Instruction:
     names = found.accumulator.name, found.a.name, found.b.name
+    volta = (found.m, found.n, found.k, *names) == (8, 8, 4, "f32", "f16", "f16")
+    if found.addend is not None and not (volta and found.addend.name == "f16"):
+        raise _error(
+            f"no tensor core adds c in {found.addend}", text, "m8n8k4.f32.f16.f16.f16, or c of d's type"
+        )
     if "f64" in names or "s32" in names or set(names) & set(INTEGERS):
         whole = names[0] == "s32" and set(names[1:]) <= set(INTEGERS) and found.a.bits == found.b.bits
         if found.scaling is not None or not (whole or (names == ("f64",) * 3 and not found.saturate)):

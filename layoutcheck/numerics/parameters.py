@@ -22,8 +22,9 @@ class BlockFma:
     Products are exact and not normalised (significand in [1, 4)); every term, c included, is cut towards
     zero at `fraction_bits` below the largest exponent, which is never taken below `anchor_floor`; the cut
     terms are added exactly, and the sum is rounded once, by `rounding`, to `precision` bits of
-    `accumulator`. `normalise_products` and `align` other than "RZ" describe units that do not exist; tests
-    use them as negative controls.
+    `accumulator`. `addend` is the format of c where it is another than the accumulator's: its subnormals have
+    its smallest exponent. `normalise_products` and `align` other than "RZ" describe units that do not exist;
+    tests use them as negative controls.
     """
 
     accumulator: Format
@@ -32,6 +33,7 @@ class BlockFma:
     rounding: str
     precision: int
     anchor_floor: int
+    addend: Format | None = None
     normalise_products: bool = False
     align: str = "RZ"
 

@@ -50,6 +50,8 @@ def fma(a: Floats, b: Floats, c: Floats) -> Floats:
 
 
 def _slow(a: float, b: float, c: float) -> float:
+    if np.isfinite([a, b]).all() and not np.isfinite(c):
+        return c  # the product is finite, though float64 may not hold it
     if not np.isfinite([a, b, c]).all():
         return float(np.float64(a) * np.float64(b) + np.float64(c))
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))

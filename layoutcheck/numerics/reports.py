@@ -171,7 +171,9 @@ def tolerance_report(found: Tolerance) -> Report:
     if found.unit is not None:
         lines.append(f"  {found.unit.name}: {', '.join(found.unit.status)}")
     lines.append(f"  data: {found.data}")
-    if found.formula:
+    if found.formula.startswith("exact"):
+        lines.append(f"  any data: {found.formula}, S = sum |a b|")
+    elif found.formula:
         lines += [
             "  any data, one chain: off by at most c1 max((S + |exact|) / 2, largest |a b|), S = sum |a b|;",
             f"    {found.formula}",

@@ -90,10 +90,13 @@ class Unit:
     def fma(self, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Raw:
         """d = a . b + c for raw encodings: a and b of shape (..., k), c and the result of shape (...).
 
+        c is of the accumulator's format, or of the instruction's `addend`.
+
         Raises InputError where a shape does not fit or an array does not hold encodings.
         """
         left, right = self._inputs(a, b)
-        addend = self.rule.accumulator.decode(self.rule.accumulator.check(c, "c"))
+        held = self.rule.addend or self.rule.accumulator
+        addend = held.decode(held.check(c, "c"))
         if left.shape[-1] != self.k or right.shape[-1] != self.k:
             raise InputError(
                 f"{self.name} multiplies {self.k} pairs, not {left.shape[-1]} by {right.shape[-1]}"
@@ -118,7 +121,8 @@ class Unit:
         shape = (left.shape[0], right.shape[1])
         start = np.zeros(shape)
         if c is not None:
-            start = self.rule.accumulator.decode(self.rule.accumulator.check(c, "C"))
+            held = self.rule.addend or self.rule.accumulator
+            start = held.decode(held.check(c, "C"))
             if start.shape != shape:
                 raise InputError(f"C has shape {start.shape}, not {shape}")
         return self.rule.accumulator.encode(self.chain(left, right, start))
@@ -126,6 +130,10 @@ class Unit:
     def chain(self, a: Floats, b: Floats, c: Floats) -> Floats:
         """`matmul` on values instead of encodings; each must be a value of its format."""
         steps = -(-a.shape[1] // self.k)
+        if self.rule.addend is not None and steps > 1:
+            raise InputError(
+                f"{self.name} takes c in f16, and returns f32: it cannot be chained", expected="k = 4"
+            )
         short = steps * self.k - a.shape[1]
         if short:
             a, b = np.pad(a, ((0, 0), (0, short))), np.pad(b, ((0, short), (0, 0)))
@@ -150,7 +158,12 @@ class Unit:
 
     def _compiled(self, left: Operand, right: Operand, c: Floats) -> Floats | None:
         """The chain by the compiled loop; None where it is not worth it, is not there, or a sum overflows."""
-        plain = left.values.dtype == np.float32 and left.specials is None and right.specials is None
+        plain = (
+            self.rule.addend is None
+            and left.values.dtype == np.float32
+            and left.specials is None
+            and right.specials is None
+        )
         depth = len(left.values)
         if not plain or depth * c.size < COMPILE_FROM or not np.isfinite(c).all():
             return None
@@ -239,7 +252,7 @@ def unit(name: str, arch: str = "sm_90a") -> Unit:
     # m8n8k4 on sm_75 is Volta's (MS); the rest is the architecture's own.
     own = 70 if number == 75 and named.k == 4 else number
     row = known(f"sm_{own}", named.kind, input_class(named.a))
-    rule = block_rule(row, named.accumulator, named.k, own)
+    rule = replace(block_rule(row, named.accumulator, named.k, own), addend=named.addend)
     if named.kind == "mma" and input_class(named.a) == "fp8" and number in (90, 100):
         halves = [tuple(k for k in range(named.k) if k % 4 // 2 == half) for half in (0, 1)]
         rule = replace(rule, block=named.k // 2)

@@ -228,3 +228,9 @@ def test_what_they_are_not_is_an_input_error(
 ) -> None:
     assert cli(["numerics", *arguments.split()]) == 2
     assert re.search(told, capsys.readouterr().err)
+
+
+def test_a_sum_that_overflowed_stays_infinite() -> None:
+    a, b = np.array([[1e300, 1e300]]), np.array([[-1e300, 1e300]])
+    assert f64_dot(a, b, [0.0])[0] == -np.inf
+    assert fma(np.array([1e200]), np.array([1e200]), np.array([-np.inf]))[0] == -np.inf

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from layoutcheck import numerics
 from layoutcheck.errors import InputError
-from layoutcheck.numerics import units
+from layoutcheck.numerics import decode, encode, units
 from layoutcheck.numerics.evidence import PARAMETERS, form_of
 from layoutcheck.numerics.formats import FORMATS
 from layoutcheck.numerics.names import instruction
@@ -401,3 +401,20 @@ def test_what_is_no_array_of_numbers_is_an_input_error(values: object) -> None:
 def test_no_architecture(arch: str) -> None:
     with pytest.raises(InputError, match="no tensor core"):
         numerics.unit("mma.m16n8k16.f32.f16", arch)
+
+
+def test_an_addend_of_another_format_has_its_own_exponents() -> None:
+    """c = 2^-24 of f16 counts as 2^-14: a product of 2^-38 beside it is cut; beside f32's it is kept."""
+    both = unit("mma.m8n8k4.f32.f16.f16.f16", "sm_70"), unit("mma.m8n8k4.f32.f16", "sm_70")
+    assert [u.name for u in both] == ["mma.m8n8k4.f32.f16.f16.f16", "mma.m8n8k4.f32.f16"]
+    a, b = encode([2.0**-19, 0, 0, 0], "f16"), encode([2.0**-19, 0, 0, 0], "f16")
+    got = [
+        decode(u.fma(a, b, encode(2.0**-24, name)), "f32")
+        for u, name in zip(both, ("f16", "f32"), strict=True)
+    ]
+    assert got == [2.0**-24, 2.0**-24 + 2.0**-38]
+    with pytest.raises(InputError, match="cannot be chained"):
+        both[0].matmul(np.zeros((2, 8), np.uint16), np.zeros((8, 2), np.uint16))
+    for name in ("mma.m16n8k16.f32.f16.f16.f16", "mma.m8n8k4.f16.f16.f16.f32"):
+        with pytest.raises(InputError, match="adds c in"):
+            unit(name, "sm_80")
