@@ -9,7 +9,7 @@ from pathlib import Path
 from kernels.numerics.tables import DOCS, EVIDENCE, page
 from layoutcheck.numerics.names import instruction
 
-MEASURED, PUBLISHED, TOLERANCES, ATTACK, MMASIM, SPEED = (
+MEASURED, PUBLISHED, TOLERANCES, ATTACK, MMASIM, SPEED, SCALED, ATTENTION = (
     json.loads((DOCS / "evidence" / name).read_text()) for name in EVIDENCE
 )
 
@@ -61,12 +61,16 @@ def test_the_recommended_tolerances_held_on_the_device() -> None:
 
 def test_no_attack_passed_a_bound_and_mmasim_agrees() -> None:
     for row in ATTACK["units"].values():
-        assert all(bound["over"] == 0 for bound in row.values())
+        assert all(bound["over"] == 0 and bound["largest"] >= 0.8 for bound in row.values())
+    for row in (*SCALED["units"].values(), *ATTENTION["units"].values()):
+        assert row["over"] == 0 and row["largest"] >= 0.8 and row["vectors"] >= 1_000_000
     assert MMASIM["equal"] == MMASIM["vectors"] > 400_000
     assert max(row["wall_s"] for name, row in SPEED.items() if name.startswith("layoutcheck")) < 1
 
 
 def test_the_record_names_its_machine() -> None:
+    for run in (PUBLISHED, TOLERANCES, ATTACK, MMASIM, SPEED, SCALED, ATTENTION):
+        assert run["date"] and run["command"] and run["numpy"]
     for key in ("date", "device", "driver", "torch", "cuda", "nvidia-cutlass-dsl", "command", "seed"):
         assert MEASURED[key] not in ("", None)
 
