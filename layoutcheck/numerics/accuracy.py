@@ -158,7 +158,10 @@ def _same(values: Floats, target: Format, what: str) -> bool:
     if values.size and not least <= values.min() <= values.max() <= most:
         found = f"{what} holds {values.min():g} to {values.max():g}"
         raise InputError(f"{found}: beyond {target}", expected=f"numbers up to {target.largest:g}")
-    return np.array_equal(round_to(values, target), values)
+    same = np.array_equal(round_to(values, target), values)
+    if isinstance(target, IntegerFormat) and not same:
+        raise InputError(f"{what} holds fractions, and its unit reads {target}", expected="whole numbers")
+    return same
 
 
 @dataclass(frozen=True, slots=True)

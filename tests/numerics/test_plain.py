@@ -176,6 +176,8 @@ def test_right_integer_kernels_pass_and_a_skipped_k_fails() -> None:
         numerics.assert_within(exact - np.outer(a[:, 3], b[3].astype(np.int32)), a, b)
     with pytest.raises(InputError, match="a is s8, and b is f16"):
         numerics.assert_within(exact, a, b.astype(np.float16))
+    with pytest.raises(InputError, match="b holds fractions"):
+        numerics.assert_within(exact, a, b / 2.5, path="dot(wgmma.m64n8k32.s32.s8.u8)")
     with pytest.raises(InputError, match="b holds 0 to 254: beyond s8"):
         numerics.assert_within(exact, a, b, path="dot(wgmma.m64n8k32.s32.s8)")
     f64 = "dot(mma.m16n8k16.f64.f64)"

@@ -253,7 +253,7 @@ def test_sums_that_overflow_are_an_input_error_at_once() -> None:
         {"k": None},
         {"k": 4096, "atol": -1.0},
         {"k": 4096, "rtol": -1e-3},
-        {"k": 64, "inputs": "i8"},
+        {"k": 64, "inputs": "i64"},
         {"k": 64, "data": "cauchy"},
         {"k": 64, "scale": "much"},
         {"k": 64, "scale": "1,2,3"},
