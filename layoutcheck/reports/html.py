@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from layoutcheck.atoms.tma.summary import lines as of_tma
 from layoutcheck.check import Fix, Report
@@ -20,10 +19,14 @@ from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.svg import Picture, element, escape, stylesheet
 from layoutcheck.reports.pointing import mode_spans
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.text import answers, headline
+from layoutcheck.reports.told import answers, facts, headline, instructions, main_finding, operands
 
 _LONGEST_FACT = 200
 _MARGIN_BYTES = 2_000  # of markup around the pictures of a fragment
+_OPERANDS = {
+    "src": "source", "dst": "destination", "pred": "predicate", "aux": "second destination",
+    "index": "row numbers",
+}  # fmt: skip
 _TMA_ROWS = {"tile": "tile", "conv": "convolution", "map": "tensor map"}
 
 
@@ -132,7 +135,7 @@ def _explained(outcome: Explained) -> str:
 
 def report_article(report: Report, pictures: Sequence[Picture], subject: str | None = None) -> str:
     """A report with these of its pictures, under the `subject` in place of its own."""
-    main = report.findings[0] if report.findings and report.findings[0].severity != "note" else None
+    main = main_finding(report)
     others = [finding for finding in report.findings if finding is not main]
     return element(
         "article",
@@ -161,22 +164,10 @@ def _heading(verdict: str, main: Finding | None, otherwise: str, subject: str | 
 def _why(main: Finding | None) -> str:
     if main is None:
         return ""
-    facts = [
-        element(
-            "tr",
-            element("th", escape(key.replace("_", " ")), scope="row"),
-            element("td", escape(_plain(value))),
-        )
-        for key, value in main.evidence.items()
-        if value not in (None, "", (), []) and len(str(value)) <= _LONGEST_FACT
-    ]
-    table = element("table", *facts, class_="facts") if facts else ""
+    rows = [_row(key, escape(value)) for key, value in facts(main, _LONGEST_FACT)]
+    table = element("table", *rows, class_="facts") if rows else ""
     shown = element("details", element("summary", "the numbers"), table) if table else ""
     return element("div", element("p", escape(main.message), class_="message"), shown, class_="why")
-
-
-def _plain(value: Any) -> str:
-    return "(" + ", ".join(map(_plain, value)) + ")" if isinstance(value, (list, tuple)) else str(value)
 
 
 def _copy(report: Report, main: Finding | None) -> str:
@@ -194,16 +185,9 @@ def _copy(report: Report, main: Finding | None) -> str:
         ]
         rows += [_row("launched", f"{threads} threads")] if threads is not None else []
     whose = "a thread's " if copy.tiling is not None else ""
-    for side, word in (("src", "source"), ("dst", "destination")):
-        rows.append(
-            _row(f"{whose}{word}", _operand(copy.side(side), where if where.operand == side else None))
-        )
-    if copy.pred is not None:
-        rows.append(_row("predicate", _operand(copy.pred, where if where.operand == "pred" else None)))
-    if copy.aux is not None:
-        rows.append(_row("second destination", _operand(copy.aux, where if where.operand == "aux" else None)))
-    if copy.index is not None:
-        rows.append(_row("row numbers", _operand(copy.index, where if where.operand == "index" else None)))
+    for side, memref in operands(copy):
+        word = f"{whose}{_OPERANDS[side]}" if side in ("src", "dst") else _OPERANDS[side]
+        rows.append(_row(word, _operand(memref, where if where.operand == side else None)))
     if copy.tma is not None:
         rows += [_row(_TMA_ROWS[word], escape(text)) for word, text in of_tma(copy)]
     if copy.cluster is not None:
@@ -258,8 +242,7 @@ def _fixes(report: Report) -> str:
 
 
 def _fix(number: int, fix: Fix) -> str:
-    count = fix.predicted.get("instructions_per_thread")
-    cost = f" {count} instruction{'s' * (count != 1)} a thread" if count else ""
+    cost = f" {instructions(fix)}" if instructions(fix) else ""
     by = f"confirmed by {' and '.join(fix.confirmed_by)}" if fix.confirmed_by else ""
     said = fix.title + (f"; {fix.note}" if fix.note else "")
     return element(

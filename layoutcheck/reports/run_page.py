@@ -19,7 +19,7 @@ from layoutcheck.reports import html, order
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.svg import Picture, element, escape
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.text import headline
+from layoutcheck.reports.told import headline
 from layoutcheck.reports.trace import JudgedTrace, refusal, shown, subject, summary, tiers
 from layoutcheck.sources.traced import Distinct
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutcheck.check import Fix, Report
-from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -19,15 +18,10 @@ from layoutcheck.reports.drawing import differs, draw
 from layoutcheck.reports.outcome import Explained, Failure, Message, Outcome
 from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
+from layoutcheck.reports.told import answers, facts, headline, instructions, main_finding, operands
 
 _MOST_EVIDENCE = 2  # lines
 _LONGEST_FACT = 40  # characters of one piece of evidence; the compiler's message has a line of its own
-
-_GOOD = {
-    "legal": "accepted, does what the layouts say, and wastes nothing",
-    "slow": "accepted and correct, but wasteful",
-    "unknown": "not enough is known for an answer",
-}
 
 
 def render(outcomes: Sequence[Outcome], style: Style) -> str:
@@ -83,7 +77,7 @@ def _explained(outcome: Explained, style: Style) -> list[str]:
 
 
 def _report(report: Report, style: Style) -> list[str]:
-    main = report.findings[0] if report.findings and report.findings[0].severity != "note" else None
+    main = main_finding(report)
     lines = _headline(report.verdict, main, headline(report), style)
     if report.subject:
         lines += [style(line, "blue") for line in style.wrap(report.subject, "      ", "  --> ")]
@@ -130,13 +124,8 @@ def _copy(copy: Copy, main: Finding | None, style: Style) -> list[str]:
     else:
         lines = [f"  {style(name, 'bold')}, {copy.arch}"]
     where = main.where if main else Where()
-    lines += _operand("src", copy.src, where, style) + _operand("dst", copy.dst, where, style)
-    if copy.pred is not None:
-        lines += _operand("pred", copy.pred, where, style)
-    if copy.aux is not None:
-        lines += _operand("aux", copy.aux, where, style)
-    if copy.index is not None:
-        lines += _operand("index", copy.index, where, style)
+    for side, memref in operands(copy):
+        lines += _operand(side, memref, where, style)
     if copy.tma is not None:
         from layoutcheck.atoms.tma.summary import lines as of_tma  # other copies start without it
 
@@ -170,22 +159,12 @@ def _operand(name: str, memref: Memref, where: Where | None, style: Style) -> li
 
 def _evidence(finding: Finding, style: Style) -> list[str]:
     """The numbers behind a finding; no more of them than fit, unless everything is asked for."""
-    analysis = [
-        f"{key.replace('_', ' ')} {_plain(value)}"
-        for key, value in finding.evidence.items()
-        if value not in (None, "", (), []) and (style.everything or len(str(value)) <= _LONGEST_FACT)
-    ]
-    lines = style.wrap(", ".join(analysis), "    ", "  = ") if analysis else []
+    shown = [f"{key} {value}" for key, value in facts(finding, None if style.everything else _LONGEST_FACT)]
+    lines = style.wrap(", ".join(shown), "    ", "  = ") if shown else []
     if len(lines) > _MOST_EVIDENCE and not style.everything:
         kept = lines[_MOST_EVIDENCE - 1][: style.width - 5].rpartition(",")[0]
         lines = [*lines[: _MOST_EVIDENCE - 1], f"{kept}, ..."]
     return [style(line, "dim") for line in lines]
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return "(" + ",".join(map(_plain, value)) + ")"
-    return str(value)
 
 
 def _also(finding: Finding, style: Style) -> list[str]:
@@ -206,65 +185,6 @@ def _answers(report: Report, style: Style) -> list[str]:
     return [style(line[:12], "bold") + line[12:] for line in lines]
 
 
-def answers(report: Report) -> list[tuple[str, str]]:
-    """What the compiler, the machine and the cost model say, each in a sentence."""
-    late = report.verdict == "rejected" and report.compiler.accepted  # refused by a pass after the verifier
-    out = [("compiler", _said(report.compiler, late))]
-    if report.asked is not None:
-        same = report.asked.message and report.asked.message == report.compiler.message
-        out.append(("DSL", "says the same, asked itself" if same else _said(report.asked, late)))
-    return [*out, ("machine", _machine(report)), ("cost", _cost(report))]
-
-
-def headline(report: Report) -> str:
-    """What is said of a copy in which nothing is found."""
-    return _GOOD.get(report.verdict, report.compiler.message or "see below")
-
-
-def _said(prediction: Prediction, late: bool = False) -> str:
-    said = {
-        "accepted": "its verifier accepts it, a later pass refuses it" if late else "accepts it",
-        "rejected": "rejects it",
-        "aborts": "crashes on it",
-        "unknown": "not known",
-    }
-    message = f": {prediction.message}" if prediction.message else ""
-    return said[prediction.outcome] + message
-
-
-def _machine(report: Report) -> str:
-    wrong = [finding for finding in report.findings if finding.severity == "wrong"]
-    if wrong:
-        return f"does not do what the layouts say: {wrong[0].title}"
-    if report.verdict == "rejected":
-        return "never reached"
-    if report.verdict == "unknown" or not report.execution:
-        return "not known"
-    return "does what the layouts say"
-
-
-def _cost(report: Report) -> str:
-    execution = report.execution
-    if report.verdict == "rejected":
-        return "none: nothing runs"
-    if not execution:
-        return "not known"
-    operations = execution.get("operations")
-    parts = [f"{count} x {name}" for name, count in operations.items()] if operations else []
-    if not parts:
-        count = execution.get("instructions_per_thread")
-        parts = [f"{count} instructions of {execution.get('width_bits')} bits"]
-    text = " + ".join(parts) + " a thread"
-    ideal = execution.get("ideal_instructions_per_thread")
-    if ideal is not None and ideal != execution.get("instructions_per_thread"):
-        text += f" (ideal: {ideal})"
-    for key, label in (("smem_wavefronts", "shared-memory wavefronts"), ("gmem_sectors", "global sectors")):
-        if execution.get(key) is not None:
-            best = execution.get(f"ideal_{key}")
-            text += f"; {execution[key]} {label}" + (f" (ideal: {best})" if best is not None else "")
-    return text
-
-
 def _fixes(report: Report, style: Style) -> list[str]:
     if not report.fixes:
         return ["", *style.wrap(f"no fix: {report.obstacle}", "    ", "  ")] if report.obstacle else []
@@ -281,12 +201,10 @@ def _fixes(report: Report, style: Style) -> list[str]:
 
 def _fix(number: int, fix: Fix, style: Style) -> list[str]:
     """A fix: its strategy, what it costs, what it does, and (of the best one) its code."""
-    count = fix.predicted.get("instructions_per_thread")
-    cost = [f"{count} instruction{'s' * (count != 1)} a thread"] if count else []
     confirmed = [name for name in fix.confirmed_by if name != "model"]
     by = [f"confirmed by {' and '.join(confirmed)}"] if confirmed else []
-    analysis = f"({', '.join([fix.verdict, *cost, *by])})"
-    said = f"{fix.strategy} {analysis}: {fix.title}" + (f"; {fix.note}" if fix.note else "")
+    facts_of = ", ".join(filter(None, [fix.verdict, instructions(fix), *by]))
+    said = f"{fix.strategy} ({facts_of}): {fix.title}" + (f"; {fix.note}" if fix.note else "")
     lines = style.wrap(said, "     ", f"  {number}. ")
     lead = len(f"  {number}. {fix.strategy}")
     lines[0] = style(lines[0][:lead], "bold") + lines[0][lead:]

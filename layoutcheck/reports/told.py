@@ -1,0 +1,113 @@
+"""What a report says of a copy, whatever its form: text and HTML both read it here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.check import Fix, Report
+from layoutcheck.copies.compiler.prediction import Prediction
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.findings import Finding
+
+_GOOD = {
+    "legal": "accepted, does what the layouts say, and wastes nothing",
+    "slow": "accepted and correct, but wasteful",
+    "unknown": "not enough is known for an answer",
+}
+
+
+def main_finding(report: Report) -> Finding | None:
+    """The finding that the verdict rests on; None where only notes were found."""
+    first = report.findings[0] if report.findings else None
+    return None if first is None or first.severity == "note" else first
+
+
+def operands(copy: Copy) -> list[tuple[str, Memref]]:
+    """The copy's operands by name: source and destination, then the others that it has."""
+    others = (("pred", copy.pred), ("aux", copy.aux), ("index", copy.index))
+    return [
+        ("src", copy.src),
+        ("dst", copy.dst),
+        *((name, view) for name, view in others if view is not None),
+    ]
+
+
+def facts(finding: Finding, longest: int | None) -> list[tuple[str, str]]:
+    """The numbers behind a finding, by name; those of more than `longest` characters are left out."""
+    return [
+        (key.replace("_", " "), _plain(value))
+        for key, value in finding.evidence.items()
+        if value not in (None, "", (), []) and (longest is None or len(str(value)) <= longest)
+    ]
+
+
+def instructions(fix: Fix) -> str:
+    """`4 instructions a thread`; "" where the count is not known."""
+    count = fix.predicted.get("instructions_per_thread")
+    return f"{count} instruction{'s' * (count != 1)} a thread" if count else ""
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "(" + ",".join(map(_plain, value)) + ")"
+    return str(value)
+
+
+def answers(report: Report) -> list[tuple[str, str]]:
+    """What the compiler, the machine and the cost model say, each in a sentence."""
+    late = report.verdict == "rejected" and report.compiler.accepted  # refused by a pass after the verifier
+    out = [("compiler", _said(report.compiler, late))]
+    if report.asked is not None:
+        same = report.asked.message and report.asked.message == report.compiler.message
+        out.append(("DSL", "says the same, asked itself" if same else _said(report.asked, late)))
+    return [*out, ("machine", _machine(report)), ("cost", _cost(report))]
+
+
+def headline(report: Report) -> str:
+    """What is said of a copy in which nothing is found."""
+    return _GOOD.get(report.verdict, report.compiler.message or "see below")
+
+
+def _said(prediction: Prediction, late: bool = False) -> str:
+    said = {
+        "accepted": "its verifier accepts it, a later pass refuses it" if late else "accepts it",
+        "rejected": "rejects it",
+        "aborts": "crashes on it",
+        "unknown": "not known",
+    }
+    message = f": {prediction.message}" if prediction.message else ""
+    return said[prediction.outcome] + message
+
+
+def _machine(report: Report) -> str:
+    wrong = [finding for finding in report.findings if finding.severity == "wrong"]
+    if wrong:
+        return f"does not do what the layouts say: {wrong[0].title}"
+    if report.verdict == "rejected":
+        return "never reached"
+    if report.verdict == "unknown" or not report.execution:
+        return "not known"
+    return "does what the layouts say"
+
+
+def _cost(report: Report) -> str:
+    execution = report.execution
+    if report.verdict == "rejected":
+        return "none: nothing runs"
+    if not execution:
+        return "not known"
+    operations = execution.get("operations")
+    parts = [f"{count} x {name}" for name, count in operations.items()] if operations else []
+    if not parts:
+        count = execution.get("instructions_per_thread")
+        parts = [f"{count} instructions of {execution.get('width_bits')} bits"]
+    text = " + ".join(parts) + " a thread"
+    ideal = execution.get("ideal_instructions_per_thread")
+    if ideal is not None and ideal != execution.get("instructions_per_thread"):
+        text += f" (ideal: {ideal})"
+    for key, label in (("smem_wavefronts", "shared-memory wavefronts"), ("gmem_sectors", "global sectors")):
+        if execution.get(key) is not None:
+            best = execution.get(f"ideal_{key}")
+            text += f"; {execution[key]} {label}" + (f" (ideal: {best})" if best is not None else "")
+    return text
