@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,10 +12,9 @@ from typing import Any
 
 from layoutcheck.check import Report
 from layoutcheck.dsl.fake_cuda import has_gpu
-from layoutcheck.dsl.lowered import lower
+from layoutcheck.dsl.lowered import Lowered, read
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.gate import Gate
@@ -23,10 +22,13 @@ from layoutcheck.judge import judge_traced
 from layoutcheck.lint.settings import find as find_settings
 from layoutcheck.lint.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.order import check_module
+from layoutcheck.order.memory_map import MemoryMap, memory_maps
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.order import is_wrong
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
-from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
+from layoutcheck.sources.mlir import without_locations
+from layoutcheck.sources.traced import OrderReport, Trace, distinct
+from layoutcheck.sources.traced_module import TracedModule
 
 
 def traced(
@@ -108,26 +110,56 @@ def banks(
 
     The last are sentences on modules that they do not. Raises InputError, and DslUnavailable without a DSL.
     """
-    seen: list[tuple[str, str, list[Frame]]] = []
-
-    def observe(text: str, arch: str, copies: Sequence[TracedCopy]) -> None:
-        seen.append((text, arch, [copy.where for copy in copies]))
-
-    with _shown() as progress:
-        found = trace_script(
-            script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,
-            observe=observe,
-        )  # fmt: skip
     costs: list[LineCost] = []
     problems: list[str] = []
-    with Session() as session:
-        for text, target, places in seen:
-            lowered = lower([text], session=session)[0]
-            if lowered.problem:
-                problems.append(f"{places[0] if places else 'a kernel'}: {lowered.problem}")
-            else:
-                costs += line_costs(text, lowered, target, places)
+
+    def count(module: TracedModule, text: str, problem: str) -> None:
+        lowered = Lowered(problem=problem) if problem else read(text, without_locations(module.text))
+        if lowered.problem:
+            problems.append(f"{module.kernel}: {lowered.problem}")
+        else:
+            costs.extend(line_costs(module.text, lowered, module.arch, place=module.frames))
+
+    found = _each_module(script, args, launch, arch, timeout_s, count)
     return found, merged(costs), problems
+
+
+def memory(
+    script: str,
+    args: Sequence[str] = (),
+    *,
+    launch: bool = True,
+    arch: str | None = None,
+    timeout_s: float | None = None,
+) -> tuple[Trace, list[MemoryMap]]:
+    """Run the script; the map of shared and tensor memory of each of its kernels. Raises InputError."""
+    maps: list[MemoryMap] = []
+
+    def draw(module: TracedModule, text: str, problem: str) -> None:
+        maps.extend(memory_maps(module, text, problem))
+
+    return _each_module(script, args, launch, arch, timeout_s, draw), maps
+
+
+def _each_module(
+    script: str,
+    args: Sequence[str],
+    launch: bool,
+    arch: str | None,
+    timeout_s: float | None,
+    look: Callable[[TracedModule, str, str], None],
+) -> Trace:
+    """Run the script; `look` gets each module, its lowered text and why there is none ("" where there is)."""
+
+    def order(module: TracedModule, text: str, problem: str) -> OrderReport:
+        look(module, text, problem)
+        return OrderReport(module.kernel, module.arch)
+
+    with _shown() as progress, Lowering(copies=False, order=order) as lowering:
+        return trace_script(
+            script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,
+            lowering=lowering,
+        )  # fmt: skip
 
 
 def judge(trace: Trace) -> JudgedTrace:

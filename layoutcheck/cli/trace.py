@@ -26,6 +26,7 @@ def trace(
     require_coverage: Coverage = None,
     everything: Annotated[bool, Option("show legal copies too, and findings in full", "--all")] = False,
     banks: Annotated[bool, Option("report what each line costs in shared memory instead", "--banks")] = False,
+    memory: Annotated[bool, Option("report the map of shared and tensor memory instead", "--memory")] = False,
     no_lowered: NoLowered = False,
     fix: Annotated[bool, Option("repair the script's files; every edit is traced before it stays")] = False,
     diff: Annotated[bool, Option("with --fix: show the diff and write nothing")] = False,
@@ -37,11 +38,26 @@ def trace(
     2, neither, but not everything was seen (--fail-on, --require-coverage).
     """
     from layoutcheck import tracing
-    from layoutcheck.reports import github, sarif
+    from layoutcheck.reports import github, memory_map, sarif
     from layoutcheck.reports.lowered_banks import bank_table
     from layoutcheck.reports.repaired import render as render_repaired
     from layoutcheck.reports.trace import located, render, render_json
 
+    gated = strict or fail_on is not None or require_coverage is not None
+    words = args or []
+    if memory:
+        if banks or fix or diff or no_lowered or no_order or gated:
+            raise InputError("--memory judges nothing", expected="trace --memory by itself")
+        sink = Sink(output, everything)
+        trace, maps = tracing.memory(
+            "-m" if module else script,
+            [script, *words] if module else words,
+            launch=not no_launch,
+            arch=arch,
+            timeout_s=timeout,
+        )
+        sink.put(memory_map.render(maps, format_, sink.style))
+        return 2 if trace.failures else 0
     if format_ not in ("text", "json", "github", "sarif", "html"):
         raise InputError(
             f"trace has no format '{format_[:40]}'", expected="text, json, github, sarif or html"
@@ -49,14 +65,12 @@ def trace(
     asked = gate(fail_on, require_coverage)
     if diff and not fix:
         raise InputError("--diff needs --fix", expected="--fix --diff")
-    gated = strict or fail_on is not None or require_coverage is not None
     if fix and (module or banks or format_ != "text" or gated):
         raise InputError(
             "--fix needs a script, and its report is text",
             expected="--fix FILE.py",
         )
     sink = Sink(output, everything)
-    words = args or []
     if fix:
         repaired = tracing.repaired(
             script, words, launch=not no_launch, arch=arch, timeout_s=timeout, lowered=not no_lowered

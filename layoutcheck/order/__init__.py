@@ -82,7 +82,7 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
     if threads > 1024:
         return OrderReport(name, arch, problem=f"a block of {threads} threads", threads=threads)
     indices = [(x, y, z) for z in range(cluster[2]) for y in range(cluster[1]) for x in range(cluster[0])]
-    transfers = _transfers(module.text)
+    sizes = transfers(module.text)
     teller = Teller(module)
     findings: dict[object, OrderFinding] = {}
     problem, late, events = "", "", 0
@@ -99,7 +99,7 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
             blocks = [kernel.watch(index, token, budget) for index in indices]
             assumed |= {sentence for block in blocks for sentence in block.assumed}
             for backwards in (False, True):
-                outcome = run(blocks, transfers, backwards, budget)
+                outcome = run(blocks, sizes, backwards, budget)
                 events = max(events, outcome.events)
                 if outcome.undecided is not None:
                     problem = problem or teller.undecided(outcome.undecided)
@@ -152,7 +152,7 @@ def _unchecked(outcome: Outcome, blocks: list[Watched], token: int) -> set[str]:
     return found
 
 
-def _transfers(text: str) -> dict[str, int]:
+def transfers(text: str) -> dict[str, int]:
     """Bytes that each instruction of a TMA copy moves, by the copy's tag."""
     found: dict[str, int] = {}
     seen: Counter[str] = Counter()

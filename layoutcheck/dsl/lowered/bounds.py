@@ -122,7 +122,7 @@ def _judge(
 ) -> Judged | str:
     found = Judged([], blocks.rests == "static")
     reached = [access for access in accesses if access.reached]
-    if not reached:
+    if not reached and not blocks.whole:
         return NOT_MET
     for access in reached:
         for side, op, space, width, address in access_parts(access, widest_bytes):

@@ -7,7 +7,7 @@ models of banks and sectors count them (machine/banks.py, machine/sectors.py).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,19 +51,23 @@ class LineCost:
 
 
 def line_costs(
-    text: str, lowered: Lowered, arch: str = "sm_90a", copies: Sequence[Frame] = ()
+    text: str,
+    lowered: Lowered,
+    arch: str = "sm_90a",
+    copies: Sequence[Frame] = (),
+    place: Callable[[str], Sequence[Frame]] | None = None,
 ) -> list[LineCost]:
     """Every side in shared or global memory of a module's operations, alike ones of a line together.
 
     `text` is the traced module, `lowered` what `lower` made of it; `copies` is where its copies
-    stand, in order, for a text without locations. By file and line.
+    stand, in order, for a text without locations; or `place` tells where a tag stands. By file and line.
     Raises InputError where the text is no module or the architecture is unknown.
     """
-    places = tag_places(text, copies)
+    places = {} if place is not None else tag_places(text, copies)
     found: list[LineCost] = []
     for kernel in lowered.kernels:
         for tag, op in kernel.lowered_ops.items():
-            where = places.get(tag, NOWHERE)
+            where = places.get(tag, NOWHERE) if place is None else next(iter(place(tag)), NOWHERE)
             name = tag.partition("#")[0]
             found += [
                 LineCost(where, name, side, op.kind, (kernel.name,), 1, op.reached)

@@ -1,7 +1,7 @@
 """Several blocks of a kernel's grid evaluated side by side, with numbers of choice for dynamic extents.
 
 Where a kernel touches global memory is decided at the edges of its grid: all blocks of a small grid are
-evaluated, of a larger one the first and last along each axis, in every combination, and the middle one.
+evaluated, of a larger one the first, the middle and the last two along each axis, in every combination.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from layoutcheck.dsl.lowered.values import Reasons
 from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 
-SMALL = 12  # blocks of a grid that is evaluated whole
+SMALL = 32  # blocks of a grid that is evaluated whole
 OVERFLOW = ("static", "32-bit arithmetic that overflows")
 _MOST_ELEMENTS = 1 << 30  # of a tensor, all of whose dynamic extents get one number: int32 offsets hold it
 Index = tuple[int, int, int]
@@ -43,7 +43,8 @@ class Blocks:
     """Blocks `at` of a grid: thread i of block n is number n * threads + i of every access.
 
     `sizes` are the bytes of each tensor in global memory, by object; `rests` is what the grid rests on;
-    `overflow` the bit, in the provenance of an address, of 32-bit arithmetic that overflowed.
+    `overflow` the bit, in the provenance of an address, of 32-bit arithmetic that overflowed; `whole` says
+    that these are all blocks.
     """
 
     at: tuple[Index, ...]
@@ -53,6 +54,7 @@ class Blocks:
     sizes: dict[int, int]
     rests: str
     overflow: int = 0
+    whole: bool = False
 
 
 class Grid:
@@ -123,7 +125,8 @@ class Grid:
         rests = [why for _, why in launched[1]]
         spans = sizes(given, types, rests) if len(rests) == len(slots) else {}
         each = how.threads // len(at)
-        return Blocks(at, each, machine.accesses, machine.reasons, spans, how.rests, machine.overflow)
+        whole = len(at) == math.prod(how.grid)
+        return Blocks(at, each, machine.accesses, machine.reasons, spans, how.rests, machine.overflow, whole)
 
 
 def _times(fixed: int, count: int, whole: int) -> int:
@@ -146,6 +149,5 @@ def edges(how: Launch) -> tuple[Index, ...]:
     x, y, z = how.grid
     if x * y * z <= SMALL:
         return tuple((i, j, k) for k in range(z) for j in range(y) for i in range(x))
-    corners = itertools.product(*(sorted({0, n - 1}) for n in (z, y, x)))
-    found = [(i, j, k) for k, j, i in corners]
-    return (*found[:-1], (x // 2, y // 2, z // 2), found[-1])
+    axes = [sorted({0, n // 2, max(0, n - 2), n - 1}) for n in (z, y, x)]
+    return tuple((i, j, k) for k, j, i in itertools.product(*axes))

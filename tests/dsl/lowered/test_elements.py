@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from xml.etree.ElementTree import fromstring as parsed
 
 import pytest
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.gate import NO_GATE
+from layoutcheck.order.memory_map import MemoryMap, memory_maps
+from layoutcheck.reports import memory_map
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import render, render_json
 from layoutcheck.sources.trace_lines import from_lines, to_lines
+from layoutcheck.sources.traced import OrderReport
+from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.tracing import judge, status
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -37,6 +43,9 @@ def k(x: cute.Tensor, y: cute.Tensor, case: cutlass.Constexpr):
     else:
         if i < N:
             a[t] = x[i]
+    if const_expr(case == "overlap"):
+        other = cute.make_tensor(a.iterator + 64, cute.make_layout((128,)))
+        other[t] = x[t]  # overlap
     s[t % 64] = Float32(0.0) if const_expr(case != "race") else x[t]  # race
     cute.arch.sync_threads()
     if const_expr(case == "conflict"):
@@ -78,7 +87,8 @@ if __name__ == "__main__":
             cute.compile(host, z, z, case)
 """
 CASES = {  # case: code and severity of what is found at the line that bears its name
-    "right": None, "no_load": ("LC204", "wrong"), "no_store": ("LC204", "wrong"), "race": ("LC210", "wrong"),
+    "right": None, "overlap": None, "race": ("LC210", "wrong"),
+    "no_load": ("LC204", "wrong"), "no_store": ("LC204", "wrong"),
     "conflict": ("LC301", "slow"), "scattered": ("LC302", "slow"), "leaves": ("LC204", "wrong"),
     "halo": ("LC204", "wrong"), "misaligned": ("LC202", "wrong"),
     "atomic": ("LC204", "wrong"), "1024": None, "1020": ("LC204", "wrong"),
@@ -90,7 +100,13 @@ def test_elements(tmp_path: Path) -> None:
     script = tmp_path / "elements.py"
     script.write_text(SCRIPT)
     lines = SCRIPT.splitlines()
-    with Lowering() as lowering:
+    maps: list[MemoryMap] = []
+
+    def look(module: TracedModule, text: str, problem: str) -> OrderReport:
+        maps.extend(memory_maps(module, text, problem))
+        return OrderReport(module.kernel, module.arch)
+
+    with Lowering(order=look) as lowering:
         found = trace_script(
             str(script), list(CASES), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering
         )
@@ -111,3 +127,28 @@ def test_elements(tmp_path: Path) -> None:
     assert status(judged, False, NO_GATE) == 1
     assert '"elements": {"kernel"' in render_json(judged, Style())
     assert from_lines(to_lines(found)).elements == found.elements
+    _memory(dict(zip(CASES, maps, strict=True)))
+
+
+def _memory(maps: dict[str, MemoryMap]) -> None:
+    """The map: allocations as asked for, the bytes of each line, partial overlaps, the dynamic part."""
+    right = maps["right"]
+    assert [(one.name, one.start, one.size, one.align) for one in right.regions] == [
+        ("0", 0, 256, 128), ("1", 256, 16384, 128),
+    ]  # fmt: skip
+    uses = {(use.region, use.low, use.high, bool(use.reads), bool(use.writes)) for use in right.uses}
+    assert uses == {
+        ("0", 0, 256, False, True), ("1", 256, 768, False, True), ("0", 0, 256, True, False),
+        ("1", 256, 768, True, False),
+    }  # fmt: skip
+    assert right.complete and not right.aliases and right.most == 232448
+    assert [(a.low, a.high, b.low, b.high) for a, b in maps["overlap"].aliases] == [(256, 768, 512, 1024)]
+    assert (maps["1020"].asked, maps["1020"].used("dynamic"), maps["1024"].asked) == (1020, 1024, 1024)
+    style = Style(width=100)
+    text = memory_map.render([maps["overlap"], maps["1020"]], "text", style)
+    assert "both write bytes 512 to 768" in " ".join(text.split())
+    assert "1,024 B of the dynamic part are used, the launch asks for 1,020 B" in " ".join(text.split())
+    row = json.loads(memory_map.render([maps["overlap"]], "json", style))
+    assert [[row["uses"][i]["low"] for i in pair] for pair in row["aliases"]] == [[256, 512]]
+    picture = parsed(memory_map.render([right], "svg", style))
+    assert len([node for node in picture.iter() if node.get("data-low")]) == len(right.uses)
