@@ -36,7 +36,8 @@ SEVERITIES = ("rejected", "wrong", "slow")
 
 
 def checkout(clone: Path, commit: str, folder: Path, *paths: str) -> None:
-    """The tree of a commit, or some paths of it, without touching the clone."""
+    """The Python of a commit, or some paths of it; the clone is not touched, and may lack other files."""
+    paths = paths or (":(glob)**/*.py", ":(glob)**/*.toml")
     archive = subprocess.run(["git", "-C", clone, "archive", commit, *paths], check=True, capture_output=True)
     folder.mkdir(exist_ok=True)
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)

@@ -94,7 +94,9 @@ def _programs(runs: Sequence[Ran]) -> str:
         )
         for run in runs
     ]
-    return element("article", element("h2", "Programs and cases"), element("table", head, *rows))
+    return element(
+        "article", element("h2", "Programs and cases"), element("table", head, *rows, class_="runs")
+    )
 
 
 def _seconds(run: Ran) -> str:
@@ -120,5 +122,7 @@ def _never(result: Result) -> str:
     return element(
         "article",
         element("h2", "Copy sites that nothing looked at"),
-        element("details", element("summary", f"{len(rows)} files"), element("table", head, *rows)),
+        element(
+            "details", element("summary", f"{len(rows)} files"), element("table", head, *rows, class_="runs")
+        ),
     )
