@@ -37,10 +37,10 @@ from layoutcheck.dsl.lowered import LoweredOp, lower
 from layoutcheck.dsl.lowered.resolve import Lowering, TracedModule
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.lint.settings import Settings
 from layoutcheck.order import check_module
 from layoutcheck.reports.order import distinct
 from layoutcheck.reports.trace import JudgedTrace
+from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import OrderReport, TracedCopy
 from layoutcheck.tracing import judge
 from tests.dsl.lowered.compare import Silent, disagreement

@@ -34,10 +34,10 @@ def _tell(pid: int) -> None:
     from layoutcheck.dsl.lowered.resolve import Lowering
     from layoutcheck.dsl.observe import version
     from layoutcheck.dsl.spool import as_dict
-    from layoutcheck.lint.settings import find, order_seconds, wants_lowered, wants_order
     from layoutcheck.order import check_module
     from layoutcheck.reports.style import Style
     from layoutcheck.reports.trace import render
+    from layoutcheck.settings import find, order_seconds, wants_lowered, wants_order
     from layoutcheck.tracing import judge
 
     try:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from layoutcheck import settings
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.errors import InputError, meant
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.lint import cases as registered
-from layoutcheck.lint import files, runs, settings
+from layoutcheck.lint import files, runs
 from layoutcheck.lint.cache import Cache
 from layoutcheck.progress import Progress, bar
 from layoutcheck.reports import reproducer

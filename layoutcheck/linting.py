@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from layoutcheck import settings as reading
 from layoutcheck.errors import InputError
-from layoutcheck.lint import settings as reading
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase
 from layoutcheck.lint.run import Result, cache_folder, lint
-from layoutcheck.lint.settings import Settings
 from layoutcheck.progress import bar
 from layoutcheck.regular import inside
+from layoutcheck.settings import Settings
 
 # Called with the programs that would be run; raises InputError where they may not.
 Approve = Callable[[Sequence[RegisteredCase], Settings], None]

@@ -19,13 +19,13 @@ from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
-from layoutcheck.lint.settings import find as find_settings
-from layoutcheck.lint.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.order import is_wrong
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
+from layoutcheck.settings import find as find_settings
+from layoutcheck.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderReport, Trace, distinct
 from layoutcheck.sources.traced_module import TracedModule

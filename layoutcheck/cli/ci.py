@@ -15,7 +15,7 @@ from layoutcheck.gate import gate
 
 if TYPE_CHECKING:
     from layoutcheck.lint.cases import RegisteredCase
-    from layoutcheck.lint.settings import Settings
+    from layoutcheck.settings import Settings
 
 _MOST_ASKED = 12  # programs that the question names
 
@@ -89,8 +89,8 @@ def _listed(paths: Sequence[str], config: Path | None, arch: str | None) -> list
 
     from layoutcheck.lint.cache import Cache
     from layoutcheck.lint.programs import discover
-    from layoutcheck.lint.settings import architectures
     from layoutcheck.linting import settings_for
+    from layoutcheck.settings import architectures
 
     settings = settings_for(paths, config, None, None)
     if arch is not None:

@@ -23,7 +23,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint.analyse import analyse
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.fixing import proven
-from layoutcheck.lint.settings import Settings, find
+from layoutcheck.settings import Settings, find
 
 TRACE, REPAIR = "layoutcheck.trace", "layoutcheck.repair"
 _SEVERITY = {

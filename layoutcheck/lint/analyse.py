@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from layoutcheck import cells
 from layoutcheck.lint import notebook
 from layoutcheck.lint.finding import LintFinding, from_dict
 from layoutcheck.lint.rules import rules
@@ -45,10 +46,10 @@ class Reading:
 def from_cache(stored: dict[str, Any], path: str) -> Reading:
     """The analysis that was stored, of a file that may have moved since."""
     found = tuple(map(from_dict, stored["findings"]))
-    if not path.endswith(notebook.SUFFIX):
+    if not path.endswith(cells.SUFFIX):
         found = tuple(replace(each, path=path) for each in found)
     else:
-        found = tuple(replace(each, path=notebook.moved(each.path, path)) for each in found)
+        found = tuple(replace(each, path=cells.moved(each.path, path)) for each in found)
     return Reading(
         found,
         stored["silenced"],
@@ -63,7 +64,7 @@ def analyse(raw: bytes, path: str) -> Reading:
     """Read a file's bytes. Whatever is in them, this returns: what cannot be read is a finding, LC910."""
     if not any(word in raw for word in _WORDS):
         return Reading(lines=raw.count(b"\n"), relevant=False)
-    if path.endswith(notebook.SUFFIX):
+    if path.endswith(cells.SUFFIX):
         return _notebook(raw, path)
     return _python(raw, path)
 
@@ -79,13 +80,13 @@ def _notebook(raw: bytes, path: str) -> Reading:
     def placed(found: LintFinding) -> LintFinding:
         cell, line = made.place(found.line)
         end = made.place(found.end_line)[1] if found.end_line else 0
-        return replace(found, path=notebook.named(path, cell.number), line=line, end_line=end)
+        return replace(found, path=cells.named(path, cell.number), line=line, end_line=end)
 
     findings = list(map(placed, whole.findings))
     for cell, line, said in made.broken:
         title = f"cannot be read: does not parse: {said}"
         advice = "Nothing in this cell was checked."
-        where = notebook.named(path, cell.number)
+        where = cells.named(path, cell.number)
         findings.append(LintFinding(UNREADABLE, "unknown", where, line, 1, title, advice))
     sites = []
     for site in whole.sites:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutcheck import cells
 from layoutcheck.errors import InputError
-from layoutcheck.lint import notebook
 from layoutcheck.lint.analyse import Reading, analyse, from_cache
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.settings import Settings
 from layoutcheck.lint.text import MAX_BYTES
 from layoutcheck.regular import read_regular
+from layoutcheck.settings import Settings
 
 _SKIP = frozenset(
     (".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".nox", ".eggs", "build", "dist",
@@ -59,7 +59,7 @@ def _python(folder: Path) -> Iterator[str]:
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIP)
         for name in names:
-            if name.endswith((".py", ".pyi", notebook.SUFFIX)):
+            if name.endswith((".py", ".pyi", cells.SUFFIX)):
                 yield _shown(Path(at, name))
 
 

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layoutcheck import cells
 from layoutcheck.errors import InputError
-from layoutcheck.lint import files, notebook
+from layoutcheck.lint import files
 from layoutcheck.lint.analyse import Reading, analyse
 from layoutcheck.lint.finding import Edit, LintFinding
-from layoutcheck.lint.settings import Settings
 from layoutcheck.regular import read_regular
+from layoutcheck.settings import Settings
 
 if TYPE_CHECKING:
     import libcst
@@ -38,7 +39,7 @@ def repair(paths: Sequence[str], settings: Settings) -> list[str]:
             raw = read_regular(path)
         except OSError:
             continue
-        if b"cute" in raw and not path.endswith(notebook.SUFFIX):
+        if b"cute" in raw and not path.endswith(cells.SUFFIX):
             done += _file(path, raw, settings)
     return done
 

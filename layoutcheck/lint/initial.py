@@ -18,8 +18,8 @@ from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase
 from layoutcheck.lint.programs import discover
-from layoutcheck.lint.settings import TABLE, Settings, find
 from layoutcheck.regular import read_regular
+from layoutcheck.settings import TABLE, Settings, find
 
 WORKFLOW, HOOKS, PYPROJECT = ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml", "pyproject.toml"
 _SPEAKS_OF = {  # what a file with kernels for an architecture says

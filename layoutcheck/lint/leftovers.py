@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from layoutcheck.lint import baseline
 from layoutcheck.lint.files import File
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.settings import Settings
 from layoutcheck.lint.suppressions import Suppressions
+from layoutcheck.settings import Settings
 
 _MOST_NAMED = 3
 _BY_SOURCE = "LC26"  # what these codes begin with, the text alone shows

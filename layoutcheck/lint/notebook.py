@@ -12,11 +12,8 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from layoutcheck.digits import is_number
 from layoutcheck.lint.text import Unreadable, decode
 
-SUFFIX = ".ipynb"
-_MARK = ":cell "
 _LINE_MAGIC = re.compile(r"^(\s*)([%!?]|[\w.]+\?{1,2}\s*$)")
 _VALUE_MAGIC = re.compile(r"^(\s*[\w, .]+=\s*)[%!].*$")
 _PYTHON_CELLS = ("time", "timeit", "capture", "prun")  # magics whose cell is Python
@@ -43,23 +40,6 @@ class Notebook:
         """The cell of a line of the whole text, and the line within it."""
         cell = [each for each in self.cells if each.start <= line][-1]
         return cell, line - cell.start + 1
-
-
-def named(path: str, cell: int) -> str:
-    """How a finding names a cell: `a.ipynb:cell 3`."""
-    return f"{path}{_MARK}{cell}"
-
-
-def file_of(path: str) -> tuple[str, int]:
-    """The file of such a name and the cell, 0 of any other path."""
-    file, mark, cell = path.rpartition(_MARK)
-    return (file, int(cell)) if mark and file.endswith(SUFFIX) and is_number(cell) else (path, 0)
-
-
-def moved(name: str, path: str) -> str:
-    """The name of the same cell of the file `path`."""
-    cell = file_of(name)[1]
-    return named(path, cell) if cell else path
 
 
 def read(raw: bytes) -> Notebook:

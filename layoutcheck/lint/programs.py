@@ -17,9 +17,9 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import RegisteredCase
-from layoutcheck.lint.settings import Settings
 from layoutcheck.lint.text import Unreadable, decode, parsed
 from layoutcheck.regular import read_regular
+from layoutcheck.settings import Settings
 
 _BUILDERS = ("jit", "kernel", "compile")
 _TEST_FILES = ("test_*.py", "*_test.py")  # pytest's default `python_files`

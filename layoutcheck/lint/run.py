@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from layoutcheck import cells
 from layoutcheck.gate import NO_GATE, Gate
 from layoutcheck.lint import baseline, cases, files, leftovers, notebook
 from layoutcheck.lint import runs as running
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.settings import Settings
 from layoutcheck.lint.suppressions import Suppressions
 from layoutcheck.regular import inside, read_regular
+from layoutcheck.settings import Settings
 
 Progress = Callable[[str, int, int], None]
 _MOST_NAMED = 3
@@ -274,7 +275,7 @@ class _Texts:
 
     def text(self, path: str) -> str:
         if path not in self._texts:
-            file, cell = notebook.file_of(path)
+            file, cell = cells.file_of(path)
             try:
                 raw = read_regular(file)
                 self._texts[path] = notebook.cell_text(raw, cell) if cell else raw.decode("utf-8", "replace")
@@ -314,7 +315,7 @@ def _coverage(
             hit += seen
             written += site.verdict is not None
             if not seen and site.verdict is None:
-                path = notebook.named(file.path, site.cell) if site.cell else file.path
+                path = cells.named(file.path, site.cell) if site.cell else file.path
                 never[path] = (*never.get(path, ()), site.line)
     return hit, written, never
 

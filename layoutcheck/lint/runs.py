@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from layoutcheck.lint.cache import Cache, digest, dsl_version, tool_version
 from layoutcheck.lint.cases import CaseRun, Progress, RegisteredCase
-from layoutcheck.lint.settings import Settings
 from layoutcheck.regular import read_regular
+from layoutcheck.settings import Settings
 
 if TYPE_CHECKING:
     from layoutcheck.dsl.lowered.resolve import Lowering

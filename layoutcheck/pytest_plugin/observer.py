@@ -28,8 +28,6 @@ from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirm import confirm
 from layoutcheck.judge import judge_traced
 from layoutcheck.lint.cache import dsl_version
-from layoutcheck.lint.settings import find as find_settings
-from layoutcheck.lint.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.order import check_module
 from layoutcheck.order.rules import rules as order_rules
 from layoutcheck.reports import json as reports_json
@@ -38,6 +36,8 @@ from layoutcheck.reports.confirmation import Confirmed, render
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import tiers
 from layoutcheck.rules import rule
+from layoutcheck.settings import find as find_settings
+from layoutcheck.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import ElementReport, OrderReport, Trace, TracedCopy, address_sources
 

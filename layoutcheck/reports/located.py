@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from layoutcheck.cells import file_of
 from layoutcheck.lint.finding import LintFinding
-from layoutcheck.lint.notebook import file_of
 from layoutcheck.reports.outcome import Failure, Outcome
 
 LEVELS = {"rejected": "error", "wrong": "error", "unknown": "warning", "slow": "warning", "note": "note"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from layoutcheck.cli import run
-from layoutcheck.lint.settings import read
+from layoutcheck.settings import read
 
 KERNEL = "from cutlass import cute\nimport torch\n@cute.jit\ndef f(a): 'for sm_100 and sm_90'\n"
 FILES = ("pyproject.toml", ".github/workflows/layoutcheck.yml", ".pre-commit-config.yaml")

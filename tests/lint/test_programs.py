@@ -10,7 +10,7 @@ import pytest
 from layoutcheck.errors import InputError
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.programs import discover, outline
-from layoutcheck.lint.settings import Settings
+from layoutcheck.settings import Settings
 
 KERNEL = "from cutlass import cute\n@cute.jit\ndef f(a): ...\n"
 REPOSITORY = {

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from layoutcheck import settings
 from layoutcheck.cli import run
-from layoutcheck.lint import settings
 from layoutcheck.lint.run import lint
 
 ROOT = Path(__file__).parents[2]

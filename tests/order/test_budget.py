@@ -8,10 +8,10 @@ import time
 import pytest
 
 from layoutcheck.errors import InputError
-from layoutcheck.lint.settings import Settings, order_seconds
 from layoutcheck.order import check_module
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.engine import run
+from layoutcheck.settings import Settings, order_seconds
 from layoutcheck.sources.traced_module import TracedModule
 from tests.order.programs import faulty, pipeline
 from tests.order.test_programs import watched

@@ -13,9 +13,9 @@ from layoutcheck.check import Report
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.judge import judge_traced
-from layoutcheck.lint.settings import LOWERED, Settings, find, wants_lowered
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import render, summary
+from layoutcheck.settings import LOWERED, Settings, find, wants_lowered
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace
 from layoutcheck.tracing import judge

@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.cells import file_of
 from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
-from layoutcheck.lint.notebook import file_of
 from layoutcheck.regular import read_regular
 
 TABLE = "tool.layoutcheck"
