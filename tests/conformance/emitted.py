@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import flatten, product
+from layoutcheck.algebra.inttuple import flatten, product, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.analysis.instantiation import bases, instantiations
@@ -451,3 +451,21 @@ def _matrix(rng: random.Random) -> Copy:
     if rng.random() < 0.6:
         return Copy(LdMatrix(dtype(name), count, transpose), memory, registers)
     return Copy(StMatrix(dtype(name), count, transpose), registers, memory)
+
+
+def narrow_vectors(rng: random.Random) -> Copy:
+    """autovec_copy of a few runs of 4-bit elements, the second of which may begin inside a byte."""
+    element = dtype(rng.choice(("f4E2M1FN", "i4")))
+    run, more, rest = rng.choice((2, 4, 8, 16)), rng.choice((1, 2, 3)), rng.choice((1, 2))
+    shape = rng.choice((((run, more),), (run, more), ((run, more), rest)))
+
+    def stride() -> object:
+        return rng.choice((8, 16, 17, 24, 3, 4, 2, 32, 0, -16, -2, *(Dynamic(n, 32) for n in (1, 2, 8, 16))))
+
+    def side() -> Layout:
+        flat = (1, stride(), stride())[: len(flatten(shape))]
+        return Layout(shape, unflatten(iter(flat), shape))
+
+    spaces = rng.choice((("gmem", "rmem"), ("rmem", "gmem"), ("smem", "rmem"), ("gmem", "smem")))
+    src, dst = (Memref(element, space, side(), rng.choice((None, 1, 2, 16))) for space in spaces)
+    return Copy(None, src, dst, op="autovec_copy")

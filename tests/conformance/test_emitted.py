@@ -20,7 +20,7 @@ from layoutcheck.copies.offsets import CompilerFails
 from layoutcheck.dsl.lower import lower
 from layoutcheck.dsl.session import Session
 from layoutcheck.machine.dtypes import dtype
-from tests.conformance.emitted import differences, random_copy, sub_byte_copy
+from tests.conformance.emitted import differences, narrow_vectors, random_copy, sub_byte_copy
 from tests.miscompiles import MISCOMPILES, memref
 
 cutlass = pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -83,6 +83,21 @@ def test_code_generation_of_elements_below_a_byte(dsl, seed, count):
     )
     assert seen["i1", False] > count // 20 and not seen["i1", True]  # each boolean has a byte
     assert sum(agree(compiles, dsl).values()) == len(compiles)
+
+
+@pytest.mark.parametrize(("seed", "count"), [(9, 16), pytest.param(10, 1500, marks=pytest.mark.sweep)])
+def test_vectors_of_4_bit_elements_that_autovec_copy_chooses(dsl, seed, count):
+    rng, copies = random.Random(seed), []
+    while len(copies) < count:
+        copy = narrow_vectors(rng)
+        if Analysis(copy).accepted:
+            copies.append(copy)
+    failing = [isinstance(Analysis(copy).obstacle, CompilerFails) for copy in copies]
+    for copy, fails, lowered in zip(copies, failing, lower(copies, "sm_90a", session=dsl), strict=True):
+        assert fails == (lowered.ptx is None), f"{copy.src} {copy.dst}: DSL {lowered.error}"
+    assert count // 8 < sum(failing) < count * 3 // 4
+    taken = [copy for copy, fails in zip(copies, failing, strict=True) if not fails]
+    assert sum(agree(taken, dsl).values()) == len(taken)
 
 
 @pytest.mark.sweep

@@ -7,6 +7,7 @@ import pytest
 from layoutcheck.atoms.autovec import resolve
 from layoutcheck.atoms.register import RegisterCopy
 from layoutcheck.atoms.universal import UniversalCopy
+from layoutcheck.check import check
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
@@ -73,3 +74,22 @@ def test_other_copies_stay_as_they_are() -> None:
 def test_what_the_dsl_cannot_compose_is_an_error() -> None:
     with pytest.raises(InputError, match="inadmissible"):
         autovec(G + "(6,1):(1,64)", S + "16:1")
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "codes"),
+    [
+        ("gmem align<16> ((16,2)):((1,16))", "rmem align<16> ((16,2)):((1,?))", ["LC191"]),
+        ("gmem align<16> ((16,2)):((1,16))", "rmem align<16> ((16,2)):((1,?{div=2}))", []),
+        ("gmem align<16> ((16,1)):((1,16))", "rmem align<16> ((16,1)):((1,?))", []),
+        ("smem align<2> ((8,2)):((1,?))", "rmem align<2> ((8,2)):((1,?{div=8}))", ["LC191"]),
+        ("smem align<2> (8,2):(1,24)", "rmem align<2> (8,2):(1,8)", []),
+        ("gmem align<16> ((2,2)):((1,4))", "rmem ((2,2)):((1,2))", ["LC191"]),
+    ],
+)
+def test_vectors_of_4_bit_elements_begin_with_a_byte_or_do_not_compile(
+    src: str, dst: str, codes: list[str]
+) -> None:
+    """Of registers without a stated alignment, too (measured; tests/conformance/test_emitted.py)."""
+    report = check(Copy(None, memref(f"i4 {src}"), memref(f"i4 {dst}"), op="autovec_copy"))
+    assert [one.code for one in report.findings if one.severity == "rejected"] == codes

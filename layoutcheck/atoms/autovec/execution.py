@@ -92,9 +92,13 @@ def _plan_chosen(copy: Copy, instance: Copy) -> Plan:
     common = max_common_layout(copy.src.layout, copy.dst.layout)
     starts = np.arange(chunks, dtype=np.int64) * n
     at = []
-    for memref in (instance.src, instance.dst):
+    for typed, memref in ((copy.src, instance.src), (copy.dst, instance.dst)):
         order = logical_divide(Layout(size(memref.layout)), common, strict=False)
-        at.append(offsets_at(memref.layout, offsets_at(order, starts)))
+        index = offsets_at(order, starts)
+        refuse_inside_bytes(
+            typed.with_layout(Layout.trusted((typed.layout.shape,), (typed.layout.stride,))), index
+        )
+        at.append(offsets_at(memref.layout, index))
     return Plan(
         at[0],
         at[1],
