@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,8 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_"):
+    if name.startswith("_") or (name not in _HOMES and find_spec(f"layoutcheck.{name}") is not None):
+        # `from layoutcheck import rules` asks here first, and then imports the module without our help.
         raise AttributeError(f"module 'layoutcheck' has no attribute '{name}'")
     algebra = importlib.import_module("layoutcheck.algebra")
     if name in _HOMES:
