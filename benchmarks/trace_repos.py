@@ -34,7 +34,7 @@ from typing import Any
 
 from layoutcheck.dsl.collect import Observe
 from layoutcheck.dsl.lowered import LoweredOp, lower
-from layoutcheck.dsl.lowered.resolve import Lowering, TracedModule
+from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
@@ -42,6 +42,7 @@ from layoutcheck.reports.order import distinct
 from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import OrderReport, TracedCopy
+from layoutcheck.sources.traced_module import TracedModule
 from layoutcheck.tracing import judge
 from tests.dsl.lowered.compare import Silent, disagreement
 

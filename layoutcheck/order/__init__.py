@@ -20,17 +20,17 @@ from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.engine import Outcome, run
 from layoutcheck.order.events import Watched, WatchedKernel, kernels
-from layoutcheck.order.problems import Problem, Undecided
+from layoutcheck.order.problems import Undecided
+from layoutcheck.order.replays import Replays
 from layoutcheck.order.tell import Teller
+from layoutcheck.order.trips import trips, variations
 from layoutcheck.sources.mlir import without_locations
-from layoutcheck.sources.traced import OrderFinding, OrderReport
+from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
 MOST_BLOCKS = 4  # of a cluster
-_ORDERS = ("nvvm.barrier", "nvvm.mbarrier", "nvvm.cp.async", "nvvm.bar.warp", "llvm.alloca")
-_SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
+TRIPS_SECONDS = 2.0  # of processor time, after which no further trip count is tried
 _COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
 _BITS = re.compile(r"copy_bits = ([0-9]+)")
 # Another version's operations may have other shapes than those of the modelled one.
@@ -67,6 +67,7 @@ def check_module(module: TracedModule, lowered: str, problem: str, seconds: floa
         max((one.threads for one in found), default=0),
         max((one.blocks for one in found), default=0),
         sum(one.events for one in found),
+        tuple(sorted({n for one in found for n in one.trips})),
         time.monotonic() - start,
     )  # fmt: skip
 
@@ -82,46 +83,41 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
     if threads > 1024:
         return OrderReport(name, arch, problem=f"a block of {threads} threads", threads=threads)
     indices = [(x, y, z) for z in range(cluster[2]) for y in range(cluster[1]) for x in range(cluster[0])]
-    sizes = transfers(module.text)
-    teller = Teller(module)
-    findings: dict[object, OrderFinding] = {}
-    problem, late, events = "", "", 0
-    assumed, unchecked = set[str](), set[str]()
+    replays = Replays(Teller(module), transfers(module.text), budget)
+    late, assumed = "", set[str]()
     try:
-        between = between_blocks(kernel, teller, budget)
-        unchecked |= between.unchecked
-        findings.update((one.title, one) for one in teller.findings(between.problems))
-        if not _within(kernel):
-            indices = []
-        for token in (0, 1) if kernel.tokens else (0,):
-            if not indices:
-                break
+        between = between_blocks(kernel, replays.teller, budget)
+        replays.unchecked |= between.unchecked
+        replays.tell(between.problems)
+        for token in (0, 1)[: (1 + kernel.tokens) * _within(kernel)]:
             blocks = [kernel.watch(index, token, budget) for index in indices]
             assumed |= {sentence for block in blocks for sentence in block.assumed}
-            for backwards in (False, True):
-                outcome = run(blocks, sizes, backwards, budget)
-                events = max(events, outcome.events)
-                if outcome.undecided is not None:
-                    problem = problem or teller.undecided(outcome.undecided)
-                    continue
-                told = [one for one in outcome.problems if _counts(one, blocks, token)]
-                for one in teller.findings(told):
-                    findings.setdefault(
-                        (one.code, *((p.where.file, p.where.line) for p in one.places[:2])), one
-                    )
-                unchecked |= _unchecked(outcome, blocks, token)
-                if outcome.stopped == "time":
-                    raise OutOfTime
+            replays.replay(blocks)
+            if not token:
+                _other_trips(kernel, blocks, replays)
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"
-        late += f"; part of {events:,} accesses and synchronisations was looked at" if events else ""
-    kept: list[OrderFinding] = [] if problem else list(findings.values())
-    if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in kept):
-        kept = [f for f in kept if f.code not in _SYMPTOMS]  # its cause is told, or it is one more symptom
+        part = f"; part of {replays.events:,} accesses and synchronisations was looked at"
+        late += part if replays.events else ""
     return OrderReport(
-        name, arch, tuple(kept), problem or late, tuple(sorted(assumed)), tuple(sorted(unchecked)), threads,
-        size, events,
+        name, arch, replays.kept(), replays.problem or late, tuple(sorted(assumed)),
+        tuple(sorted(replays.unchecked)), threads, size, replays.events,
+        trips=tuple(sorted(set(replays.trips))),
     )  # fmt: skip
+
+
+def _other_trips(kernel: WatchedKernel, blocks: list[Watched], replays: Replays) -> None:
+    """The kernel with other trip counts, while nothing is wrong and for a limited time."""
+    replays.trips.append(trips(blocks))
+    began = replays.budget.left()
+    for extent in variations(kernel, blocks[0]):
+        other = kernel.with_extent(extent)
+        told = replays.problem or any(f.severity == "wrong" for f in replays.kept())
+        if other is None or told or began - replays.budget.left() > TRIPS_SECONDS:
+            return
+        ran = [other.watch(block.launch.index, 0, replays.budget) for block in blocks]
+        replays.trips.append(trips(ran))
+        replays.replay(ran, (False,))
 
 
 def _within(kernel: WatchedKernel) -> bool:
@@ -129,27 +125,6 @@ def _within(kernel: WatchedKernel) -> bool:
     return any(
         m.kind not in ("read", "write", "atomic") or m.space != "gmem" for m in kernel.meanings.values()
     )
-
-
-def _counts(problem: Problem, blocks: list[Watched], token: int) -> bool:
-    """Whether a problem can be told: what never ends may only seem so where loops were cut."""
-    if problem.kind in ("deadlock", "bytes-never-arrive", "too-many-arrivals"):
-        return token == 0 and _followed(blocks)
-    return True
-
-
-def _followed(blocks: list[Watched]) -> bool:
-    """Whether every loop and branch was taken as a run would take it."""
-    return all(block.complete and not block.guessed for block in blocks)
-
-
-def _unchecked(outcome: Outcome, blocks: list[Watched], token: int) -> set[str]:
-    found = set(outcome.skipped)
-    for block in blocks:
-        found |= set(block.notes)
-    if outcome.stopped == "deadlock" and (token or not _followed(blocks)):
-        found.add("what follows a wait that did not end in this run")
-    return found
 
 
 def transfers(text: str) -> dict[str, int]:

@@ -18,6 +18,10 @@ class Budget:
         self._end = time.thread_time() + seconds
         self._calls = 0
 
+    def left(self) -> float:
+        """Seconds until it is used up."""
+        return self._end - time.thread_time()
+
     def check(self) -> None:
         """Raises OutOfTime once the time is used up. Every 16th call looks at the clock."""
         self._calls += 1

@@ -69,14 +69,15 @@ def _reader(world: World, problem: Problem, first: Party, second: Party) -> None
 
 def _between(world: World, first: Party, second: Party) -> list[Event]:
     """Events of the first party's warp after its own, and before the second's where one program has both."""
-    return [e for e in _of_warp(world, first) if first.event.number < e.number < second.event.number]
+    return [e for e in of_warp(world, first) if first.event.number < e.number < second.event.number]
 
 
 def _before(world: World, party: Party) -> list[Event]:
-    return [event for event in _of_warp(world, party) if event.number < party.event.number]
+    return [event for event in of_warp(world, party) if event.number < party.event.number]
 
 
-def _of_warp(world: World, party: Party) -> list[Event]:
+def of_warp(world: World, party: Party) -> list[Event]:
+    """The events of a party's warp, in the order of its program."""
     warp = world.warps[party.block * world.warps_each + party.warp]
     return [world.events[index] for index, _ in warp.todo]
 

@@ -16,12 +16,15 @@ from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.registers import Registers
 from layoutcheck.order.rendezvous import Rendezvous
 from layoutcheck.order.replay import FULL, Accesses, Stopped, Warp, World
+from layoutcheck.order.timeline import timeline
+from layoutcheck.sources.mlir import Operation
 
 LOOK_AHEAD = 4000  # events that lanes not waiting may be ahead of the waiting lanes of their warp
 _LEFT_OUT = (
     "cp_async",
     "wgmma",
     "bulk_store",
+    "st_async",
     "tc_mma",
     "tc_copy",
 )  # where its place or condition is not known
@@ -40,6 +43,7 @@ class Outcome:
     skipped: dict[str, int] = field(default_factory=dict)
     stopped: str = ""
     undecided: Undecided | None = None
+    past_cut: bool = False  # it stopped with some warp behind a loop that was cut
 
 
 class Engine:
@@ -90,6 +94,7 @@ class Engine:
             stopped, undecided = str(error), error
         for problem in world.problems.values():
             diagnose(world, problem)
+            problem.timeline = timeline(world, problem)
         return Outcome(
             list(world.problems.values()),
             len(world.events),
@@ -97,6 +102,18 @@ class Engine:
             world.skipped,
             stopped,
             undecided,
+            bool(stopped) and any(self._past_cut(warp) for warp in world.warps),
+        )
+
+    def _past_cut(self, warp: Warp) -> bool:
+        """Whether a warp has left a loop that would go on: what others wait for may come from there."""
+        cut = self.world.blocks[warp.block].cut
+        return (
+            bool(cut)
+            and any(_within(self.world.events[index].meaning.op, cut) for index, _ in warp.todo[: warp.at])
+            and not any(
+                _within(self.world.events[index].meaning.op, cut) for index, _ in warp.todo[warp.at :]
+            )
         )
 
     def _advance(self, warp: Warp) -> bool:
@@ -205,6 +222,13 @@ class Engine:
             self.world.tell(Problem("bytes-never-arrive", expected, first, parties, facts))
         else:
             self.world.tell(Problem("deadlock", None, first, parties, facts))
+
+
+def _within(op: Operation | None, loops: frozenset[Operation]) -> bool:
+    """Whether an operation stands in one of the loops."""
+    while op is not None and op not in loops:
+        op = op.parent_operation
+    return op is not None
 
 
 def run(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,9 @@ class Event:
 
 @dataclass(slots=True)
 class Watched:
-    """What one block does. `complete` is False where its loops were cut; `assumed` are sentences.
+    """What one block does. `complete` is False where its end is unknown; `assumed` are sentences.
+
+    `cut` are loops over tiles of which only the first turns were followed.
 
     `token` is what every trial of an mbarrier was taken to return; `guessed` says that branches were taken,
     or loops run, by values that only a run knows.
@@ -78,6 +81,7 @@ class Watched:
     shared_bytes: int = 0
     token: int = 0
     guessed: bool = False
+    cut: frozenset[Operation] = frozenset()
     reasons: Reasons = field(default_factory=Reasons)
 
 
@@ -91,6 +95,14 @@ class WatchedKernel:
     given: Launched | None
     types: list[str]
     meanings: dict[Operation, Meaning]
+    launches: Callable[[int | None, int | None], dict[str, Launched]]
+
+    def with_extent(self, extent: int) -> WatchedKernel | None:
+        """The kernel with other dynamic extents and integers; None where no host function launches it."""
+        given = self.launches(extent, extent).get(self.name)
+        if given is None:
+            return None
+        return replace(self, given=given, launch=launch_of(self.operation, given))
 
     @property
     def tokens(self) -> bool:
@@ -147,7 +159,8 @@ class WatchedKernel:
         run.control = {name: self._noticed(maker, watched) for name, maker in run.control.items()}
         run_kernel(self.operation, machine, run, self.given, self.types)
         watched.notes, watched.reasons = tuple(sorted(machine.notes)), machine.reasons
-        watched.complete = not any("cut short" in note or "its first" in note for note in machine.notes)
+        watched.cut = frozenset(run.cut)
+        watched.complete = not any("cut short" in note for note in machine.notes)
         watched.shared_bytes = machine.all_shared_bytes
         watched.assumed = tuple(s for kind, s in machine.reasons.known if kind == "uniform")
         return watched
@@ -156,12 +169,13 @@ class WatchedKernel:
 def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[WatchedKernel]:
     """The kernels of a lowered module. Raises InputError where the text is no module."""
     module = parse(lowered)
-    launches = launches_of(module, types or {})
+    launches = partial(launches_of, module, types or {})
+    usual = launches(None, None)
     found = []
     for op in module.walk():
         if op.name not in KERNELS or not op.regions or not op.regions[0].blocks:
             continue
-        given = launches.get(name_of(op))
+        given = usual.get(name_of(op))
         meanings = {}
         for one in op.walk():
             meaning = describe(one)
@@ -175,7 +189,13 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
             meaning.site = meaning.site or tag(one)
         found.append(
             WatchedKernel(
-                name_of(op), op, launch_of(op, given), given, (types or {}).get(name_of(op), []), meanings
+                name_of(op),
+                op,
+                launch_of(op, given),
+                given,
+                (types or {}).get(name_of(op), []),
+                meanings,
+                launches,
             )
         )
     return found

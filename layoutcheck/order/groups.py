@@ -45,7 +45,8 @@ class AsyncCopies:
         return {
             "cp_async": self.copy, "cp_commit": self.commit, "cp_wait": self.wait, "cp_arrive": self.arrive,
             "bulk_load": self.load, "bulk_store": self.store, "bulk_commit": self.bulk_commit,
-            "bulk_wait": self.bulk_wait, "bulk_peer": self.peer, "fence_proxy": self.fence,
+            "bulk_wait": self.bulk_wait, "bulk_peer": self.peer, "st_async": self.send,
+            "fence_proxy": self.fence,
             "fence_init": self.fence_init, "wgmma": self.multiply, "wgmma_fence": self.mma_fence,
             "wgmma_commit": self.mma_commit, "wgmma_wait": self.mma_wait, "tc_mma": self.tensor_multiply,
             "tc_copy": self.tensor_copy, "tc_commit": self.tensor_commit,
@@ -127,7 +128,10 @@ class AsyncCopies:
             if facts.get("multicast") or facts.get("everywhere"):
                 mask = _of(event.values[2], thread) & 0xFFFF if facts.get("multicast") else 0xFFFF
                 blocks = [world.ranks[r] for r in range(16) if mask >> r & 1 and r in world.ranks]
-                targets = [((b, destination[1]), (b, place[1])) for b in blocks]
+                targets = [
+                    ((b, destination[1]), (self._signalled(b, place[0], bool(facts.get("pair"))), place[1]))
+                    for b in blocks
+                ]
             for (block, offset), target in targets:
                 party = world.party(warp, index, lane, offset, size)
                 found = self.mbarriers.load(target, warp, party, size)
@@ -135,6 +139,36 @@ class AsyncCopies:
                     continue
                 cells = world.cells(offset, size, block)
                 access = Access(cells, index << 10 | thread, *found, True)
+                report(world, world.shared.write(access, world.clocks.known[warp.number]))
+        return True
+
+    def _signalled(self, block: int, named: int, pair: bool) -> int:
+        """The block whose mbarrier a multicast copy completes on.
+
+        It is the block that receives, or with `.cta_group::2` the one of its pair whose rank is even (or odd)
+        as that of the mbarrier's block (PTX ISA, cp.async.bulk.tensor).
+        """
+        if not pair:
+            return block
+        rank, other = (self.world.blocks[b].launch.rank for b in (block, named))
+        return self.world.ranks.get(rank & ~1 | other & 1, block)
+
+    def send(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """st.async: each lane writes to a block of the cluster, and completes on that block's mbarrier."""
+        world, size = self.world, event.meaning.size
+        for lane in _lanes(lanes):
+            thread = warp.first + lane
+            destination, place = (
+                world.place(_of(value, thread), event.meaning.space, warp.block) for value in event.values[:2]
+            )
+            if destination is None or place is None:
+                world.skip("copies to blocks that are not simulated")
+                continue
+            party = world.party(warp, index, lane, destination[1], size)
+            found = self.mbarriers.load(place, warp, party, size)
+            if found is not None:
+                cells = world.cells(destination[1], size, destination[0])
+                access = Access(cells, index << 10 | thread, *found, False)
                 report(world, world.shared.write(access, world.clocks.known[warp.number]))
         return True
 

@@ -8,6 +8,7 @@ cp_async, cp_commit, cp_wait, cp_arrive   cp.async: (to, from, bytes read); grou
 barrier, barrier_arrive, warp_sync        barrier.cta (id, threads), bar.warp.sync (lanes)
 mbar_init, mbar_arrive, mbar_expect, mbar_wait, mbar_token, mbar_invalid
 bulk_load, bulk_store, bulk_peer          cp.async.bulk and its tensor forms; bulk_commit, bulk_wait
+st_async                                  st.async: (to, mbarrier) in the shared memory of another block
 fence_proxy, fence_init, fence            fence.proxy.async, fence.mbarrier_init, membar and the like
 cluster_arrive, cluster_wait, elect
 wgmma, wgmma_fence, wgmma_commit, wgmma_wait; tc_mma, tc_commit, tc_copy: the tensor cores of sm_90 and sm_100
@@ -25,18 +26,10 @@ from dataclasses import dataclass, field
 
 from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES
 from layoutcheck.dsl.lowered.types import CLUSTER, GENERIC, GLOBAL, SHARED, TENSOR, parse_type
+from layoutcheck.order.inline import read_inline
 from layoutcheck.sources.mlir import Operation, Value, integer, integers
 
 _WORD = re.compile(r"<(?:\w+\s+)?([\w.]+)>")
-# Inline PTX that orders, waits or reaches memory; whatever else stands in inline PTX is arithmetic.
-_ORDERS = re.compile(
-    r"(?<![\w.])(?:bar|barrier|mbarrier|fence|membar|cp\.async|cp\.reduce|wgmma|tcgen05|red|atom|multimem|"
-    r"st|ld|ldmatrix|stmatrix|elect|clusterlaunchcontrol|griddepcontrol|discard|mapa)(?:\.[\w:.]+)+"
-)
-_HARMLESS = re.compile(
-    r"(?<![\w.])(?:fence\.proxy\.tensormap|prefetch|st\.global|ld\.(?:global|const|param)|mapa|"
-    r"red\.global|red\.(?:\w+\.)*global|griddepcontrol|discard|wgmma\.mma_async)[\w:.]*"
-)
 # Operations that take a pointer to shared memory and reach nothing through it.
 _NO_ACCESS = re.compile(
     r"nvvm\.(?:mapa|prefetch|tensormap|read\.|clusterlaunchcontrol\.query|griddepcontrol)"
@@ -134,14 +127,17 @@ def _inline(op: Operation) -> Meaning | None:
     text = op.attributes.get("asm_string", "") or op.attributes.get("ptxCode", "")
     if match := WGMMA.search(text):
         return _wgmma(op, match)
-    rest = _HARMLESS.sub("", text)
-    found = _ORDERS.search(rest)
+    found = read_inline(text, len(op.results) if op.name == "llvm.inline_asm" else 0)
     if found is None:
         return None
-    if re.match(r"fence\.proxy\.async", found[0]) and len(_ORDERS.findall(rest)) == 1:
-        kind = found[0].removeprefix("fence.proxy.").replace("::cta", "").replace("::cluster", "")
-        return Meaning("fence_proxy", facts={"proxy": kind.replace("shared::", "shared")})
-    return Meaning("unknown", facts={"name": found[0]})
+    operands = [op.operands[i] for i in found.operands if i < len(op.operands)]
+    if len(operands) < len(found.operands):
+        return Meaning("unknown", facts={"name": text[:40]})
+    space = _space(operands[0]) if operands else "smem"
+    # A pointer may come as a 32-bit address of the cluster's window.
+    return Meaning(
+        found.kind, operands, "dsmem" if space == "other" else space, found.size, facts=dict(found.facts)
+    )
 
 
 def _wgmma(op: Operation, match: re.Match[str]) -> Meaning:
@@ -208,6 +204,7 @@ def _bulk(op: Operation) -> Meaning | None:
         n = 2 + sizes[2]
         masks = list(op.operands[n + 1 + sizes[4] : n + 1 + sizes[4] + sizes[5]])
         facts = {"tensor": "yes", "multicast": "yes" if masks else ""}
+        facts["pair"] = "yes" if "cta_2" in op.attributes.get("group", "") else ""
         return Meaning(
             "bulk_load", [op.operands[0], op.operands[n], *masks], _space(op.operands[0]), facts=facts
         )

@@ -28,7 +28,7 @@ class Problem:
     """`kind` names the rule (`rules/`); `first` came earlier in the replay, `second` later.
 
     `parties` are others that have a part: the threads of a deadlock, the wait that returned too early.
-    `facts` are numbers and words for the sentence.
+    `facts` are numbers and words for the sentence, `timeline` what a picture shows (`timeline`).
     """
 
     kind: str
@@ -36,6 +36,7 @@ class Problem:
     second: Party | None
     parties: list[Party] = field(default_factory=list)
     facts: dict[str, int | str] = field(default_factory=dict)
+    timeline: list[tuple[str, Party]] = field(default_factory=list)
 
 
 class Undecided(Exception):

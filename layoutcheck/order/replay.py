@@ -137,7 +137,10 @@ def _cell_bytes(events: list[Event]) -> int:
     """The largest power of two, up to 16, that divides every plain access of shared memory."""
     cell = 16
     for event in events:
-        if event.meaning.kind in ("read", "write", "atomic", "cp_async") and event.meaning.space != "gmem":
+        if (
+            event.meaning.kind in ("read", "write", "atomic", "cp_async", "st_async")
+            and event.meaning.space != "gmem"
+        ):
             cell = min(cell, event.meaning.size & -event.meaning.size or 1)
             if event.meaning.kind != "cp_async":
                 value = event.values[0]
@@ -292,7 +295,7 @@ def _harmless(clash: Clash, first: Party, second: Party) -> bool:
 
 _WRITES = ("write", "matrix_write")
 _ASYNC_READS = ("bulk_store", "wgmma", "tc_mma", "tc_copy", "bulk_peer")
-_ASYNC_WRITES = ("bulk_load", "cp_async", "bulk_peer")
+_ASYNC_WRITES = ("bulk_load", "cp_async", "bulk_peer", "st_async")
 
 
 def _kind(clash: Clash, first: Party, second: Party) -> str:

@@ -10,6 +10,7 @@ from layoutcheck.sources.traced import Frame, OrderFinding, OrderPlace
 from layoutcheck.sources.traced_module import TracedModule
 
 _NOWHERE = Frame("", 0)
+ASYNCHRONOUS = ("cp_async", "bulk_load", "bulk_store", "bulk_peer", "st_async", "wgmma", "tc_mma", "tc_copy")
 
 
 class Teller:
@@ -46,7 +47,11 @@ class Teller:
                 continue
             seen.add(key)
             title, message = rule.tell(problem, places)
-            yield OrderFinding(rule.code, rule.severity, title, message, places, self._evidence(problem))
+            evidence = self._evidence(problem)
+            missing = message.partition("Missing: ")[2]
+            if missing:
+                evidence["missing"] = missing.rstrip(".")
+            yield OrderFinding(rule.code, rule.severity, title, message, places, evidence)
 
     def _evidence(self, problem: Problem) -> dict[str, object]:
         found: dict[str, object] = {"kind": problem.kind, **problem.facts}
@@ -54,7 +59,17 @@ class Teller:
         if at is not None and at.address >= 0 and "address" not in found:
             found["shared_bytes"] = [at.address, at.address + max(1, at.size)]
         found["kernel"], found["arch"] = self.module.kernel, self.module.arch
+        found["timeline"] = [self._moment(role, party) for role, party in problem.timeline]
         return found
+
+    def _moment(self, role: str, party: Party) -> dict[str, object]:
+        """One line of the timeline: who does what where, in words and numbers that JSON has."""
+        place = self.place(party)
+        return {
+            "role": role, "what": place.what, "file": place.where.file, "line": place.where.line,
+            "block": party.block, "warp": party.warp, "thread": party.thread, "turns": list(place.turns),
+            "asynchronous": party.event.meaning.kind in ASYNCHRONOUS,
+        }  # fmt: skip
 
     def undecided(self, error: Undecided) -> str:
         """Why a kernel is not checked, with the place."""
@@ -66,13 +81,16 @@ class Teller:
 _ACTIONS = {
     "read": "reads", "write": "writes", "atomic": "updates", "matrix_read": "reads (ldmatrix)",
     "matrix_write": "writes (stmatrix)", "cp_async": "copies (cp.async)", "bulk_load": "loads in bulk",
-    "bulk_store": "stores in bulk", "bulk_peer": "copies to a peer", "wgmma": "multiplies (wgmma)",
+    "bulk_store": "stores in bulk", "bulk_peer": "copies to a peer",
+    "st_async": "stores to a peer (st.async)", "wgmma": "multiplies (wgmma)",
     "tc_mma": "multiplies (tcgen05.mma)", "tc_copy": "copies (tcgen05.cp)",
     "mbar_wait": "waits for an mbarrier",
     "mbar_token": "tries an mbarrier", "mbar_arrive": "arrives at an mbarrier",
     "cp_wait": "waits for cp.async", "bulk_wait": "waits for bulk stores", "wgmma_wait": "waits for wgmma",
     "mbar_expect": "announces bytes to an mbarrier", "mbar_init": "initialises an mbarrier",
     "barrier": "waits at a barrier", "barrier_arrive": "arrives at a barrier", "elect": "elects a lane",
+    "cp_commit": "commits a group", "bulk_commit": "commits a group", "wgmma_commit": "commits a group",
+    "fence_proxy": "fences the proxies", "wgmma_fence": "fences wgmma", "warp_sync": "waits for its warp",
     "cluster_wait": "waits for the cluster", "cluster_arrive": "arrives at the cluster's barrier",
     "cp_arrive": "arrives at an mbarrier (cp.async)", "tc_commit": "commits tcgen05 work to an mbarrier",
 }  # fmt: skip

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from layoutcheck.reports.located import Located
+from layoutcheck.reports.pictures.order import drawn_text
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import ElementReport, Frame, OrderFinding, OrderPlace, OrderReport
 
@@ -64,6 +65,11 @@ def _finding(finding: OrderFinding, kernels: list[str], style: Style) -> Iterato
     for place in finding.places:
         yield from _place(place, style)
     yield ""
+    if finding.evidence.get("timeline") and len(finding.places) > 1:
+        yield from (
+            line if " x " not in line else style(line, "bold") for line in drawn_text(finding, style.width)
+        )
+        yield ""
     yield from style.wrap(finding.message, "  ")
     if len(kernels) > 1:
         yield from style.wrap(f"in {len(kernels)} kernels", "  ")
@@ -111,6 +117,9 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
         f"{events:,} accesses and synchronisations: {wrong} wrong, {notes} notes{' (--all)' * bool(notes)}",
         "    ", "  ",
     )  # fmt: skip
+    trips = sorted({count for order in checked for count in order.trips})
+    if len(trips) > 1:
+        yield from style.wrap(f"trip counts tried: {', '.join(map(str, trips))}", "      ", "    ")
     parts = [s for order in checked for s in order.unchecked]
     for title, sentences in (
         ("not checked", [f"{order.kernel}: {order.problem}" for order in orders if order.problem] + parts),

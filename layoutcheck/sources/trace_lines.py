@@ -108,7 +108,7 @@ def _frame(value: dict[str, Any] | None) -> Frame | None:
 
 
 def _order(record: dict[str, Any]) -> OrderReport:
-    sentences = {key: tuple(record[key]) for key in ("assumed", "unchecked")}
+    sentences = {key: tuple(record[key]) for key in ("assumed", "unchecked", "trips")}
     return OrderReport(**{**record, **sentences, "findings": _findings(record)})
 
 

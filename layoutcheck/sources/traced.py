@@ -187,6 +187,7 @@ class OrderReport:
     Where its time was used up, `findings` are those found until then.
 
     `assumed` and `unchecked` are sentences: what the run took for granted, and what it did not look at.
+    `trips` are the trip counts of the loops around asynchronous loads that were tried.
     """
 
     kernel: str
@@ -198,6 +199,7 @@ class OrderReport:
     threads: int = 0
     blocks: int = 1
     events: int = 0
+    trips: tuple[int, ...] = ()
     seconds: float = field(default=0.0, compare=False)
 
 

@@ -35,6 +35,16 @@ def put(pointer, value, *, loc=None, ip=None):
     llvm.store(Int32(value).ir_value(loc=loc, ip=ip), pointer.to_llvm_ptr(loc=loc, ip=ip), loc=loc, ip=ip)
 
 
+@dsl_user_op
+def send(pointer, value, bar, *, loc=None, ip=None):
+    """st.async: to the shared memory of another block, completing on its mbarrier."""
+    operands = [pointer.to_llvm_ptr(loc=loc, ip=ip), Int32(value).ir_value(loc=loc, ip=ip),
+                bar.to_llvm_ptr(loc=loc, ip=ip)]  # fmt: skip
+    text = "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];"
+    llvm.inline_asm(None, operands, text, "r,r,r", has_side_effects=True,
+                    asm_dialect=llvm.AsmDialect.AD_ATT, loc=loc, ip=ip)  # fmt: skip
+
+
 def cp(dtype=Int32):
     return cute.make_copy_atom(cpasync.CopyG2SOp(), dtype, num_bits_per_copy=128)
 
@@ -243,6 +253,87 @@ def handover(work: cute.Pointer, target: cute.Pointer, how: Constexpr):
     (target + thread + block * THREADS).store((work + thread + after * THREADS).load())
 
 
+@cute.kernel
+def sized(source: cute.Tensor, target: cute.Pointer, how: Constexpr):
+    """Two stages filled by cp.async, as often as the tensor is long. Odd numbers lack a commit."""
+    thread, _, _ = arch.thread_idx()
+    layout = cute.make_layout((THREADS, 4, 2), stride=(4, 1, 4 * THREADS))
+    data = SmemAllocator().allocate_tensor(Int32, layout, byte_alignment=128)
+    turns = cute.size(source, mode=[2]) // 64
+    cute.copy(cp(), source[(thread, None, 0)], data[(thread, None, 0)])
+    arch.cp_async_commit_group()
+    for turn in cutlass.range(turns, unroll=1):
+        if turn + 1 < turns:
+            cute.copy(cp(), source[(thread, None, turn + 1)], data[(thread, None, (turn + 1) % 2)])
+        if const_expr(how == 0) or turn + 1 < turns or turns % 2 == 0:
+            arch.cp_async_commit_group()
+        arch.cp_async_wait_group(1)
+        arch.sync_threads()
+        (target + thread).store(data[((thread + 32) % THREADS, 1, turn % 2)])
+        arch.sync_threads()
+
+
+@cute.jit
+def run_sized(source: cute.Pointer, target: cute.Pointer, turns: Int32, how: Constexpr):
+    tiles = cute.make_tensor(source, cute.make_layout((THREADS, 4, turns), stride=(4, 1, 4 * THREADS)))
+    sized(tiles, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.kernel
+def signals(target: cute.Pointer, how: Constexpr):
+    """Each block of a cluster sends a line to the other by st.async."""
+    thread, _, _ = arch.thread_idx()
+    data, bar = buffer(THREADS), barriers(1)
+    if thread == 0:
+        arch.mbarrier_init(bar, 1)
+    arch.mbarrier_init_fence()
+    arch.cluster_arrive()
+    arch.cluster_wait()
+    if thread == 0:
+        arch.mbarrier_arrive_and_expect_tx(bar, 4 * THREADS + (4 if const_expr(how == 2) else 0))
+    peer = arch.block_idx_in_cluster() ^ 1
+    send(arch.map_dsmem_ptr(data.iterator, peer) + thread, thread, arch.map_dsmem_ptr(bar, peer))
+    if const_expr(how != 1):
+        arch.mbarrier_wait(bar, 0)
+    (target + thread).store(data[thread])
+    arch.cluster_arrive()
+    arch.cluster_wait()
+
+
+@cute.jit
+def run_signals(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    signals(target, how).launch(grid=(2, 1, 1), block=(THREADS, 1, 1), cluster=(2, 1, 1))
+
+
+@cute.kernel
+def turns(target: cute.Pointer, how: Constexpr):
+    """A warp hands tiles to two others, which take every other one: loops over tiles with unequal strides."""
+    thread, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    data = buffer(64)
+    tile = Int32(0) if warp == 0 else warp - 1
+    while tile < 1000:
+        if warp == 0:
+            if tile > 1:
+                arch.barrier(barrier_id=3 + tile % 2, number_of_threads=64)
+            data[thread + 32 * (tile % 2)] = tile
+            arch.barrier(barrier_id=1 + tile % 2, number_of_threads=64)
+            tile += 1
+        else:
+            if const_expr(how == 1):
+                arch.barrier(barrier_id=5, number_of_threads=96)
+            arch.barrier(barrier_id=warp, number_of_threads=64)
+            (target + thread).store(data[thread % 32 + 32 * (tile % 2)])
+            if tile < 998:
+                arch.barrier(barrier_id=2 + warp, number_of_threads=64)
+            tile += 2
+
+
+@cute.jit
+def run_turns(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    turns(target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
 @cute.jit
 def run_handover(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     handover(source, target, how).launch(grid=(4, 1, 1), block=(THREADS, 1, 1))
@@ -300,11 +391,12 @@ def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 7, "store": 3, "groups": 3, "multiply": 6,
-            "workspace": 3, "peers": 3, "handover": 4}  # fmt: skip
+            "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "signals": 3, "turns": 2}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:
         for variant in range(VARIANTS[name]):
             pointers = [make_ptr(Int32, 1 << 24, cute.AddressSpace.gmem, assumed_align=128) for _ in range(2)]
-            cute.compile(globals()[f"run_{name}"], *pointers, variant)
+            size = [Int32(1024)] if name == "sized" else []
+            cute.compile(globals()[f"run_{name}"], *pointers, *size, variant)
             print(name, variant, flush=True)

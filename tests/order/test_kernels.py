@@ -81,6 +81,15 @@ EXPECTED = {
         2: [("LC504", "llvm.store", "data[thread])"), ("LC504", "data[thread])", "llvm.store"),
             ("LC513", "llvm.store")],
     },
+    "turns": {
+        0: [],
+        1: [("LC510", "barrier_id=1 + tile", "barrier_id=5")],
+    },
+    "signals": {
+        0: [],
+        1: [("LC503", "data[thread]", "llvm.inline_asm"), ("LC501", "llvm.inline_asm", "data[thread]")],
+        2: [("LC507", "expect_tx", "mbarrier_wait")],
+    },
     "handover": {
         0: [],
         1: [("LC514", "(work + thread + block", "after * THREADS)")],
@@ -225,3 +234,13 @@ def test_a_test_that_compiles_it_fails(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(text + "\n" + allowed)
     told = run("-m", "pytest", "-q", "--layoutcheck", cwd=tmp_path, CUTE_DSL_ARCH="sm_90a")
     assert "1 failed, 1 passed" in told.stdout and "wrong[LC504]" in told.stdout, told.stdout
+
+
+def test_other_trip_counts_are_tried(traced: Trace) -> None:
+    right, odd = reports(traced, "sized")
+    assert {1, 2, 3, 15}.issubset(right.trips) and right.findings == ()
+    (finding,) = odd.findings
+    assert finding.code == "LC501" and "It happens at trip count" in finding.message
+    assert finding.evidence["trips"] in odd.trips and finding.evidence["trips"] != 15
+    assert any("trip counts tried" in line for line in counts(traced.orders, Style()))
+    assert reports(traced, "stages")[0].trips == (7,)  # nothing dynamic

@@ -30,22 +30,24 @@ SHARED_ARGUMENT = 1 << 20  # where a pointer to shared memory points that a kern
 _LAYOUT = re.compile(r'"([^"]*:[^"]*)"')
 
 
-def instantiate(kind: Type, cute_type: str, index: int, extent: int | None = None) -> Value:
+def instantiate(
+    kind: Type, cute_type: str, index: int, extent: int | None = None, integer: int | None = None
+) -> Value:
     """A value of the lowered type `kind` for argument `index`, whose type was `cute_type` when traced."""
     numbers = iter(_dynamic_leaves(cute_type, extent))
-    return _fill(kind, numbers, index)
+    return _fill(kind, numbers, index, integer or INTEGER)
 
 
-def _fill(kind: Type, numbers: Iterator[int], index: int) -> Value:
+def _fill(kind: Type, numbers: Iterator[int], index: int, integer: int) -> Value:
     if kind.kind == "struct":
-        return tuple(_fill(part, numbers, index) for part in kind.parts)
+        return tuple(_fill(part, numbers, index, integer) for part in kind.parts)
     if kind.kind == "array":
-        return tuple(_fill(kind.parts[0], numbers, index) for _ in range(kind.count))
+        return tuple(_fill(kind.parts[0], numbers, index, integer) for _ in range(kind.count))
     if kind.kind == "pointer":
         return SHARED_ARGUMENT if kind.space == SHARED else spaces.object_at(index + 1)
     if kind.bits == 1:
         return 0
-    return next(numbers, INTEGER if kind.bits >= 32 else 0)
+    return next(numbers, integer if kind.bits >= 32 else 0)
 
 
 def dynamic_layout(cute_type: str) -> Layout | None:

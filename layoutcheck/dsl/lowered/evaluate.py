@@ -216,9 +216,12 @@ def _recorded(op: Operation) -> str:
 
 
 def launches_of(
-    module: Module | Operation, types: dict[str, list[str]], extent: int | None = None
+    module: Module | Operation,
+    types: dict[str, list[str]],
+    extent: int | None = None,
+    integer: int | None = None,
 ) -> dict[str, Launched]:
-    """What the host's functions launch: kernel's name -> (launch, arguments); `extent` as in `arguments`."""
+    """What the host's functions launch: kernel's name -> (launch, arguments); numbers as in `arguments`."""
     found: dict[str, Launched] = {}
     for host in module.walk():
         if host.name != "func.func" or not host.regions or not host.regions[0].blocks:
@@ -232,7 +235,7 @@ def launches_of(
         for i, argument in enumerate(host.regions[0].blocks[0].arguments):
             cute = given[i] if i < len(given) else ""
             slot = run.slots[argument]
-            machine.values[slot] = instantiate(parse_type(argument.type), cute, i, extent)
+            machine.values[slot] = instantiate(parse_type(argument.type), cute, i, extent, integer)
             machine.provenance[slot] = 0
             if static_tensor(cute) is None and parse_type(argument.type).kind != "pointer":
                 why = OTHERS if dynamic_layout(cute) is None else EXTENTS

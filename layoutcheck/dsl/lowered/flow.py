@@ -42,6 +42,7 @@ class Flow:
         self.consecutive = False
         self.tick: Callable[[], None] = _nothing
         self.most_turns: dict[Operation, int] = {}
+        self.cut: set[Operation] = set()  # loops that had these turns and would go on
         self.depth = self.start = 0  # loops around, and the steps taken when the outermost began
 
     def steps(self, block: Block, fast: bool) -> list[Step]:

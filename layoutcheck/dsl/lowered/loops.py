@@ -171,6 +171,7 @@ def _spent(flow: Flow, k: int) -> bool:
 def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
     """Whether a loop has had its turns: it ends by what only a run can say, or is not followed further."""
     if k >= flow.most_turns.get(loop, k + 1):
+        flow.cut.add(loop)
         flow.machine.notes.add(f"a persistent loop is followed for its first {k} turns")
         return True
     if flow.machine.reasons.worst(bits) not in ("uniform", "data", "blocked"):

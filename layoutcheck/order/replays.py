@@ -1,0 +1,80 @@
+"""`Replays`: what several replays of one kernel found, each problem told once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.engine import Outcome, run
+from layoutcheck.order.events import Watched
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.tell import Teller
+from layoutcheck.sources.traced import OrderFinding
+
+_SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
+_ENDLESS = ("deadlock", "bytes-never-arrive", "too-many-arrivals")
+
+
+class Replays:
+    """`problem` says why the kernel is not checked, "" where it is; `unchecked` are sentences."""
+
+    def __init__(self, teller: Teller, transfers: dict[str, int], budget: Budget) -> None:
+        self.teller, self.transfers, self.budget = teller, transfers, budget
+        self.findings: dict[object, OrderFinding] = {}
+        self.problem = ""
+        self.events = 0
+        self.unchecked: set[str] = set()
+        self.trips: list[int] = []  # tried so far, the usual one first
+
+    def replay(self, blocks: list[Watched], orders: Sequence[bool] = (False, True)) -> None:
+        """Run the warps of the blocks forwards and backwards. Raises OutOfTime."""
+        for backwards in orders:
+            outcome = run(blocks, self.transfers, backwards, self.budget)
+            self.events = max(self.events, outcome.events)
+            if outcome.undecided is not None:
+                self.problem = self.problem or self.teller.undecided(outcome.undecided)
+                continue
+            self.tell([one for one in outcome.problems if _counts(one, blocks, outcome)])
+            self.unchecked |= _unchecked(outcome, blocks)
+            if outcome.stopped == "time":
+                raise OutOfTime
+
+    def tell(self, problems: list[Problem]) -> None:
+        """Keep problems as findings, one for each code and pair of lines."""
+        for one in self.teller.findings(problems):
+            key = (one.code, *((p.where.file, p.where.line) for p in one.places[:2]))
+            if len(self.trips) > 1 and key not in self.findings:
+                one.evidence["trips"] = self.trips[-1]
+                said = f"{one.message} It happens at trip count {self.trips[-1]}, not at {self.trips[0]}."
+                one = replace(one, message=said)
+            self.findings.setdefault(key, one)
+
+    def kept(self) -> tuple[OrderFinding, ...]:
+        """The findings, without what follows from others of them."""
+        kept = [] if self.problem else list(self.findings.values())
+        if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in kept):
+            kept = [f for f in kept if f.code not in _SYMPTOMS]  # their cause is told
+        return tuple(kept)
+
+
+def _counts(problem: Problem, blocks: list[Watched], outcome: Outcome) -> bool:
+    """Whether a problem can be told: what never ends may only seem so where loops were cut."""
+    if problem.kind not in _ENDLESS:
+        return True
+    return blocks[0].token == 0 and _followed(blocks) and not outcome.past_cut
+
+
+def _followed(blocks: list[Watched]) -> bool:
+    """Whether every loop and branch was taken as a run would take it."""
+    return all(block.complete and not block.guessed for block in blocks)
+
+
+def _unchecked(outcome: Outcome, blocks: list[Watched]) -> set[str]:
+    found = set(outcome.skipped)
+    for block in blocks:
+        found |= set(block.notes)
+    unsure = blocks[0].token or outcome.past_cut or not _followed(blocks)
+    if outcome.stopped == "deadlock" and unsure:
+        found.add("what follows a wait that did not end in this run")
+    return found

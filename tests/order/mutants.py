@@ -1,0 +1,455 @@
+"""Every synchronisation of real kernels deleted, or changed by one, one at a time: is it noticed?
+
+    python -m tests.order.mutants collect SCRIPT ... --out modules.jsonl    # no GPU needed
+    python -m tests.order.mutants run modules.jsonl --out docs/evidence/order_mutants.json
+
+A mutant is a kernel in which one operation of the lowered module is left out, or has another number: a wait
+for one group more, a parity flipped, a count of arrivals more or less by one (of threads by 32), bytes by 16.
+Control flow does not depend on these operations: the mutant's events are those of the kernel, with one
+changed. It is
+
+    found      a finding of level `wrong` that the kernel itself does not have
+    noted      only a new note (what ptxas or today's hardware mends)
+    redundant  its events show, without the replay, that nothing changes: `redundant` has the arguments
+    missed     everything else
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.order import transfers
+from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.events import Event, Watched, WatchedKernel, kernels, lanes_of
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.order.replays import Replays
+from layoutcheck.order.tell import Teller
+from layoutcheck.order.trips import variations
+from layoutcheck.sources.mlir import Operation, without_locations
+from layoutcheck.sources.traced import OrderFinding, OrderReport
+from layoutcheck.sources.traced_module import TracedModule
+
+SECONDS = 60.0  # of processor time for one mutant
+TRIPS = 5  # trip counts beside the usual one
+# kind -> the operand that is changed, and by how much
+NUMBERS = {"barrier": (-1, 32), "barrier_arrive": (-1, 32), "mbar_init": (1, 1), "mbar_expect": (1, 16)}
+GROUPS = ("cp_wait", "bulk_wait", "wgmma_wait")
+DELETED = (
+    "cp_commit", "cp_wait", "cp_arrive", "barrier", "barrier_arrive", "warp_sync", "mbar_init",
+    "mbar_arrive", "mbar_expect", "mbar_wait", "mbar_token", "bulk_commit", "bulk_wait", "fence_proxy",
+    "fence_init", "fence", "cluster_arrive", "cluster_wait", "wgmma_fence", "wgmma_commit", "wgmma_wait",
+    "tc_commit",
+)  # fmt: skip
+WAITS = ("cp_wait", "mbar_wait", "mbar_token", "bulk_wait", "wgmma_wait", "cluster_wait")
+QUIET = (*DELETED, "elect", "registers")  # events that access no memory
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`change` is "deleted", or says the new number: operand `operand` plus `step`, of groups one more."""
+
+    op: Operation
+    meaning: Meaning
+    change: str
+    operand: int = 0
+    step: int = 0
+
+    def event(self, event: Event) -> Event | None:
+        """The event in the mutant; None where it is left out."""
+        if event.meaning is not self.meaning:
+            return event
+        if self.change == "deleted":
+            return None
+        if self.change == "parity flipped":
+            return replace(event, values=(event.values[0], event.values[1] ^ 1))
+        if self.meaning.kind in GROUPS:
+            return replace(event, meaning=replace(self.meaning, count=self.meaning.count + 1))
+        values = list(event.values)
+        values[self.operand] = values[self.operand] + self.step
+        return replace(event, values=tuple(values))
+
+    def of(self, block: Watched) -> Watched:
+        """What a block does in the mutant."""
+        events = (self.event(event) for event in block.events)
+        return replace(block, events=[event for event in events if event is not None])
+
+
+def mutations(kernel: WatchedKernel) -> Iterator[Mutation]:
+    """Every mutation of a kernel, in the order of its operations."""
+    for op, meaning in kernel.meanings.items():
+        if meaning.kind not in DELETED:
+            continue
+        yield Mutation(op, meaning, "deleted")
+        if meaning.kind == "mbar_wait":
+            yield Mutation(op, meaning, "parity flipped")
+        if meaning.kind in GROUPS:
+            yield Mutation(op, meaning, f"waits for {meaning.count + 1}")
+        found = NUMBERS.get(meaning.kind)
+        if meaning.kind == "mbar_arrive" and meaning.facts.get("form") == "tx":
+            found = (1, 16)
+        if found is not None and (not meaning.kind.startswith("barrier") or meaning.facts.get("threads")):
+            operand = found[0] % len(meaning.operands)
+            for step in (found[1], -found[1]):
+                yield Mutation(op, meaning, f"{step:+d}", operand, step)
+
+
+def judged(
+    replays: Replays, runs: list[list[Watched]], mutation: Mutation | None, base: Any = ()
+) -> dict[Any, OrderFinding]:
+    """The findings of a kernel, or of a mutant until one is wrong, by code and places."""
+    found: dict[Any, OrderFinding] = {}
+    for number, blocks in enumerate(runs):
+        mutants = blocks if mutation is None else [mutation.of(block) for block in blocks]
+        replays.replay(mutants, (False,) if number else (False, True))
+        found = {
+            (f.code, f.evidence["kind"], *((p.where.file, p.where.line) for p in f.places[:2])): f
+            for f in replays.kept()
+        }
+        if mutation is not None and any(
+            f.severity == "wrong" and key not in base for key, f in found.items()
+        ):
+            break
+    return found
+
+
+def redundant(mutation: Mutation, runs: list[list[Watched]]) -> str:
+    """Why a mutant does what the kernel does; "" where its events do not show it."""
+    kind = mutation.meaning.kind
+    if kind == "fence_init":
+        return "fence.mbarrier_init emits nothing"
+    blocks = [block for run in runs for block in run]
+    programs = [events for block in blocks for events in _warps(block) if _has(events, mutation)]
+    if not programs:
+        return "no warp of the runs executes it"
+    if mutation.change != "deleted" and kind not in GROUPS:
+        return ""
+    reasons: list[tuple[bool, Any, str]] = [
+        (kind == "mbar_token", _waits_again, "a wait for the same phase follows every trial"),
+        (
+            kind in ("mbar_wait", "mbar_token"),
+            _at_once,
+            "it waits for the phase before the first, which is over",
+        ),
+        (kind in GROUPS, _ends_nothing, "every group that it ends is empty or has ended"),
+        (kind in WAITS or kind == "barrier", _is_last, "nothing follows it that accesses shared memory"),
+        (kind in WAITS or kind == "barrier", _repeated, "the same precedes it, with no access between"),
+        (
+            kind == "fence_proxy",
+            _covers_nothing,
+            "no access of shared memory since the last fence and barrier",
+        ),
+        (
+            kind == "wgmma_fence",
+            _nothing_set,
+            "only wgmma has accessed the accumulators since the last fence",
+        ),
+    ]
+    for applies, shows, reason in reasons:
+        if applies and all(shows(events, mutation) for events in programs):
+            return reason
+    if kind == "barrier" and all(_parts_nothing(block, mutation) for block in blocks):
+        return "the warps' accesses before and after it, up to the next barriers, are of different bytes"
+    return ""
+
+
+def _warps(block: Watched) -> Iterator[list[Event]]:
+    """The events of each warp."""
+    threads = block.launch.threads
+    masks = {id(event.mask): lanes_of(event, threads) for event in block.events}
+    for first in range(0, threads, 32):
+        yield [event for event in block.events if masks[id(event.mask)][first : first + 32].any()]
+
+
+def _has(events: list[Event], mutation: Mutation) -> bool:
+    return any(event.meaning is mutation.meaning for event in events)
+
+
+def _number(value: Any) -> Any:
+    return value if isinstance(value, int) else tuple(value.tolist())
+
+
+def _waits_again(events: list[Event], mutation: Mutation) -> bool:
+    for i, event in enumerate(events):
+        if event.meaning is not mutation.meaning:
+            continue
+        wanted = [_number(v) for v in event.values[:2]]
+        for later in events[i + 1 :]:
+            same = [_number(v) for v in later.values[:2]] == wanted
+            if later.meaning.kind in ("mbar_wait", "mbar_token") and same:
+                break
+            if later.meaning.kind not in QUIET and later.meaning.space != "gmem":
+                return False
+        else:
+            return False
+    return True
+
+
+def _is_last(events: list[Event], mutation: Mutation) -> bool:
+    first = next(i for i, event in enumerate(events) if event.meaning is mutation.meaning)
+    return all(
+        e.meaning.kind in (*WAITS, "barrier", "elect", "fence_proxy") or e.meaning.space == "gmem"
+        for e in events[first:]
+    )
+
+
+def _repeated(events: list[Event], mutation: Mutation) -> bool:
+    before: Event | None = None
+    for event in events:
+        if event.meaning is mutation.meaning:
+            same = before is not None and before.meaning.kind == event.meaning.kind
+            if not same or before is None or before.meaning.count > event.meaning.count:
+                return False
+            if [_number(v) for v in before.values] != [_number(v) for v in event.values]:
+                return False
+        before = event
+    return True
+
+
+def _covers_nothing(events: list[Event], mutation: Mutation) -> bool:
+    dirty = False
+    for event in events:
+        kind = event.meaning.kind
+        if event.meaning is mutation.meaning and dirty:
+            return False
+        if kind == "fence_proxy":
+            dirty = False
+        elif kind not in QUIET and event.meaning.space != "gmem":
+            dirty = True
+        elif kind in ("barrier", "mbar_wait", "cluster_wait"):
+            dirty = True  # others' accesses are known now
+    return True
+
+
+def _at_once(events: list[Event], mutation: Mutation) -> bool:
+    waited = set[Any]()
+    for event in events:
+        if event.meaning.kind in ("mbar_wait", "mbar_token"):
+            place, parity = _number(event.values[0]), _number(event.values[1])
+            if event.meaning is mutation.meaning and (parity != 1 or place in waited):
+                return False
+            waited.add(place)
+    return True
+
+
+ISSUES = {"cp_wait": ("cp_async",), "bulk_wait": ("bulk_store", "bulk_peer"), "wgmma_wait": ("wgmma",)}
+COMMITS = {"cp_wait": "cp_commit", "bulk_wait": "bulk_commit", "wgmma_wait": "wgmma_commit"}
+
+
+def _ends_nothing(events: list[Event], mutation: Mutation) -> bool:
+    kind, groups, filled = mutation.meaning.kind, list[bool](), False
+    for event in events:
+        if event.meaning.kind in ISSUES[kind]:
+            filled = True
+        elif event.meaning.kind == COMMITS[kind]:
+            groups.append(filled)
+            filled = False
+        elif event.meaning.kind == kind:
+            ended = max(0, len(groups) - event.meaning.count)
+            kept = ended - 1 if mutation.change != "deleted" else 0
+            if event.meaning is mutation.meaning and any(groups[max(0, kept) : ended]):
+                return False
+            groups[:ended] = [False] * ended
+    return True
+
+
+def _nothing_set(events: list[Event], mutation: Mutation) -> bool:
+    fenced = changed = False
+    for event in events:
+        if event.meaning is mutation.meaning and (changed or not fenced):
+            return False
+        if event.meaning.kind == "wgmma_fence":
+            fenced, changed = True, False
+        changed = changed or bool(event.meaning.sets)
+    return True
+
+
+_PLAIN = ("read", "write", "matrix_read", "matrix_write", "atomic")
+_SILENT = ("elect", "registers", "warp_sync", "cp_commit", "bulk_commit", "fence_proxy", "wgmma_fence")
+
+
+def _parts_nothing(block: Watched, mutation: Mutation) -> bool:
+    """Whether no warp accesses behind a barrier of all threads what another accesses before it."""
+    threads = block.launch.threads
+    whole = [i for i, e in enumerate(block.events) if _of_all(e, threads)]
+    for number, i in enumerate(whole):
+        if block.events[i].meaning is not mutation.meaning:
+            continue
+        before = block.events[whole[number - 1] + 1 if number else 0 : i]
+        after = block.events[i + 1 : whole[number + 1] if number + 1 < len(whole) else len(block.events)]
+        one = [e for e in before if e.meaning.kind in _PLAIN and e.meaning.space != "gmem"]
+        others = [e for e in before if e.meaning.kind not in (*_PLAIN, *_SILENT, "cp_async", "bulk_store")]
+        if any(e.meaning.kind != "bulk_wait" or e.meaning is mutation.meaning for e in others):
+            return False
+        if any(e.meaning.kind == "bulk_wait" for e in others) and not all(
+            _ends_nothing(events, Mutation(e.meaning.op, e.meaning, "deleted"))
+            for e in others if e.meaning.op is not None for events in _warps(block) if e in events
+        ):  # fmt: skip
+            return False
+        if one and any(e.meaning.kind not in (*_PLAIN, *_SILENT, *WAITS, "cp_async") for e in after):
+            return False
+        two = [e for e in after if e.meaning.kind in (*_PLAIN, "cp_async") and e.meaning.space != "gmem"]
+        if one and two and _clash(one, two, threads):
+            return False
+    return any(block.events[i].meaning is mutation.meaning for i in whole) or not _has(block.events, mutation)
+
+
+def _of_all(event: Event, threads: int) -> bool:
+    """Whether an event is a barrier of all threads of the block."""
+    if event.meaning.kind != "barrier" or not lanes_of(event, threads).all():
+        return False
+    return not event.meaning.facts.get("threads") or event.values[-1] == threads
+
+
+def _clash(one: list[Event], two: list[Event], threads: int) -> bool:
+    """Whether two warps access one byte, one in `one` and the other in `two`, one of them writing."""
+    a, b = _touched(one, threads), _touched(two, threads)
+    both = np.intersect1d(a[:, 0], b[:, 0])
+    for byte in both.tolist():
+        first, second = a[a[:, 0] == byte], b[b[:, 0] == byte]
+        warps = np.union1d(first[:, 1], second[:, 1])
+        if len(warps) > 1 and (first[:, 2].any() or second[:, 2].any()):
+            return True
+    return False
+
+
+def _touched(events: list[Event], threads: int) -> Any:
+    """[access, (byte, warp, whether it writes)], each once."""
+    parts = []
+    for event in events:
+        meaning, lanes = event.meaning, lanes_of(event, threads).copy()
+        if meaning.kind.startswith("matrix"):
+            lanes &= np.arange(threads) % 32 < meaning.count
+        thread = np.flatnonzero(lanes)
+        start = np.broadcast_to(np.asarray(event.values[0], np.int64), (threads,))[thread] & 0xFFFFFF
+        byte = (start[:, None] + np.arange(meaning.size)).ravel()
+        warp = np.repeat(thread // 32, meaning.size)
+        write = meaning.kind in ("write", "matrix_write", "atomic", "cp_async")
+        parts.append(np.stack([byte, warp, np.full_like(byte, write)], axis=1))
+    return np.unique(np.concatenate(parts), axis=0)
+
+
+def of_kernel(name: str, kernel: WatchedKernel, module: TracedModule) -> dict[str, Any]:
+    """All mutants of one kernel."""
+    x, y, z = kernel.launch.cluster
+    indices = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
+    teller, sizes = Teller(module), transfers(module.text)
+
+    def replays() -> Replays:
+        return Replays(teller, sizes, Budget(SECONDS))
+
+    tokens = (0, 1) if kernel.tokens else (0,)
+    runs = [[kernel.watch(index, token, Budget(SECONDS)) for index in indices] for token in tokens]
+    for extent in islice(variations(kernel, runs[0][0]), TRIPS):
+        other = kernel.with_extent(extent)
+        if other is not None:
+            runs.append([other.watch(index, 0, Budget(SECONDS)) for index in indices])
+    first = replays()
+    base = judged(first, runs, None)
+    counts, missed, reasons = Counter[str](), list[dict[str, str]](), Counter[str]()
+    for mutation in mutations(kernel):
+        one = replays()
+        try:
+            new = [f for key, f in judged(one, runs, mutation, base).items() if key not in base]
+        except OutOfTime:
+            new = [f for f in one.kept() if f.code not in {b.code for b in base.values()}]
+        wrong = [f for f in new if f.severity == "wrong"]
+        result = "found" if wrong else "noted" if new else "missed"
+        reason = "" if wrong else redundant(mutation, runs)
+        if reason:
+            result, reasons[reason] = "redundant", reasons[reason] + 1
+        counts[result] += 1
+        if result in ("missed", "noted"):
+            frames = teller.frames(mutation.meaning.site)
+            place = f"{Path(frames[0].file).name}:{frames[0].line}" if frames else mutation.meaning.site
+            codes = ", ".join(sorted({f.code for f in new}))
+            missed.append(
+                {"result": result, "operation": mutation.op.name, "change": mutation.change, "place": place,
+                 "told": codes or one.problem}
+            )  # fmt: skip
+    total = sum(counts.values())
+    return {
+        "kernel": name, "arch": module.arch, "problem": first.problem, "base": sorted({k[0] for k in base}),
+        "mutants": total, **{k: counts[k] for k in ("found", "noted", "redundant", "missed")},
+        "redundant_because": dict(reasons), "not_found": missed,
+    }  # fmt: skip
+
+
+def collect(scripts: list[str], out: Path, arch: str | None) -> None:
+    """Trace the scripts; a line of JSON for each kernel."""
+    with out.open("w") as file:
+        for script in scripts:
+
+            def keep(module: TracedModule, lowered: str, problem: str, script: str = script) -> OrderReport:
+                if not problem:
+                    kept = {"script": script, "lowered": lowered, **module._asdict()}
+                    file.write(json.dumps(kept) + "\n")
+                return OrderReport(module.kernel, module.arch)
+
+            with Lowering(copies=False, order=keep) as lowering:
+                path, *args = shlex.split(script)
+                trace_script(path, args, launch=False, arch=arch, timeout_s=300, lowering=lowering)
+
+
+def run_all(given: Path, out: Path | None) -> None:
+    """Mutate every kernel of a file that `collect` made."""
+    found = []
+    for line in given.read_text().splitlines():
+        one = json.loads(line)
+        module = TracedModule(one["text"], one["kernel"], one["arch"], one["sites"], one["places"])
+        start = time.process_time()
+        for kernel in kernels(one["lowered"], argument_types(without_locations(module.text))):
+            if not any(m.kind in DELETED for m in kernel.meanings.values()):
+                continue
+            row = of_kernel(f"{Path(shlex.split(one['script'])[0]).name}: {kernel.name[:70]}", kernel, module)
+            found.append(row)
+            shown = {k: row[k] for k in ("mutants", "found", "noted", "redundant", "missed", "problem")}
+            print(row["kernel"][:60], shown, f"{time.process_time() - start:.0f} s", flush=True)
+            if out is not None:
+                _write(out, found)
+
+
+def _write(out: Path, found: list[dict[str, Any]]) -> None:
+    checked = [row for row in found if not row["problem"]]
+    total = {k: sum(row[k] for row in checked) for k in ("mutants", "found", "noted", "redundant", "missed")}
+    not_redundant = total["mutants"] - total["redundant"]
+    total["percent_told"] = round(100 * (total["found"] + total["noted"]) / max(1, not_redundant), 1)
+    command = f"python -m tests.order.mutants run modules.jsonl --out docs/evidence/{out.name}"
+    evidence = {"date": datetime.now(timezone.utc).strftime("%Y-%m-%d"), "command": command, "gpu": "none",
+                "total": {"kernels": len(checked), **total}, "kernels": found}  # fmt: skip
+    out.write_text(json.dumps(evidence, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("collect")
+    one.add_argument("scripts", nargs="+", help="a script, or a script with its arguments in one word")
+    one.add_argument("--arch")
+    one.add_argument("--out", type=Path, required=True)
+    two = commands.add_parser("run")
+    two.add_argument("modules", type=Path)
+    two.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    if given.command == "collect":
+        collect(given.scripts, given.out, given.arch)
+    else:
+        run_all(given.modules, given.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Inline PTX: what orders or reaches memory is read, or said to be unknown."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutcheck.order.inline import Inline, read_inline
+
+SEND = "st.async.shared::cluster.mbarrier::complete_tx::bytes"
+REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32"
+
+
+@pytest.mark.parametrize(
+    ("text", "results", "expected"),
+    [
+        (f"{SEND}.b32 [$0], $1, [$2];", 0, Inline("st_async", (0, 2), 4)),
+        (f"{SEND}.v4.f32 [$0], {{$1, $2, $3, $4}}, [$5];", 0, Inline("st_async", (0, 5), 16)),
+        (f"{SEND}.u64 [$1], $2, [$3];", 1, Inline("st_async", (0, 2), 8)),
+        (f"{REDUCE} [{{$r0}}], [{{$r1}}], {{$r2}};", 0, Inline("bulk_store", (1, 2, 0))),
+        ("add.s32 $0, $1, $2;", 1, None),
+        ("st.global.v4.b32 [$0], {$1, $2, $3, $4};", 0, None),
+        ("elect.sync _|p, -1; @p tcgen05.mma.cta_group::1.kind::f16 [t], a, b, c, p;", 0, Inline("tc_mma")),
+        ("fence.proxy.async.shared::cta;", 0, Inline("fence_proxy", facts=(("proxy", "async.shared"),))),
+    ],
+)
+def test_what_is_known(text: str, results: int, expected: Inline | None) -> None:
+    assert read_inline(text, results) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("st.shared.b32 [$0], $1;", "st.shared.b32"),
+        ("tcgen05.mma.kind::f16 [x]; mbarrier.arrive.shared.b64 _, [$0];", "mbarrier.arrive.shared.b64"),
+        (f"{SEND}.b32 [$0], $1, [$2]; bar.sync 0;", f"{SEND}.b32"),
+        ("elect.sync _|p, -1;", "elect.sync"),
+        ("cp.reduce.async.bulk.shared::cluster.shared::cta.add.u32 [$0], [$1], $2, [$3];",
+         "cp.reduce.async.bulk.shared::cluster.shared::cta.add.u32"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_says_its_name(text: str, name: str) -> None:
+    found = read_inline(text)
+    assert found is not None and (found.kind, dict(found.facts)["name"]) == ("unknown", name)
