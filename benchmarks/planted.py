@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.errors import InputError
-from layoutcheck.patching.edits import Edit, apply, span_of
+from layoutcheck.patching.edit import Edit, apply, span_of
 from layoutcheck.patching.program import Source, name_of
 from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.tracing import repaired, traced

@@ -9,7 +9,7 @@ from pathlib import Path
 from layoutcheck import settings as reading
 from layoutcheck.errors import InputError
 from layoutcheck.lint.cache import Cache
-from layoutcheck.lint.cases import RegisteredCase
+from layoutcheck.lint.cases import RegisteredCase, shown
 from layoutcheck.lint.run import Result, cache_folder, lint
 from layoutcheck.progress import bar
 from layoutcheck.regular import inside
@@ -81,6 +81,8 @@ def linted(
         from layoutcheck.lint.fixing import repair
 
         repaired = repair(paths, settings)
+        if not static:
+            repaired += _in_cases(paths, settings)
     programs = None
     if approve is not None:
         from layoutcheck.lint.programs import discover
@@ -99,6 +101,18 @@ def linted(
             programs=programs,
         )
     return result, repaired
+
+
+def _in_cases(paths: Sequence[str], settings: Settings) -> list[str]:
+    """What was repaired in the kernels of registered cases, a line each."""
+    from layoutcheck.patching.cases import repair_cases
+
+    lines = []
+    for _, found in repair_cases(paths, settings):
+        for one in found.repairs:
+            places = ", ".join(f"{shown(place.file)}:{place.line}" for place in one.places)
+            lines.append(f"{places}: {one.title}")
+    return lines
 
 
 def _codes(text: str, option: str) -> tuple[str, ...]:

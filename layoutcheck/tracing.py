@@ -17,10 +17,12 @@ from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
+from layoutcheck.fixes import STRATEGIES
 from layoutcheck.gate import Gate
 from layoutcheck.judge import judge_traced
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
+from layoutcheck.patching.causes import causes
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.order import is_wrong
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
@@ -71,11 +73,15 @@ def repaired(
     arch: str | None = None,
     timeout_s: float | None = None,
     lowered: bool = True,
+    by: str | None = None,
 ) -> Repaired:
     """Run the script and find edits of it for what is `rejected` or `wrong`; each is traced before it counts.
 
-    Nothing is written. Raises InputError.
+    `by` is the one strategy to try, such as "pad-pitch". Nothing is written. Raises InputError.
     """
+    if by is not None and by not in {strategy.STRATEGY for strategy in STRATEGIES}:
+        names = ", ".join(sorted(strategy.STRATEGY for strategy in STRATEGIES))
+        raise InputError(f"no fix is called '{by[:40]}'", expected=names)
     if not Path(script).is_file():
         raise InputError(f"no script '{script[:200]}'", expected="a Python file")
     lowered = lowered and wants_lowered(find_settings(Path()))
@@ -91,7 +97,7 @@ def repaired(
     unsupported = [failure for failure in found.failures if failure.kind == "unsupported"]
     if unsupported:
         raise InputError(unsupported[0].message)
-    return repair(script, found, trace, _say if sys.stderr.isatty() else None)
+    return repair(script, found, trace, _say if sys.stderr.isatty() else None, by)
 
 
 def _say(line: str) -> None:
@@ -172,7 +178,7 @@ def judge(trace: Trace) -> JudgedTrace:
             known[key] = judge_traced(one.first, fixes_for=SHOWN)
         found = known[key]
         reports.append((one, None if found is None else replace(found, subject=str(one.first.where))))
-    return JudgedTrace(trace, reports)
+    return JudgedTrace(trace, reports, causes(reports))
 
 
 def status(judged: JudgedTrace, strict: bool, gate: Gate) -> int:

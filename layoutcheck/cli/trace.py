@@ -30,6 +30,7 @@ def trace(
     no_lowered: NoLowered = False,
     fix: Annotated[bool, Option("repair the script's files; every edit is traced before it stays")] = False,
     diff: Annotated[bool, Option("with --fix: show the diff and write nothing")] = False,
+    by: Annotated[str | None, Option("with --fix: only the fix of this name, such as pad-pitch")] = None,
     no_order: NoOrder = False,
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
@@ -65,6 +66,8 @@ def trace(
     asked = gate(fail_on, require_coverage)
     if diff and not fix:
         raise InputError("--diff needs --fix", expected="--fix --diff")
+    if by is not None and not fix:
+        raise InputError("--by needs --fix", expected="--fix --by NAME")
     if fix and (module or banks or format_ != "text" or gated):
         raise InputError(
             "--fix needs a script, and its report is text",
@@ -73,7 +76,7 @@ def trace(
     sink = Sink(output, everything)
     if fix:
         repaired = tracing.repaired(
-            script, words, launch=not no_launch, arch=arch, timeout_s=timeout, lowered=not no_lowered
+            script, words, launch=not no_launch, arch=arch, timeout_s=timeout, lowered=not no_lowered, by=by
         )
         written = [] if diff else repaired.write()
         sink.put(render_repaired(repaired, written, sink.style))

@@ -21,6 +21,7 @@ from layoutcheck.lint.source import Module
 from layoutcheck.lint.text import Unreadable, decode
 
 if TYPE_CHECKING:
+    from layoutcheck.lint.settings import Settings
     from layoutcheck.sources.traced import Trace
 
 _ENDS = {"timeout": "ran too long", "killed": "died", "uncompiled": "does not compile"}
@@ -109,6 +110,13 @@ def _texts(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
+
+
+def registered(path: str, settings: Settings) -> bool:
+    """Whether a file is under [tool.layoutcheck] paths: only there cases are run."""
+    inside = settings.inside(path)
+    wanted = [each.removeprefix("./").rstrip("/") for each in settings.paths]
+    return any(each in ("", ".") or inside == each or inside.startswith(each + "/") for each in wanted)
 
 
 def shown(path: str) -> str:

@@ -223,7 +223,7 @@ def _trace(
     if not found and not programs:
         return None, [], 0
     what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"
-    mine = [*(programs or ()), *(case for case in found if _registered(case.path, settings))]
+    mine = [*(programs or ()), *(case for case in found if cases.registered(case.path, settings))]
     if static:
         return None, [f"{what} not traced: --static runs nothing"], 0
     if not mine:
@@ -258,12 +258,6 @@ def _ran(run: cases.CaseRun) -> Ran:
         case.name, case.path, case.arch, len(trace.kernels), len(trace.copies), round(run.seconds, 1),
         run.cached, failures, bool(case.command),
     )  # fmt: skip
-
-
-def _registered(path: str, settings: Settings) -> bool:
-    inside = settings.inside(path)
-    wanted = [each.removeprefix("./").rstrip("/") for each in settings.paths]
-    return any(each in ("", ".") or inside == each or inside.startswith(each + "/") for each in wanted)
 
 
 class _Texts:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
@@ -23,6 +22,8 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import code
+from layoutcheck.patching.edit import Candidate, Edit, apart, span_of
+from layoutcheck.patching.instead import in_its_place
 from layoutcheck.patching.program import Program, Site, Source, name_of, parameter
 
 MOST_PLACES = 3  # calls tried for one change
@@ -30,26 +31,14 @@ _FROM_HOST = ("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_
 _ALLOCATIONS = ("allocate_tensor", "allocate", "allocate_array")
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """The text of a file between two offsets (of characters) becomes `new`."""
-
-    path: str
-    start: int
-    end: int
-    new: str
-
-
-Candidate = tuple[Edit, ...]
-
-
 def candidates(program: Program, copy: Copy, fix: Fix, site: Site) -> Iterator[Candidate]:
     """The ways to write a fix into the program: every change of it somewhere, or none."""
-    if len(fix.copies) != 1:
+    if len(fix.copies) - (fix.strategy == "transpose-in-ldmatrix") != 1:
+        yield from in_its_place(program, fix, site)
         return
     options: list[list[Candidate]] = []
     for change in fix.changes:
-        places = _of_change(program, copy, fix, site, change.argument)
+        places = edits_of_change(program, copy, fix, site, change.argument)
         found = list(itertools.islice(places, MOST_PLACES))
         found.sort(key=lambda edits: any(_is_variable(program, edit) for edit in edits))
         if not found:
@@ -57,7 +46,7 @@ def candidates(program: Program, copy: Copy, fix: Fix, site: Site) -> Iterator[C
         options.append(found)
     for choice in itertools.product(*options):
         edits = tuple(dict.fromkeys(edit for part in choice for edit in part))
-        if _apart(edits):
+        if apart(edits):
             yield edits
 
 
@@ -66,7 +55,8 @@ def _is_variable(program: Program, edit: Edit) -> bool:
     return program.sources[edit.path].text[edit.start : edit.end].isidentifier()
 
 
-def _of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument: str) -> Iterator[Candidate]:
+def edits_of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument: str) -> Iterator[Candidate]:
+    """The ways to write one change of a fix, nearest first."""
     made = fix.copies[0]
     side, _, what = argument.partition(" ")
     if side in ("src", "dst") and what in ("alignment", "layout", "swizzle"):
@@ -74,7 +64,9 @@ def _of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument: str
         start = program.argument(site, side)
         if start is None:
             return
-        if what == "alignment":
+        if made.tiling is not None and new.space == "rmem":
+            yield ()  # a fragment follows its threads
+        elif what == "alignment":
             yield from _aligned(
                 program, start, max(new.proved_align_bytes, made.side(side).proved_align_bytes)
             )
@@ -123,7 +115,9 @@ def _laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
         assert isinstance(call, ast.Call)
         source = program.sources[place.path]
         before, earlier = earlier, [*earlier, place]
-        stride = _stride_for(call, new)
+        shape = call.args[0] if call.args else None
+        seen = None if shape is None else program.definition(replace(place, node=shape)).node
+        stride = None if seen is None else _stride_for(seen, new)
         if stride is None:
             continue
         if name_of(call) == "make_layout":
@@ -131,14 +125,13 @@ def _laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
         elif name_of(call) == "make_ordered_layout" and call.args:
             if ordered is not None:
                 yield from _argument(program, place, "order", code.tree_code(ordered), 1, before)
-            shape = source.text[slice(*span_of(source, call.args[0]))]
-            made = f"cute.make_layout({shape}, stride={stride})"
+            text = source.text[slice(*span_of(source, call.args[0]))]
+            made = f"cute.make_layout({text}, stride={stride})"
             yield (Edit(place.path, *span_of(source, call), made),)
 
 
-def _stride_for(call: ast.Call, memref: Memref) -> str | None:
-    """The strides of a tensor, nested as the shape of a call is written; None where it has other modes."""
-    shape = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "shape"), None)
+def _stride_for(shape: ast.expr, memref: Memref) -> str | None:
+    """The strides of a tensor, nested as a shape is written; None where it has other modes."""
     if not isinstance(shape, ast.Tuple):
         return None
     extents, strides = (flatten(wrap(tree)) for tree in (memref.layout.shape, memref.layout.stride))
@@ -371,70 +364,3 @@ def _with_keyword(
     text = f"{keyword}={value}"
     end = max(ends, default=span_of(source, call)[1] - 1)
     yield (Edit(source.path, end, end, f", {text}" if ends else text),)
-
-
-def span_of(source: Source, node: ast.expr) -> tuple[int, int]:
-    """The offsets of a node in its file's text; columns of `ast` count bytes."""
-    assert node.end_lineno is not None and node.end_col_offset is not None
-    lines = source.text.split("\n")
-    return _offset(lines, node.lineno, node.col_offset), _offset(lines, node.end_lineno, node.end_col_offset)
-
-
-def _offset(lines: list[str], line: int, column: int) -> int:
-    before = sum(len(one) + 1 for one in lines[: line - 1])
-    return before + len(lines[line - 1].encode()[:column].decode())
-
-
-def cute_of(source: Source) -> str:
-    """The name that a file has for `cutlass.cute`; "" where it has none."""
-    package = ""
-    for node in ast.walk(source.tree):
-        for one in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
-            if one.name == "cutlass.cute" and isinstance(node, ast.Import):
-                return one.asname or one.name
-            if one.name == "cute" and isinstance(node, ast.ImportFrom) and node.module == "cutlass":
-                return one.asname or one.name
-            if one.name == "cutlass" and isinstance(node, ast.Import):
-                package = f"{one.asname or one.name}.cute"
-    return package
-
-
-def _import(source: Source) -> Edit:
-    """`from cutlass import cute` after the last import of the module's head, else at its top."""
-    head = [node for node in source.tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    after = head[-1] if head else None
-    text = source.text
-    if after is None or after.end_lineno is None:
-        at = 0
-    else:
-        at = sum(len(line) + 1 for line in text.split("\n")[: after.end_lineno])
-    end = "\r\n" if "\r\n" in text else "\n"
-    return Edit(source.path, min(at, len(text)), min(at, len(text)), f"from cutlass import cute{end}")
-
-
-def _apart(edits: Candidate) -> bool:
-    """Whether no two edits touch."""
-    ordered = sorted(edits, key=lambda e: (e.path, e.start))
-    return (
-        bool(edits)
-        and all(a.path != b.path or a.end <= b.start for a, b in itertools.pairwise(ordered))
-        and len({(e.path, e.start) for e in edits}) == len(edits)
-    )
-
-
-def apply(texts: dict[str, str], edits: Candidate) -> dict[str, str]:
-    """The texts with the edits in them, and what these need imported. Raises InputError where two touch."""
-    if not _apart(edits):
-        raise InputError("two fixes change the same text")
-    names = {path: cute_of(Source(path, texts[path])) for path in {edit.path for edit in edits}}
-    needed = {edit.path for edit in edits if not names[edit.path] and _CUTE.search(edit.new)}
-    edits = (*edits, *(_import(Source(path, texts[path])) for path in sorted(needed)))
-    out = dict(texts)
-    for edit in sorted(edits, key=lambda e: e.start, reverse=True):
-        text = out[edit.path]
-        new = _CUTE.sub(f"{names[edit.path] or 'cute'}.", edit.new)
-        out[edit.path] = text[: edit.start] + new + text[edit.end :]
-    return out
-
-
-_CUTE = re.compile(r"(?<![\w.])cute\.")

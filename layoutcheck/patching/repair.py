@@ -19,9 +19,11 @@ from layoutcheck.check import Fix, Report
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge_traced
-from layoutcheck.patching.edits import Candidate, apply, candidates, coarser, turned
+from layoutcheck.patching.edit import Candidate, apply
+from layoutcheck.patching.edits import candidates, coarser, turned
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.registers import held, torn
 from layoutcheck.sources.traced import Distinct, Frame, Trace, distinct
 
 Retrace = Callable[[str, str | None], Trace]
@@ -29,7 +31,7 @@ Retrace = Callable[[str, str | None], Trace]
 
 RANKS = {"legal": 0, "slow": 1, "unknown": 2, "wrong": 3, "rejected": 4}
 MOST_TRIES = 10  # traces for one copy
-MOST_SECOND = 3  # edits that make up for the harm of one
+MOST_SECOND = 6  # edits that make up for the harm of one
 MOST_REPAIRS = 20
 _BAD = ("rejected", "wrong")
 
@@ -104,9 +106,16 @@ class Repaired:
 
 
 def repair(
-    script: str, trace: Trace, retrace: Retrace, progress: Callable[[str], None] | None = None
+    script: str,
+    trace: Trace,
+    retrace: Retrace,
+    progress: Callable[[str], None] | None = None,
+    by: str | None = None,
 ) -> Repaired:
-    """Edits for every copy of the trace that is `rejected` or `wrong`. Raises InputError for no Python."""
+    """Edits for every copy of the trace that is `rejected` or `wrong`. Raises InputError for no Python.
+
+    `by` is the one strategy whose fixes are tried; what then goes wrong elsewhere may be repaired by any.
+    """
     main = Path(script).resolve()
     project = project_of(main)
     texts: dict[str, str] = {}
@@ -126,7 +135,8 @@ def repair(
         if progress is not None:
             progress(f"repairing {where}")
         reason = tracked(project, where.file)
-        better = None if reason else _better(state, target, found.after, _Overlay(project, main, retrace))
+        overlay = _Overlay(project, main, retrace)
+        better = None if reason else _better(state, target, found.after, overlay, by)
         if better is None:
             given_up.add(place_of(target[0]))
             report = target[1]
@@ -136,7 +146,15 @@ def repair(
             continue
         found.after, state, made = better
         found.repairs.append(made)
+    bad = {place_of(one) for one, _ in state.bad()}  # a later edit may repair what was given up
+    found.sketches = [one for one in found.sketches if _still(found, one.where) & bad]
     return found
+
+
+def _still(found: Repaired, where: Frame) -> set[tuple[str, int]]:
+    """Where a place may be after all edits."""
+    lines = {where.line, _line(found.before, found.after, where.file, where.line)}
+    return {(where.file, line) for line in lines}
 
 
 def place_of(one: Distinct) -> tuple[str, int]:
@@ -196,7 +214,11 @@ def _back(trace: Trace, there: str, project: str) -> Trace:
 
 
 def _better(
-    state: _State, target: tuple[Distinct, Report], texts: dict[str, str], overlay: _Overlay
+    state: _State,
+    target: tuple[Distinct, Report],
+    texts: dict[str, str],
+    overlay: _Overlay,
+    by: str | None,
 ) -> tuple[dict[str, str], _State, Repair] | None:
     """The first edit that repairs the copy and harms none.
 
@@ -205,7 +227,7 @@ def _better(
     one, report = target
     tried = set[tuple[str, ...]]()
     harmful: list[tuple[dict[str, str], _State, str, Candidate]] = []
-    for title, wanted, edits in _ways(texts, one, report):
+    for title, wanted, edits in _ways(texts, one, report, by):
         changed = apply(texts, edits)
         key = tuple(changed.values())
         if key in tried or changed == texts:
@@ -216,6 +238,8 @@ def _better(
         after = _State(overlay.trace(changed))
         now = _rank_of(one, texts, changed, after)
         if now is None or now > RANKS[wanted] or len(after.trace.failures) > len(state.trace.failures):
+            continue
+        if _torn(state, texts, changed, after):
             continue
         if not _harmed(state, texts, changed, after):
             return changed, after, _repair(state, one, texts, changed, after, title, edits)
@@ -236,20 +260,31 @@ def _second(
     state: _State, target: tuple[Distinct, Report], texts: dict[str, str], overlay: _Overlay
 ) -> tuple[dict[str, str], _State] | None:
     """The program with one more edit, which repairs another copy."""
-    for title, wanted, edits in itertools.islice(_ways(texts, *target), MOST_SECOND):
-        del title
-        changed = apply(texts, edits)
+    ways = {tuple(apply(texts, edits).items()): None for _, _, edits in _ways(texts, *target)}
+    for way in itertools.islice(ways, MOST_SECOND):
+        changed = dict(way)
         after = _State(overlay.trace(changed))
         now = _rank_of(target[0], texts, changed, after)
-        if now is not None and now <= RANKS[wanted]:
+        if now is not None and now <= RANKS["slow"] and not _torn(state, texts, changed, after):
             return changed, after
     return None
 
 
+def _torn(state: _State, texts: dict[str, str], changed: dict[str, str], after: _State) -> bool:
+    """Whether threads hand on other elements in registers than they are taken for."""
+    return torn(
+        held(one for one, _ in state.reports),
+        held(one for one, _ in after.reports),
+        lambda place: (place[0], _line(texts, changed, *place)),
+    )
+
+
 def _rank_of(one: Distinct, texts: dict[str, str], changed: dict[str, str], after: _State) -> int | None:
-    """The rank of a copy in the edited program; None where it is no longer there."""
+    """The rank of a copy, or of those in its place, in the edited program; None where there is none."""
     file, line = place_of(one)
-    return after.verdicts().get((file, _line(texts, changed, file, line)))
+    ranks = after.verdicts()
+    there = [ranks[file, at] for at in _lines(texts, changed, file, line) if (file, at) in ranks]
+    return ranks.get((file, _line(texts, changed, file, line)), max(there, default=None))
 
 
 def _harmed(
@@ -286,18 +321,28 @@ def _repair(
     return Repair(one.first.where, title, verdict, repaired, places)
 
 
-def _ways(texts: dict[str, str], one: Distinct, report: Report) -> Iterator[tuple[str, str, Candidate]]:
-    """(what, the verdict that it must come to, edits): the report's fixes, then what nobody predicted."""
+def _ways(
+    texts: dict[str, str], one: Distinct, report: Report, by: str | None = None
+) -> Iterator[tuple[str, str, Candidate]]:
+    """(what, the verdict that it must come to, edits): the report's fixes, then what no model predicts."""
     program = Program(texts)
     first = one.first
     site = program.copy_at(first.where.file, first.where.line)
     if site is None:
         return
-    for fix in report.fixes:
+    for fix in sorted(report.fixes, key=lambda one: _other_registers(report, one)):
+        if by not in (None, fix.strategy):
+            continue
         for edits in candidates(program, report.copy, fix, site):
             yield f"{fix.strategy}: {fix.title}" + (f"; {fix.note}" if fix.note else ""), fix.verdict, edits
-    for title, edits in _guesses(program, site, report):
+    for title, edits in _guesses(program, site, report) if by is None else ():
         yield title, "legal", edits
+
+
+def _other_registers(report: Report, fix: Fix) -> bool:
+    """Whether threads get other elements in their registers, which those who use them must know."""
+    registers = "rmem" in (report.copy.src.space, report.copy.dst.space)
+    return registers and any(change.argument == "threads and values" for change in fix.changes)
 
 
 def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str, Candidate]]:
@@ -318,13 +363,19 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
 
 def _line(before: dict[str, str], after: dict[str, str], file: str, line: int) -> int:
     """Where a line is after the edits."""
+    return _lines(before, after, file, line)[0]
+
+
+def _lines(before: dict[str, str], after: dict[str, str], file: str, line: int) -> list[int]:
+    """Where a line is after the edits, then the other lines that it may have become."""
     if before.get(file) == after.get(file):
-        return line
+        return [line]
     old, new = before[file].splitlines(), after[file].splitlines()
-    for _, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if a <= line - 1 < b:
-            return c + min(line - 1 - a, max(0, d - c - 1)) + 1
-    return line
+            at = c + min(line - 1 - a, max(0, d - c - 1)) + 1
+            return [at] if kind == "equal" else [at, *(n for n in range(c + 1, d + 1) if n != at)]
+    return [line]
 
 
 def _read(path: str) -> str:

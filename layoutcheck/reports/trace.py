@@ -14,6 +14,7 @@ from layoutcheck.catalogue import answers
 from layoutcheck.check import Report
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.gate import NO_GATE, Gate
+from layoutcheck.patching.causes import Cause, others
 from layoutcheck.reports import order, text
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.style import Style
@@ -36,10 +37,11 @@ _MOST_WORDS = 600  # characters of the compiler's own
 
 @dataclass(frozen=True, slots=True)
 class JudgedTrace:
-    """A trace, and the report on each of its different copies (None: its types cannot be read)."""
+    """A trace, the report on each different copy (None: its types cannot be read), and root causes."""
 
     trace: Trace
     reports: Sequence[tuple[Distinct, Report | None]]
+    causes: Sequence[Cause] = ()
 
     def verdicts(self) -> Counter[str]:
         """Copies by verdict."""
@@ -66,8 +68,12 @@ class JudgedTrace:
 def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     """The findings by file and line, then the counts, and what the `gate` misses."""
     blocks = ["\n".join(_refused(one, style)) + "\n" for one in judged.uncompiled]
-    for one, report in judged.reports:
-        if report is not None and (report.verdict in SHOWN or style.everything):
+    firsts = {cause.copies[0]: cause for cause in judged.causes}
+    suffering = {} if style.everything else others(judged.causes)
+    for n, (one, report) in enumerate(judged.reports):
+        if n in firsts:
+            blocks.append("\n".join(_cause(firsts[n], judged, style)) + "\n")
+        if n not in suffering and report is not None and (report.verdict in SHOWN or style.everything):
             blocks.append(text.render([replace(report, subject=subject(one))], style))
     told = "\n".join(order.render((*judged.trace.elements, *judged.trace.orders), style))
     blocks += [told] if told else []
@@ -75,6 +81,19 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
         line for reason in judged.unseen(gate) for line in style.wrap(f"not seen: {reason}", "    ", "  ")
     ]
     return "\n".join([*blocks, "\n".join([*_counts(judged, style), *missed]) + "\n"])
+
+
+def _cause(cause: Cause, judged: JudgedTrace, style: Style) -> Iterator[str]:
+    """The statement's line first, then the copies that suffer from it; the first one's report follows."""
+    place = f"{shown(cause.where)}:{cause.where.line}"
+    yield style("cause", "bold", "red") + style(f": {place}: {cause.text}", "bold")
+    yield f"  {len(cause.copies)} copies fail and come from this statement:"
+    for n in cause.copies:
+        one, report = judged.reports[n]
+        assert report is not None
+        title = report.findings[0].title if report.findings else report.compiler.message
+        said = f"{shown(one.first.where)}:{one.first.where.line}: {report.verdict}: {title}"
+        yield from style.wrap(said, "      ", "    ")
 
 
 def _refused(one: TraceFailure, style: Style) -> Iterator[str]:
@@ -165,6 +184,14 @@ def summary(judged: JudgedTrace) -> dict[str, Any]:
         ),
         "bounded_if": dict(Counter(one.bounded_if for one in trace.copies if one.bounded_if).most_common()),
         "unbounded": dict(Counter(one.unbounded for one in trace.copies if one.unbounded).most_common()),
+        "causes": [
+            {
+                "where": asdict(cause.where),
+                "statement": cause.text,
+                "copies": [asdict(judged.reports[n][0].first.where) for n in cause.copies],
+            }
+            for cause in judged.causes
+        ],
         "failures": [asdict(failure) for failure in trace.failures],
         "notes": list(trace.notes),
         "versions": trace.versions,

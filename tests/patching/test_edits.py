@@ -13,9 +13,10 @@ from layoutcheck.check import Fix
 from layoutcheck.copies.changes import Change
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.patching.edits import Edit, apply, candidates, cute_of, turned
+from layoutcheck.patching.edit import Edit, apply, cute_of
 from layoutcheck.patching.edits import _stride_for as stride_for
 from layoutcheck.patching.edits import _with_keyword as with_keyword
+from layoutcheck.patching.edits import candidates, turned
 from layoutcheck.patching.program import Program, Source, name_of
 from layoutcheck.sources.types import parse_memref
 
@@ -201,7 +202,7 @@ def test_a_transposition_by_position() -> None:
     ],
 )
 def test_strides_are_nested_as_the_shape_is_written(shape: str, layout: str, stride: str | None) -> None:
-    call = next(iter(Source(PATH, f"make_layout({shape})").calls()))
+    call = next(iter(Source(PATH, f"make_layout({shape})").calls())).args[0]
     tensor = parse_memref(f'!cute.memref<bf16, smem, align<16>, "{layout}">')
     assert stride_for(call, tensor) == stride
 

@@ -167,6 +167,8 @@ def test_an_edit_that_is_not_better_is_a_sketch(tmp_path: Path, after: Callable[
     [
         (["--fix", "nowhere.py"], "no script 'nowhere.py'"),
         (["--diff", "nowhere.py"], "--diff needs --fix"),
+        (["--by", "pad-pitch", "nowhere.py"], "--by needs --fix"),
+        (["--fix", "--by", "magic", __file__], "no fix is called 'magic'"),
         (["--fix", "--format", "json", "nowhere.py"], "--fix needs a script, and its report is text"),
         (["--fix", "-m", "nowhere"], "--fix needs a script, and its report is text"),
         (["--fix", "--strict", "nowhere.py"], "--fix needs a script, and its report is text"),

@@ -1,0 +1,62 @@
+"""`layoutcheck lint --fix` on registered cases: their copies are traced, and repaired in the files.
+
+A case that is registered with `expect` is meant to be as it is, and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_callable
+from layoutcheck.lint import cases, files
+from layoutcheck.lint.settings import Settings
+from layoutcheck.patching.overlay import project_of
+from layoutcheck.patching.repair import Repaired, repair
+from layoutcheck.regular import read_regular
+from layoutcheck.sources.traced import Trace
+
+
+def repair_cases(paths: Sequence[str], settings: Settings) -> list[tuple[str, Repaired]]:
+    """The repairs of every file with registered cases, written; without a DSL to trace with, none.
+
+    Raises InputError where a file cannot be written.
+    """
+    done: list[tuple[str, Repaired]] = []
+    if cases.require_dsl() is not None:
+        return done
+    for path in files.collect(paths, settings):
+        try:
+            found = cases.find(read_regular(path), path, settings.arch)
+        except OSError:
+            continue
+        mine = [one for one in found if not (one.problem or one.expect)]
+        if mine and cases.registered(path, settings):
+            repaired = _of_file(path, mine, settings)
+            repaired.write()
+            done.append((path, repaired))
+    return done
+
+
+def _of_file(path: str, found: Sequence[cases.RegisteredCase], settings: Settings) -> Repaired:
+    main = Path(path).resolve()
+    project, root = project_of(main), settings.root.resolve()
+    inside = root.relative_to(project) if root.is_relative_to(project) else Path()
+
+    def retrace(script: str, cwd: str | None) -> Trace:
+        del cwd  # a case runs in its project's root, wherever lint is called from
+        there = Path(script).resolve().parents[len(main.relative_to(project).parts) - 1]
+        with Lowering() as lowering:
+            runs = [
+                trace_callable(
+                    script, case.function, arch=case.arch, timeout_s=settings.timeout,
+                    cwd=str(there / inside),
+                    lowering=lowering if settings.lowered else None,
+                )
+                for case in found
+            ]  # fmt: skip
+        return reduce(Trace.merged, runs)
+
+    return repair(path, retrace(str(main), None), retrace)

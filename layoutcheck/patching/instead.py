@@ -1,0 +1,64 @@
+"""A fix of several statements, in place of the copy's own: its code with the program's names.
+
+The code of a fix calls the tiles `src` and `dst` and the thread `tidx`. In the program they are the arguments
+of `partition_S`, `partition_D` and `get_slice` behind the copy's operands.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+from layoutcheck.check import Fix
+from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.program import Program, Site, name_of
+
+
+def in_its_place(program: Program, fix: Fix, site: Site) -> Iterator[Candidate]:
+    """The statement of a tiled copy written anew; nothing where its tiles or its thread have no name."""
+    source = program.sources[site.path]
+    statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
+    statement = next((node for node in statements if node.value is site.node), None)
+    names = _names(program, site)
+    if statement is None or names is None or fix.copies[0].tiling is None or fix.copies[0].needs_map:
+        return
+    tree = ast.parse(fix.code)
+    taken = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+    made = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    names |= {name: ast.Name(f"{name}_{_free(name, taken)}") for name in made & taken}
+    code = ast.unparse(_Renamed(names).visit(tree))
+    start, end = span_of(source, statement)
+    indent = " " * statement.col_offset
+    yield (Edit(site.path, start, end, textwrap.indent(code, indent).lstrip()),)
+
+
+def _names(program: Program, site: Site) -> dict[str, ast.expr] | None:
+    """What the code's names are in the program."""
+    found: dict[str, ast.expr] = {}
+    for role in ("src", "dst"):
+        start = program.argument(site, role)
+        cut = None if start is None else program.definition(start)
+        if cut is None or not isinstance(cut.node, ast.Call) or cut.function is not site.function:
+            return None
+        if name_of(cut.node) not in ("partition_S", "partition_D") or len(cut.node.args) != 1:
+            return None
+        own = program.definition(Site(cut.path, cut.node.func.value, cut.function))  # type: ignore[attr-defined]
+        if not isinstance(own.node, ast.Call) or own.function is not site.function or len(own.node.args) != 1:
+            return None
+        if name_of(own.node) not in ("get_slice", "get_thread_slice"):
+            return None
+        found |= {role: cut.node.args[0], "tidx": own.node.args[0]}
+    return found
+
+
+def _free(name: str, taken: set[str]) -> int:
+    return next(n for n in range(1, len(taken) + 2) if f"{name}_{n}" not in taken)
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: dict[str, ast.expr]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.names.get(node.id, node)
