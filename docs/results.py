@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from docs import confirmations, lowered_results, speed, versions
+from docs import confirmations, lowered_results, reported, speed, versions
 from docs.confirmations import row
 
 EVIDENCE = Path(__file__).parent / "evidence"
@@ -41,6 +41,9 @@ _PAGES = {
     "speed": ("this project's speed beside that of others", "speed.md"),
     "lint": ("how long the lint takes beside ruff, over three repositories", "lint.md"),
     "fixes": ("how quick verdicts and fixes are, and which broken programs --fix repairs", "trace.md"),
+    "planted": ("bugs planted in real kernels: detected, repaired in place", "trace.md"),
+    "issue_2320_patches": ("the reported copy in two kernels, patched by --fix", "issue-2320.md"),
+    "issue_2320": ("the patched kernels on a GPU: bits and GB/s", "issue-2320.md"),
     "trace": ("what the trace finds in other repositories, script by script", "trace.md"),
     "lowered": ("copies of real kernels by what their lowered addresses rest on", "lowered.md"),
     "shipped_banks": ("bank conflicts of shipped kernels, predicted and counted", "lowered.md"),
@@ -85,12 +88,17 @@ def evidence_pages() -> dict[str, str]:
         "lowered.md": lowered,
         "versions.md": versions.page(_read("versions")),
         "speed.md": speed.page(*map(_read, ("speed", "lint", "trace", "numerics_speed"))),
+        "issue-2320.md": reported.page(_read("issue_2320_patches"), _read_if("issue_2320")),
     }
 
 
 def _read(stem: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((EVIDENCE / f"{stem}.json").read_text(encoding="utf-8"))
     return found
+
+
+def _read_if(stem: str) -> dict[str, Any] | None:
+    return _read(stem) if (EVIDENCE / f"{stem}.json").exists() else None
 
 
 def _runs() -> str:
