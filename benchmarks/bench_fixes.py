@@ -18,8 +18,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime, timezone
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -56,29 +58,16 @@ def speed(count: int) -> dict[str, Any]:
     }
 
 
-def programs(count: int) -> dict[str, Any]:
+def programs(count: int, jobs: int) -> dict[str, Any]:
     """Every so many programs of all families, and what the repair of each came to."""
     names = list(PROGRAMS)
     chosen = names[:: max(1, len(names) // count)][:count]
     rows = []
-    for name in chosen:
-        with tempfile.TemporaryDirectory() as folder:
-            script = Path(folder) / "kernel.py"
-            script.write_text(PROGRAMS[name], encoding="utf-8")
-            found = repaired(str(script), launch=False)
-            edits = [line for line in found.diff().splitlines() if line[:1] == "+" and line[:3] != "+++"]
-            rows.append(
-                {
-                    "program": name,
-                    "repaired": bool(found.repairs) and not found.sketches,
-                    "bits": wrong(found.after[str(script.resolve())], RIGHT[name]) if edits else "not edited",
-                    "edits": [repair.title for repair in found.repairs],
-                    "lines": [line[1:].strip() for line in edits],
-                    "left": [sketch.reason for sketch in found.sketches],
-                }
-            )
-        said = rows[-1]["bits"] or "right bits"
-        sys.stderr.write(f"{len(rows)} of {len(chosen)}: {name}: {rows[-1]['repaired']}, {said}\n")
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for row in pool.map(_repaired, chosen):
+            rows.append(row)
+            said = row["bits"] or "right bits"
+            sys.stderr.write(f"{len(rows)} of {len(chosen)}: {row['program']}: {row['repaired']}, {said}\n")
     return {
         "programs": len(rows),
         "repaired": sum(row["repaired"] for row in rows),
@@ -87,10 +76,27 @@ def programs(count: int) -> dict[str, Any]:
     }
 
 
+def _repaired(name: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder).resolve() / "kernel.py"
+        script.write_text(PROGRAMS[name], encoding="utf-8")
+        found = repaired(str(script), launch=False)
+        edits = [line for line in found.diff().splitlines() if line[:1] == "+" and line[:3] != "+++"]
+        return {
+            "program": name,
+            "repaired": bool(found.repairs) and not found.sketches,
+            "bits": wrong(found.after[str(script)], RIGHT[name]) if edits else "not edited",
+            "edits": [repair.title for repair in found.repairs],
+            "lines": [line[1:].strip() for line in edits],
+            "left": [sketch.reason for sketch in found.sketches],
+        }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--copies", type=int, default=3000)
     parser.add_argument("--programs", type=int, default=len(PROGRAMS))
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     found = {
@@ -103,7 +109,7 @@ def main() -> None:
         },
         "python": platform.python_version(),
         "speed": speed(given.copies),
-        "repair": programs(given.programs),
+        "repair": programs(given.programs, given.jobs),
     }
     text = json.dumps(found, indent=1) + "\n"
     if given.out is None:
