@@ -64,7 +64,7 @@ KERNELS = {
     ),
     "flash_fwd": Kernel(
         "flash-attention", "flash_attn/cute/flash_fwd_sm90.py", "sm_90a", "flash_attention_cases.py",
-        "case_forward", "flash_attn",
+        "case_forward", "flash_attn/cute",
     ),
 }  # fmt: skip
 

@@ -208,5 +208,5 @@ def test_strides_are_nested_as_the_shape_is_written(shape: str, layout: str, str
 
 
 def test_no_python_is_said_so() -> None:
-    with pytest.raises(InputError, match="is no Python"):
+    with pytest.raises(InputError, match="is not valid Python"):
         Program({PATH: "def f(:"}).copy_at(PATH, 1)
