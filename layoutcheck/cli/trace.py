@@ -47,7 +47,7 @@ def trace(
     gated = strict or fail_on is not None or require_coverage is not None
     words = args or []
     if memory:
-        if banks or fix or diff or no_lowered or no_order or gated:
+        if banks or fix or diff or by is not None or no_lowered or no_order or gated:
             raise InputError("--memory judges nothing", expected="trace --memory by itself")
         sink = Sink(output, everything)
         trace, maps = tracing.memory(
