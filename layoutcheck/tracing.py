@@ -32,6 +32,8 @@ from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderReport, Trace, distinct
 from layoutcheck.sources.traced_module import TracedModule
 
+_ORDER_SECONDS = 5.0  # processor seconds for the order of a kernel, at every edit that is tried
+
 
 def traced(
     script: str,
@@ -73,6 +75,7 @@ def repaired(
     arch: str | None = None,
     timeout_s: float | None = None,
     lowered: bool = True,
+    order: bool = True,
     by: str | None = None,
 ) -> Repaired:
     """Run the script and find edits of it for what is `rejected` or `wrong`; each is traced before it counts.
@@ -84,13 +87,15 @@ def repaired(
         raise InputError(f"no fix is called '{by[:40]}'", expected=names)
     if not Path(script).is_file():
         raise InputError(f"no script '{script[:200]}'", expected="a Python file")
-    lowered = lowered and wants_lowered(find_settings(Path()))
+    settings = find_settings(Path())
+    lowered, order = lowered and wants_lowered(settings), order and wants_order(settings)
+    check = partial(check_module, seconds=min(_ORDER_SECONDS, order_seconds(settings)))
 
     def trace(path: str, cwd: str | None) -> Trace:
-        with Lowering() as lowering:
+        with Lowering(copies=lowered, order=check if order else None) as lowering:
             return trace_script(
                 path, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, cwd=cwd,
-                lowering=lowering if lowered else None,
+                lowering=lowering if lowered or order else None,
             )  # fmt: skip
 
     found = trace(script, None)

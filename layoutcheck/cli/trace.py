@@ -76,7 +76,14 @@ def trace(
     sink = Sink(output, everything)
     if fix:
         repaired = tracing.repaired(
-            script, words, launch=not no_launch, arch=arch, timeout_s=timeout, lowered=not no_lowered, by=by
+            script,
+            words,
+            launch=not no_launch,
+            arch=arch,
+            timeout_s=timeout,
+            lowered=not no_lowered,
+            order=not no_order,
+            by=by,
         )
         written = [] if diff else repaired.write()
         sink.put(render_repaired(repaired, written, sink.style))

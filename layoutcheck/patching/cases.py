@@ -6,13 +6,14 @@ A case that is registered with `expect` is meant to be as it is, and stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_callable
 from layoutcheck.lint import cases, files
 from layoutcheck.lint.settings import Settings
+from layoutcheck.order import check_module
 from layoutcheck.patching.overlay import project_of
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.regular import read_regular
@@ -48,12 +49,13 @@ def _of_file(path: str, found: Sequence[cases.RegisteredCase], settings: Setting
     def retrace(script: str, cwd: str | None) -> Trace:
         del cwd  # a case runs in its project's root, wherever lint is called from
         there = Path(script).resolve().parents[len(main.relative_to(project).parts) - 1]
-        with Lowering() as lowering:
+        check = partial(check_module, seconds=settings.order_seconds)
+        with Lowering(copies=settings.lowered, order=check if settings.order else None) as lowering:
             runs = [
                 trace_callable(
                     script, case.function, arch=case.arch, timeout_s=settings.timeout,
                     cwd=str(there / inside),
-                    lowering=lowering if settings.lowered else None,
+                    lowering=lowering if settings.lowered or settings.order else None,
                 )
                 for case in found
             ]  # fmt: skip

@@ -1,7 +1,8 @@
 """`repair`: edits of a traced program, each kept only if the program traced with it is better.
 
 Better: the copy that it is for is `legal`, or as slow as was predicted; no other copy is worse than before;
-nothing fails that did not. The verifier of the DSL has then seen the edited program, too.
+no accesses are out of order that were not; nothing fails that did not. The verifier of the DSL has then seen
+the edited program, too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import difflib
 import itertools
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,7 +26,7 @@ from layoutcheck.patching.edits import candidates, coarser, turned
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.patching.registers import held, torn
-from layoutcheck.sources.traced import Distinct, Frame, Trace, distinct
+from layoutcheck.sources.traced import Distinct, Frame, OrderReport, Trace, distinct
 
 Retrace = Callable[[str, str | None], Trace]
 """Traces a script at another path, in another working directory (None: the same)."""
@@ -239,7 +241,7 @@ def _better(
         now = _rank_of(one, texts, changed, after)
         if now is None or now > RANKS[wanted] or len(after.trace.failures) > len(state.trace.failures):
             continue
-        if _torn(state, texts, changed, after):
+        if _torn(state, texts, changed, after) or _disordered(state, after):
             continue
         if not _harmed(state, texts, changed, after):
             return changed, after, _repair(state, one, texts, changed, after, title, edits)
@@ -265,9 +267,24 @@ def _second(
         changed = dict(way)
         after = _State(overlay.trace(changed))
         now = _rank_of(target[0], texts, changed, after)
-        if now is not None and now <= RANKS["slow"] and not _torn(state, texts, changed, after):
+        good = now is not None and now <= RANKS["slow"] and not _torn(state, texts, changed, after)
+        if good and not _disordered(state, after):
             return changed, after
     return None
+
+
+def _disordered(state: _State, after: _State) -> bool:
+    """Whether accesses are out of order (LC5xx) that were in order before.
+
+    A kernel that does not compile was not replayed before: what is found then may be older than the edit.
+    """
+    old, new = state.trace.orders, after.trace.orders
+    replayed = bool(old) and not any(one.problem for one in old)
+    return replayed and bool(_disorder(new) - _disorder(old))
+
+
+def _disorder(orders: Iterable[OrderReport]) -> Counter[str]:
+    return Counter(one.code for report in orders for one in report.findings if one.severity in _BAD)
 
 
 def _torn(state: _State, texts: dict[str, str], changed: dict[str, str], after: _State) -> bool:
@@ -317,6 +334,11 @@ def _repair(
     )
     places = tuple(dict.fromkeys(Frame(e.path, texts[e.path].count("\n", 0, e.start) + 1) for e in edits))
     now = _rank_of(one, texts, changed, after)
+    disorder = _disorder(after.trace.orders) - _disorder(state.trace.orders)
+    if disorder:
+        title += (
+            f"; the order of accesses, not checked before, is wrong: {', '.join(sorted(disorder))} (trace)"
+        )
     verdict = next(name for name, rank in RANKS.items() if rank == now)
     return Repair(one.first.where, title, verdict, repaired, places)
 

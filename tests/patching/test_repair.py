@@ -14,7 +14,7 @@ from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Frame, Trace, TracedCopy, TraceFailure
+from layoutcheck.sources.traced import Frame, OrderFinding, OrderReport, Trace, TracedCopy, TraceFailure
 from layoutcheck.tracing import repaired, traced
 from tests.patching.broken import HEAD, PROGRAMS, RIGHT, staged
 from tests.patching.simulated import DESTINATION, SOURCE, block, compiled, wrong
@@ -128,11 +128,11 @@ def seen(line: int, path: Path, align: int) -> TracedCopy:
     return TracedCopy(copy, "", Frame(str(path), line), (), "kernel", "sm_90a", refused=refused)
 
 
-def tried(tmp_path: Path, after: Callable[[Path], Trace]) -> Repaired:
+def tried(tmp_path: Path, after: Callable[[Path], Trace], before: tuple[OrderReport, ...] = ()) -> Repaired:
     """The repair of a copy at line 2 that needs 16 bytes; every edited program traces as `after` says."""
     path = tmp_path / "kernel.py"
     path.write_text(LINES)
-    given = Trace((seen(2, path, 8), seen(3, path, 16)))
+    given = Trace((seen(2, path, 8), seen(3, path, 16)), orders=before)
     return repair(str(path), given, lambda script, cwd: after(path))
 
 
@@ -157,6 +157,26 @@ def test_an_edit_that_is_not_better_is_a_sketch(tmp_path: Path, after: Callable[
     [left] = found.sketches
     assert left.where.line == 2 and left.fix is not None and left.fix.strategy == "promise-alignment"
     assert (tmp_path / "kernel.py").read_text() == LINES
+
+
+RACE = OrderFinding("LC501", "wrong", "a race", "two threads", ())
+IN_ORDER, RACES = OrderReport("kernel", "sm_90a"), OrderReport("kernel", "sm_90a", (RACE,))
+UNSEEN = OrderReport("kernel", "sm_90a", problem="it does not compile")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "repaired_lines"),
+    [(IN_ORDER, IN_ORDER, [2]), (IN_ORDER, RACES, []), (RACES, RACES, [2]), (UNSEEN, RACES, [2])],
+)
+def test_an_edit_that_introduces_a_race_is_refused(
+    tmp_path: Path, before: OrderReport, after: OrderReport, repaired_lines: list[int]
+) -> None:
+    found = tried(
+        tmp_path, lambda path: Trace((seen(2, path, 16), seen(3, path, 16)), orders=(after,)), (before,)
+    )
+    assert [repair.repaired[0].line for repair in found.repairs] == repaired_lines
+    told = [repair for repair in found.repairs if "LC501" in repair.title]
+    assert len(told) == (before is UNSEEN)  # whether it is new is not known
 
 
 # ---- files ----
