@@ -21,7 +21,7 @@ from layoutcheck.lint.source import Module
 from layoutcheck.lint.text import Unreadable, decode
 
 if TYPE_CHECKING:
-    from layoutcheck.lint.settings import Settings
+    from layoutcheck.settings import Settings
     from layoutcheck.sources.traced import Trace
 
 _ENDS = {"timeout": "ran too long", "killed": "died", "uncompiled": "does not compile"}

@@ -12,11 +12,11 @@ from pathlib import Path
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_callable
 from layoutcheck.lint import cases, files
-from layoutcheck.lint.settings import Settings
 from layoutcheck.order import check_module
 from layoutcheck.patching.overlay import project_of
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.regular import read_regular
+from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
 
 
