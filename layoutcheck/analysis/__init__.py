@@ -68,7 +68,7 @@ from typing import Any, NamedTuple, TypeVar
 from layoutcheck.analysis import drawing as drawings
 from layoutcheck.analysis import summary, vector
 from layoutcheck.analysis.comparison import Comparison, compare
-from layoutcheck.analysis.comparison.observables import Observable
+from layoutcheck.analysis.comparison.kinds import Observable
 from layoutcheck.analysis.cost import CopyCost, copy_cost
 from layoutcheck.analysis.instantiation import bases, instantiations, is_static, same_everywhere
 from layoutcheck.analysis.memory import MEMORY

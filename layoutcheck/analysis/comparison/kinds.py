@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from layoutcheck.analysis.comparison.observables import Observable
+from typing import NamedTuple
 
 KINDS = (
     "misaligned_src",
@@ -40,6 +37,21 @@ class Offender(NamedTuple):
     at: int | None = None
     asked: int | None = None
     used: int | None = None
+
+
+class Observable(NamedTuple):
+    """One that differs: what was `asked`, what is `done`, and the first offender.
+
+    type      the types that the bits are read as: the source's, the destination's
+    barrier   bytes: those a barrier is told to expect, those that arrive
+    waiting   blocks: the one that waits at its barrier, the one whose barrier counts the bytes
+    lanes     lanes of tensor memory: the first of the 32 that the warp owns, the one it reaches
+    bounds    (lane, column) of tensor memory: how many there are, the place reached
+    """
+
+    asked: object
+    done: object
+    first: Offender = Offender()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,32 +6,15 @@ a barrier waits for bytes that never come, a warp reaches lanes that it does not
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
-from layoutcheck.analysis.comparison.kinds import Offender
+from layoutcheck.analysis.comparison.kinds import Observable, Offender
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Execution, Intent
 from layoutcheck.copies.opaque import OtherOperand
 
 OBSERVABLES = ("type", "barrier", "waiting", "lanes", "bounds")
-
-
-class Observable(NamedTuple):
-    """One that differs: what was `asked`, what is `done`, and the first offender.
-
-    type      the types that the bits are read as: the source's, the destination's
-    barrier   bytes: those a barrier is told to expect, those that arrive
-    waiting   blocks: the one that waits at its barrier, the one whose barrier counts the bytes
-    lanes     lanes of tensor memory: the first of the 32 that the warp owns, the one it reaches
-    bounds    (lane, column) of tensor memory: how many there are, the place reached
-    """
-
-    asked: object
-    done: object
-    first: Offender = Offender()
 
 
 def observe(
