@@ -116,9 +116,9 @@ def app() -> typer.Typer:
 
 def main() -> None:
     """The `layoutcheck` command."""
-    if (
-        sys.argv[1:2] and sys.argv[1] in _ALONE
-    ):  # threads of numpy's BLAS wait by spinning: a tenth of `explain`
+    alone = sys.argv[1:2] and sys.argv[1] in _ALONE
+    if alone and not any(word.endswith(".py") for word in sys.argv[2:]):  # `explain FILE.py` runs it
+        # Threads of numpy's BLAS wait by spinning: a tenth of `explain`.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(50_000)  # imports make many objects and no garbage: looking for it is 3 % of `explain`
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"

@@ -17,8 +17,8 @@ def banks(
     format_: Annotated[str, Option("text or json", "--format")] = "text",
 ) -> int:
     """Count the shared-memory wavefronts of every access of one tile, and find the swizzle that fits them."""
-    from layoutcheck.reports.banks import analyse, render
+    from layoutcheck.reports.banks import analyse, read_as, render
 
     rows, best = analyse(layout, access, dtype, swizzle, arch)
-    sys.stdout.write(render(rows, best, format_))
+    sys.stdout.write(render(rows, best, format_, read_as(layout, dtype, swizzle), arch))
     return 0

@@ -9,7 +9,7 @@ from layoutcheck.cli.arguments import Option
 
 
 def canonical(
-    layout: Annotated[str, Option("(MN,K), such as '(64,128):(128,1)' or as printed", positional=True)],
+    layout: Annotated[str, Option("(MN,K), such as '(64,128):(128,1)'", positional=True)],
     dtype: Annotated[str, Option("element type")] = "bf16",
     major: Annotated[str, Option("K or MN")] = "K",
     swizzle: Annotated[str | None, Option("the pointer's swizzle, of bytes: 'S<3,4,3>'")] = None,

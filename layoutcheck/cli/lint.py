@@ -50,6 +50,8 @@ def lint(
             "--write-baseline always exits with 0",
             expected="no --strict, --fail-on",
         )
+    if statistics and format_ != "text":
+        raise InputError("--statistics is a table of text", expected="--format text, or no --statistics")
     asked = gate(fail_on, require_coverage)
     render = counted if statistics else renderer(format_)
     result, repaired = linted(

@@ -33,6 +33,7 @@ from layoutcheck.machine.best_swizzle import SwizzleResult, best_swizzle
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.machine.tiles import TileAccess, TileCost, analyse_tile, in_bytes, matrix_access, vectors
 
+DEFAULT = "sm_90a"
 MAX_TILE = 1 << 20
 """Elements of a tile; no GPU has 1 MiB of shared memory."""
 
@@ -116,10 +117,24 @@ def _elements(tile: Layout, thr: Layout, val: Layout) -> IntArray:
     return index.reshape(-1, threads)
 
 
-def render(rows: Sequence[TileCost], best: SwizzleResult, format_: str = "text") -> str:
-    """The table, and what would be better. Raises InputError for a format other than text and json."""
+def read_as(layout: str, dtype: str, swizzle: str | None) -> str:
+    """Which swizzle was read, in which unit; "" where there is none."""
+    tile = parse_any_layout(layout)
+    if isinstance(tile, ComposedLayout) and isinstance(tile.inner, Swizzle):
+        pointer = in_bytes(tile.inner, read_dtype(dtype).bits)
+        return f"a composed layout: {tile.inner} counts elements, {pointer} on the pointer, in bytes"
+    return f"{swizzle} on the pointer, in bytes" if swizzle else ""
+
+
+def render(
+    rows: Sequence[TileCost], best: SwizzleResult, format_: str = "text", read: str = "", arch: str = DEFAULT
+) -> str:
+    """The table, and what would be better. Raises InputError for a format other than text and json.
+
+    `read` says how a swizzle was read (`read_as`), `arch` for which architecture was counted.
+    """
     if format_ == "json":
-        return json.dumps(to_dict(rows, best)) + "\n"
+        return json.dumps({**to_dict(rows, best), "read_as": read, "arch": arch}) + "\n"
     if format_ != "text":
         raise InputError(f"unknown format '{format_[:20]}'", expected="text or json")
     table = [("access", "instructions", "wavefronts", "ideal", "ways")]
@@ -133,7 +148,9 @@ def render(rows: Sequence[TileCost], best: SwizzleResult, format_: str = "text")
         )
         for line in table
     ]
-    return "\n".join([*lines, "", textwrap.fill(_verdict(rows, best), 80, break_on_hyphens=False)]) + "\n"
+    said = [f"read as {read}"] if read else []
+    said += [_verdict(rows, best) + (f" ({arch})" if arch != DEFAULT else "")]
+    return "\n".join([*lines, "", *(textwrap.fill(one, 80, break_on_hyphens=False) for one in said)]) + "\n"
 
 
 def _verdict(rows: Sequence[TileCost], best: SwizzleResult) -> str:

@@ -27,6 +27,8 @@ def render(found: Canonical, subject: str, unit: str, format_: str = "text") -> 
         raise InputError(f"unknown format '{format_[:40]}'", expected="text or json")
     title = f"{found.verdict}: {subject} is {_SAID[found.verdict]} for {unit}"
     lines = _wrapped("", f"{title}: {found.name}" if found.name else title)
+    if found.read_as:
+        lines += _wrapped("  read as  ", found.read_as)
     if found.reason:
         lines += _wrapped("  ", found.reason)
     if found.decision.message:
@@ -38,7 +40,8 @@ def render(found: Canonical, subject: str, unit: str, format_: str = "text") -> 
             f"{found.decision.stride_bytes} B; the base must be a multiple of {found.align_bytes} B",
         )
     if found.nearest:
-        lines.append(f"  nearest  {found.nearest_name}: {found.nearest}")
+        near = f"{found.nearest_name}: {found.nearest}, {found.nearest_swizzle} on the pointer (bytes)"
+        lines += _wrapped("  nearest  ", near)
         lines += [f"    {line}" for line in found.code.splitlines()]
     elif found.verdict != "legal":
         lines.append("  nearest  none: no canonical tile has this shape and element type")

@@ -126,8 +126,8 @@ def test_the_nearest_layout_is_accepted(dsl: Session) -> None:
         if not found.nearest:
             continue
         kind = found.nearest_name.split("_")[0]
-        assert canonical(found.nearest, name, kind, unit=unit).verdict == "legal"
-        pointer, _, outer = found.nearest.split(" o ")
+        assert canonical(found.nearest, name, kind, found.nearest_swizzle, unit).verdict == "legal"
+        pointer, outer = found.nearest_swizzle, found.nearest
         one = first_step(parse_layout(outer), dtype(name).bits)
         proposed.append((one, name, kind, None if pointer == "S<0,4,3>" else pointer, unit))
     answers = dsl.ask("parse", [item(q) for q in proposed])

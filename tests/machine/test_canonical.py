@@ -11,11 +11,15 @@ import pytest
 import layoutcheck as lc
 from layoutcheck import cli
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.errors import InputError
 from layoutcheck.machine.canonical import canonical
 from layoutcheck.machine.canonical.decide import Decision
 from layoutcheck.machine.canonical.described import described
 from layoutcheck.machine.canonical.nearest import atom_tile
+from layoutcheck.machine.dtypes import dtype as read_dtype
+from layoutcheck.machine.tiles import in_bytes
+from layoutcheck.reports.banks import analyse, read_as
 
 
 def test_cutlass_3078() -> None:
@@ -24,7 +28,7 @@ def test_cutlass_3078() -> None:
     assert found.verdict == "rejected"
     assert "Expected stride failure" in found.decision.message
     assert found.nearest_name == "K_SW128"
-    assert found.nearest == "S<3,4,3> o 0 o ((8,8),(64,2)):((64,512),(1,4096))"
+    assert (found.nearest, found.nearest_swizzle) == ("((8,8),(64,2)):((64,512),(1,4096))", "S<3,4,3>")
 
 
 @pytest.mark.parametrize("unit", ["wgmma", "tcgen05"])
@@ -54,12 +58,13 @@ def test_what_the_compiler_rounds_is_wrong(layout: str, swizzle: str | None, at:
 
 
 def test_the_same_layout_under_another_swizzle_is_nearest() -> None:
-    assert canonical("(64,64):(64,1)", "bf16").nearest == "S<3,4,3> o 0 o (64,64):(64,1)"
+    found = canonical("(64,64):(64,1)", "bf16")
+    assert (found.nearest, found.nearest_swizzle) == ("(64,64):(64,1)", "S<3,4,3>")
     assert canonical("(64,64):(1,64)", "bf16", "K", "S<3,4,3>").nearest_name == "MN_SW128"
 
 
 def test_the_descriptor_of_the_128_byte_swizzle() -> None:
-    found = canonical("S<3,4,3> o 0 o (64,64):(64,1)", "bf16")
+    found = canonical("S<3,3,3> o 0 o (64,64):(64,1)", "bf16")
     assert (found.decision.leading_bytes, found.decision.stride_bytes, found.align_bytes) == (16, 1024, 1024)
     at = described((64, 16), 16, "K", lc.Swizzle(3, 4, 3), Decision(leading_bytes=16, stride_bytes=1024))
     expected = Layout((64, 16), (64, 1))
@@ -85,7 +90,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nearest  K_SW128" in text
     assert "make_smem_layout_atom" in text
     assert (
-        cli.run(["canonical", "S<3,4,3> o 0 o (64,64):(64,1)", "--unit", "tcgen05", "--format", "json"]) == 0
+        cli.run(["canonical", "S<3,3,3> o 0 o (64,64):(64,1)", "--unit", "tcgen05", "--format", "json"]) == 0
     )
     assert json.loads(capsys.readouterr().out)["name"] == "K_SW128"
 
@@ -101,9 +106,34 @@ def test_the_answer_as_json_and_its_code(unit: str, module: str) -> None:
         "leading_bytes": found.decision.leading_bytes,
         "stride_bytes": found.decision.stride_bytes,
         "align_bytes": 128,
-        "nearest": "S<3,4,3> o 0 o ((8,8),(64,2)):((64,512),(1,4096))",
+        "swizzle": "S<0,4,3>",
+        "read_as": "",
+        "nearest": "((8,8),(64,2)):((64,512),(1,4096))",
+        "nearest_swizzle": "S<3,4,3>",
         "nearest_name": "K_SW128",
         "code": found.code,
         "evidence": {},
     }
     assert f"cute.nvgpu.{module}.make_smem_layout_atom" in found.code
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "i8"])
+@pytest.mark.parametrize("base", [2, 3, 4, 5])
+def test_a_composed_layout_counts_elements_here_as_in_banks(dtype: str, base: int) -> None:
+    """One notation, one meaning: both commands read what the same swizzle in bytes on the pointer says."""
+    run = 128 // (read_dtype(dtype).bits // 8)
+    outer, inner = f"(64,{run}):({run},1)", Swizzle(3, base, 3)
+    pointer = str(in_bytes(inner, read_dtype(dtype).bits))
+    composed = f"{inner} o 0 o {outer}"
+    a, b = canonical(composed, dtype), canonical(outer, dtype, "K", pointer)
+    assert (a.verdict, a.name, a.swizzle) == (b.verdict, b.name, pointer)
+    assert "counts elements" in a.read_as and "bytes" in b.read_as
+    access = f"st 32 (8,4):(4,1) (1,{32 // read_dtype(dtype).bits})"
+    assert analyse(composed, access, dtype)[0] == analyse(outer, access, dtype, pointer)[0]
+    assert "counts elements" in read_as(composed, dtype, None)
+
+
+def test_the_dsls_printed_atom_is_told_from_a_composed_layout() -> None:
+    found = canonical("S<3,4,3> o 0 o ((8,8),(64,1)):((64,512),(1,0))", "bf16")
+    assert found.verdict == "rejected" and "--swizzle 'S<3,4,3>'" in found.reason
+    assert canonical("((8,8),(64,1)):((64,512),(1,0))", "bf16", "K", "S<3,4,3>").name == "K_SW128"

@@ -33,6 +33,7 @@ from layoutcheck.machine.canonical.modes import K_BITS, NONE, UNIT_BITS, UNITS, 
 from layoutcheck.machine.canonical.nearest import nearest
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.dtypes import dtype as read_dtype
+from layoutcheck.machine.tiles import in_bytes
 
 __all__ = ["Canonical", "Decision", "canonical"]
 
@@ -42,8 +43,9 @@ class Canonical:
     """Whether an operand's layout is canonical: `verdict` is "legal", "rejected" or "wrong".
 
     "wrong": the compiler makes a descriptor, and it describes other addresses than the layout. `name` is the
-    DSL's `SmemLayoutAtomKind` for a legal one. `nearest` is a canonical layout of the same shape,
-    `nearest_name` its kind, `code` the DSL source that makes it. The base must be a multiple of
+    DSL's `SmemLayoutAtomKind` for a legal one. `swizzle` is the pointer's, in bytes, and `read_as` says which
+    notation it was given in. `nearest` is a canonical layout of the same shape, `nearest_swizzle` its
+    pointer's, `nearest_name` its kind, `code` the DSL source that makes it. The base must be a multiple of
     `align_bytes` for the swizzle's pattern to begin where the descriptor says.
     """
 
@@ -52,7 +54,10 @@ class Canonical:
     reason: str
     decision: Decision
     align_bytes: int
+    swizzle: str = ""
+    read_as: str = ""
     nearest: str = ""
+    nearest_swizzle: str = ""
     nearest_name: str = ""
     code: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
@@ -67,7 +72,10 @@ class Canonical:
             "leading_bytes": self.decision.leading_bytes,
             "stride_bytes": self.decision.stride_bytes,
             "align_bytes": self.align_bytes,
+            "swizzle": self.swizzle,
+            "read_as": self.read_as,
             "nearest": self.nearest,
+            "nearest_swizzle": self.nearest_swizzle,
             "nearest_name": self.nearest_name,
             "code": self.code,
             "evidence": self.evidence,
@@ -83,15 +91,18 @@ def canonical(
 ) -> Canonical:
     """Whether shared memory of `layout`, modes (MN, K), can be an operand of `unit`; if not, what is nearest.
 
-    `swizzle` acts on byte addresses, as a pointer's does; a composed layout `S<3,4,3> o 0 o ...` states
-    it itself, as `make_smem_layout_atom` prints it. `major` is "K" or "MN", `unit` "wgmma" or "tcgen05".
-    Further modes (stages) are ignored. Raises InputError for anything else.
+    `swizzle` acts on byte addresses, as a pointer's does; that of a composed layout `S<3,3,3> o 0 o ...`
+    acts on elements, as everywhere. The DSL's `make_smem_layout_atom` prints bytes in that form, for
+    `allocate_tensor(layout.outer, swizzle=layout.inner)`: give the two apart.
+
+    `major` is "K" or "MN", `unit` "wgmma" or "tcgen05". Further modes (stages) are ignored. Raises
+    InputError for anything else.
 
     >>> canonical("(64,128):(128,1)", "f16").nearest_name
     'K_SW128'
     """
-    outer, pointer = _operand(layout, swizzle)
     element = dtype if isinstance(dtype, DType) else read_dtype(dtype)
+    outer, pointer, read_as, other = _operand(layout, swizzle, element)
     kind = major.strip().upper()
     if kind not in ("K", "MN") or unit not in UNITS:
         raise InputError(
@@ -106,24 +117,36 @@ def canonical(
     if decision.accepted and mode is not None:
         wrong = first_wrong(outer, element.bits, kind, pointer, decision)
         if wrong is None:
-            return Canonical("legal", f"{kind}_{mode.name}", "", decision, align)
+            return Canonical("legal", f"{kind}_{mode.name}", "", decision, align, str(pointer), read_as)
         reason, evidence = wrong
         verdict = "wrong"
     else:
         reason, evidence = _why(one, element, kind, pointer, decision), {}
         verdict = "rejected"
+    if other is not None and canonical(outer, element, kind, other, unit).verdict == "legal":
+        reason += (
+            f". With {other} on the pointer, in bytes, it is canonical: the DSL's make_smem_layout_atom "
+            f"prints that in the form of a composed layout. Ask for the layout alone with --swizzle '{other}'"
+        )
     near = nearest(outer, element, kind, pointer, unit)
-    return Canonical(verdict, "", reason, decision, align, *near, evidence)
+    return Canonical(verdict, "", reason, decision, align, str(pointer), read_as, *near, evidence)
 
 
-def _operand(layout: str | Layout | ComposedLayout, swizzle: str | Swizzle | None) -> tuple[Layout, Swizzle]:
-    """The (MN, K) layout and the pointer's swizzle."""
+def _operand(
+    layout: str | Layout | ComposedLayout, swizzle: str | Swizzle | None, element: DType
+) -> tuple[Layout, Swizzle, str, Swizzle | None]:
+    """The (MN, K) layout, its swizzle in bytes, how it was read, and a composed layout's own swizzle."""
     found: Any = parse_any_layout(layout) if isinstance(layout, str) else layout
     pointer = parse_swizzle(swizzle) if isinstance(swizzle, str) else swizzle
+    read_as, own = "", None
     if isinstance(found, ComposedLayout):
         if pointer is not None or not isinstance(found.inner, Swizzle) or found.offset != 0:
-            raise InputError(f"{found}: an operand has at most one swizzle, at offset 0")
-        found, pointer = found.outer, found.inner
+            raise InputError(f"{found}: one swizzle, at offset 0, is what an operand can have")
+        own = found.inner
+        found, pointer = found.outer, in_bytes(own, element.bits)
+        read_as = f"a composed layout: {own} counts elements, {pointer} on the pointer, in bytes"
+    elif pointer is not None:
+        read_as = f"{pointer} on the pointer, in bytes"
     if not isinstance(found, Layout) or len(found) < 2 or type(found.shape) is not tuple:
         raise InputError(f"{found} has no modes MN and K", expected="(MN,K) such as (64,128):(128,1)")
     if not found.is_static:
@@ -131,7 +154,8 @@ def _operand(layout: str | Layout | ComposedLayout, swizzle: str | Swizzle | Non
     if any(n < 1 for n in flatten(found.shape)) or any(type(d) is not int for d in flatten(found.stride)):
         raise InputError(f"{found} does not map to memory")
     pointer = pointer if pointer is not None and pointer.bits else NONE
-    return Layout((found[0].shape, found[1].shape), (found[0].stride, found[1].stride)), pointer
+    operand = Layout((found[0].shape, found[1].shape), (found[0].stride, found[1].stride))
+    return operand, pointer, read_as, own if own != pointer else None
 
 
 def _why(layout: Layout, element: DType, major: str, swizzle: Swizzle, decision: Decision) -> str:

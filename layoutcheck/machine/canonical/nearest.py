@@ -11,8 +11,10 @@ from layoutcheck.machine.canonical.modes import MODES, UNIT_BITS, size_of
 from layoutcheck.machine.dtypes import DType
 
 
-def nearest(layout: Layout, element: DType, major: str, swizzle: Swizzle, unit: str) -> tuple[str, str, str]:
-    """(layout, kind, code) of a canonical operand near this one; empty where none fits.
+def nearest(
+    layout: Layout, element: DType, major: str, swizzle: Swizzle, unit: str
+) -> tuple[str, str, str, str]:
+    """(layout, pointer's swizzle, kind, code) of a canonical operand near this one; empty where none fits.
 
     The same layout under another swizzle, or with the other major, else the tile of the widest atom that
     divides its shape.
@@ -22,15 +24,15 @@ def nearest(layout: Layout, element: DType, major: str, swizzle: Swizzle, unit: 
         for other in tried:
             if (kind, other) != (major, swizzle) and _works(layout, element, kind, other, unit):
                 name = f"{kind}_{MODES[other.bits, other.base, other.shift].name}"
-                return f"{other} o 0 o {layout}", name, _code(name, layout, element, unit)
+                return str(layout), str(other), name, _code(name, layout, element, unit)
     shape = (size_of(layout[0].shape), size_of(layout[1].shape))
     first = [swizzle] if swizzle in tried and swizzle.bits else []
     for other in (*first, *tried):
         tile = atom_tile(shape, element.bits, major, other)
         if tile is not None and _works(tile, element, major, other, unit):
             name = f"{major}_{MODES[other.bits, other.base, other.shift].name}"
-            return f"{other} o 0 o {tile}", name, _code(name, tile, element, unit)
-    return "", "", ""
+            return str(tile), str(other), name, _code(name, tile, element, unit)
+    return "", "", "", ""
 
 
 def _works(layout: Layout, element: DType, major: str, swizzle: Swizzle, unit: str) -> bool:
