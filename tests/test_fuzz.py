@@ -275,6 +275,11 @@ FOUND = {
         "pred": '!cute.memref<i8, gmem, "((?)):((0))">', "op": "autovec_copy", "thr": "1:0",
         "val": "((2)):((1))",
     },
+    "a warp's atom of wide elements, transposed": {
+        "atom": "ldmatrix.x4", "dtype": "f32", "src": "1:0",
+        "dst": '!cute.memref<f32, rmem, S<3,4,3>, "1:0">', "block": 1, "arch": "sm_80",
+        "swizzle": "S<3,4,3>", "op": "autovec_copy", "thr": "1:0", "val": "1:0",
+    },
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import Intent
 from layoutcheck.copies.offsets import limit, offsets, offsets_at, rest_modes, size, v_mode
 from layoutcheck.copies.pairs import element_pairs, pred_of_elements, rest_pairs
+from layoutcheck.copies.tiled import SIDES
 
 
 def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
@@ -52,7 +53,8 @@ def thread_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
 def _element_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
     """Of an atom of one thread, or of none: element i of V and of the rest modes on both sides."""
     unit = unit_bits(copy)
-    threads = [thread_offsets(copy, side) for side in ("src", "dst")]
+    count = max(thread_offsets(copy, side).size for side in SIDES)  # lanes of a warp's atom may share a place
+    threads = [thread_offsets(copy, side, count) for side in SIDES]
     elements = min(size(copy.src.layout), size(copy.dst.layout))
     limit(elements * threads[0].size * max(1, copy.src.dtype.bits // 8))
     src_index, dst_index, unmatched = element_pairs(copy.src.layout, copy.dst.layout)
