@@ -84,8 +84,6 @@ def _plan_chosen(copy: Copy, instance: Copy) -> Plan:
         aligned_bytes = built.atom.width_bits // 8
     else:
         assert isinstance(built.atom, UniversalCopy)
-        refuse_inside_bytes(built.src)
-        refuse_inside_bytes(built.dst)
         n, aligned_bytes = vector_and_alignment(built, built.atom)
     chunks = rest_pairs(built)
     limit(chunks * n * max(1, copy.src.dtype.bits // 8))
