@@ -74,8 +74,10 @@ def test_code_generation_of_elements_below_a_byte(dsl, seed, count):
         obstacle = Analysis(copy).obstacle
         fails = isinstance(obstacle, CompilerFails)
         said = f"{copy.op} {copy.atom} {copy.src} {copy.dst}: {obstacle}, DSL {lowered.error}"
+        if obstacle is not None and not fails:
+            assert copy.src.dtype.name == "i1", said  # how many booleans go at a time is not always known
+            continue
         assert fails == (lowered.ptx is None), said
-        assert obstacle is None or fails, said
         seen[copy.src.dtype.name, fails] += 1
         compiles += [] if fails else [copy]
     assert min(seen[name, fails] for name in ("i4", "f4E2M1FN") for fails in (True, False)) > count // 20, (

@@ -81,7 +81,7 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     gcd(0, n) being n, a stride that leaves less than a byte does not narrow the vector (miscompile h33).
     Where such vectors do not divide V, elements are moved one at a time (booleans by their run), and the
     store of a 4-bit element clears the other one of its byte. Raises CompilerFails for slices that begin
-    inside a byte, InputError for adjacent booleans that do not fill bytes.
+    inside a byte, InputError for booleans of which it is not known how many go at a time.
     """
     bits = copy.src.dtype.bits
     for memref in (copy.src, copy.dst):
@@ -98,10 +98,10 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     n = 8 * span // bits
     both = [v_mode(m.layout) for m in (copy.src, copy.dst)]
     for v in both if bits == 1 else ():
-        if (extent := _contiguous(v)) % 8 and extent > 1:
+        if (extent := _contiguous(v)) > 1 and (extent % 8 or not _first_mode_contiguous(v)):
             raise InputError(
-                f"which booleans of the V {v} the compiler takes at a time is not known: {extent} adjacent "
-                f"ones do not fill bytes"
+                f"which booleans of the V {v} the compiler takes at a time is not known: its first {extent} "
+                f"do not fill bytes, or are not all of its first mode"
             )
     if not span or size(v_mode(copy.src.layout)) % n:
         return _one_at_a_time(copy, instance, math.gcd(*runs))
@@ -171,9 +171,17 @@ def _refuse_permuted(v: Layout) -> None:
 
 
 def _run_bytes(v: Layout, bits: int) -> int:
-    """The leading contiguous extent in bytes, and the run in bytes, which counts as 0 below a byte."""
+    """The leading contiguous extent in bytes, and the run in bytes, which counts as 0 below a byte.
+
+    The extent counts as 0, too, where the first of several modes is not contiguous as a whole.
+    """
     extent, others = _leading(_leaves(v))
-    return math.gcd(extent * bits // 8, math.gcd(extent, *others) * bits // 8)
+    counted = extent if _first_mode_contiguous(v) else 0
+    return math.gcd(counted * bits // 8, math.gcd(extent, *others) * bits // 8)
+
+
+def _first_mode_contiguous(v: Layout) -> bool:
+    return type(v.shape) is not tuple or _contiguous(v) >= size(v[0])
 
 
 def _contiguous(v: Layout) -> int:
