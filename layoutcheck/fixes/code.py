@@ -41,7 +41,8 @@ def _fold(line: str) -> list[str]:
     if not arguments:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
-    inner = [f"{indent}    {', '.join(arguments)}"]
+    comma = "," if body[:-1].endswith(",") else ""  # of a tuple of one
+    inner = [f"{indent}    {', '.join(arguments)}{comma}"]
     if len(inner[0]) > WIDTH:
         inner = [part for argument in arguments for part in _fold(f"{indent}    {argument},")]
     return [body[: opening + 1], *inner, f"{indent}){tail}"]

@@ -32,22 +32,23 @@ def _draft(analysis: Analysis, widest: int) -> Draft:
     load_bits, store_bits = (_bits(side, widest) for side in (copy.src, copy.dst))
     load, store = UniversalCopy(copy.src.dtype, load_bits), UniversalCopy(copy.dst.dtype, store_bits)
     read, written = fragment(copy.src), _registers(copy.src.layout, copy.dst.dtype)
+    guard = ", pred=pred" if copy.pred is not None else ""
     lines = [
         f"load_atom = {code.atom_code(load)}",
         f"store_atom = {code.atom_code(store)}",
         code.fragment_code("src", copy.src.dtype),
-        "cute.copy(load_atom, src, fragment)",
+        f"cute.copy(load_atom, src, fragment{guard})",
         f"converted = cute.make_rmem_tensor_like(fragment, {code.dtype_code(copy.dst.dtype)})",
         f"converted.store(fragment.load().to({code.dtype_code(copy.dst.dtype)}))",
-        "cute.copy(store_atom, converted, dst)",
+        f"cute.copy(store_atom, converted, dst{guard})",
     ]
     return Draft(
         STRATEGY,
         f"load {copy.src.dtype}, convert in registers, store {copy.dst.dtype}",
         "\n".join(lines),
         (
-            replace(copy, atom=load, op="copy", dst=read, pred=None, tiled=None),
-            replace(copy, atom=store, op="copy", src=written, pred=None, tiled=None),
+            replace(copy, atom=load, op="copy", dst=read, tiled=None),
+            replace(copy, atom=store, op="copy", src=written, tiled=None),
         ),
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import pytest
 
 import layoutcheck as lc
 from layoutcheck.check import Fix
+from layoutcheck.fixes.code import folded
 from layoutcheck.sources.types import parse_memref
 
 TILES: dict[str, Any] = {
@@ -170,6 +172,22 @@ def test_two_run_time_strides_keep_their_names() -> None:
     report = lc.check(view, "((8,2),4):((1,8),16)", "cp.async", bits=128, dtype="bf16")
     [promise] = [fix for fix in report.fixes if fix.strategy == "promise-alignment"]
     assert "src.stride[0][1], divby=8" in promise.code and "src.stride[1], divby=8" in promise.code
+
+
+def test_a_tuple_of_one_keeps_its_comma_over_lines() -> None:
+    line = "x = cute.make_layout(((1, (8, 1)),), stride=((0, (cute.assume(src.stride[0], divby=4), 0)),))"
+    assert ast.dump(ast.parse(folded(line))) == ast.dump(ast.parse(line)) and "\n" in folded(line)
+
+
+def test_a_predicate_goes_with_a_conversion() -> None:
+    """Both copies are guarded as the one was."""
+    view = '!cute.memref<{}, {}, align<32>, "((32,1),4):((1,0),32)">'
+    [fix] = lc.check(
+        view.format("i8", "gmem"), view.format("i16", "smem"), "cp.async", bits=128,
+        pred='!cute.memref<i8, rmem, align<4>, "(1,4):(0,0)">',
+    ).fixes  # fmt: skip
+    assert fix.strategy == "convert-in-registers" and fix.code.count("pred=pred") == 2
+    assert all(copy.pred is not None for copy in fix.copies)
 
 
 def test_types_without_a_name_in_the_dsl_have_no_code() -> None:
