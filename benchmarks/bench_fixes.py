@@ -11,6 +11,7 @@ with the fixes. Of the programs of `tests/patching/broken.py`, every so many: ea
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -20,7 +21,7 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime, timezone
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -92,6 +93,15 @@ def _repaired(name: str) -> dict[str, Any]:
         }
 
 
+def versions() -> dict[str, str]:
+    """Those that are installed; a checkout on the path has none of its own."""
+    found = {}
+    for name in ("layoutcheck", "nvidia-cutlass-dsl"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--copies", type=int, default=3000)
@@ -103,10 +113,7 @@ def main() -> None:
         "date": datetime.now(timezone.utc).date().isoformat(),
         "command": f"python -m benchmarks.bench_fixes --copies {given.copies} --programs {given.programs}",
         "device": f"{os.cpu_count()} cores, {platform.machine()}",
-        "versions": {
-            "layoutcheck": version("layoutcheck"),
-            "nvidia-cutlass-dsl": version("nvidia-cutlass-dsl"),
-        },
+        "versions": versions(),
         "python": platform.python_version(),
         "speed": speed(given.copies),
         "repair": programs(given.programs, given.jobs),

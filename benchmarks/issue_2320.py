@@ -17,10 +17,10 @@ import runpy
 import statistics
 import tempfile
 from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bench_fixes import versions
 from layoutcheck.tracing import repaired
 from tests.patching.reported import COPIED, MULTIPLIED
 
@@ -163,13 +163,16 @@ def main() -> None:
     parser.add_argument("patches", type=Path, nargs="?")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
-    names = ("layoutcheck", "nvidia-cutlass-dsl", "torch")[: 2 if given.what == "patch" else 3]
     found: dict[str, Any] = {
         "date": datetime.now(timezone.utc).date().isoformat(),
         "command": f"python -m benchmarks.issue_2320 {given.what}",
-        "versions": {name: version(name) for name in names},
+        "versions": versions(),
         "python": platform.python_version(),
     }
+    if given.what == "run":
+        import torch
+
+        found["versions"] |= {"torch": torch.__version__, "cuda": torch.version.cuda}
     if given.what == "patch":
         found["patches"] = patched()
     else:

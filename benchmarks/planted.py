@@ -28,10 +28,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bench_fixes import versions
 from layoutcheck.errors import InputError
 from layoutcheck.patching.edit import Edit, apply, span_of
 from layoutcheck.patching.program import Source, name_of
@@ -218,7 +218,7 @@ def main() -> None:
         "date": datetime.now(timezone.utc).date().isoformat(),
         "command": f"python -m benchmarks.planted {names} --a-kind {given.a_kind}",
         "device": f"{os.cpu_count()} cores, {platform.machine()}",
-        "versions": {name: version(name) for name in ("layoutcheck", "nvidia-cutlass-dsl")},
+        "versions": versions(),
         "python": platform.python_version(),
         "plants": len(rows),
         "differing": len(bugs),
