@@ -65,7 +65,7 @@ def begin() -> None:
 
         network.refuse_sockets()
     if first:
-        _end_with_parent()
+        end_with_parent()
     if not options.get("launch", True):
         from layoutcheck.dsl.fake_cuda import install
 
@@ -92,8 +92,8 @@ def as_dict(event: Event) -> dict[str, Any]:
     return {"kind": type(event).__name__.lower(), **asdict(event)}
 
 
-def _end_with_parent() -> None:
-    """Die when the tracing process does, however it ends (Linux)."""
+def end_with_parent() -> None:
+    """Die when the process that started this one does, however it ends (Linux)."""
     with contextlib.suppress(Exception):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

@@ -118,6 +118,9 @@ _worker: dict[str, Any] = {}  # of a worker process: what `_begin` was given
 
 def _begin(settings: Settings, stop: Any, workers: int) -> None:
     """Make this process a worker; its programs share the machine's processors with the others'."""
+    from layoutcheck.dsl.spool import end_with_parent
+
+    end_with_parent()
     _worker.update(lowering=_lowering(settings), settings=settings, stop=stop)
     threads = max(1, (os.cpu_count() or 1) // workers)
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
