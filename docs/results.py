@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from docs import confirmations, lowered_results, reported, speed, versions
+from docs import confirmations, lowered_results, public_code, reported, speed, versions
 from docs.confirmations import row
 
 EVIDENCE = Path(__file__).parent / "evidence"
@@ -61,6 +61,8 @@ _PAGES = {
     "numerics_bounds": ("inputs built to break the error bounds: how near they came", "numerics.md"),
     "transpose_counters": ("the transpose kernels: the cost model beside time and counters", "kernels.md"),
     "transpose": ("the transpose kernels: results and speed", "kernels.md"),
+    "history": ("fixes of public repositories, before and after", "public-code.md"),
+    "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),
 }
 
 _RUNS = """# All runs
@@ -87,6 +89,7 @@ def evidence_pages() -> dict[str, str]:
         "confirmed.md": confirmations.page(runs),
         "lowered.md": lowered,
         "versions.md": versions.page(_read("versions")),
+        "public-code.md": public_code.page(_read("history"), _read("public_code")),
         "speed.md": speed.page(*map(_read, ("speed", "lint", "trace", "numerics_speed"))),
         "issue-2320.md": reported.page(_read("issue_2320_patches"), _read_if("issue_2320")),
     }

@@ -1,0 +1,105 @@
+"""The page of public code: fixes traced before and after, and what `layoutcheck ci` found in repositories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docs.confirmations import row
+
+_PAGE = """# Public code
+
+Fixes that public repositories made, traced before and after, and what `layoutcheck ci` found in repositories
+that no rule was written for. No GPU was used.
+
+## Worth reporting upstream
+
+{reports}
+## Fixes, before and after
+
+`python -m benchmarks.history` checks out the parent of a fix and the fix, and traces both. *Caught*: the parent
+has a finding that the fix takes away, and the fix brings none. The findings are in `docs/evidence/history.json`.
+
+{fixes}
+
+## Repositories
+
+Each was checked by `layoutcheck ci --yes`, as it is, in an environment with torch and DSL 4.8.1 and few of its
+other dependencies. Most of the programs that built no kernel need arguments, another package or an older DSL; their
+reasons are in `docs/evidence/public_code.json`.
+
+{repositories}
+
+## Each finding that was looked at by hand
+
+{findings}
+"""
+_REPORT = """### {repository}: {title}
+
+{places}. {why}
+
+```sh
+git clone https://github.com/{repository} && cd {folder} && git checkout {commit}
+layoutcheck trace --no-launch --arch {arch} {script}
+```
+
+"""
+
+
+def page(history: dict[str, Any], public: dict[str, Any]) -> str:
+    """The page of both evidence files."""
+    fixes = _head("fix", "about", "what it mends", "result")
+    repositories = _head(
+        "repository", "programs", "with kernels", "kernels", "copies", "known for all threads", "wrong", "slow",
+        "looked at by hand",
+    )  # fmt: skip
+    findings = _head("place", "finding", "so?")
+    for name, fix in history["fixes"].items():
+        result = fix["verdict"] + (
+            f": {fix['reason']}" if fix["reason"] and fix["verdict"] != "caught" else ""
+        )
+        fixes.append(row(name, fix["about"], fix["title"], result))
+    for name, found in public["repositories"].items():
+        severities = [one["severity"] for one in found["findings"]]
+        wrong = sum(each in ("wrong", "rejected") for each in severities)
+        looked = sum("looked_at" in one for one in found["findings"])
+        everywhere = sum(n for source, n in found["address_sources"].items() if source != "types")
+        repositories.append(
+            row(
+                name, *(str(found[key]) for key in ("programs", "built_kernels", "kernels", "copies")),
+                str(everywhere), str(wrong), str(severities.count("slow")), str(looked),
+            )
+        )  # fmt: skip
+        findings += [
+            row(f"{name.partition('@')[0]} {one['place']}", f"{one['code']} {one['title']}",
+                f"{one['looked_at']}: {one['why']}")
+            for one in found["findings"] if "looked_at" in one
+        ]  # fmt: skip
+    return _PAGE.format(
+        reports="".join(_reports(public)), fixes="\n".join(fixes), repositories="\n".join(repositories),
+        findings="\n".join(findings),
+    )  # fmt: skip
+
+
+def _head(*names: str) -> list[str]:
+    return [row(*names), row(*["---"] * len(names))]
+
+
+def _reports(public: dict[str, Any]) -> list[str]:
+    """What is marked for its maintainers, one section for each reason."""
+    made = []
+    for name, found in public["repositories"].items():
+        repository, _, commit = name.partition("@")
+        groups: dict[str, list[dict[str, Any]]] = {}
+        for one in found["findings"]:
+            if one.get("report"):
+                groups.setdefault(one["report"], []).append(one)
+        for title, group in groups.items():
+            places = ", ".join(f"`{one['place']}` ({one['code']}: {one['title']})" for one in group)
+            made.append(
+                _REPORT.format(
+                    repository=repository, title=title, places=places, commit=commit,
+                    why=" ".join(dict.fromkeys(one["why"] for one in group)),
+                    folder=repository.partition("/")[2], arch=group[0]["arch"], script=group[0]["script"],
+                )
+            )  # fmt: skip
+    return made
