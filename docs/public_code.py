@@ -8,24 +8,25 @@ from docs.confirmations import row
 
 _PAGE = """# Public code
 
-Fixes that public repositories made, traced before and after, and what `layoutcheck ci` found in repositories
-that no rule was written for. No GPU was used.
+Fixes that public repositories made, traced before and after, and what `layoutcheck ci` found in
+repositories that no rule was written for. No GPU was used.
 
 ## Worth reporting upstream
 
 {reports}
 ## Fixes, before and after
 
-`python -m benchmarks.history` checks out the parent of a fix and the fix, and traces both. *Caught*: the parent
-has a finding that the fix takes away, and the fix brings none. The findings are in `docs/evidence/history.json`.
+`python -m benchmarks.history` checks out the parent of a fix and the fix, and traces both. *Caught*: the
+parent has a finding that the fix takes away, and the fix brings none. The findings are in
+`docs/evidence/history.json`.
 
 {fixes}
 
 ## Repositories
 
-Each was checked by `layoutcheck ci --yes`, as it is, in an environment with torch and DSL 4.8.1 and few of its
-other dependencies. Most of the programs that built no kernel need arguments, another package or an older DSL; their
-reasons are in `docs/evidence/public_code.json`.
+Each was checked by `layoutcheck ci --yes`, as it is, in an environment with torch and DSL 4.8.1 and few of
+its other dependencies. Most of the programs that built no kernel need arguments, another package or an
+older DSL; their reasons are in `docs/evidence/public_code.json`.
 
 {repositories}
 
@@ -49,8 +50,8 @@ def page(history: dict[str, Any], public: dict[str, Any]) -> str:
     """The page of both evidence files."""
     fixes = _head("fix", "about", "what it mends", "result")
     repositories = _head(
-        "repository", "programs", "with kernels", "kernels", "copies", "known for all threads", "wrong", "slow",
-        "looked at by hand",
+        "repository", "programs", "with kernels", "kernels", "copies", "known for all threads", "wrong",
+        "slow", "looked at by hand",
     )  # fmt: skip
     findings = _head("place", "finding", "so?")
     for name, fix in history["fixes"].items():
