@@ -225,7 +225,7 @@ def find_all(analysis: Analysis) -> tuple[Finding, ...]:
 
 def quality(analysis: Analysis) -> str | None:
     """The verdict of a copy that is `legal` or `slow`, else None. No slow rule is asked for its words."""
-    if not analysis.accepted or analysis.worst is not None:
+    if not analysis.works():
         return None
     rules = rules_for(analysis.copy, differs=False).values()
     found = [one for rule in rules if rule.severity != "slow" for one in rule.find(analysis)]

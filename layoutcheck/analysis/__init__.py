@@ -187,7 +187,8 @@ class Analysis:
 
     # The machine.
 
-    def _run(self) -> tuple[tuple[Run, ...], InputError | None]:
+    def _run(self, brief: bool = False) -> tuple[tuple[Run, ...], InputError | None]:
+        """The runs; `brief` ones stop at the first that goes wrong, and do not count what does."""
         atom = self.copy.atom
         if not self.accepted or (atom is not None and not atom.modelled):
             return (), None
@@ -195,9 +196,11 @@ class Analysis:
         try:
             for instance in instantiations(self.copy):
                 *hostile, comfortable = bases(instance)
-                last = self._one_run(instance, *comfortable)
+                last = self._one_run(instance, *comfortable, brief)
+                if brief and not last.comparison.clean:
+                    return (last,), None
                 alike = same_everywhere(instance, last.execution, clean=last.comparison.clean)
-                for run in (*(self._one_run(instance, *pair) for pair in hostile if not alike), last):
+                for run in (*(self._one_run(instance, *pair, brief) for pair in hostile if not alike), last):
                     runs.append(run)
                     if not run.comparison.clean:
                         return tuple(runs), None  # one counterexample is enough
@@ -205,7 +208,7 @@ class Analysis:
             return tuple(runs), error
         return tuple(runs), None
 
-    def _one_run(self, instance: Copy, src_base: int, dst_base: int) -> Run:
+    def _one_run(self, instance: Copy, src_base: int, dst_base: int, brief: bool = False) -> Run:
         copy, times = self.copy, 1
         try:
             asked = intent(instance, src_base, dst_base)
@@ -218,10 +221,22 @@ class Analysis:
             asked = intent(instance, src_base, dst_base)
             done = execution(copy, src_base, dst_base, instance)
         asked, done = guarded(asked, done, instance)
-        comparison = compare(asked, done, instance, src_base, dst_base)
+        comparison = compare(asked, done, instance, src_base, dst_base, brief=brief)
         if times > 1:
             comparison = of_the_whole(comparison)
         return Run(instance, src_base, dst_base, asked, done, comparison, times)
+
+    def works(self) -> bool:
+        """Whether the compiler takes the copy and no run goes wrong; quicker than `worst`, which counts."""
+        if not self.accepted:
+            return False
+        if "_runs" not in self.__dict__:
+            made = self._run(brief=True)
+            if made[0] and not made[0][-1].comparison.clean:
+                return False
+            self.__dict__["_runs"] = made
+            MEMORY.hold(made[0], self._forget)
+        return self.worst is None
 
     @cached_property
     def _runs(self) -> tuple[tuple[Run, ...], InputError | None]:

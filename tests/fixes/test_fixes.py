@@ -227,7 +227,10 @@ def test_the_quality_of_a_copy_is_its_verdict() -> None:
     ]
     for copy in copies:
         verdict = check(copy).verdict
-        found = quality(Analysis(copy))
+        quick, whole = Analysis(copy), Analysis(copy)
+        found = quality(quick)
+        assert quick.works() == (whole.accepted and whole.worst is None)
+        assert quick.effect == whole.effect  # what stopped early is counted when it is asked for
         assert found == (verdict if verdict in ("legal", "slow") else None), f"{copy}"
         seen[found] += 1
     assert min(seen[one] for one in ("legal", "slow", None)) > 20

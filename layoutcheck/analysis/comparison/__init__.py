@@ -17,13 +17,18 @@ from layoutcheck.analysis.comparison.kinds import KINDS, Comparison, Offender
 from layoutcheck.analysis.comparison.observables import observe
 from layoutcheck.analysis.comparison.table import in_table
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.moves import Execution, Intent
+from layoutcheck.copies.moves import NOTHING, Execution, Intent
 
 __all__ = ["KINDS", "Comparison", "Offender", "compare"]
 
 
-def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst_base: int) -> Comparison:
-    """What differs, for the static `copy` (the instance) that both were made of, at the same bases."""
+def compare(
+    intent: Intent, execution: Execution, copy: Copy, src_base: int, dst_base: int, *, brief: bool = False
+) -> Comparison:
+    """What differs, for the static `copy` (the instance) that both were made of, at the same bases.
+
+    A `brief` comparison may stop at the first kind of difference, which it does not count.
+    """
     grain = _grain(intent, execution)
     found = Comparer(intent, execution, grain)
     for side, accesses in (("src", execution.src_accesses), ("dst", execution.dst_accesses)):
@@ -38,9 +43,11 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
         found.add("never", execution.src.shape[0], Offender(0, 0))
     if execution.pred is not None and copy.pred is not None:
         found.predicate_range(execution.pred, copy.pred)
-    repeated = _harmless(intent, execution, grain)
-    resolved = repeated is not None
-    if repeated is None:
+    repeated = None if brief and found.counts else _harmless(intent, execution, grain)
+    if brief and (found.counts or repeated == WRONG):
+        return Comparison({"wrong": 1})
+    resolved = repeated is not None and repeated != WRONG
+    if repeated is None or repeated == WRONG:
         repeated = found.memory()
     # A thread's own intent names what its views name, past the edge of the tile as well.
     if not resolved or (copy.tiling is not None and not intent.whole):
@@ -52,11 +59,14 @@ def compare(intent: Intent, execution: Execution, copy: Copy, src_base: int, dst
     )
 
 
+WRONG = -1  # instead of a number of repetitions: some place certainly holds something else
+
+
 def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
     """Whether memory ends up exactly as asked, found without sorting: the number of harmless repetitions.
 
-    None where it does not, or where this quick way cannot tell: with predicates, and where the addresses of
-    the destination are too far apart for a table of them.
+    WRONG where it certainly does not. None where this quick way cannot tell: with predicates, where the
+    addresses of the destination are too far apart for a table of them, and where a place is named twice.
     """
     if intent.pred is not None or execution.pred is not None or not intent.dst.size or not execution.dst.size:
         return None
@@ -74,6 +84,11 @@ def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
     got[used_at] = writes
     last = got[used_at]
     asked, done = want[used_at], got[asked_at]
+    alone = np.array_equal(want[asked_at], np.arange(1, asked_at.size + 1, dtype=np.int64))
+    if alone and not done.all():
+        return WRONG if (asked_src[done == 0] != NOTHING).any() else None
+    if alone and not np.array_equal(used_src[done - 1], asked_src):
+        return WRONG if (asked_src != NOTHING).all() else None
     if not asked.all() or not done.all():
         return None  # written where nobody asks, or not written where somebody does
     for mover, contents in ((asked_src[asked - 1], used_src), (used_src[done - 1], asked_src)):
