@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from layoutcheck.dsl.lowered.allocations import PERIOD, Allocation, bases
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
 from layoutcheck.gate import NO_GATE
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.trace import render
 from layoutcheck.sources.traced import LoweredFault
 from layoutcheck.tracing import judge, status
+from tests.dsl.lowered.conftest import Traced
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -140,12 +138,9 @@ RIGHT = (
 CASES = (*OUTSIDE, *RIGHT)
 
 
-def test_tails(tmp_path: Path) -> None:
+def test_tails(traced: Traced) -> None:
     """Where the type says how large a tensor is; what rests on an argument is not told."""
-    script = tmp_path / "tails.py"
-    script.write_text(TAILS)
-    with Lowering() as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering)
+    found = traced(TAILS)
     assert not found.failures, found.failures
     seen: dict[str, list[LoweredFault]] = {}
     for one in found.copies:
@@ -177,11 +172,8 @@ def test_tails(tmp_path: Path) -> None:
     assert verdicts["wrong"] == sum(len(faults) for faults in OUTSIDE.values())
 
 
-def test_more_shared_memory_than_a_block_has(tmp_path: Path) -> None:
-    script = tmp_path / "big.py"
-    script.write_text(BIG)
-    with Lowering() as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering)
+def test_more_shared_memory_than_a_block_has(traced: Traced) -> None:
+    found = traced(BIG)
     (failure,) = found.failures  # 227 KiB are right, 16 B more are not
     assert failure.kind == "uncompiled" and "allocates 232464 B of shared memory" in failure.message
     judged = judge(found)
@@ -219,12 +211,9 @@ if __name__ == "__main__":
 """
 
 
-def test_warps_that_the_lowering_knows_are_the_tiled_copys_threads(tmp_path: Path) -> None:
+def test_warps_that_the_lowering_knows_are_the_tiled_copys_threads(traced: Traced) -> None:
     """As in quack before c8ec317: a store of half a tile by the tiled copy of the whole one."""
-    script = tmp_path / "roles.py"
-    script.write_text(ROLES)
-    with Lowering() as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering)
+    found = traced(ROLES)
     assert not found.failures, found.failures
     judged = judge(found)
     ((whole, right), (half, wrong)) = sorted(judged.reports, key=lambda one: one[1].verdict)
@@ -280,12 +269,9 @@ if __name__ == "__main__":
 LEFT = {"shifted": [("dst", -16, 8192, 144)], "past": [("dst", 8192, 8192, 0)]}
 
 
-def test_accesses_that_leave_their_own_allocation(tmp_path: Path) -> None:
+def test_accesses_that_leave_their_own_allocation(traced: Traced) -> None:
     """Past its end; or by a swizzle whose pattern does not begin where some order of allocations has it."""
-    script = tmp_path / "places.py"
-    script.write_text(PLACES)
-    with Lowering() as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering)
+    found = traced(PLACES)
     assert not found.failures, found.failures
     judged = judge(found)
     seen = set()
@@ -343,11 +329,8 @@ if __name__ == "__main__":
 """
 
 
-def test_a_part_of_a_tiled_copys_threads_is_known_by_its_addresses(tmp_path: Path) -> None:
-    script = tmp_path / "one_row.py"
-    script.write_text(ONE_ROW)
-    with Lowering() as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering)
+def test_a_part_of_a_tiled_copys_threads_is_known_by_its_addresses(traced: Traced) -> None:
+    found = traced(ONE_ROW)
     assert not found.failures, found.failures
     ((copy, report),) = judge(found).reports
     assert report.verdict in ("legal", "slow"), report.findings

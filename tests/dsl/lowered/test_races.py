@@ -13,11 +13,10 @@ from layoutcheck.dsl.lowered.lowered_op import LoweredOp
 from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
 from layoutcheck.dsl.lowered.races import race
 from layoutcheck.dsl.lowered.record import Recorded
-from layoutcheck.dsl.lowered.resolve import Lowering
-from layoutcheck.dsl.trace import trace_script
 from layoutcheck.judge import judge_traced
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.traced import Addresses, LoweredFault, Trace
+from tests.dsl.lowered.conftest import Traced
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -98,11 +97,8 @@ SAME = ("fill", "reduced", "redux", "one_lane", "shared", "loop_same", "subword"
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    script = tmp_path_factory.mktemp("races") / "races.py"
-    script.write_text(RACES)
-    with Lowering() as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering)
+def trace(traced: Traced) -> Trace:
+    found = traced(RACES)
     assert not found.failures and len(found.kernels) == len(RACING) + len(SAME), found.failures
     return found
 
@@ -180,4 +176,4 @@ def test_random_bytes_follow_from_their_address_alone() -> None:
 
 
 def test_the_script_is_named(trace: Trace) -> None:
-    assert {Path(one.where.file).name for one in trace.copies} == {"races.py"}
+    assert {Path(one.where.file).name for one in trace.copies} == {"program.py"}

@@ -19,6 +19,7 @@ from layoutcheck.settings import LOWERED, Settings, find, wants_lowered
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace
 from layoutcheck.tracing import judge
+from tests.dsl.lowered.conftest import Traced
 from tests.dsl.lowered.modules import ADDRESSES, UNVERIFIABLE
 from tests.environment import python_path
 
@@ -37,11 +38,8 @@ FOUND = {
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    script = tmp_path_factory.mktemp("settle") / "addresses.py"
-    script.write_text(ADDRESSES)
-    with Lowering() as lowering:
-        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=100, lowering=lowering)
+def trace(traced: Traced) -> Trace:
+    found = traced(ADDRESSES)
     assert not found.failures and len(found.copies) == len(NAMES), found.failures
     return found
 
