@@ -319,12 +319,13 @@ def _clash(one: list[Event], two: list[Event], threads: int) -> bool:
     """Whether two warps access one byte, one in `one` and the other in `two`, one of them writing."""
     a, b = _touched(one, threads), _touched(two, threads)
     both = np.intersect1d(a[:, 0], b[:, 0])
-    for byte in both.tolist():
-        first, second = a[a[:, 0] == byte], b[b[:, 0] == byte]
-        warps = np.union1d(first[:, 1], second[:, 1])
-        if len(warps) > 1 and (first[:, 2].any() or second[:, 2].any()):
-            return True
-    return False
+    if not both.size:
+        return False
+    rows = np.concatenate([a[np.isin(a[:, 0], both)], b[np.isin(b[:, 0], both)]])
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    begins = np.flatnonzero(np.diff(rows[:, 0], prepend=-1))
+    least, most = (pick.reduceat(rows[:, 1], begins) for pick in (np.minimum, np.maximum))
+    return bool(((least != most) & np.maximum.reduceat(rows[:, 2], begins).astype(bool)).any())
 
 
 def _touched(events: list[Event], threads: int) -> Any:
