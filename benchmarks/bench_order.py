@@ -1,20 +1,23 @@
-"""What the order check costs beside a trace: `python -m benchmarks.bench_order [FILE.low ...]`.
+"""What the order check costs beside a trace: `python -m benchmarks.bench_order [modules.jsonl] [--out FILE]`.
 
     trace    the DSL builds the kernel's module (Python to MLIR), nothing is compiled
     lower    the DSL's passes lower it to integer arithmetic; the judgement of copies shares them
     order    the check itself: evaluation of all threads, the replay, what is told
 
-Seconds of processor time of this repository's kernels, one run each, and of every lowered module given as a
-file, with the traced module beside it (`FILE.mlir`); no GPU is needed.
+Seconds of processor time of this repository's kernels, one run each, or of every kernel in files that
+`python -m tests.order.mutants collect` makes; no GPU is needed. `--out` keeps the time and findings of each.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from benchmarks.bench_trace import compiles, kernels
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.observe import watch
 from layoutcheck.dsl.spool import as_dict
+from layoutcheck.lint.settings import Settings
 from layoutcheck.order import OrderReport, check_module
 from layoutcheck.sources.traced_module import TracedModule
 
@@ -69,22 +73,49 @@ def _stopped(build: Callable[[], Any], events: list[Any]) -> None:
         build()
 
 
-def given(file: Path) -> float:
-    """A lowered module in a file, its traced one beside it."""
-    traced = file.with_suffix(".mlir")
-    module = TracedModule(traced.read_text() if traced.exists() else "", file.stem, "", {}, ())
-    text = file.read_text()
-    seconds, found = timed(lambda: check_module(module, text, ""))
-    return report(file.stem, float("nan"), float("nan"), seconds, found)
+def given(line: str) -> tuple[float, dict[str, Any]]:
+    """One kernel of a file: the check's seconds, and what is kept of it."""
+    one = json.loads(line)
+    module = TracedModule(one["text"], one["kernel"], one["arch"], one["sites"], one["places"])
+    budget = float(Settings().order_seconds)
+    seconds, found = timed(lambda: check_module(module, one["lowered"], "", budget))
+    report(module.kernel, float("nan"), float("nan"), seconds, found)
+    told = Counter(f"{f.severity} {f.code}" for f in found.findings)
+    kept = {"kernel": module.kernel[:90], "arch": module.arch, "seconds": round(seconds, 2),
+            "events": found.events, "findings": dict(told), "trips": list(found.trips),
+            "problem": found.problem.rpartition("/")[2], "unchecked": list(found.unchecked)}  # fmt: skip
+    return seconds, kept
+
+
+def _write(out: Path, rows: list[dict[str, Any]]) -> None:
+    times = sorted(row["seconds"] for row in rows)
+    total = {
+        "kernels": len(rows), "followed": sum(not row["problem"] for row in rows),
+        "seconds": {"median": times[len(times) // 2], "max": times[-1]},
+        "findings": dict(sum((Counter(row["findings"]) for row in rows), Counter())),
+    }  # fmt: skip
+    command = f"python -m benchmarks.bench_order modules.jsonl --out docs/evidence/{out.name}"
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    evidence = {"date": date, "command": command, "gpu": "none", "total": total, "kernels": rows}
+    out.write_text(json.dumps(evidence, indent=1) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE.low")
-    files = parser.parse_args().files
+    parser.add_argument("files", nargs="*", type=Path, metavar="modules.jsonl")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
     print(ROW.format("kernel", "trace", "lower", "order", "events", ""))
-    checks = [seconds for name, build in kernels().items() if compiles(build) for seconds in own(name, build)]
-    checks += [given(file) for file in files]
+    mine = {} if options.files else kernels()
+    checks = [seconds for name, build in mine.items() if compiles(build) for seconds in own(name, build)]
+    rows = []
+    for file in options.files:
+        for line in file.read_text().splitlines():
+            seconds, row = given(line)
+            checks.append(seconds)
+            rows.append(row)
+    if options.out is not None:
+        _write(options.out, rows)
     print(f"order: {len(checks)} kernels, median {statistics.median(checks):.2f} s, max {max(checks):.2f} s")
 
 
