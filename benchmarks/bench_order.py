@@ -21,11 +21,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from layoutcheck.lint.settings import Settings
+
 from benchmarks.bench_trace import compiles, kernels
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.observe import watch
 from layoutcheck.dsl.spool import as_dict
-from layoutcheck.lint.settings import Settings
 from layoutcheck.order import OrderReport, check_module
 from layoutcheck.sources.traced_module import TracedModule
 
