@@ -127,6 +127,11 @@ def shown(path: str) -> str:
         return path
 
 
+def _is_own(path: str) -> bool:
+    """Whether a path as shown is the project's, where a comment or an annotation can be put."""
+    return not Path(path).is_absolute() and "site-packages" not in path
+
+
 def failures(run: CaseRun) -> Iterator[LintFinding]:
     """LC911 for everything that kept the case's kernels from being seen."""
     from layoutcheck.sources.traced import UNCOMPILED  # loads the model, which reading does not need
@@ -138,9 +143,10 @@ def failures(run: CaseRun) -> Iterator[LintFinding]:
         message = " ".join(one.message.split())
         kind = _ENDS.get(one.kind, one.kind)
         path, line, at = case.path, case.line, ""
-        if where is not None:
-            path, line = (shown(where.file), where.line) if case.command else (path, line)
-            at = "" if case.command else f" at {shown(where.file)}:{where.line}"
+        if where is not None and case.command and _is_own(shown(where.file)):
+            path, line = shown(where.file), where.line
+        elif where is not None:
+            at = f" at {shown(where.file)}:{where.line}"
         yield LintFinding(
             "LC911",
             "rejected" if one.kind in UNCOMPILED else "unknown",

@@ -9,8 +9,10 @@ import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.lint.cache import Cache
+from layoutcheck.lint.cases import CaseRun, RegisteredCase, failures
 from layoutcheck.lint.programs import discover, outline
 from layoutcheck.settings import Settings
+from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
 KERNEL = "from cutlass import cute\n@cute.jit\ndef f(a): ...\n"
 REPOSITORY = {
@@ -123,3 +125,22 @@ def test_outlines_are_kept(repository: Settings) -> None:
     again = Cache(repository.root / "kept", "outlines")
     assert discover(["."], repository, again) == first
     assert not again._changed
+
+
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [
+        ("{root}/kernels.py", ("kernels.py", 7)),
+        ("{root}/.venv/lib/site-packages/a.py", ("run.py", 1)),
+        ("/usr/lib/a.py", ("run.py", 1)),
+    ],
+)
+def test_a_failure_stands_where_the_project_can_mend_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, place: tuple[str, int]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    where = Frame(file.format(root=tmp_path), 7)
+    case = RegisteredCase("run.py", "", 1, "run.py", "sm_90a", command=("run.py",))
+    (found,) = failures(CaseRun(case, Trace(failures=(TraceFailure("raised", "no", where),))))
+    assert (found.path, found.line) == place
+    assert ("a.py:7" in found.title) is (place == ("run.py", 1))
