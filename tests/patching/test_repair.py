@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -285,3 +286,31 @@ def test_nothing_to_repair(tmp_path: Path) -> None:
     found = repair(str(script), Trace(), lambda path, cwd: Trace())
     assert found.diff() == "" and found.write() == []
     assert "nothing to fix" in render(found, [], Style())
+
+
+def test_read_only_and_ignored_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("made.py\n")
+    for name in ("made.py", "mine.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    assert "is ignored by git: it is generated" in tracked(tmp_path, str(tmp_path / "made.py"))
+    found = pending(tmp_path / "mine.py", "x = 2\n")
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert "is read-only" in tracked(tmp_path, str(tmp_path / "mine.py"))
+    with pytest.raises(InputError, match="nothing was written"):
+        found.write()
+    assert (tmp_path / "mine.py").read_text() == "x = 1\n"
+
+
+def test_a_copy_in_a_library_is_a_sketch(tmp_path: Path) -> None:
+    """The script's own copy is repaired, and the library's is named with the reason."""
+    (tmp_path / "project").mkdir()
+    library, script = tmp_path / "library.py", tmp_path / "project" / "kernel.py"
+    for path in (library, script):
+        path.write_text(LINES)
+    given = Trace((seen(2, library, 8), seen(2, script, 8)))
+    after = Trace((seen(2, library, 8), seen(2, script, 16)))
+    found = repair(str(script), given, lambda path, cwd: after)
+    [sketch], [made] = found.sketches, found.repairs
+    assert sketch.where.file == str(library) and "outside of the project" in sketch.reason
+    assert made.where.file == str(script) and list(found.after) == [str(script)]
