@@ -37,6 +37,7 @@ from layoutcheck.analysis.vector import NAMES
 from layoutcheck.atoms.execution import execution
 from layoutcheck.atoms.intent import intent
 from layoutcheck.copies.copy import Copy
+from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import evidence, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
@@ -92,9 +93,12 @@ def _without(copy: Copy, side: str) -> Copy:
 
 
 def _clean(plain: Copy, analysis: Analysis, side: str, src_base: int, dst_base: int) -> bool:
-    """Whether the same copy without the swizzle does what its layouts say."""
+    """Whether the same copy without the swizzle does what its layouts say; False where it is not modelled."""
     asked = intent(plain, src_base, dst_base)
-    done = execution(_without(analysis.copy, side), src_base, dst_base, plain)
+    try:
+        done = execution(_without(analysis.copy, side), src_base, dst_base, plain)
+    except InputError:
+        return False
     return compare(asked, done, plain, src_base, dst_base).clean
 
 

@@ -34,3 +34,13 @@ def test_a_shift_is_a_mistake_of_units_only_if_the_width_explains_it(
     codes = [finding.code for finding in report.findings]
     assert "LC301" in codes
     assert (UNIT in codes) == found
+
+
+def test_a_copy_that_is_not_modelled_without_its_swizzle_has_a_report() -> None:
+    """24-bit elements: under the swizzle one at a time, without it vectors of 3 bytes."""
+    report = lc.check(
+        '!cute.memref<i24, gmem, align<12>, "(3,(2,2)):(1,(3,6))">',
+        '!cute.memref<i24, smem, align<12>, S<2,4,3>, "(3,(2,2)):(1,(3,6))">',
+        "!cute_nvgpu.atom.universal_copy<i16>",
+    )
+    assert "LC205" not in {finding.code for finding in report.findings}
