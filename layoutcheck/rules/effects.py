@@ -162,18 +162,30 @@ def _places(analysis: Analysis, kind: str) -> dict[str, Any]:
         }
     if kind in ("outside_src", "outside_dst"):
         base = src if kind == "outside_src" else dst
-        return {"thread": first.thread, "used": _offset(first.used, base, per_byte)}
-    places = {"thread": first.thread, "value": first.value, "at": _offset(first.at, dst, per_byte)}
-    if analysis.copy.dst.space == "rmem" and first.at is not None:
-        owner, at = divmod(first.at - dst * per_byte, PRIVATE * per_byte)
-        places |= {"at": _offset(at, 0, per_byte), "registers_of": owner}
-    places["asked"] = _offset(first.asked, src, per_byte)
-    places["used"] = _offset(first.used, src, per_byte) if first.used != -1 else "zero"
+        side = analysis.copy.src if kind == "outside_src" else analysis.copy.dst
+        return {"thread": first.thread, **_offset("used", first.used, base, per_byte, side.space)}
+    places: dict[str, Any] = {"thread": first.thread, "value": first.value}
+    places |= _offset("at", first.at, dst, per_byte, analysis.copy.dst.space)
+    if kind in ("guard", "outside_pred"):  # elements of the predicate
+        places |= {"asked": first.asked, "used": first.used}
+    else:
+        places |= _offset("asked", first.asked, src, per_byte, analysis.copy.src.space)
+        zero = first.used == -1
+        places |= (
+            {"used": "zero"} if zero else _offset("used", first.used, src, per_byte, analysis.copy.src.space)
+        )
     return {name: place for name, place in places.items() if place is not None}
 
 
-def _offset(address: int | None, base: int, per_byte: int) -> Any:
+def _offset(name: str, address: int | None, base: int, per_byte: int, space: str) -> dict[str, Any]:
+    """An address in bytes from its operand's base; one in registers from their begin, and whose they are."""
     if address is None:
-        return None
-    offset = address - base * per_byte
-    return offset // per_byte if offset % per_byte == 0 else offset / per_byte
+        return {}
+    offset, owner = address - base * per_byte, None
+    if space == "rmem":
+        whole = PRIVATE * per_byte
+        owner = (offset + whole // 2) // whole  # a negative stride reaches below a thread's begin
+        offset -= owner * whole
+    found = {name: offset // per_byte if offset % per_byte == 0 else offset / per_byte}
+    whose = "registers_of" if name == "at" else f"{name}_registers_of"
+    return found if owner is None else {**found, whose: owner}
