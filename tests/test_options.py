@@ -53,7 +53,8 @@ MODES: dict[str, dict[str, list[str]]] = {
 # A value for each option that is not a switch; the output file is looked at.
 VALUES: dict[str, str] = {
     "access": "ldmatrix.x4; ldmatrix.x1", "arch": "sm_80", "args": "word", "baseline": "BASELINE",
-    "case": "issue-2314", "code": "LC201", "config": "CONFIG", "dtype": "f32", "fail_on": "types-only",
+    "case": "issue-2314", "compare": "LINES0", "code": "LC201", "config": "CONFIG", "dtype": "f32",
+    "fail_on": "types-only",
     "format_": "json", "ignore": "LC263", "jsonl": "LINES", "layout": "(64,64):(1,64)", "major": "MN",
     "output": "OUT", "paths": "OTHER", "reproducers": "FOLDER", "require_coverage": "50", "script": "OTHER",
     "select": "LC1", "source": "issue-2314", "swizzle": "S<3,4,3>", "target": "(2,2)", "thr": "(4,8)",
@@ -126,7 +127,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str
 
     names = {"PASTE": "paste.txt", "LINES": "lines.jsonl", "PROGRAM": "program.py", "OTHER": "other.py",
              "FOLDER": "folder", "NEW": "new.json", "OUT": "out.txt", "CONFIG": "other.toml",
-             "BASELINE": "old.json"}  # fmt: skip
+             "BASELINE": "old.json", "LINES0": "empty.jsonl"}  # fmt: skip
 
     def words_of(words: list[str]) -> list[str]:
         return [str(tmp_path / names[word]) if word in names else word for word in words]
@@ -136,6 +137,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str
     (tmp_path / "lines.jsonl").write_text(json.dumps(SLOW_COPY) + "\n")
     for name in ("program.py", "other.py", "other.toml"):
         (tmp_path / name).write_text("")
+    (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "old.json").write_text('{"findings": []}')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tracing, "traced", recorded(a_trace()))

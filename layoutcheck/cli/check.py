@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.compiler import asked
 from layoutcheck.cli.input import open_bytes
 from layoutcheck.cli.options import Compiler, Output, Strict
-from layoutcheck.cli.output import Sink
+from layoutcheck.cli.output import Sink, complain
 from layoutcheck.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ def check(
     output: Output = None,
     strict: Strict = False,
     compiler: Compiler = False,
+    compare: Annotated[
+        Path | None, Option("an earlier run's JSON: print what became better or worse instead")
+    ] = None,
 ) -> int:
     """Check many copies: one JSON object a line in, one JSON report a line out.
 
     Keys are the options of `explain` (`src`, `dst`, `atom`, `bits`, `thr`, ...). A line that cannot be used
-    gives an object with an `error`, the other lines are still checked, and the exit status is 2.
+    gives an object with an `error`, the other lines are still checked, and the exit status is 2. With
+    --compare copies are matched by `id`; the exit status is 1 where a verdict or a cost became worse.
     """
     from layoutcheck.reports import renderer
     from layoutcheck.reports.outcome import exit_status
@@ -37,15 +42,45 @@ def check(
             f"check writes one report on each line, which {format_} cannot do", expected="json or text"
         )
     render = renderer(format_)
+    before = None if compare is None else _earlier(compare)
+    if before is not None and strict:
+        raise InputError("--compare fails on what is worse: --strict is not used", expected="--compare alone")
     sink = Sink(output)
     status = 0
+    now: list[Outcome] = []
     with open_bytes(jsonl) as file:
         lines = read_lines(file)
         while batch := [_record(number, line) for number, line in islice(lines, 64 if compiler else 1)]:
             outcomes = asked(batch) if compiler else batch
+            if before is not None:
+                now += outcomes
+                continue
             sink.put(render(outcomes, sink.style))
             status = max(status, exit_status(outcomes, strict))
-    return status
+    return status if before is None else _compared(before, now, format_, sink)
+
+
+def _earlier(path: Path) -> list[dict[str, Any]]:
+    """The reports of an earlier run."""
+    from layoutcheck.cli.input import read_text
+    from layoutcheck.reports.compare import read
+
+    return read(read_text(str(path)).splitlines())
+
+
+def _compared(before: list[dict[str, Any]], now: list[Outcome], format_: str, sink: Sink) -> int:
+    """Print what differs; 1 where anything is worse, 2 where a line could not be used."""
+    from layoutcheck.check import Report
+    from layoutcheck.reports import compare
+    from layoutcheck.reports.outcome import Failure
+
+    reports = [{**one.to_dict(), "subject": one.subject} for one in now if isinstance(one, Report)]
+    found = compare.differences(before, reports)
+    sink.put(compare.render(found, format_))
+    failures = [one for one in now if isinstance(one, Failure)]
+    for one in failures:
+        complain(f"{one.subject}: {one.error}")
+    return 2 if failures else int(any(one.worse for one in found))
 
 
 def _record(number: int, line: str) -> Outcome:
