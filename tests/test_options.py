@@ -53,7 +53,8 @@ MODES: dict[str, dict[str, list[str]]] = {
 # A value for each option that is not a switch; the output file is looked at.
 VALUES: dict[str, str] = {
     "access": "ldmatrix.x4; ldmatrix.x1", "arch": "sm_80", "args": "word", "baseline": "BASELINE",
-    "case": "issue-2314", "compare": "LINES0", "code": "LC201", "config": "CONFIG", "dtype": "f32",
+    "by": "pad-pitch", "case": "issue-2314", "compare": "LINES0", "code": "LC201", "config": "CONFIG",
+    "dtype": "f32",
     "fail_on": "types-only",
     "format_": "json", "ignore": "LC263", "jsonl": "LINES", "layout": "(64,64):(1,64)", "major": "MN",
     "output": "OUT", "paths": "OTHER", "reproducers": "FOLDER", "require_coverage": "50", "script": "OTHER",
