@@ -29,7 +29,8 @@ _HEADING = """# The rules
 
 Codes are stable: `LC1xx` the compiler refuses the copy, `LC2xx` it accepts the copy and the machine gets
 it wrong, `LC3xx` correct but wasteful, `LC4xx` is about numbers and tolerances (`layoutcheck numerics`),
-`LC5xx` about the order of accesses in a kernel (`layoutcheck trace`), `LC9xx` could not be analysed.
+`LC5xx` about the order of accesses in a kernel (`layoutcheck trace`), `LC6xx` about operands of its products,
+`LC9xx` could not be analysed.
 `layoutcheck rule CODE` prints a page.
 
 | code | name | severity | what it says |

@@ -1,4 +1,4 @@
-"""All rules by their codes: about copies, about source text, about order, and about numbers."""
+"""All rules by their codes: about copies, about source text, about order, operands, and about numbers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from layoutcheck.lint import rules as source
 from layoutcheck.lint.rule import SourceRule
 from layoutcheck.numerics import rules as numerics
 from layoutcheck.numerics.rules import Rule as NumericsRule
+from layoutcheck.operands import rules as operands
+from layoutcheck.operands.rules.rule import OperandRule
 from layoutcheck.order import rules as order
 from layoutcheck.order.rules.rule import OrderRule
 from layoutcheck.rules.rule import Rule
 
-AnyRule = Rule | SourceRule | NumericsRule | OrderRule
+AnyRule = Rule | SourceRule | NumericsRule | OrderRule | OperandRule
 
 
 def rules() -> dict[str, AnyRule]:
     """Every rule by its code, in the order of the codes."""
     every: dict[str, AnyRule] = {**copies.rules(), **source.rules(), **numerics.rules(), **order.rules()}
+    every |= operands.rules()
     return dict(sorted(every.items()))
 
 

@@ -1,0 +1,111 @@
+"""Operands: whether a register holds the element that the tensor core takes it for.
+
+    check_operands(module) -> Operands
+
+Of a traced kernel's products by `mma.sync`, each fragment of A and B is led back to the copy that fills it,
+and both are compared register by register (`check`). docs/operands.md says what is followed and what is not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from layoutcheck.errors import InputError
+from layoutcheck.operands.check import WARP, Filling, Operand, Product, products
+from layoutcheck.operands.rules import lc601_operand_order as lc601
+from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.traced import Frame, OrderFinding, OrderPlace
+from layoutcheck.sources.traced_module import TracedModule
+
+_SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+
+
+class Operands(NamedTuple):
+    """What the check of a module came to: `followed` of its `products` are known; `unchecked` the rest."""
+
+    findings: tuple[OrderFinding, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    products: int = 0
+    followed: int = 0
+
+
+def check_operands(module: TracedModule) -> Operands:
+    """The operands of a traced module's products. Raises nothing: what cannot be checked says so."""
+    if '"cute.gemm"' not in module.text:
+        return Operands()
+    every = module.text.count('"cute.gemm"(')
+    if WARP not in module.text:
+        return Operands((), (_others(every),))
+    try:
+        found = list(products(module.text))
+    except InputError as error:
+        return Operands((), (f"operands of products: the module cannot be read: {error.message}",))
+    except _SURPRISES as error:
+        return Operands((), (f"operands of products: the module is not as expected: {type(error).__name__}",))
+    findings: dict[tuple[object, ...], OrderFinding] = {}
+    reasons: Counter[str] = Counter()
+    for product in found:
+        told, why = _judged(product)
+        reasons.update([why] if why else [])
+        for operand, filling in told:
+            one = _finding(module, product, operand, filling)
+            findings.setdefault((operand.letter, *(p.where for p in one.places)), one)
+    unchecked = [f"operands of {n} of {every} products: {reason}" for reason, n in reasons.items()]
+    unchecked += [_others(every - len(found))] if every > len(found) else []
+    return Operands(tuple(findings.values()), tuple(unchecked), len(found), len(found) - reasons.total())
+
+
+def _others(count: int) -> str:
+    return f"operands of {count} products by wgmma, tcgen05 or MMAs that are not known"
+
+
+def _judged(product: Product) -> tuple[list[tuple[Operand, Filling]], str]:
+    """The fillings that make a product wrong, and why it is not judged ("" where it is)."""
+    unknown = next((reason for one in (product.a, product.b) for reason in one.unknown), "")
+    wrong: list[tuple[Operand, Filling]] = []
+    for one, other in ((product.a, product.b), (product.b, product.a)):
+        if one.unknown:
+            continue
+        for filling in one.fillings:
+            if filling.across and product.plain:
+                wrong.append((one, filling))
+            elif filling.across:
+                unknown = (
+                    unknown or f"{one.letter} is in another order, and C is not partitioned by the same MMA"
+                )
+            elif filling.along and not other.unknown:
+                alike = [filling.order is not None and x.order == filling.order for x in other.fillings]
+                if not any(alike):
+                    wrong.append((one, filling))
+                elif not all(alike):
+                    unknown = unknown or f"copies fill the fragment of {other.letter} in several orders of k"
+    return wrong, "" if wrong else unknown
+
+
+def _finding(module: TracedModule, product: Product, operand: Operand, filling: Filling) -> OrderFinding:
+    places = (
+        _place(module, filling.copy, f"the copy fills the fragment of {operand.letter}", filling.thread),
+        _place(module, product.gemm, "the product", filling.thread),
+    )
+    title, message = lc601.tell(operand.letter, filling)
+    evidence = {
+        "kernel": module.kernel, "arch": module.arch, "operand": operand.letter, "thread": filling.thread,
+        "register": filling.register, "held": list(filling.held), "taken": list(filling.taken),
+        "differ": filling.differ, "registers": filling.of,
+    }  # fmt: skip
+    return OrderFinding(lc601.RULE.code, lc601.RULE.severity, title, message, places, evidence)
+
+
+def _place(module: TracedModule, op: Operation, what: str, thread: int) -> OrderPlace:
+    frames = module.frames(f"{op.name}#{_number(op)}")
+    where = frames[0] if frames else Frame("", 0)
+    return OrderPlace(what, where, tuple(frames[1:]), thread)
+
+
+def _number(op: Operation) -> int:
+    """The number of an operation among those of its name, in the order of the text."""
+    top = op
+    while top.parent_operation is not None:
+        top = top.parent_operation
+    return [one for one in top.walk() if one.name == op.name].index(op)

@@ -1,0 +1,143 @@
+"""Fragments against the DSL's own layouts; products whose fragments are filled in several orders."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layoutcheck.algebra.notation import parse_layout
+from layoutcheck.copies.offsets import offsets_at, size
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.errors import InputError
+from layoutcheck.operands import Operands, check_operands
+from layoutcheck.operands.fragments import TiledMma, tiled_mma
+from layoutcheck.rulebook import rule
+from layoutcheck.sources.traced_module import TracedModule
+from tests.operands import CASES
+
+PROGRAM = Path(__file__).with_name("program.py")
+MMA = (
+    "!cute.tiled_mma<!cute_nvgpu.sm80.mma<16x8x16, elem_type = (bf16, bf16, f32) >, "
+    'atom_layout_MNK = <"{}">, permutation_MNK = <"[{}]">>'
+)
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[str], list[dict[str, str]]]]:
+    """The text of each case's kernel, and the DSL's layouts."""
+    if importlib.util.find_spec("cutlass") is None:
+        pytest.skip("needs nvidia-cutlass-dsl")
+    texts: list[str] = []
+    file = tmp_path_factory.mktemp("operands") / "layouts.jsonl"
+    trace_script(
+        str(PROGRAM), [str(file)], launch=False, arch="sm_90a",
+        observe=lambda text, _arch, _copies: texts.append(text),
+    )  # fmt: skip
+    yield (
+        [text for text in texts if "cute.gemm" in text],
+        [json.loads(x) for x in file.read_text().splitlines()],
+    )
+
+
+def test_fragments_are_the_dsls(traced: tuple[list[str], list[dict[str, str]]]) -> None:
+    equal = refused = 0
+    for line in traced[1]:
+        theirs = parse_layout(line["layout"])
+        try:
+            mma = tiled_mma(line["type"])
+            mine = tile_order(mma, line["operand"])
+        except InputError:
+            refused += 1
+            continue
+        threads = size(theirs.modes[0])
+        assert mma.threads == threads
+        assert mine == offsets_at(theirs, np.arange(size(theirs))).tolist(), line
+        equal += 1
+    assert equal >= 230 and refused <= 4, (equal, refused)
+
+
+def tile_order(mma: TiledMma, operand: str) -> list[int]:
+    """The index of each register's element in one tile, threads fastest, then values."""
+    mode = 0 if operand == "A" else 1
+    values = (16 if operand == "A" else 8) * mma.k // 32
+    rest = [mma.extent(i) // (mma.atom(i) * size(mma.warps.modes[i])) for i in (mode, 2)]
+    first, second = mma.coordinates(operand, values, (max(1, rest[0]), max(1, rest[1])))
+    index: list[int] = (first + mma.extent(mode) * second).transpose(3, 2, 1, 0).reshape(-1).tolist()
+    return index
+
+
+def test_a_lanes_registers_are_those_of_the_ptx_isa() -> None:
+    """mma.m16n8k16, lane 5: row 1 (and 9) of A, k 2, 3, 10, 11; column 1 of B, the same k."""
+    mma = tiled_mma(MMA.format("(1,1,1):(0,0,0)", "_;_;_"))
+    rows, depth = (x[5, :, 0, 0].tolist() for x in mma.coordinates("A", 8, (1, 1)))
+    assert list(zip(rows, depth, strict=True)) == [
+        (1, 2), (1, 3), (9, 2), (9, 3), (1, 10), (1, 11), (9, 10), (9, 11)
+    ]  # fmt: skip
+    columns, depth = (x[5, :, 0, 0].tolist() for x in mma.coordinates("B", 4, (1, 1)))
+    assert list(zip(columns, depth, strict=True)) == [(1, 2), (1, 3), (1, 10), (1, 11)]
+
+
+@pytest.mark.parametrize(
+    "warps", ["(1,1,1):(0,0,0)", "(2,2,1):(1,2,0)", "(2,2,1):(2,1,0)", "(4,1,1):(1,0,0)"]
+)
+def test_every_element_is_taken_by_as_many_threads_as_there_are_warps_beside(warps: str) -> None:
+    mma = tiled_mma(MMA.format(warps, "64:1;(8,2,2):(1,16,8);16:1"))
+    for operand, mode in (("A", 0), ("B", 1)):
+        rest = mma.extent(mode) // (mma.atom(mode) * size(mma.warps.modes[mode]))
+        first, second = mma.coordinates(operand, 8 if mode == 0 else 4, (rest, 1))
+        counts = np.bincount((first * 16 + second).reshape(-1), minlength=mma.extent(mode) * 16)
+        assert set(counts.tolist()) == {size(mma.warps.modes[1 - mode])}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!cute.tiled_mma<wgmma>",
+        MMA.format("(2,2,1):(1,1,0)", "_;_;_"),
+        MMA.format("(2,2,1):(1,2,0)", "_;_;_").replace("16x8x16", "8x8x4"),
+        MMA.format("(2,2,1):(1,2,0)", "_;_;_").replace("(bf16, bf16,", "(i8, ui8,"),
+    ],
+)
+def test_other_mmas_are_input_errors(text: str) -> None:
+    with pytest.raises(InputError):
+        tiled_mma(text)
+
+
+def judged(text: str) -> Operands:
+    return check_operands(TracedModule(text, "product", "sm_90a", {}, ()))
+
+
+def test_the_product_is_wrong_exactly_where_its_orders_part(
+    traced: tuple[list[str], list[dict[str, str]]],
+) -> None:
+    found = dict(zip(CASES, map(judged, traced[0]), strict=True))
+    assert all(one.products == 4 for one in found.values())
+    assert {name for name, one in found.items() if one.findings} == {"n", "k_of_a", "b_for_a"}
+    assert {name for name, one in found.items() if one.followed < 4} == {"n_in_c"}
+    assert "not partitioned by the same MMA" in found["n_in_c"].unchecked[0]
+    (n,), (k,), (b,) = (found[name].findings for name in ("n", "k_of_a", "b_for_a"))
+    assert (n.code, n.severity, n.evidence["operand"]) == ("LC601", "wrong", "B")
+    # Half of the columns change places: those of 8 and 16 in each 32.
+    assert (n.evidence["held"], n.evidence["taken"], n.evidence["differ"]) == ([8, 0], [16, 0], 4096)
+    assert "B[n = 8, k = 0], and the MMA takes it for B[n = 16, k = 0]" in n.message
+    assert k.evidence["operand"] == "A" and "pair different k" in k.message
+    assert b.evidence["operand"] == "A" and b.evidence["held"] != b.evidence["taken"]
+
+
+def test_a_module_that_cannot_be_read_says_so() -> None:
+    assert judged("module {}") == Operands()
+    assert judged('"cute.gemm"(%a) : !cute_nvgpu.sm90.mma').unchecked == (
+        "operands of 1 products by wgmma, tcgen05 or MMAs that are not known",
+    )
+    broken = judged('"cute.gemm"(%a, %b) : cute_nvgpu.sm80.mma }{')
+    assert not broken.findings and broken.unchecked[0].startswith("operands of products: the module")
+
+
+def test_the_rule_has_its_page() -> None:
+    page = rule("LC601").page()
+    assert "make_tiled_copy_B" in page and "operand-order" in page
