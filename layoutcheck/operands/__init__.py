@@ -97,7 +97,8 @@ def _finding(module: TracedModule, product: Product, operand: Operand, filling: 
     return OrderFinding(lc601.RULE.code, lc601.RULE.severity, title, message, places, evidence)
 
 
-def _place(module: TracedModule, op: Operation, what: str, thread: int) -> OrderPlace:
+def _place(module: TracedModule, op: Operation | None, what: str, thread: int) -> OrderPlace:
+    assert op is not None
     frames = module.frames(f"{op.name}#{_number(op)}")
     where = frames[0] if frames else Frame("", 0)
     return OrderPlace(what, where, tuple(frames[1:]), thread)

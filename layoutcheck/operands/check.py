@@ -12,7 +12,8 @@ is. What a `Filling` shows is therefore judged for the whole `Product`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class Filling:
     maps the k that the MMA takes to the k that is there, where it is the same for all threads and registers.
     """
 
-    copy: Operation
+    copy: Operation | None = None
     across: bool = False  # the copy moves m, or n
     along: bool = False  # the copy moves k
     order: tuple[int, ...] | None = None
@@ -206,18 +207,20 @@ def _filling(gemm: Operation, fragment: Operation, copy: Operation, letter: str)
         raise NotFollowed(f"the copy of {letter} is not the one that partitioned and retiled")
     if not _natural(part.operands[1].type):
         raise NotFollowed(f"the tensor of {letter} may be a permuted view")
-    mma, tiled = tiled_mma(gemm.operands[0].type), parse_tiled_copy(copy.operands[0].type)
-    views = [_layout(made.results[0]) for made in (fragment, retiled[0])]
-    return compare(copy, mma, letter, views[0], tiled, views[1])
+    views = [made.results[0].type for made in (fragment, retiled[0])]
+    return replace(
+        compare(gemm.operands[0].type, letter, views[0], copy.operands[0].type, views[1]), copy=copy
+    )
 
 
-def compare(
-    copy: Operation, mma: TiledMma, letter: str, fragment: Layout, tiled: TiledCopy, view: Layout
-) -> Filling:
-    """The elements of a tensor in each register: by the MMA's `fragment`, and by the copy's retiled `view`.
+@lru_cache(maxsize=256)
+def compare(mma_type: str, letter: str, fragment_type: str, copy_type: str, view_type: str) -> Filling:
+    """The elements of a tensor in each register: by the MMA's fragment, and by the copy's retiled view.
 
-    Both layouts are (V, rest, rest) over registers. Raises NotFollowed and InputError.
+    Both are (V, rest, rest) over registers. Raises NotFollowed and InputError. The filling has no copy yet.
     """
+    mma, tiled = tiled_mma(mma_type), parse_tiled_copy(copy_type)
+    fragment, view = _layout(fragment_type), _layout(view_type)
     registers, taken = _taken(mma, letter, fragment)
     places, held = _held(tiled, view)
     if mma.threads != len(held) or mma.threads * len(registers) > _MOST:
@@ -227,13 +230,13 @@ def compare(
     taken, held = taken[:, np.argsort(registers)], held[:, np.argsort(places)]
     off = (taken != held).any(2)
     if not off.any():
-        return Filling(copy)
+        return Filling()
     thread, at = (int(i) for i in np.argwhere(off)[0])
     across, along = ((taken != held)[:, :, mode].any() for mode in (0, 1))
     there, wanted = ((int(x[thread, at, 0]), int(x[thread, at, 1])) for x in (held, taken))
     order = _order(taken[:, :, 1], held[:, :, 1])
     differ = int(off.sum())
-    return Filling(copy, bool(across), bool(along), order, thread, at, there, wanted, differ, off.size)
+    return Filling(None, bool(across), bool(along), order, thread, at, there, wanted, differ, off.size)
 
 
 def _taken(mma: TiledMma, letter: str, fragment: Layout) -> tuple[Ints, Ints]:
@@ -274,8 +277,8 @@ def _order(taken: Ints, held: Ints) -> tuple[int, ...] | None:
     return tuple(found.tolist()) if (found[taken] == held).all() else None
 
 
-def _layout(value: Value) -> Layout:
-    memref = parse_memref(value.type)
+def _layout(text: str) -> Layout:
+    memref = parse_memref(text)
     if isinstance(memref, OtherOperand):
         raise NotFollowed("its registers have no layout")
     return memref.layout
@@ -299,7 +302,7 @@ def _natural(text: str) -> bool:
 
 
 def _stored_plainly(module: _Module, gemm: Operation) -> bool:
-    """Whether every partition of C in the kernel is by the product's MMA, of a natural tensor; one at least."""
+    """Whether the kernel partitions C, always by the product's MMA and from natural tensors."""
     mma, kernel = gemm.operands[0].type, _kernel(gemm)
     found = [
         op

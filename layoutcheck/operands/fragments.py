@@ -1,11 +1,11 @@
 """Which element of its operand a register of a warp-level MMA holds, for every thread of a tiled MMA.
 
 A warp's fragment, PTX ISA `mma.sync`, "Matrix Fragments for mma.m16n8kK": lane 4 g + q holds, in words of r
-elements (32 bits), of A rows g and g + 8, of B row (n) g, and of both the k that begin at q r, and those 4 r
-further. `tests/conformance/test_operands.py` compares with the DSL's own layouts.
+elements (32 bits), of A rows g and g + 8, of B row (n) g, and of both the k that begin at q r, and those 4
+r further. `tests/operands` compares with the DSL's own layouts.
 
-A tiled MMA (CuTe): the operand's tile is taken in the order of the permutation, divided by the instruction's shape,
-and dealt to warps; what is left over are each thread's further fragments.
+A tiled MMA (CuTe): the operand's tile is taken in the order of the permutation, divided by the
+instruction's shape, and dealt to warps; what is left over are each thread's further fragments.
 """
 
 from __future__ import annotations

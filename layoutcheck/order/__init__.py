@@ -40,7 +40,7 @@ _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, Overf
 
 
 def check_module(module: TracedModule, lowered: str, problem: str, seconds: float = math.inf) -> OrderReport:
-    """The order of accesses in a traced module, and its operands. Raises nothing: what cannot be checked says so.
+    """The order of accesses in a traced module, and its operands. Raises nothing; says what is not checked.
 
     `seconds` of processor time are what it may take; what was found until then is kept.
     """
