@@ -25,7 +25,8 @@ from layoutcheck.machine.dtypes import dtype
 Ints = NDArray[np.int64]
 _LANES = 32
 _TYPE = re.compile(
-    r"!cute\.tiled_mma<!cute_nvgpu\.sm8[09]\.mma<([0-9]+)x([0-9]+)x([0-9]+), elem_type = \((\w+), (\w+), (\w+)\)\s*>, "
+    r"!cute\.tiled_mma<!cute_nvgpu\.sm8[09]\.mma<([0-9]+)x([0-9]+)x([0-9]+), "
+    r"elem_type = \((\w+), (\w+), (\w+)\)\s*>, "
     r'atom_layout_MNK = <"([^"]*)">(?:, permutation_MNK = <"\[([^"]*)\]">)?>'
 )
 
