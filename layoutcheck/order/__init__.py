@@ -23,6 +23,7 @@ from layoutcheck.operands import check_operands
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import Watched, WatchedKernel, kernels
+from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
 from layoutcheck.order.replays import Replays
 from layoutcheck.order.tell import Teller
@@ -105,6 +106,7 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
             assumed |= {sentence for block in blocks for sentence in block.assumed}
             replays.replay(blocks)
             if not token:
+                replays.tell(lost_stores(blocks[0], module))
                 _other_trips(kernel, blocks, replays)
     except OutOfTime:
         late = f"the time budget of {budget.seconds:g} s was used up"

@@ -63,6 +63,27 @@ def neighbours(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 @cute.kernel
+def overlapped(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """Two tensors behind each other; in each other (1); one tensor under shifted indices (2)."""
+    thread, _, _ = arch.thread_idx()
+    data = buffer(4 * THREADS)
+    first = cute.make_tensor(data.iterator, cute.make_layout((2 * THREADS,)))
+    apart = THREADS if const_expr(how == 1) else 2 * THREADS
+    second = cute.make_tensor(data.iterator + apart, cute.make_layout((2 * THREADS,)))
+    if const_expr(how == 2):
+        second = first
+    for i in cutlass.range(thread, 2 * THREADS, THREADS, unroll=1):
+        first[i] = (source + i).load()  # the first
+    if const_expr(how == 2):
+        second[thread + THREADS] = (source + thread).load()
+    else:
+        for i in cutlass.range(thread, 2 * THREADS, THREADS, unroll=1):
+            second[i] = (source + i).load() + 1  # the second
+    for i in cutlass.range(thread, 2 * THREADS, THREADS, unroll=1):
+        (target + i).store(first[i] + second[i])
+
+
+@cute.kernel
 def stages(source: cute.Tensor, target: cute.Pointer, how: Constexpr):
     """A ring of three stages filled by cp.async, read by the neighbours' threads."""
     thread, _, _ = arch.thread_idx()
@@ -356,6 +377,11 @@ def run_neighbours(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 @cute.jit
+def run_overlapped(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    overlapped(source, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
+
+
+@cute.jit
 def run_stages(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     tile = cute.make_tensor(source, cute.make_layout((THREADS, 4), stride=(4, 1)))
     stages(tile, target, how).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
@@ -391,7 +417,8 @@ def run_multiply(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 
 VARIANTS = {"neighbours": 3, "stages": 5, "bulk": 7, "store": 3, "groups": 3, "multiply": 6,
-            "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "signals": 3, "turns": 2}  # fmt: skip
+            "workspace": 3, "peers": 3, "handover": 4, "sized": 2, "signals": 3, "turns": 2,
+            "overlapped": 3}  # fmt: skip
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or VARIANTS:

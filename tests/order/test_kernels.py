@@ -30,6 +30,11 @@ EXPECTED = {
         1: [("LC504", "data[thread] = (source", "data[(thread + 32)")],
         2: [("LC504", "data[thread] = (source", "data[(thread + 32)")],
     },
+    "overlapped": {
+        0: [],
+        1: [("LC515", "# the first", "# the second", "first[i] + second[i]")],
+        2: [],
+    },
     "stages": {
         0: [],
         1: [("LC501", "data[(thread, None, ahead)]", "turn % 3)])", "cp_async_wait_group"),

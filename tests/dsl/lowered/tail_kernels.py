@@ -34,69 +34,76 @@ def allowed(c, last, spec: cutlass.Constexpr, kind: cutlass.Constexpr):
 
 
 @cute.kernel
-def copied(x: cute.Tensor, y: cute.Tensor, tc: cute.TiledCopy, spec: cutlass.Constexpr):
+def copied(x: cute.Tensor, sums: cute.Tensor, tc: cute.TiledCopy, spec: cutlass.Constexpr):
+    """A tiled copy to registers or shared memory, or from registers; sums keep what is loaded alive."""
     t = cute.arch.thread_idx()[0]
     bx, by, _ = cute.arch.block_idx()
+    here = t + spec["tm"] * spec["tn"] * (bx + spec["grid"][1] * by)
     by = by + spec["tile_offset"]
     v, tile = spec["v"], tuple(spec["tile"])
-    x, y = (cute.domain_offset(tuple(spec["offset"]), z) for z in (x, y))
-    tx, ty = (tc.get_slice(t).partition_S(cute.local_tile(z, tile, (by, bx))) for z in (x, y))
+    x = cute.domain_offset(tuple(spec["offset"]), x)
+    tx = tc.get_slice(t).partition_S(cute.local_tile(x, tile, (by, bx)))
     whole = cute.make_identity_tensor(tuple(spec["shape"]))
     tc_ = tc.get_slice(t).partition_S(cute.local_tile(whole, tile, (by, bx)))
-    shape = (tc_.shape[0][1], tc_.shape[1], tc_.shape[2])
-    preds = [cute.make_rmem_tensor(shape, cutlass.Boolean) for _ in ("load", "store")]
-    for pred, kind in zip(preds, (spec["load"], spec["store"]), strict=True):
-        for i in cutlass.range_constexpr(cute.size(pred, mode=[0])):
-            for j in cutlass.range_constexpr(cute.size(pred, mode=[1])):
-                for k in cutlass.range_constexpr(cute.size(pred, mode=[2])):
-                    c, last = tc_[(0, i), j, k], tc_[(v - 1, i), j, k]
-                    pred[i, j, k] = allowed(c, last, spec, kind)
-    load = None if spec["load"] == "none" else preds[0]
-    store = None if spec["store"] == "none" else preds[1]
+    every = cute.make_rmem_tensor((tc_.shape[0][1], tc_.shape[1], tc_.shape[2]), cutlass.Boolean)
+    for i in cutlass.range_constexpr(cute.size(every, mode=[0])):
+        for j in cutlass.range_constexpr(cute.size(every, mode=[1])):
+            for k in cutlass.range_constexpr(cute.size(every, mode=[2])):
+                every[i, j, k] = allowed(tc_[(0, i), j, k], tc_[(v - 1, i), j, k], spec, spec["predicate"])
+    pred = None if spec["predicate"] == "none" else every
     if cutlass.const_expr(spec["mode"] == "async"):
         flat = cute.make_layout(tile, stride=(tile[1], 1))
         s = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, flat, 128)
-        cute.copy(tc, tx, tc.get_slice(t).partition_D(s), pred=load)
+        cute.copy(tc, tx, tc.get_slice(t).partition_D(s), pred=pred)
         cute.arch.cp_async_commit_group()
         cute.arch.cp_async_wait_group(0)
     else:
         r = cute.make_fragment_like(tx)
-        cute.copy(tc, tx, r, pred=load)
-        cute.copy(tc, r, ty, pred=store)
+        r.fill(1.0)
+        if cutlass.const_expr(spec["side"] == "store"):
+            cute.copy(tc, r, tx, pred=pred)
+        else:
+            cute.copy(tc, tx, r, pred=pred)
+            total = cutlass.Float32(0.0)
+            for i in cutlass.range_constexpr(cute.size(r)):
+                total += r[i].to(cutlass.Float32)
+            sums[here] = total
 
 
 @cute.kernel
-def by_element(x: cute.Tensor, y: cute.Tensor, spec: cutlass.Constexpr):
+def by_element(x: cute.Tensor, sums: cute.Tensor, spec: cutlass.Constexpr):
+    """The same, element by element."""
     t = cute.arch.thread_idx()[0]
     bx, by, _ = cute.arch.block_idx()
+    threads = spec["tm"] * spec["tn"]
     (bm, bn), (dm, dn) = spec["tile"], spec["offset"]
-    for i in cutlass.range(t, bm * bn, spec["tm"] * spec["tn"], unroll=1):
+    total = cutlass.Float32(0.0)
+    for i in cutlass.range(t, bm * bn, threads, unroll=1):
         c = (i // bn + (by + spec["tile_offset"]) * bm, i % bn + bx * bn)
-        value = x.element_type(0.0)
-        if cutlass.const_expr(spec["load"] == "none") or allowed(c, c, spec, spec["load"]):
-            value = x[c[0] + dm, c[1] + dn]
-        if cutlass.const_expr(spec["store"] == "none") or allowed(c, c, spec, spec["store"]):
-            y[c[0] + dm, c[1] + dn] = value
+        if cutlass.const_expr(spec["predicate"] == "none") or allowed(c, c, spec, spec["predicate"]):
+            if cutlass.const_expr(spec["side"] == "store"):
+                x[c[0] + dm, c[1] + dn] = x.element_type(1.0)
+            else:
+                total += x[c[0] + dm, c[1] + dn].to(cutlass.Float32)
+    sums[t + threads * (bx + spec["grid"][1] * by)] = total
 
 
 @cute.jit
 def host(p: cute.Pointer, q: cute.Pointer, spec: cutlass.Constexpr):
-    layout = cute.make_layout(tuple(spec["shape"]), stride=(spec["pitch"], 1))
-    x, y = cute.make_tensor(p, layout), cute.make_tensor(q, layout)
-    grid, block = (spec["grid"][1], spec["grid"][0], 1), (spec["tm"] * spec["tn"], 1, 1)
+    x = cute.make_tensor(p, cute.make_layout(tuple(spec["shape"]), stride=(spec["pitch"], 1)))
+    grid, threads = (spec["grid"][1], spec["grid"][0], 1), spec["tm"] * spec["tn"]
+    sums = cute.make_tensor(q, cute.make_layout(threads * grid[0] * grid[1]))
     if cutlass.const_expr(spec["mode"] == "element"):
-        by_element(x, y, spec).launch(grid=grid, block=block)
+        by_element(x, sums, spec).launch(grid=grid, block=(threads, 1, 1))
     else:
-        op = (
-            cpasync.CopyG2SOp()
-            if cutlass.const_expr(spec["mode"] == "async")
-            else cute.nvgpu.CopyUniversalOp()
-        )
+        op = cute.nvgpu.CopyUniversalOp()
+        if cutlass.const_expr(spec["mode"] == "async"):
+            op = cpasync.CopyG2SOp()
         atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=spec["v"] * x.element_type.width)
-        threads = cute.make_layout((spec["tm"], spec["tn"]), stride=(spec["tn"], 1))
+        thr = cute.make_layout((spec["tm"], spec["tn"]), stride=(spec["tn"], 1))
         values = cute.make_layout((spec["vm"], spec["v"]), stride=(spec["v"], 1))
-        tc = cute.make_tiled_copy_tv(atom, threads, values)
-        copied(x, y, tc, spec).launch(grid=grid, block=block)
+        tc = cute.make_tiled_copy_tv(atom, thr, values)
+        copied(x, sums, tc, spec).launch(grid=grid, block=(threads, 1, 1))
 
 
 SPACE = 600 << 10  # bytes of a freed allocation, so that what leaves one buffer does not get into the other
@@ -107,11 +114,12 @@ def main() -> None:
     specs = json.loads(Path(sys.argv[1]).read_text())
     run = "--run" in sys.argv
     for spec in [specs[int(sys.argv[3])]] if run else specs:
-        dtype = getattr(cutlass, spec["dtype"])
-        p, q = (
-            make_ptr(dtype, at, cute.AddressSpace.gmem, assumed_align=16)
-            for at in (buffers(touched(spec, "load").size) if run else (1 << 16, 1 << 17))
-        )
+        places = (1 << 16, 1 << 24)
+        if run:
+            threads = spec["tm"] * spec["tn"] * spec["grid"][0] * spec["grid"][1]
+            places = buffers(touched(spec).size, 4 * threads)
+        p = make_ptr(getattr(cutlass, spec["dtype"]), places[0], cute.AddressSpace.gmem, assumed_align=16)
+        q = make_ptr(cutlass.Float32, places[1], cute.AddressSpace.gmem, assumed_align=16)
         compiled = cute.compile(host, p, q, spec)
         if run:
             from cuda.bindings import driver
@@ -120,13 +128,13 @@ def main() -> None:
             print(json.dumps({"seed": spec["seed"], "error": int(driver.cuCtxSynchronize()[0])}), flush=True)
 
 
-def buffers(size: int) -> tuple[int, int]:
-    """Two allocations of the device of exactly `size` bytes, with freed ones around and between them."""
+def buffers(size: int, other: int) -> tuple[int, int]:
+    """Two allocations of exactly these sizes in bytes, with freed ones around and between them."""
     from cuda.bindings import driver
 
     assert driver.cuInit(0)[0] == 0
     assert driver.cuCtxSetCurrent(driver.cuDevicePrimaryCtxRetain(0)[1])[0] == 0
-    made = [driver.cuMemAlloc(n)[1] for n in (SPACE, size, SPACE, size, SPACE)]
+    made = [driver.cuMemAlloc(n)[1] for n in (SPACE, size, SPACE, other, SPACE)]
     for space in made[::2]:
         driver.cuMemFree(space)
     return int(made[1]), int(made[3])

@@ -1,8 +1,8 @@
 """Random kernels with tails, predicates and offsets, and what they touch by brute force over all blocks.
 
 A specification is a dictionary: the tensors' shape and pitch, the tile, threads and values of the tiled copy,
-the grid, offsets, and the predicates of the load and of the store. `touched` computes from it alone, with
-numpy and without any layout algebra, the bytes that every thread of every block reads and writes.
+the grid, offsets, whether it loads or stores, and the predicate. `touched` computes from it alone, with numpy
+and without any layout algebra, the bytes that every thread of every block reads or writes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def generate(seed: int) -> Spec:
         "shape": shape, "pitch": pitch, "grid": grid,
         "tile_offset": draw.choice((0, 0, 0, 0, 0, -1, 1)),
         "offset": (draw.choice((0, 0, 0, 0, 1)), draw.choice((0, 0, 0, 0, v))),
-        "load": draw.choice(PREDICATES), "store": draw.choice(PREDICATES),
+        "side": "load" if mode == "async" else draw.choice(("load", "store")),
+        "predicate": draw.choice(PREDICATES),
     }  # fmt: skip
 
 
@@ -50,8 +51,8 @@ class Touched(NamedTuple):
     size: int
 
 
-def touched(spec: Spec, side: str) -> Touched:
-    """The accesses of one side ("load" or "store") that leave the tensor, over the whole grid."""
+def touched(spec: Spec) -> Touched:
+    """The accesses that leave the tensor, over the whole grid."""
     v, (bm, bn) = spec["v"], spec["tile"]
     (m, n), (gm, gn) = spec["shape"], spec["grid"]
     threads = spec["tm"] * spec["tn"]
@@ -74,7 +75,7 @@ def touched(spec: Spec, side: str) -> Touched:
     rows = row[None, None] + by[:, None, None, None]
     columns = column[None, None] + bx[None, :, None, None]
     rows, columns = np.broadcast_arrays(rows, columns)
-    made = np.broadcast_to(inside, rows.shape) & allowed(spec[side], rows, columns, m, n, v)
+    made = np.broadcast_to(inside, rows.shape) & allowed(spec["predicate"], rows, columns, m, n, v)
     each = BYTES[spec["dtype"]]
     start = ((rows + spec["offset"][0]) * spec["pitch"] + columns + spec["offset"][1]) * each
     size = ((m - 1) * spec["pitch"] + n) * each
@@ -96,6 +97,6 @@ def allowed(kind: str, row: Any, column: Any, m: int, n: int, v: int) -> Any:
     return by_column if kind == "columns" else by_row & by_column
 
 
-def faults(spec: Spec, side: str) -> set[tuple[str, int, int]]:
-    """(block, thread, byte) of every access of one side that leaves its tensor."""
-    return {(f"({x},{y},0)", int(t), int(at)) for x, y, t, at, _ in touched(spec, side).outside.tolist()}
+def faults(spec: Spec) -> set[tuple[str, int, int]]:
+    """(block, thread, byte) of every access that leaves its tensor."""
+    return {(f"({x},{y},0)", int(t), int(at)) for x, y, t, at, _ in touched(spec).outside.tolist()}
