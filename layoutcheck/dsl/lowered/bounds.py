@@ -23,13 +23,12 @@ import numpy as np
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, Placed
 from layoutcheck.dsl.lowered.arguments import EXTENTS
-from layoutcheck.dsl.lowered.grid import OVERFLOW, Blocks
-from layoutcheck.dsl.lowered.lowered_op import access_parts
+from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME, Blocks
+from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.sources.traced import LoweredFault
 
-RUN_TIME = "extents or grid known at run time"
 RELATED = "how the dynamic extents relate is not known"
 LOADED = "addresses or predicates known at run time"
 NOT_MET = "the blocks that were evaluated do not come by"
@@ -56,12 +55,18 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
 
     TMA keeps to its tensor by itself: its instructions are not looked at here.
     """
-    tags = {tag for tag, op in kernel.lowered_ops.items() if _global(op.accesses, widest_bytes)}
     found = Bounds()
+    tags = set()
+    for tag, op in kernel.lowered_ops.items():
+        rests = _rests(op, widest_bytes)
+        if rests in ("static", "arguments"):
+            tags.add(tag)
+        elif rests:
+            found.unchecked[tag] = LOADED
     if not tags:
         return found
     if kernel.grid is None:
-        return Bounds(unchecked=dict.fromkeys(tags, RUN_TIME))
+        return Bounds(unchecked=found.unchecked | dict.fromkeys(tags, RUN_TIME))
     promise = kernel.grid.promise()
     first = _judged(kernel, tags, promise[1] if promise else None, widest_bytes)
     tails: dict[str, LoweredFault] = {}
@@ -112,8 +117,8 @@ def _judged(
     """What the blocks at the grid's edges do under `tags`, or why that is not known."""
     assert kernel.grid is not None
     blocks = kernel.grid.blocks(tags, extent)
-    if blocks is None:
-        return dict.fromkeys(tags, RUN_TIME)
+    if isinstance(blocks, str):
+        return dict.fromkeys(tags, blocks)
     return {tag: _judge(blocks, blocks.accesses.get(tag, ()), extent, widest_bytes) for tag in tags}
 
 
@@ -201,10 +206,16 @@ def _tail(multiple: int, fault: LoweredFault) -> str:
     )
 
 
-def _global(accesses: Collection[Recorded], widest_bytes: int) -> bool:
-    return any(
-        space == "gmem" for access in accesses for _, _, space, _, _ in access_parts(access, widest_bytes)
-    )
+def _rests(op: LoweredOp, widest_bytes: int) -> str:
+    """What the accesses to global memory of an operation rest on in block 0; "" if it has none."""
+    bits, any_ = 0, False
+    for access in op.accesses:
+        if any(space == "gmem" for _, _, space, _, _ in access_parts(access, widest_bytes)):
+            any_ = True
+            if access.reached:
+                own = access.second_provenance if access.second_space == "gmem" else access.provenance
+                bits |= own | access.guard
+    return op.kind_of(bits) if any_ else ""
 
 
 def leaving(placed: Placed, threads: int, widest_bytes: int) -> dict[str, list[LoweredFault]]:

@@ -33,6 +33,9 @@ from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
 
 SMALL = 32  # blocks of a grid that is evaluated whole
+RUN_TIME = "extents or grid known at run time"
+TOO_LONG = "the blocks at the edges of the grid take too long to evaluate"
+_MOST_STEPS = 60_000  # operations of all of them together, as one
 OVERFLOW = ("static", "32-bit arithmetic that overflows")
 _MOST_ELEMENTS = 1 << 30  # of a tensor, all of whose dynamic extents get one number: int32 offsets hold it
 Index = tuple[int, int, int]
@@ -55,6 +58,10 @@ class Blocks:
     rests: str
     overflow: int = 0
     whole: bool = False
+
+
+class _TooLong(Exception):
+    """The evaluation takes more steps than it may."""
 
 
 class Grid:
@@ -101,11 +108,11 @@ class Grid:
             self._launches[extent] = launches_of(top, self.types, extent).get(name_of(self.kernel))
         return self._launches[extent]
 
-    def blocks(self, tags: Collection[str], extent: int | None = None) -> Blocks | None:
-        """The accesses under `tags` of the blocks at the grid's edges; None where the launch is not known."""
+    def blocks(self, tags: Collection[str], extent: int | None = None) -> Blocks | str:
+        """The accesses under `tags` of the blocks at the grid's edges, or why they are not known."""
         launched = self.launch(extent)
         if launched is None:
-            return None
+            return RUN_TIME
         how = launch_of(self.kernel, launched)
         at = edges(how)
         at = at if how.threads % WARP == 0 else at[-1:]
@@ -119,7 +126,16 @@ class Grid:
         types = self.types.get(name_of(self.kernel), [])
         machine, flow = prepare(self.kernel, how, roots, recorded=recorded)
         machine.overflow = machine.reasons.bit(*OVERFLOW)
-        run_kernel(self.kernel, machine, flow, launched, types)
+
+        def count() -> None:
+            if machine.steps > _MOST_STEPS:
+                raise _TooLong
+
+        flow.tick = count
+        try:
+            run_kernel(self.kernel, machine, flow, launched, types)
+        except _TooLong:
+            return TOO_LONG
         slots = flow.slots_of(self.kernel.regions[0].blocks[0].arguments)
         given = [machine.values[slot] for slot in slots]
         rests = [why for _, why in launched[1]]
