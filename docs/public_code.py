@@ -24,7 +24,8 @@ parent has a finding that the fix takes away, and the fix brings none. The findi
 
 ## Repositories
 
-Each was checked by `layoutcheck ci --yes`, as it is, in an environment with torch and DSL 4.8.1 and few of
+Each was checked by `layoutcheck ci --yes` (of cuLA, `cula/ops` and `tests/test_la_decode.py` for sm_100a;
+sonic-moe with quack on its path), in an environment with torch and DSL 4.8.1 and few of
 its other dependencies. Most of the programs that built no kernel need arguments, another package or an
 older DSL; their reasons are in `docs/evidence/public_code.json`.
 
