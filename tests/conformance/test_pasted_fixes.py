@@ -50,7 +50,14 @@ def operand(memref: Memref) -> str:
 def pasted(copy: Copy, fix: Fix) -> str:
     """The fix's code, and the copy with the names that it sets."""
     assert copy.atom is not None
-    lines = [f"atom = {code.atom_code(copy.atom)}", "dst_tile = dst", "src_tile = src", fix.code]
+    lines = [f"atom = {code.atom_code(copy.atom)}", "dst_tile = dst", "src_tile = src"]
+    if copy.tiling is not None:  # the user has one already, which a fix may take its threads from
+        tiled = copy.tiling.tiled
+        tiler = ", ".join(code.layout_code(mode) for mode in tiled.tiler)
+        lines.append(
+            f"tiled_copy = cute.make_tiled_copy(atom, {code.layout_code(tiled.layout_tv)}, ({tiler},))"
+        )
+    lines.append(fix.code)
     if "cute.copy(" in fix.code or "FP32" in fix.title:  # whose tensors come from the host
         return "\n".join(lines)
     if "tiled_copy = " in fix.code:
