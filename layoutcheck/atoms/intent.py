@@ -53,8 +53,10 @@ def thread_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
 def _element_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
     """Of an atom of one thread, or of none: element i of V and of the rest modes on both sides."""
     unit = unit_bits(copy)
-    count = max(thread_offsets(copy, side).size for side in SIDES)  # lanes of a warp's atom may share a place
-    threads = [thread_offsets(copy, side, count) for side in SIDES]
+    threads = [thread_offsets(copy, side) for side in SIDES]
+    count = max(each.size for each in threads)  # lanes of a warp's atom may share a place
+    if any(each.size != count for each in threads):
+        threads = [thread_offsets(copy, side, count) for side in SIDES]
     elements = min(size(copy.src.layout), size(copy.dst.layout))
     limit(elements * threads[0].size * max(1, copy.src.dtype.bits // 8))
     src_index, dst_index, unmatched = element_pairs(copy.src.layout, copy.dst.layout)
