@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.lint import told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
@@ -75,12 +76,8 @@ def ci(
         if file is not None:
             extra = Sink(file)
             extra.put(made(result, extra.style))
-    sink = Sink(output)
-    sink.put(render(result, sink.style))
-    if write_baseline is not None:
-        return 0
-    sys.stderr.writelines(f"not seen: {reason}\n" for reason in result.unseen(asked))
-    return result.status(strict, asked)
+    status = told(result, render, output, strict, asked)
+    return 0 if write_baseline is not None else status
 
 
 def _listed(paths: Sequence[str], config: Path | None, arch: str | None) -> list[str]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
 from layoutcheck.gate import gate
+
+if TYPE_CHECKING:
+    from layoutcheck.gate import Gate
+    from layoutcheck.lint.run import Result
+    from layoutcheck.reports.style import Style
 
 
 def lint(
@@ -61,9 +67,15 @@ def lint(
     )  # fmt: skip
     for line in repaired:
         sys.stderr.write(f"fixed {line}\n")
+    status = told(result, render, output, strict, asked)
+    return 0 if write_baseline is not None else status
+
+
+def told(
+    result: Result, render: Callable[[Result, Style], str], output: Path | None, strict: bool, asked: Gate
+) -> int:
+    """Write a result, complain of what was not seen, and return the exit status."""
     sink = Sink(output)
     sink.put(render(result, sink.style))
-    if write_baseline is not None:
-        return 0
     sys.stderr.writelines(f"not seen: {reason}\n" for reason in result.unseen(asked))
     return result.status(strict, asked)
