@@ -111,6 +111,11 @@ class Repository:
             for name in _module_names(path, outlines):
                 self._modules.setdefault(name, []).append(path)
 
+    def runs(self, path: str) -> bool:
+        """Whether a file is a script, or a file of tests, that compiles kernels."""
+        known = self.outlines[path]
+        return (known.main or (known.tests and _is_test(path))) and self.compiles(path)
+
     def compiles(self, path: str) -> bool:
         """Whether a file compiles kernels, by itself or through what it imports."""
         seen, stack = {path}, [path]
@@ -196,20 +201,21 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
 
     With `run` only those below `paths` are wanted. Raises InputError for an entry that cannot be used.
     """
-    listed = sorted({*files.collect([str(settings.root)], settings), *files.collect(paths, settings)})
-    outlines = {settings.inside(path): _outline(path, cache) for path in listed}
+    asked = files.collect(paths, settings)
+    listed = sorted({*files.collect([str(settings.root)], settings), *asked})
+    shown = {settings.inside(path): path for path in listed}
+    outlines = {inside: _outline(path, cache) for inside, path in shown.items()}
     cache.save()
     repository = Repository(outlines)
-    wanted = {settings.inside(path) for path in files.collect(paths, settings)}
-    shown = {settings.inside(path): path for path in listed}
+    wanted = {settings.inside(path) for path in asked}
     found: list[RegisteredCase] = []
     if settings.run is None:
         for inside in sorted(wanted):
-            if _runs(inside, outlines[inside]) and repository.compiles(inside):
+            if repository.runs(inside):
                 found += _programs(inside, shown[inside], (), settings, outlines[inside])
         return found
     for entry in settings.run:
-        found += _entry(entry, wanted, shown, outlines, repository, settings)
+        found += _entry(entry, wanted, shown, repository, settings)
     return list(dict.fromkeys(found))
 
 
@@ -217,7 +223,6 @@ def _entry(
     entry: str,
     wanted: set[str],
     shown: dict[str, str],
-    outlines: dict[str, Outline],
     repository: Repository,
     settings: Settings,
 ) -> Iterator[RegisteredCase]:
@@ -234,18 +239,15 @@ def _entry(
             raise InputError(f"run = '{entry[:80]}': a folder takes no arguments")
         below = [p for p in sorted(wanted) if inside == "." or p.startswith(f"{inside}/")]
         for each in below:
-            if _runs(each, outlines[each]) and repository.compiles(each):
-                yield from _programs(each, shown[each], (), settings, outlines[each], named=True)
+            if repository.runs(each):
+                known = repository.outlines[each]
+                yield from _programs(each, shown[each], (), settings, known, named=True)
     elif (settings.root / path).is_file():
         if inside in wanted:
-            known = outlines.get(inside, Outline())
+            known = repository.outlines[inside]
             yield from _programs(inside, shown[inside], tuple(arguments), settings, known, named=True)
     else:
         raise InputError(f"run = '{entry[:80]}': no such file below {settings.root}")
-
-
-def _runs(path: str, known: Outline) -> bool:
-    return known.main or (known.tests and _is_test(path))
 
 
 def _is_test(path: str) -> bool:
