@@ -20,6 +20,14 @@ def read_regular(path: str | Path) -> bytes:
         return opened.read()
 
 
+def regular_lines(path: str | Path) -> list[str]:
+    """The lines of a regular file as text; none where it cannot be read."""
+    try:
+        return read_regular(path).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+
+
 def inside(root: Path, given: str, setting: str) -> Path:
     """A path that a setting gives, symbolic links followed. Raises InputError for one that leaves `root`."""
     path = root / given

@@ -6,11 +6,11 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from layoutcheck.analysis.summary import issued
 from layoutcheck.check import Report
 from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.regular import regular_lines
 from layoutcheck.reports import order, text
 from layoutcheck.reports.run_page import cost_of
 from layoutcheck.reports.style import Style
@@ -59,7 +59,7 @@ def lines_of(judged: JudgedTrace) -> dict[str, Lines]:
 
     def at(path: str) -> Lines:
         if path not in found:
-            found[path] = Lines(_text(path).splitlines())
+            found[path] = Lines(regular_lines(path))
         return found[path]
 
     for failure in judged.uncompiled:
@@ -135,13 +135,6 @@ def _nearest(program: Program, start: Site | None, names: tuple[str, ...]) -> Si
 
 def _end(site: Site) -> int:
     return site.node.end_lineno or site.node.lineno
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _parses(lines: Lines) -> bool:

@@ -6,23 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from layoutcheck.findings import SEVERITIES
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Ran, Result
-from layoutcheck.regular import read_regular
+from layoutcheck.regular import regular_lines
 from layoutcheck.reports.html import document
 from layoutcheck.reports.lint import summary
 from layoutcheck.reports.pictures.svg import element, escape
 from layoutcheck.reports.style import Style
 
 _AROUND = 2  # lines of source above and below a finding
-_SEVERITIES = ("rejected", "wrong", "unknown", "slow", "note")
 
 
 def render(result: Result, style: Style) -> str:
     """The page; it needs nothing else, and says the same without scripts."""
     counted = Counter(finding.severity for finding in result.findings)
-    worst = next((each for each in _SEVERITIES if counted[each]), "legal")
-    said = ", ".join(f"{counted[each]} {each}" for each in _SEVERITIES if counted[each]) or "no findings"
+    worst = next((each for each in SEVERITIES if counted[each]), "legal")
+    said = ", ".join(f"{counted[each]} {each}" for each in SEVERITIES if counted[each]) or "no findings"
     heading = element(
         "h1", element("span", escape(worst), class_=f"badge {worst}"), element("span", escape(said))
     )
@@ -38,16 +38,9 @@ def render(result: Result, style: Style) -> str:
 
 def _findings(findings: Sequence[LintFinding]) -> Iterator[str]:
     for path, group in groupby(findings, key=lambda finding: finding.path):
-        lines = _lines(path)
+        lines = regular_lines(path)
         parts = [_finding(finding, lines) for finding in group]
         yield element("article", element("h2", element("code", escape(path))), *parts)
-
-
-def _lines(path: str) -> list[str]:
-    try:
-        return read_regular(path).decode("utf-8", "replace").splitlines()
-    except OSError:
-        return []
 
 
 def _finding(finding: LintFinding, lines: Sequence[str]) -> str:

@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from layoutcheck.analysis.summary import issued
 from layoutcheck.check import Report
 from layoutcheck.findings import VERDICTS
 from layoutcheck.gate import NO_GATE, Gate
+from layoutcheck.regular import regular_lines
 from layoutcheck.reports import html, order
 from layoutcheck.reports.pictures import copy_pictures
 from layoutcheck.reports.pictures.svg import Picture, element, escape
 from layoutcheck.reports.style import Style
-from layoutcheck.reports.told import headline
+from layoutcheck.reports.told import headline, main_finding
 from layoutcheck.reports.trace import JudgedTrace, refusal, shown, subject, summary, tiers
 from layoutcheck.sources.traced import Distinct
 
@@ -124,8 +124,8 @@ def _copies(judged: JudgedTrace) -> Iterator[Entry]:
         body = html.report_article(report, () if left_out else pictures, subject(one))
         if left_out:
             body += element("p", "Its pictures are left out: the page would be too large.", class_="quiet")
-        main = report.findings[0] if report.findings else None
-        title = f"{main.code} {main.title}" if main and main.severity != "note" else headline(report)
+        main = main_finding(report)
+        title = headline(report) if main is None else f"{main.code} {main.title}"
         words = " ".join(finding.message for finding in report.findings)
         yield Entry(
             where.file, where.line, report.verdict, title, cost_of(one, report), one.kernels, words, body
@@ -242,10 +242,7 @@ def _card(entry: Entry, name: str) -> str:
 
 def _source(name: str, entries: Sequence[Entry], number: str) -> str:
     """The lines around everything that is said; a mark links to the first card of its line."""
-    try:
-        lines = Path(name).read_text(encoding="utf-8", errors="replace").splitlines() if name else []
-    except OSError:
-        lines = []
+    lines = regular_lines(name) if name else []
     if not lines:
         return element("p", "The source is not there any more.", class_="quiet source")
     marked: dict[int, tuple[str, Entry]] = {}
