@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -46,6 +48,12 @@ def agree(copies: list[Copy], session: Session, arch: str = "sm_90a") -> Counter
     return seen
 
 
+def accepted(draw: Callable[[random.Random], Copy], rng: random.Random, count: int) -> list[Copy]:
+    """The first `count` copies that the compiler accepts."""
+    drawn = (draw(rng) for _ in itertools.count())
+    return list(itertools.islice((copy for copy in drawn if Analysis(copy).accepted), count))
+
+
 def test_random_copies(dsl):
     """Small ones, as the compiler takes the longer the more instructions there are."""
     rng = random.Random(2026)
@@ -63,11 +71,7 @@ def test_random_copies(dsl):
 @pytest.mark.parametrize(("seed", "count"), [(7, 60), pytest.param(8, 3000, marks=pytest.mark.sweep)])
 def test_code_generation_of_elements_below_a_byte(dsl, seed, count):
     """It fails where an element may begin inside a byte, and only there; what it takes moves as we say."""
-    rng, copies = random.Random(seed), []
-    while len(copies) < count:
-        copy = sub_byte_copy(rng)
-        if Analysis(copy).accepted:
-            copies.append(copy)
+    copies = accepted(sub_byte_copy, random.Random(seed), count)
     compiles = []
     seen: Counter = Counter()
     for copy, lowered in zip(copies, lower(copies, "sm_90a", session=dsl), strict=True):
@@ -89,11 +93,7 @@ def test_code_generation_of_elements_below_a_byte(dsl, seed, count):
 
 @pytest.mark.parametrize(("seed", "count"), [(9, 16), pytest.param(10, 1500, marks=pytest.mark.sweep)])
 def test_vectors_of_4_bit_elements_that_autovec_copy_chooses(dsl, seed, count):
-    rng, copies = random.Random(seed), []
-    while len(copies) < count:
-        copy = narrow_vectors(rng)
-        if Analysis(copy).accepted:
-            copies.append(copy)
+    copies = accepted(narrow_vectors, random.Random(seed), count)
     failing = [isinstance(Analysis(copy).obstacle, CompilerFails) for copy in copies]
     for copy, fails, lowered in zip(copies, failing, lower(copies, "sm_90a", session=dsl), strict=True):
         assert fails == (lowered.ptx is None), f"{copy.src} {copy.dst}: DSL {lowered.error}"
