@@ -11,22 +11,17 @@ with the fixes. Of the programs of `tests/patching/broken.py`, every so many: ea
 from __future__ import annotations
 
 import argparse
-import contextlib
-import json
-import os
-import platform
 import sys
 import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks.evidence import head, write
 from benchmarks.measure import quantiles
 from layoutcheck.api import check_copy
 from layoutcheck.tracing import repaired
@@ -93,15 +88,6 @@ def _repaired(name: str) -> dict[str, Any]:
         }
 
 
-def versions() -> dict[str, str]:
-    """Those that are installed; a checkout on the path has none of its own."""
-    found = {}
-    for name in ("layoutcheck", "nvidia-cutlass-dsl"):
-        with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--copies", type=int, default=3000)
@@ -110,19 +96,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     found = {
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "command": f"python -m benchmarks.bench_fixes --copies {given.copies} --programs {given.programs}",
-        "device": f"{os.cpu_count()} cores, {platform.machine()}",
-        "versions": versions(),
-        "python": platform.python_version(),
+        **head("benchmarks.bench_fixes"),
         "speed": speed(given.copies),
         "repair": programs(given.programs, given.jobs),
     }
-    text = json.dumps(found, indent=1) + "\n"
-    if given.out is None:
-        sys.stdout.write(text)
-    else:
-        given.out.write_text(text, encoding="utf-8")
+    write(found, given.out)
 
 
 if __name__ == "__main__":

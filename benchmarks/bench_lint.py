@@ -8,18 +8,17 @@ meet the same load; `cpu_seconds` (of all its processes) is what a loaded machin
 """
 
 import argparse
-import datetime
 import json
 import os
-import platform
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from importlib import metadata
 from pathlib import Path
+
+from benchmarks.evidence import head, write
 
 CORES = 2
 SMALL = "from cutlass import cute\n\n\ndef f(row):\n    return cute.assume(row * 64, divby=8)\n"
@@ -70,11 +69,8 @@ def main() -> None:
             {"layoutcheck": [*lint, "small.py"], "imports": imports}, folder, 2 * options.repeats
         )
     made = {
-        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "command": "python -m benchmarks.bench_lint " + " ".join(folder.name for folder in options.folders),
-        "device": f"{CORES} cores, {platform.machine()}",
-        "versions": {name: metadata.version(name) for name in ("layoutcheck", "ruff")},
-        "python": platform.python_version(),
+        **head("benchmarks.bench_lint", "ruff"),
+        "cores": CORES,
         "files": counts["files"],
         "lines": counts["lines"],
         "copy_sites": counts["sites"],
@@ -90,8 +86,8 @@ def main() -> None:
         "startup": small,
     }
     if options.out:
-        options.out.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(made, indent=1))
+        write(made, options.out)
+    write(made, None)
 
 
 if __name__ == "__main__":

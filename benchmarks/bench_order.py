@@ -17,13 +17,13 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from layoutcheck.lint.settings import Settings
 
 from benchmarks.bench_trace import compiles, kernels
+from benchmarks.evidence import head, write
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.observe import watch
 from layoutcheck.dsl.spool import as_dict
@@ -95,10 +95,7 @@ def _write(out: Path, rows: list[dict[str, Any]]) -> None:
         "seconds": {"median": times[len(times) // 2], "max": times[-1]},
         "findings": dict(sum((Counter(row["findings"]) for row in rows), Counter())),
     }  # fmt: skip
-    command = f"python -m benchmarks.bench_order modules.jsonl --out docs/evidence/{out.name}"
-    date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    evidence = {"date": date, "command": command, "gpu": "none", "total": total, "kernels": rows}
-    out.write_text(json.dumps(evidence, indent=1) + "\n")
+    write({**head("benchmarks.bench_order"), "total": total, "kernels": rows}, out)
 
 
 def main() -> None:

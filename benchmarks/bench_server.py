@@ -10,7 +10,6 @@ sixth line, and the same file with none.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import tempfile
@@ -18,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence import head, write
 from tests.editor.client import Client
 
 CHANGES = 30
@@ -72,10 +72,7 @@ def main() -> None:
             files.append(Path(folder) / f"{name}.py")
             files[-1].write_text(made(condition.replace("gA.thread", "cute.arch.thread_idx()[0]")))
         found = [measured(file) for file in files]
-    for one in found:
-        print(json.dumps(one))
-    if given.out is not None:
-        given.out.write_text(json.dumps(found, indent=1) + "\n")
+    write({**head("benchmarks.bench_server", "pygls"), "files": found}, given.out)
 
 
 if __name__ == "__main__":

@@ -16,14 +16,13 @@ import argparse
 import gc
 import json
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence import head, write
 from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.session import Session
 
@@ -103,7 +102,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
-    from layoutcheck.dsl.observe import version
 
     start = time.perf_counter()
     with Session() as session:
@@ -126,15 +124,13 @@ def main() -> None:
     if given.output:
         evidence = json.loads(given.output.read_text()) if given.output.exists() else {}
         evidence["overhead"] = {
-            "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-            "command": f"python -m benchmarks.bench_trace --rounds {given.rounds}",
-            "versions": {"dsl": version(), "python": platform.python_version(), "cores": os.cpu_count()},
+            **head("benchmarks.bench_trace"),
             "unit": "s of processor time, median of the rounds",
             "lowering_starts_s": round(started, 2),
             "kernels": rows,
             "total": total,
         }
-        given.output.write_text(json.dumps(evidence, indent=1) + "\n")
+        write(evidence, given.output)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,10 @@ import argparse
 import json
 import re
 from collections import Counter
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+from benchmarks.evidence import head, write
 
 LOOKED_AT = Path(__file__).with_name("looked_at.json")
 _PATH = re.compile(r" \(/[^)\s]*\)?")  # where a module lies
@@ -53,12 +54,10 @@ def main() -> None:
         name, _, file = word.rpartition("=")
         repositories[name] = summary(name, json.loads(Path(file).read_text()), looked_at)
     made = {
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "command": "python -m benchmarks.ci_evidence OWNER/NAME@COMMIT=JSON ... --output FILE",
-        "versions": {"dsl": "4.8.1", "gpu": "none"},
+        **head("benchmarks.ci_evidence"),
         "repositories": repositories,
     }
-    given.output.write_text(json.dumps(made, indent=1) + "\n")
+    write(made, given.output)
 
 
 if __name__ == "__main__":

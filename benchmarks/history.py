@@ -19,11 +19,11 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence import head, write
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
@@ -123,9 +123,7 @@ def main() -> None:
             "reason": fix.get("reason", ""), **found,
         }  # fmt: skip
         if given.output:
-            kept["date"] = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-            kept["command"] = "python -m benchmarks.history quack=DIR flash-attention=DIR ... --output FILE"
-            given.output.write_text(json.dumps(kept, indent=1) + "\n")
+            write({**kept, **head("benchmarks.history")}, given.output)
 
 
 if __name__ == "__main__":

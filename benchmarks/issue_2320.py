@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import runpy
 import statistics
 import tempfile
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench_fixes import versions
+from benchmarks.evidence import head, write
 from layoutcheck.tracing import repaired
 from tests.patching.reported import COPIED, MULTIPLIED
 
@@ -163,12 +161,7 @@ def main() -> None:
     parser.add_argument("patches", type=Path, nargs="?")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
-    found: dict[str, Any] = {
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "command": f"python -m benchmarks.issue_2320 {given.what}",
-        "versions": versions(),
-        "python": platform.python_version(),
-    }
+    found = head("benchmarks.issue_2320")
     if given.what == "run":
         import torch
 
@@ -179,7 +172,7 @@ def main() -> None:
         if given.patches is None:
             parser.error("run takes the file that patch wrote")
         found |= run(json.loads(given.patches.read_text(encoding="utf-8")))
-    given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(found, given.out)
 
 
 if __name__ == "__main__":

@@ -9,16 +9,15 @@ global memory; it cannot see an access that stays inside the block's shared memo
 from __future__ import annotations
 
 import json
-import platform
 import re
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence import head, write
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from tests.dsl.lowered.tails import Spec, faults, generate
@@ -99,16 +98,11 @@ def main(folder: Path) -> None:
         "same_place": sum(r["same_place"] is True for r in rows),
     }  # fmt: skip
     version = subprocess.run(["compute-sanitizer", "--version"], capture_output=True, text=True, check=False)
-    device = subprocess.run(
-        ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
     record = {
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"), "device": device.stdout.strip(),
-        "compute_sanitizer": version.stdout.strip().splitlines()[-1:], "python": platform.python_version(),
-        "command": "python -m benchmarks.memcheck OUT", "summary": summary, "rows": rows,
+        **head("benchmarks.memcheck", compute_sanitizer=version.stdout.strip().splitlines()[-1:]),
+        "summary": summary, "rows": rows,
     }  # fmt: skip
-    (folder / "memcheck.json").write_text(json.dumps(record, indent=1) + "\n")
+    write(record, folder / "memcheck.json")
     print(json.dumps(summary))
 
 

@@ -16,9 +16,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import json
-import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -27,11 +24,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench_fixes import versions
+from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
 from layoutcheck.patching.edit import Edit, apply, span_of
 from layoutcheck.patching.program import Source, name_of
@@ -212,14 +208,9 @@ def main() -> None:
     for name, kernel in KERNELS.items():
         if kernel.group in roots and given.only in name:
             rows += run(name, roots[kernel.group], given.a_kind)
-    names = " ".join(f"{name}=..." for name in roots)
     bugs = [row for row in rows if row["differs"]]
     found = {
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "command": f"python -m benchmarks.planted {names} --a-kind {given.a_kind}",
-        "device": f"{os.cpu_count()} cores, {platform.machine()}",
-        "versions": versions(),
-        "python": platform.python_version(),
+        **head("benchmarks.planted"),
         "plants": len(rows),
         "differing": len(bugs),
         "detected": sum(bool(row["detected"]) for row in bugs),
@@ -228,11 +219,7 @@ def main() -> None:
         "restored": sum(row.get("restored", False) for row in bugs),
         "rows": rows,
     }  # fmt: skip
-    text = json.dumps(found, indent=1) + "\n"
-    if given.out is None:
-        sys.stdout.write(text)
-    else:
-        given.out.write_text(text, encoding="utf-8")
+    write(found, given.out)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
-import json
 import os
-import platform
 import sys
 import tempfile
 from collections.abc import Iterator
-from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +21,7 @@ import numpy as np
 
 from benchmarks import bench_algebra, bench_check, bench_fixes, bench_startup
 from benchmarks.bench_banks import PATTERNS
+from benchmarks.evidence import head, write
 from benchmarks.measure import calls, quantiles
 from layoutcheck import algebra
 from layoutcheck.algebra.layout import Layout
@@ -165,17 +162,12 @@ def main() -> None:
                 f"{found['what']:48} {milliseconds(found['ours']):24} ms  {ratio} {aim}".rstrip(), flush=True
             )
     run = {
-        "date": datetime.now(timezone.utc).date().isoformat(),
-        "command": f"python -m benchmarks.speed --copies {given.copies} --rounds {given.rounds}",
-        "device": f"{os.cpu_count()} cores, {platform.machine()}",
-        "load_average": round(load, 1),
-        "versions": {name: version(name) for name in ("layoutcheck", "nvidia-cutlass-dsl", "numpy", "typer")},
-        "python": platform.python_version(),
+        **head("benchmarks.speed", "numpy", "typer", load_average=round(load, 1)),
         "unit": "s of processor time",
         "rows": rows,
     }
     if given.out is not None:
-        given.out.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+        write(run, given.out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,67 @@
+"""A measurement as evidence: when, by what command, where and with which versions; and its file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("layoutcheck", "nvidia-cutlass-dsl")
+
+
+def head(module: str, *packages: str, **more: Any) -> dict[str, Any]:
+    """The head of a measurement by `python -m MODULE` as it runs, with the versions of `packages` too."""
+    return {
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "command": command(module),
+        "device": device(),
+        "versions": versions(*PACKAGES, *packages),
+        "python": platform.python_version(),
+        **more,
+    }
+
+
+def command(module: str) -> str:
+    """The command that runs, without the folders of this machine: `NAME=/a/b` is `NAME=b`."""
+    words = []
+    for word in sys.argv[1:]:
+        name, equals, value = word.rpartition("=")
+        words.append(f"{name}{equals}{Path(value).name}" if value.startswith("/") else word)
+    return shlex.join(["python", "-m", module, *words])
+
+
+def device() -> str:
+    """The GPU and its driver, where there is one; else the processor's cores."""
+    with contextlib.suppress(OSError):
+        asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        found = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if found.returncode == 0 and found.stdout.strip():
+            return f"{found.stdout.splitlines()[0].replace(', ', ', driver ')}, {os.cpu_count()} cores"
+    return f"{os.cpu_count()} cores, {platform.machine()}"
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Those that are installed; a checkout on the path has none of its own."""
+    found = {}
+    for name in packages:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def write(found: Any, out: Path | None) -> None:
+    """Write a measurement as JSON, its folder made where it is missing; to standard output without a file."""
+    text = json.dumps(found, indent=1) + "\n"
+    if out is None:
+        sys.stdout.write(text)
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
