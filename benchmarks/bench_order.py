@@ -20,14 +20,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.lint.settings import Settings
-
 from benchmarks.bench_trace import compiles, kernels
 from benchmarks.evidence import head, write
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.observe import watch
 from layoutcheck.dsl.spool import as_dict
 from layoutcheck.order import OrderReport, check_module
+from layoutcheck.settings import Settings
 from layoutcheck.sources.traced_module import TracedModule
 
 ROW = "{:<44} {:>7} {:>7} {:>7}  {:>9}  {}"

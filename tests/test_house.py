@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import re
 import subprocess
 import sys
@@ -52,3 +54,28 @@ def test_numbers_are_ascii_digits() -> None:
 def test_importing_the_package_stays_light(module: str) -> None:
     code = f"import layoutcheck, sys; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_what_benchmarks_and_kernels_import_of_ours_exists() -> None:
+    """No other test imports them: some need a GPU."""
+    missing = []
+    for file in (
+        file for folder in ("benchmarks", "kernels", "docs") for file in (ROOT / folder).rglob("*.py")
+    ):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "layoutcheck":
+                missing += [
+                    f"{file.name}: {node.module}.{one.name}"
+                    for one in node.names
+                    if not _is_there(node.module, one.name)
+                ]
+    assert not missing
+
+
+def _is_there(module: str | None, name: str) -> bool:
+    try:
+        return hasattr(importlib.import_module(str(module)), name) or bool(
+            importlib.util.find_spec(f"{module}.{name}")
+        )
+    except ModuleNotFoundError as error:  # torch is not ours
+        return not str(error.name).startswith("layoutcheck")
