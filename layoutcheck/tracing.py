@@ -191,7 +191,7 @@ def status(judged: JudgedTrace, strict: bool, gate: Gate) -> int:
     verdicts = judged.verdicts()
     if verdicts["rejected"] or verdicts["wrong"] or judged.uncompiled:
         return 1
-    if is_wrong((*judged.trace.elements, *judged.trace.orders)):
+    if is_wrong(judged.trace.told):
         return 1
     if strict and (verdicts["slow"] or verdicts["unknown"]):
         return 1

@@ -12,12 +12,14 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
+from layoutcheck.operands import check_operands
 from layoutcheck.sources.pasted import plain
 from layoutcheck.sources.printed import read_module, where_of
 from layoutcheck.sources.traced import (
     ElementReport,
     Frame,
     Kernel,
+    OperandReport,
     OrderReport,
     Trace,
     TracedCopy,
@@ -63,6 +65,7 @@ class Collector:
         self._modules: list[tuple[TracedModule, range]] = []  # those with more to ask, and their copies
         self._orders: list[OrderReport] = []
         self._elements: list[ElementReport] = []
+        self._operands: list[OperandReport] = []
 
     def take(self, events: Iterable[dict[str, Any]]) -> bool:
         """Work through events; whether there were any."""
@@ -73,7 +76,7 @@ class Collector:
         return found
 
     def resolve(self, between: Callable[[], None] | None = None, deadline: float | None = None) -> None:
-        """Ask the lowering for the addresses of copies of which only the types are known, and for the order.
+        """Look at each module beside its copies: operands, and what the lowering says of addresses and order.
 
         Once all events are taken; `between` is called before each module. At the `deadline`, a time of
         `time.monotonic`, what is left stays as it is.
@@ -91,6 +94,8 @@ class Collector:
                 break
             if between is not None:
                 between()
+            operands = check_operands(module)
+            self._operands += [operands] if operands.products or operands.unchecked else []
             if self.lowering is not None:
                 mine = self.copies[span.start : span.stop]
                 wanting |= any(one.address_source == "types" for one in mine)
@@ -129,6 +134,7 @@ class Collector:
         return Trace(
             tuple(self.copies), tuple(self.kernels.values()), tuple(failures), tuple(notes), self._versions,
             tuple(self._orders), tuple(sorted(self._imported)), tuple(self._elements),
+            tuple(self._operands),
         )  # fmt: skip
 
     def _take(self, event: dict[str, Any]) -> None:
@@ -174,11 +180,10 @@ class Collector:
             )
             found = []
         self._spans[module] = range(len(self.copies), len(self.copies) + len(found))
-        if self.lowering is not None:
-            kept = TracedModule(
-                event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
-            )
-            self._modules.append((kept, self._spans[module]))
+        kept = TracedModule(
+            event["text"], event["kernel"], event["arch"], event.get("sites", {}), event.get("places", ())
+        )
+        self._modules.append((kept, self._spans[module]))
         self.copies += found
         self.kernels[digest] = Kernel(event["kernel"], event["arch"], len(found))
         if self.observe is not None:

@@ -69,7 +69,7 @@ def lines_of(judged: JudgedTrace) -> dict[str, Lines]:
             at(where.file).said.append(
                 Said(where.line, where.column, "rejected", one.code, f"{one.title}. {one.message}")
             )
-    for finding, _ in order.distinct((*judged.trace.elements, *judged.trace.orders)):
+    for finding, _ in order.distinct(judged.trace.told):
         place = order.main(finding).where
         if place.file:
             others = [f"{one.what}: line {one.where.line}" for one in finding.places]

@@ -125,7 +125,7 @@ def _findings(one: TracedCopy, report: Report | None, path: str, run: CaseRun) -
 
 def _orders(run: CaseRun) -> Iterator[LintFinding]:
     """What nothing orders in the case's kernels, at the later of the two places."""
-    for findings in (one.findings for told in (run.trace.orders, run.trace.elements) for one in told):
+    for findings in (one.findings for one in run.trace.told):
         for finding in findings:
             place = finding.places[min(1, len(finding.places) - 1)]
             where, through = place.where, _callers(place.stack)

@@ -1,6 +1,6 @@
 """Operands: whether a register holds the element that the tensor core takes it for.
 
-    check_operands(module) -> Operands
+    check_operands(module) -> OperandReport
 
 Of a traced kernel's products by `mma.sync`, each fragment of A and B is led back to the copy that fills it,
 and both are compared register by register (`check`). docs/operands.md says what is followed and what is not.
@@ -9,41 +9,33 @@ and both are compared register by register (`check`). docs/operands.md says what
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from functools import partial
 
 from layoutcheck.errors import InputError
 from layoutcheck.operands.check import WARP, Filling, Operand, Product, products
 from layoutcheck.operands.rules import lc601_operand_order as lc601
 from layoutcheck.sources.mlir import Operation
-from layoutcheck.sources.traced import Frame, OrderFinding, OrderPlace
+from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
 
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
-class Operands(NamedTuple):
-    """What the check of a module came to: `followed` of its `products` are known; `unchecked` the rest."""
-
-    findings: tuple[OrderFinding, ...] = ()
-    unchecked: tuple[str, ...] = ()
-    products: int = 0
-    followed: int = 0
-
-
-def check_operands(module: TracedModule) -> Operands:
+def check_operands(module: TracedModule) -> OperandReport:
     """The operands of a traced module's products. Raises nothing: what cannot be checked says so."""
+    made = partial(OperandReport, module.kernel, module.arch)
     if '"cute.gemm"' not in module.text:
-        return Operands()
+        return made()
     every = module.text.count('"cute.gemm"(')
     if WARP not in module.text:
-        return Operands((), (_others(every),))
+        return made((), (_others(every),))
     try:
         found = list(products(module.text))
     except InputError as error:
-        return Operands((), (f"operands of products: the module cannot be read: {error.message}",))
+        return made((), (f"operands of products: the module cannot be read: {error.message}",))
     except _SURPRISES as error:
-        return Operands((), (f"operands of products: the module is not as expected: {type(error).__name__}",))
-    findings: dict[tuple[object, ...], OrderFinding] = {}
+        return made((), (f"operands of products: the module is not as expected: {type(error).__name__}",))
+    findings: dict[tuple[object, ...], KernelFinding] = {}
     reasons: Counter[str] = Counter()
     for product in found:
         told, why = _judged(product)
@@ -53,7 +45,7 @@ def check_operands(module: TracedModule) -> Operands:
             findings.setdefault((operand.letter, *(p.where for p in one.places)), one)
     unchecked = [f"operands of {n} of {every} products: {reason}" for reason, n in reasons.items()]
     unchecked += [_others(every - len(found))] if every > len(found) else []
-    return Operands(tuple(findings.values()), tuple(unchecked), len(found), len(found) - reasons.total())
+    return made(tuple(findings.values()), tuple(unchecked), len(found), len(found) - reasons.total())
 
 
 def _others(count: int) -> str:
@@ -83,7 +75,7 @@ def _judged(product: Product) -> tuple[list[tuple[Operand, Filling]], str]:
     return wrong, "" if wrong else unknown
 
 
-def _finding(module: TracedModule, product: Product, operand: Operand, filling: Filling) -> OrderFinding:
+def _finding(module: TracedModule, product: Product, operand: Operand, filling: Filling) -> KernelFinding:
     places = (
         _place(module, filling.copy, f"the copy fills the fragment of {operand.letter}", filling.thread),
         _place(module, product.gemm, "the product", filling.thread),
@@ -94,14 +86,14 @@ def _finding(module: TracedModule, product: Product, operand: Operand, filling: 
         "register": filling.register, "held": list(filling.held), "taken": list(filling.taken),
         "differ": filling.differ, "registers": filling.of,
     }  # fmt: skip
-    return OrderFinding(lc601.RULE.code, lc601.RULE.severity, title, message, places, evidence)
+    return KernelFinding(lc601.RULE.code, lc601.RULE.severity, title, message, places, evidence)
 
 
-def _place(module: TracedModule, op: Operation | None, what: str, thread: int) -> OrderPlace:
+def _place(module: TracedModule, op: Operation | None, what: str, thread: int) -> KernelPlace:
     assert op is not None
     frames = module.frames(f"{op.name}#{_number(op)}")
     where = frames[0] if frames else Frame("", 0)
-    return OrderPlace(what, where, tuple(frames[1:]), thread)
+    return KernelPlace(what, where, tuple(frames[1:]), thread)
 
 
 def _number(op: Operation) -> int:

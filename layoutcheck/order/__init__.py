@@ -15,11 +15,9 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.errors import InputError
-from layoutcheck.operands import check_operands
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import Watched, WatchedKernel, kernels
@@ -41,19 +39,10 @@ _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, Overf
 
 
 def check_module(module: TracedModule, lowered: str, problem: str, seconds: float = math.inf) -> OrderReport:
-    """The order of accesses in a traced module, and its operands. Raises nothing; says what is not checked.
+    """The order of accesses in a traced module. Raises nothing; says what is not checked.
 
     `seconds` of processor time are what it may take; what was found until then is kept.
     """
-    found, operands = _ordered(module, lowered, problem, seconds), check_operands(module)
-    return replace(
-        found,
-        findings=(*found.findings, *operands.findings),
-        unchecked=(*found.unchecked, *operands.unchecked),
-    )
-
-
-def _ordered(module: TracedModule, lowered: str, problem: str, seconds: float) -> OrderReport:
     start, budget = time.monotonic(), Budget(seconds)
     if problem:
         return OrderReport(module.kernel, module.arch, problem=problem)

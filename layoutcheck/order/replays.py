@@ -10,7 +10,7 @@ from layoutcheck.order.engine import Outcome, run
 from layoutcheck.order.events import Watched
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.tell import Teller
-from layoutcheck.sources.traced import OrderFinding
+from layoutcheck.sources.traced import KernelFinding
 
 _SYMPTOMS = ("LC508", "LC510")  # also what becomes of a kernel after something else went wrong
 _ENDLESS = ("deadlock", "bytes-never-arrive", "too-many-arrivals")
@@ -21,7 +21,7 @@ class Replays:
 
     def __init__(self, teller: Teller, transfers: dict[str, int], budget: Budget) -> None:
         self.teller, self.transfers, self.budget = teller, transfers, budget
-        self.findings: dict[object, OrderFinding] = {}
+        self.findings: dict[object, KernelFinding] = {}
         self.problem = ""
         self.events = 0
         self.unchecked: set[str] = set()
@@ -50,7 +50,7 @@ class Replays:
                 one = replace(one, message=said)
             self.findings.setdefault(key, one)
 
-    def kept(self) -> tuple[OrderFinding, ...]:
+    def kept(self) -> tuple[KernelFinding, ...]:
         """The findings, without what follows from others of them."""
         kept = [] if self.problem else list(self.findings.values())
         if any(f.severity == "wrong" and f.code not in _SYMPTOMS for f in kept):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.rules import rule_of
-from layoutcheck.sources.traced import Frame, OrderFinding, OrderPlace
+from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
 from layoutcheck.sources.traced_module import TracedModule
 
 _NOWHERE = Frame("", 0)
@@ -26,15 +26,15 @@ class Teller:
             self._frames[site] = self.module.frames(site)
         return self._frames[site]
 
-    def place(self, party: Party) -> OrderPlace:
+    def place(self, party: Party) -> KernelPlace:
         """A party's place."""
         frames = self.frames(party.event.meaning.site)
         where = frames[0] if frames else _NOWHERE
-        return OrderPlace(
+        return KernelPlace(
             action(party), where, tuple(frames[1:]), party.thread, party.block, party.event.turns
         )
 
-    def findings(self, problems: list[Problem]) -> Iterator[OrderFinding]:
+    def findings(self, problems: list[Problem]) -> Iterator[KernelFinding]:
         """The findings, one for each kind and pair of lines."""
         seen = set()
         for problem in problems:
@@ -51,7 +51,7 @@ class Teller:
             missing = message.partition("Missing: ")[2]
             if missing:
                 evidence["missing"] = missing.rstrip(".")
-            yield OrderFinding(rule.code, rule.severity, title, message, places, evidence)
+            yield KernelFinding(rule.code, rule.severity, title, message, places, evidence)
 
     def _evidence(self, problem: Problem) -> dict[str, object]:
         found: dict[str, object] = {"kind": problem.kind, **problem.facts}

@@ -39,7 +39,15 @@ from layoutcheck.rules import rule
 from layoutcheck.settings import find as find_settings
 from layoutcheck.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.sources.trace_lines import from_lines, to_lines
-from layoutcheck.sources.traced import ElementReport, OrderReport, Trace, TracedCopy, address_sources
+from layoutcheck.sources.traced import (
+    ElementReport,
+    OperandReport,
+    OrderReport,
+    Told,
+    Trace,
+    TracedCopy,
+    address_sources,
+)
 
 FAILING = ("wrong", "rejected")
 OUTSIDE_TESTS = "outside the tests"  # compiled while a module was imported, or between tests
@@ -63,7 +71,7 @@ class Observer:
         self._collectors: dict[str, Collector] = {}  # by test
         self._reports: dict[object, Report | None] = {}
         # By the test that compiled the kernel.
-        self.told: Counter[tuple[OrderReport | ElementReport, str]] = Counter()
+        self.told: Counter[tuple[Told, str]] = Counter()
         self._lowering = _lowering(config)
         self._open = contextlib.ExitStack()
         self._open.enter_context(watch(self._record))
@@ -82,8 +90,7 @@ class Observer:
             self.copies += sum(kernel.built * kernel.copies for kernel in trace.kernels)
             for one in trace.copies:
                 self.seen[one, test] += 1
-            self.told.update((one, test) for one in trace.orders)
-            self.told.update((one, test) for one in trace.elements)
+            self.told.update((one, test) for one in trace.told)
             for note in (*trace.notes, *(failure.message for failure in trace.failures)):
                 self.notes[note] = None
         self._collectors.clear()
@@ -164,8 +171,7 @@ class Observer:
                 trace = from_lines(lines)
                 for one in trace.copies:
                     self.seen[one, test] += 1
-                self.told.update((one, test) for one in trace.orders)
-                self.told.update((one, test) for one in trace.elements)
+                self.told.update((one, test) for one in trace.told)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A worker sends what it saw; the others confirm it, and fail the run on a disagreement."""
@@ -177,7 +183,7 @@ class Observer:
             by_test: dict[str, list[TracedCopy]] = {}
             for (one, test), count in self.seen.items():
                 by_test.setdefault(test, []).extend([one] * count)
-            told: dict[str, list[OrderReport | ElementReport]] = {}
+            told: dict[str, list[Told]] = {}
             for found, test in self.told:
                 by_test.setdefault(test, [])
                 told.setdefault(test, []).append(found)
@@ -258,9 +264,7 @@ class Observer:
             known_by = (one.address_source for (one, _), n in self.seen.items() for _ in range(n))
             write(tiers(address_sources(known_by)))
         reports = [one for one, _ in self.told]
-        elements = [one for one in reports if isinstance(one, ElementReport)]
-        orders = [one for one in reports if isinstance(one, OrderReport)]
-        for line in (*order.element_counts(elements, Style()), *order.counts(orders, Style())):
+        for line in order.all_counts(_trace((), reports), Style()):
             write(line.strip())
         for finding, _kernels in order.distinct(reports):
             if finding.severity in order.FAILING:
@@ -279,10 +283,11 @@ class Observer:
             write(render(self.confirmed, Style()).rstrip("\n"))
 
 
-def _trace(copies: Sequence[TracedCopy], told: Sequence[OrderReport | ElementReport]) -> Trace:
+def _trace(copies: Sequence[TracedCopy], told: Sequence[Told]) -> Trace:
     orders = tuple(one for one in told if isinstance(one, OrderReport))
     elements = tuple(one for one in told if isinstance(one, ElementReport))
-    return Trace(tuple(copies), orders=orders, elements=elements)
+    operands = tuple(one for one in told if isinstance(one, OperandReport))
+    return Trace(tuple(copies), orders=orders, elements=elements, operands=operands)
 
 
 def _lowering(config: pytest.Config) -> Lowering | None:

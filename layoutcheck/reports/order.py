@@ -1,4 +1,4 @@
-"""Findings about places of a kernel, of order and of element accesses, for eyes and for machines."""
+"""Findings about places of a kernel, of order, operands and element accesses, for eyes and for machines."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from layoutcheck.reports.located import Located
 from layoutcheck.reports.pictures.order import drawn_text
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import ElementReport, Frame, OrderFinding, OrderPlace, OrderReport
+from layoutcheck.sources.traced import (
+    ElementReport,
+    Frame,
+    KernelFinding,
+    KernelPlace,
+    OperandReport,
+    OrderReport,
+    Told,
+    Trace,
+)
 
 FAILING = ("wrong",)
 SHOWN = ("wrong", "slow")
-Told: TypeAlias = "OrderReport | ElementReport"
 _MOST_CALLERS = 3
 _MOST_NOTES = 6
 _COLOURS = {"wrong": "red", "slow": "yellow", "note": "blue"}
 
 
-def distinct(orders: Iterable[Told]) -> list[tuple[OrderFinding, list[str]]]:
+def distinct(orders: Iterable[Told]) -> list[tuple[KernelFinding, list[str]]]:
     """Each finding once, with the kernels that have it; what is wrong first, then by place."""
-    found: dict[Any, tuple[OrderFinding, list[str]]] = {}
+    found: dict[Any, tuple[KernelFinding, list[str]]] = {}
     for order in orders:
         for finding in order.findings:
             key = finding.code, tuple((p.where.file, p.where.line) for p in finding.places[:2])
@@ -38,7 +46,7 @@ def distinct(orders: Iterable[Told]) -> list[tuple[OrderFinding, list[str]]]:
     )
 
 
-def main(finding: OrderFinding) -> OrderPlace:
+def main(finding: KernelFinding) -> KernelPlace:
     """The place that a finding is shown at: the later access, or the wait."""
     return finding.places[min(1, len(finding.places) - 1)]
 
@@ -56,7 +64,7 @@ def render(orders: Sequence[Told], style: Style) -> Iterator[str]:
             yield ""
 
 
-def _finding(finding: OrderFinding, kernels: list[str], style: Style) -> Iterator[str]:
+def _finding(finding: KernelFinding, kernels: list[str], style: Style) -> Iterator[str]:
     first = f"{finding.severity}[{finding.code}]: "
     lines = style.wrap(finding.title, "  ", first)
     word = style(finding.severity, "bold", _COLOURS.get(finding.severity, "blue"))
@@ -75,7 +83,7 @@ def _finding(finding: OrderFinding, kernels: list[str], style: Style) -> Iterato
         yield from style.wrap(f"in {len(kernels)} kernels", "  ")
 
 
-def _place(place: OrderPlace, style: Style) -> Iterator[str]:
+def _place(place: KernelPlace, style: Style) -> Iterator[str]:
     where = place.where
     if not where.file:
         yield style(f"  --> place unknown: {place.what}", "blue")
@@ -125,11 +133,35 @@ def counts(orders: Sequence[OrderReport], style: Style) -> Iterator[str]:
         ("not checked", [f"{order.kernel}: {order.problem}" for order in orders if order.problem] + parts),
         ("assumed", [s for order in checked for s in order.assumed]),
     ):
-        each = list(dict.fromkeys(sentences))
-        for sentence in each[:_MOST_NOTES]:
-            yield from style.wrap(f"{title}: {sentence}", "      ", "    ")
-        if len(each) > _MOST_NOTES:
-            yield f"    {title}: {len(each) - _MOST_NOTES} more (--format json lists them)"
+        yield from _sentences(title, sentences, style)
+
+
+def all_counts(trace: Trace, style: Style) -> Iterator[str]:
+    """What was looked at beside the copies of a trace, and what was not."""
+    yield from element_counts(trace.elements, style)
+    yield from operand_counts(trace.operands, style)
+    yield from counts(trace.orders, style)
+
+
+def _sentences(title: str, sentences: Iterable[str], style: Style) -> Iterator[str]:
+    each = list(dict.fromkeys(sentences))
+    for sentence in each[:_MOST_NOTES]:
+        yield from style.wrap(f"{title}: {sentence}", "      ", "    ")
+    if len(each) > _MOST_NOTES:
+        yield f"    {title}: {len(each) - _MOST_NOTES} more (--format json lists them)"
+
+
+def operand_counts(reports: Sequence[OperandReport], style: Style) -> Iterator[str]:
+    """How many products there are, what was found, and what was not checked."""
+    total = sum(one.products for one in reports)
+    if not any(one.products or one.unchecked for one in reports):
+        return
+    wrong = sum(finding.severity in FAILING for finding, _ in distinct(reports))
+    followed = sum(one.followed for one in reports)
+    yield from style.wrap(
+        f"operands: {followed} of {total} products by mma.sync followed: {wrong} wrong", "    ", "  "
+    )
+    yield from _sentences("not checked", (s for one in reports for s in one.unchecked), style)
 
 
 def element_counts(reports: Sequence[ElementReport], style: Style) -> Iterator[str]:

@@ -86,7 +86,7 @@ def _refusals(judged: JudgedTrace) -> Iterator[Entry]:
 
 def _orders(judged: JudgedTrace) -> Iterator[Entry]:
     """What element accesses do wrong, and what nothing orders, at the later of its two places."""
-    for finding, kernels in order.distinct((*judged.trace.elements, *judged.trace.orders)):
+    for finding, kernels in order.distinct(judged.trace.told):
         place = order.main(finding)
         places = [
             element(

@@ -75,7 +75,7 @@ def render(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
             blocks.append("\n".join(_cause(firsts[n], judged, style)) + "\n")
         if n not in suffering and report is not None and (report.verdict in SHOWN or style.everything):
             blocks.append(text.render([replace(report, subject=subject(one))], style))
-    told = "\n".join(order.render((*judged.trace.elements, *judged.trace.orders), style))
+    told = "\n".join(order.render(judged.trace.told, style))
     blocks += [told] if told else []
     missed = [
         line for reason in judged.unseen(gate) for line in style.wrap(f"not seen: {reason}", "    ", "  ")
@@ -145,6 +145,8 @@ def render_json(judged: JudgedTrace, style: Style, gate: Gate = NO_GATE) -> str:
     lines += [{"schema_version": SCHEMA_VERSION, "order": one} for one in order.to_dicts(judged.trace.orders)]
     elements = order.to_dicts(judged.trace.elements)
     lines += [{"schema_version": SCHEMA_VERSION, "elements": one} for one in elements]
+    operands = order.to_dicts(judged.trace.operands)
+    lines += [{"schema_version": SCHEMA_VERSION, "operands": one} for one in operands]
     lines.append(
         {"schema_version": SCHEMA_VERSION, "summary": {**summary(judged), "unseen": judged.unseen(gate)}}
     )
@@ -161,7 +163,7 @@ def located(judged: JudgedTrace) -> list[Located]:
             if finding.severity in SHOWN:
                 place = (path, where.line, max(1, where.column))
                 found.append(Located(finding.code, finding.severity, finding.title, finding.message, *place))
-    return found + order.located((*judged.trace.elements, *judged.trace.orders))
+    return found + order.located(judged.trace.told)
 
 
 def summary(judged: JudgedTrace) -> dict[str, Any]:
@@ -260,8 +262,7 @@ def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
         yield from style.wrap(
             f"not checked: bounds of {_many(count, 'copy', 'copies')}: {reason}", "    ", "  "
         )
-    yield from order.element_counts(judged.trace.elements, style)
-    yield from order.counts(judged.trace.orders, style)
+    yield from order.all_counts(judged.trace, style)
     for failure in judged.trace.failures:
         if failure.kind in UNCOMPILED:
             continue

@@ -18,10 +18,11 @@ from layoutcheck.sources.traced import (
     ElementReport,
     Frame,
     Kernel,
+    KernelFinding,
+    KernelPlace,
     LoweredFault,
     LoweredSide,
-    OrderFinding,
-    OrderPlace,
+    OperandReport,
     OrderReport,
     Trace,
     TracedCopy,
@@ -42,6 +43,7 @@ def to_lines(trace: Trace) -> Iterator[str]:
         "failures": [asdict(failure) for failure in trace.failures],
         "orders": [asdict(order) for order in trace.orders],
         "elements": [asdict(one) for one in trace.elements],
+        "operands": [asdict(one) for one in trace.operands],
     }
     yield json.dumps(head)
     for one, count in Counter(trace.copies).items():
@@ -88,6 +90,7 @@ def from_lines(lines: Iterable[str]) -> Trace:
             dict(head["versions"]),
             tuple(_order(order) for order in head.get("orders", ())),
             elements=tuple(_elements(one) for one in head.get("elements", ())),
+            operands=tuple(_operands(one) for one in head.get("operands", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"not a trace: {error}") from None
@@ -117,17 +120,21 @@ def _elements(record: dict[str, Any]) -> ElementReport:
     return ElementReport(**{**record, **counts, "findings": _findings(record)})
 
 
-def _findings(record: dict[str, Any]) -> tuple[OrderFinding, ...]:
+def _operands(record: dict[str, Any]) -> OperandReport:
+    return OperandReport(**{**record, "unchecked": tuple(record["unchecked"]), "findings": _findings(record)})
+
+
+def _findings(record: dict[str, Any]) -> tuple[KernelFinding, ...]:
     return tuple(
-        OrderFinding(**{**finding, "places": tuple(_order_place(place) for place in finding["places"])})
+        KernelFinding(**{**finding, "places": tuple(_order_place(place) for place in finding["places"])})
         for finding in record["findings"]
     )
 
 
-def _order_place(record: dict[str, Any]) -> OrderPlace:
+def _order_place(record: dict[str, Any]) -> KernelPlace:
     stack = tuple(Frame(**frame) for frame in record["stack"])
     turns = tuple(record["turns"])
-    return OrderPlace(**{**record, "where": Frame(**record["where"]), "stack": stack, "turns": turns})
+    return KernelPlace(**{**record, "where": Frame(**record["where"]), "stack": stack, "turns": turns})
 
 
 def _copy_in(record: dict[str, Any]) -> TracedCopy:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
@@ -150,7 +150,7 @@ class TracedCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderPlace:
+class KernelPlace:
     """What one line has to do with a finding about order: `thread` of `block` does `what` there.
 
     `turns` are the numbers of the loop iterations around it, outermost first; `stack` are the callers,
@@ -166,7 +166,7 @@ class OrderPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderFinding:
+class KernelFinding:
     """Two places of a kernel that nothing orders, a wait that never ends, or an element access at fault.
 
     `places` has one or more.
@@ -176,7 +176,7 @@ class OrderFinding:
     severity: str
     title: str
     message: str
-    places: tuple[OrderPlace, ...]
+    places: tuple[KernelPlace, ...]
     evidence: dict[str, Any] = field(default_factory=dict, hash=False)
 
 
@@ -192,7 +192,7 @@ class OrderReport:
 
     kernel: str
     arch: str
-    findings: tuple[OrderFinding, ...] = ()
+    findings: tuple[KernelFinding, ...] = ()
     problem: str = ""
     assumed: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
@@ -214,12 +214,30 @@ class ElementReport:
 
     kernel: str
     arch: str
-    findings: tuple[OrderFinding, ...] = ()
+    findings: tuple[KernelFinding, ...] = ()
     problem: str = ""
     accesses: int = 0
     known: int = 0
     unchecked: tuple[tuple[str, int], ...] = ()
     verdicts: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OperandReport:
+    """What the check of one kernel's products came to: `followed` of its `products` are known.
+
+    `unchecked` are sentences on the rest.
+    """
+
+    kernel: str
+    arch: str
+    findings: tuple[KernelFinding, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    products: int = 0
+    followed: int = 0
+
+
+Told: TypeAlias = "OrderReport | ElementReport | OperandReport"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +283,12 @@ class Trace:
     orders: tuple[OrderReport, ...] = ()
     imported: tuple[str, ...] = ()
     elements: tuple[ElementReport, ...] = ()
+    operands: tuple[OperandReport, ...] = ()
+
+    @property
+    def told(self) -> tuple[Told, ...]:
+        """All reports on kernels beside their copies."""
+        return (*self.elements, *self.operands, *self.orders)
 
     def merged(self, other: Trace) -> Trace:
         """One trace of both."""
@@ -277,6 +301,7 @@ class Trace:
             self.orders + other.orders,
             tuple(dict.fromkeys(self.imported + other.imported)),
             self.elements + other.elements,
+            self.operands + other.operands,
         )
 
 

@@ -14,11 +14,17 @@ from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.copies.offsets import offsets_at, size
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.errors import InputError
-from layoutcheck.operands import Operands, check_operands
+from layoutcheck.operands import check_operands
 from layoutcheck.operands.fragments import TiledMma, tiled_mma
+from layoutcheck.reports.order import operand_counts
+from layoutcheck.reports.style import Style
 from layoutcheck.rulebook import rule
+from layoutcheck.sources.trace_lines import from_lines, to_lines
+from layoutcheck.sources.traced import OperandReport, Trace
 from layoutcheck.sources.traced_module import TracedModule
 from tests.operands import CASES
+
+TRACED: list[Trace] = []  # by the fixture
 
 PROGRAM = Path(__file__).with_name("program.py")
 MMA = (
@@ -33,11 +39,13 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[str]
     if importlib.util.find_spec("cutlass") is None:
         pytest.skip("needs nvidia-cutlass-dsl")
     texts: list[str] = []
+    TRACED.clear()
     file = tmp_path_factory.mktemp("operands") / "layouts.jsonl"
-    trace_script(
+    trace = trace_script(
         str(PROGRAM), [str(file)], launch=False, arch="sm_90a",
         observe=lambda text, _arch, _copies: texts.append(text),
     )  # fmt: skip
+    TRACED.append(trace)
     yield (
         [text for text in texts if "cute.gemm" in text],
         [json.loads(x) for x in file.read_text().splitlines()],
@@ -108,7 +116,7 @@ def test_other_mmas_are_input_errors(text: str) -> None:
         tiled_mma(text)
 
 
-def judged(text: str) -> Operands:
+def judged(text: str) -> OperandReport:
     return check_operands(TracedModule(text, "product", "sm_90a", {}, ()))
 
 
@@ -129,8 +137,19 @@ def test_the_product_is_wrong_exactly_where_its_orders_part(
     assert b.evidence["operand"] == "A" and b.evidence["held"] != b.evidence["taken"]
 
 
+def test_a_trace_has_them_whatever_else_is_checked(
+    traced: tuple[list[str], list[dict[str, str]]],
+) -> None:
+    (trace,) = TRACED
+    assert trace.orders == ()
+    assert [f.code for one in trace.operands for f in one.findings] == ["LC601"] * 3
+    assert from_lines(to_lines(trace)).operands == trace.operands
+    line = next(iter(operand_counts(trace.operands, Style(width=200))))
+    assert line == "  operands: 20 of 24 products by mma.sync followed: 2 wrong"
+
+
 def test_a_module_that_cannot_be_read_says_so() -> None:
-    assert judged("module {}") == Operands()
+    assert judged("module {}") == OperandReport("product", "sm_90a")
     assert judged('"cute.gemm"(%a) : !cute_nvgpu.sm90.mma').unchecked == (
         "operands of 1 products by wgmma, tcgen05 or MMAs that are not known",
     )

@@ -41,7 +41,7 @@ from layoutcheck.order.replays import Replays
 from layoutcheck.order.tell import Teller
 from layoutcheck.order.trips import variations
 from layoutcheck.sources.mlir import Operation, without_locations
-from layoutcheck.sources.traced import OrderFinding, OrderReport
+from layoutcheck.sources.traced import KernelFinding, OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 60.0  # of processor time for one mutant
@@ -110,9 +110,9 @@ def mutations(kernel: WatchedKernel) -> Iterator[Mutation]:
 
 def judged(
     replays: Replays, runs: list[list[Watched]], mutation: Mutation | None, base: Any = ()
-) -> dict[Any, OrderFinding]:
+) -> dict[Any, KernelFinding]:
     """The findings of a kernel, or of a mutant until one is wrong, by code and places."""
-    found: dict[Any, OrderFinding] = {}
+    found: dict[Any, KernelFinding] = {}
     for number, blocks in enumerate(runs):
         mutants = blocks if mutation is None else [mutation.of(block) for block in blocks]
         replays.replay(mutants, (False,) if number else (False, True))

@@ -15,7 +15,7 @@ from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.repair import Repaired, repair
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Frame, OrderFinding, OrderReport, Trace, TracedCopy, TraceFailure
+from layoutcheck.sources.traced import Frame, KernelFinding, OrderReport, Trace, TracedCopy, TraceFailure
 from layoutcheck.tracing import repaired, traced
 from tests.patching.broken import HEAD, PROGRAMS, RIGHT, staged
 from tests.patching.simulated import DESTINATION, SOURCE, block, compiled, wrong
@@ -160,7 +160,7 @@ def test_an_edit_that_is_not_better_is_a_sketch(tmp_path: Path, after: Callable[
     assert (tmp_path / "kernel.py").read_text() == LINES
 
 
-RACE = OrderFinding("LC501", "wrong", "a race", "two threads", ())
+RACE = KernelFinding("LC501", "wrong", "a race", "two threads", ())
 IN_ORDER, RACES = OrderReport("kernel", "sm_90a"), OrderReport("kernel", "sm_90a", (RACE,))
 UNSEEN = OrderReport("kernel", "sm_90a", problem="it does not compile")
 

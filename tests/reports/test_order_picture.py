@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from layoutcheck.reports.pictures.order import drawn_order, drawn_text, moments, order_picture
-from layoutcheck.sources.traced import Frame, OrderFinding, OrderPlace
+from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
 
 
 def moment(role: str, warp: int, what: str, line: int, asynchronous: bool = False, block: int = 0) -> dict:
@@ -17,13 +17,13 @@ def moment(role: str, warp: int, what: str, line: int, asynchronous: bool = Fals
             "asynchronous": asynchronous}  # fmt: skip
 
 
-def finding(*rows: dict, missing: str = "a barrier <both> execute") -> OrderFinding:
+def finding(*rows: dict, missing: str = "a barrier <both> execute") -> KernelFinding:
     places = (
-        OrderPlace("writes", Frame("/home/k.py", 5)),
-        OrderPlace("reads", Frame("/home/k.py", 9), thread=64),
+        KernelPlace("writes", Frame("/home/k.py", 5)),
+        KernelPlace("reads", Frame("/home/k.py", 9), thread=64),
     )
     evidence = {"timeline": list(rows), "missing": missing} if rows else {}
-    return OrderFinding("LC504", "wrong", "k.py:9 reads", "...", places, evidence)
+    return KernelFinding("LC504", "wrong", "k.py:9 reads", "...", places, evidence)
 
 
 ROWS = (moment("first", 0, "writes", 5), moment("between", 0, "waits at a barrier", 6),

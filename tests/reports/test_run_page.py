@@ -17,8 +17,8 @@ from layoutcheck.sources.request import build
 from layoutcheck.sources.traced import (
     Frame,
     Kernel,
-    OrderFinding,
-    OrderPlace,
+    KernelFinding,
+    KernelPlace,
     OrderReport,
     Trace,
     TracedCopy,
@@ -41,8 +41,8 @@ def a_run(folder: Path) -> JudgedTrace:
         copy, _ = build(**COPIES[name])
         where = Frame(str(file), line, 5, "f")
         copies.append(TracedCopy(copy, "cute.copy", where, (), kernel, "sm_90a", "threads"))
-    places = tuple(OrderPlace(what, Frame(str(file), line)) for what, line in (("write", 20), ("read", 21)))
-    race = OrderFinding("LC501", "wrong", "a <race>", "nothing orders them", places)
+    places = tuple(KernelPlace(what, Frame(str(file), line)) for what, line in (("write", 20), ("read", 21)))
+    race = KernelFinding("LC501", "wrong", "a <race>", "nothing orders them", places)
     trace = Trace(
         tuple(copies),
         kernels=(Kernel("first", "sm_90a", 1), Kernel("second", "sm_90a", 1)),

@@ -16,7 +16,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding
 from layoutcheck.rules.lowered import findings
 from layoutcheck.sources.printed import COPIES
-from layoutcheck.sources.traced import ElementReport, Frame, OrderFinding, OrderPlace
+from layoutcheck.sources.traced import ElementReport, Frame, KernelFinding, KernelPlace
 from layoutcheck.sources.traced_module import TracedModule
 
 _SPACES = ("gmem", "smem", "dsmem", "generic")
@@ -41,7 +41,7 @@ def check_elements(module: TracedModule, lowered: Lowered, beyond: Outside) -> E
         return ElementReport(module.kernel, module.arch, problem=lowered.problem)
     seen, known = 0, 0
     unchecked: Counter[str] = Counter()
-    found: dict[object, OrderFinding] = {}
+    found: dict[object, KernelFinding] = {}
     verdicts: Counter[str] = Counter()
     for kernel in lowered.kernels:
         ops = {tag: op for tag, op in kernel.lowered_ops.items() if _is_element(op)}
@@ -80,9 +80,9 @@ def _is_element(op: LoweredOp) -> bool:
     )
 
 
-def _placed(one: Finding, module: TracedModule, kernel: Kernel, tag: str) -> OrderFinding:
+def _placed(one: Finding, module: TracedModule, kernel: Kernel, tag: str) -> KernelFinding:
     frames: list[Frame] = module.frames(tag)
     side, thread = one.where.operand or "src", one.where.thread or 0
-    place = OrderPlace(_VERBS[side], frames[0] if frames else _NOWHERE, tuple(frames[1:]), thread)
+    place = KernelPlace(_VERBS[side], frames[0] if frames else _NOWHERE, tuple(frames[1:]), thread)
     evidence = {**one.evidence, "kernel": kernel.name, "arch": module.arch, "operations": 0}
-    return OrderFinding(one.code, one.severity, one.title, one.message, (place,), evidence)
+    return KernelFinding(one.code, one.severity, one.title, one.message, (place,), evidence)

@@ -36,10 +36,10 @@ from collections.abc import Sequence
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import does, line, same_warp, two
-from layoutcheck.sources.traced import OrderPlace
+from layoutcheck.sources.traced import KernelPlace
 
 
-def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The copy, the access, and the statement between them."""
     first, second = places[0], places[1]
     return (
@@ -48,7 +48,7 @@ def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
     )
 
 
-def _missing(problem: Problem, places: Sequence[OrderPlace]) -> str:
+def _missing(problem: Problem, places: Sequence[KernelPlace]) -> str:
     facts, second = problem.facts, line(places[1])
     cause, wait = facts.get("cause"), places[2] if len(places) > 2 else None
     if places[0].what != "copies (cp.async)":

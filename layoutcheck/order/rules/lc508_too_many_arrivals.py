@@ -28,10 +28,10 @@ from collections.abc import Sequence
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import OrderPlace
+from layoutcheck.sources.traced import KernelPlace
 
 
-def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The count, and who comes too often."""
     facts = problem.facts
     return f"arrival {facts['arrivals']} at an mbarrier for {facts['count']}", (

@@ -26,10 +26,10 @@ from collections.abc import Sequence
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import does, line
-from layoutcheck.sources.traced import OrderPlace
+from layoutcheck.sources.traced import KernelPlace
 
 
-def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The copy, and how many start it."""
     lanes = problem.facts["lanes"]
     return f"{lanes} lanes each start the bulk copy of {line(places[0])}", (

@@ -28,10 +28,10 @@ from collections.abc import Sequence
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import line
-from layoutcheck.sources.traced import OrderPlace
+from layoutcheck.sources.traced import KernelPlace
 
 
-def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """Both stores, the read, and the bytes that each tensor reaches."""
     first, second, read = places[0], places[1], places[2]
     facts = problem.facts

@@ -30,10 +30,10 @@ from collections.abc import Sequence
 from layoutcheck.order.problems import Problem
 from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import does, line, two
-from layoutcheck.sources.traced import OrderPlace
+from layoutcheck.sources.traced import KernelPlace
 
 
-def tell(problem: Problem, places: Sequence[OrderPlace]) -> tuple[str, str]:
+def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """Both accesses, and the fence."""
     if problem.kind == "initialisation-not-fenced":
         return f"no mbarrier_init_fence() follows {line(places[0])}", f"{does(places[0])}; {does(places[1])}."

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from layoutcheck.markdown import source_page
 from layoutcheck.order.problems import Problem
-from layoutcheck.sources.traced import OrderPlace
+from layoutcheck.sources.traced import KernelPlace
 
-Tell = Callable[[Problem, Sequence[OrderPlace]], tuple[str, str]]
+Tell = Callable[[Problem, Sequence[KernelPlace]], tuple[str, str]]
 
 
 class OrderRule(NamedTuple):

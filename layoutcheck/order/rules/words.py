@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from layoutcheck.order.problems import Party, Problem
-from layoutcheck.sources.traced import OrderPlace
+from layoutcheck.sources.traced import KernelPlace
 
 
-def line(place: OrderPlace) -> str:
+def line(place: KernelPlace) -> str:
     """`kernel.py:12`."""
     if not place.where.file:
         return "an unknown line"
     return f"{Path(place.where.file).name}:{place.where.line}"
 
 
-def who(place: OrderPlace) -> str:
+def who(place: KernelPlace) -> str:
     """Thread, block and turns of one party."""
     block = f" of block {place.block} of the cluster" if place.block else ""
     turns = f", turn {'.'.join(map(str, place.turns))}" if place.turns else ""
     return f"thread {place.thread}{block}{turns}"
 
 
-def does(place: OrderPlace) -> str:
+def does(place: KernelPlace) -> str:
     """`thread 32, turn 1 reads at kernel.py:12`."""
     return f"{who(place)} {place.what} at {line(place)}"
 
@@ -45,7 +45,7 @@ def where_bytes(problem: Problem) -> str:
     )
 
 
-def two(problem: Problem, places: Sequence[OrderPlace]) -> str:
+def two(problem: Problem, places: Sequence[KernelPlace]) -> str:
     """Both parties in one sentence each."""
     first, second = places[0], places[1]
     return f"{_capital(does(first))}; {does(second)}; both access {where_bytes(problem)}."

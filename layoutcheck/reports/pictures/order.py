@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutcheck.reports.pictures.svg import WIDTH, Picture, element, text, title
-from layoutcheck.sources.traced import OrderFinding
+from layoutcheck.sources.traced import KernelFinding
 
 _TOP, _ROW, _DOT = 34.0, 30.0, 5.0
 _MOST_LANES = 6
@@ -32,7 +32,7 @@ class Moment:
     turns: tuple[int, ...]
 
 
-def moments(finding: OrderFinding) -> tuple[list[str], list[Moment]]:
+def moments(finding: KernelFinding) -> tuple[list[str], list[Moment]]:
     """The names of the lanes, and the rows from top to bottom."""
     given: Sequence[dict[str, Any]] = finding.evidence.get("timeline") or [
         {"role": "first" if i == 0 and len(finding.places) > 1 else "second", "what": place.what,
@@ -65,7 +65,7 @@ def _label(row: Moment) -> str:
     return f"{row.place} {row.what}{turns}"
 
 
-def drawn_order(finding: OrderFinding) -> Picture:
+def drawn_order(finding: KernelFinding) -> Picture:
     """The picture of one finding."""
     lanes, rows = moments(finding)
     wide = WIDTH / max(1, len(lanes))
@@ -114,12 +114,12 @@ def drawn_order(finding: OrderFinding) -> Picture:
     )  # fmt: skip
 
 
-def order_picture(finding: OrderFinding) -> str:
+def order_picture(finding: KernelFinding) -> str:
     """The picture as SVG for a page that has the style sheet of all pictures."""
     return drawn_order(finding).svg(alone=False)
 
 
-def drawn_text(finding: OrderFinding, width: int) -> list[str]:
+def drawn_text(finding: KernelFinding, width: int) -> list[str]:
     """The picture as lines of text: a column for each lane, `x` the accesses that nothing orders."""
     lanes, rows = moments(finding)
     each = max(12, (width - 6) // max(1, len(lanes)) - 2)
