@@ -41,7 +41,7 @@ def linted(
     config: Path | None = None,
     select: str | None = None,
     ignore: str | None = None,
-    static: bool = False,
+    no_cases: bool = False,
     fix: bool = False,
     baseline: Path | None = None,
     write_baseline: Path | None = None,
@@ -81,7 +81,7 @@ def linted(
         from layoutcheck.lint.fixing import repair
 
         repaired = repair(paths, settings)
-        if not static:
+        if not no_cases:
             repaired += _in_cases(paths, settings)
     programs = None
     if approve is not None:
@@ -93,7 +93,7 @@ def linted(
         result = lint(
             paths,
             settings,
-            static=static,
+            no_cases=no_cases,
             workers=workers,
             baseline_file=baseline,
             write_baseline=write_baseline,

@@ -16,8 +16,6 @@ from layoutcheck.lint.text import Unreadable, decode
 
 UNREADABLE = "LC910"
 _WORDS = (b"cute", b"cutlass")
-# Of copies that are written out; a note about a promise is not news there.
-_LITERAL_SEVERITIES = ("rejected", "wrong", "slow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +106,8 @@ def _python(raw: bytes, path: str) -> Reading:
     lines = raw.count(b"\n")
     try:
         module = Module(decode(raw))
-        found, verdicts = _literal(module, path)
-        for rule in rules().values():
-            found += rule.findings(module, path)
-        made = tuple(sites(module, verdicts))
+        found = [finding for rule in rules().values() for finding in rule.findings(module, path)]
+        made = tuple(sites(module))
     except Unreadable as error:
         return _unreadable(error, path, lines)
     except (RecursionError, MemoryError):
@@ -122,28 +118,6 @@ def _python(raw: bytes, path: str) -> Reading:
     kept = [finding for finding in found if not silent.silences(finding)]
     kept.sort(key=lambda finding: finding.order)
     return Reading(tuple(kept), len(found) - len(kept), made, lines, marks=tuple(silent.marks))
-
-
-def _literal(module: Module, path: str) -> tuple[list[LintFinding], dict[tuple[int, int], str]]:
-    """Findings and verdicts of the copies that are written out."""
-    if not any(name in module.calls for name in ("make_tensor", "allocate_tensor", "make_rmem_tensor")):
-        return [], {}
-    from layoutcheck.lint.literal import judge
-
-    found: list[LintFinding] = []
-    verdicts: dict[tuple[int, int], str] = {}
-    for call, report in judge(module):
-        node = call.node
-        line, last = node.lineno, node.end_lineno or node.lineno
-        at = (line, module.column(line, node.col_offset))
-        end = (last, module.column(last, node.end_col_offset or 0))
-        verdicts[at] = report.verdict
-        found += [
-            of_report(finding, report, path, at, end)
-            for finding in report.findings
-            if finding.severity in _LITERAL_SEVERITIES
-        ]
-    return found, verdicts
 
 
 def of_report(

@@ -1,13 +1,13 @@
 """`layoutcheck lint --fix`: what can be repaired without asking, written into the files, formatting kept.
 
-An edit stays only if reading the changed text again shows the finding gone, nothing new in its place, and
-every copy that is written out legal. libcst makes the edits: comments and line breaks stay as they are.
+An edit stays only if reading the changed text again shows the finding gone and nothing new in its place.
+libcst makes the edits: comments and line breaks stay as they are.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from layoutcheck.settings import Settings
 if TYPE_CHECKING:
     import libcst
 
-_WIDTH = "LC265"
 _FIXABLE = frozenset(("LC265", "LC266"))
 _ROUNDS = 1000
 
@@ -79,34 +78,19 @@ def proven(
 
     `before` is the reading of the text where it is at hand. Without libcst there are no edits.
     """
-    if finding.code not in _FIXABLE:
+    if finding.code not in _FIXABLE or finding.edit is None:
         return None
     reading = analyse(raw, path) if before is None else before
-    for edit in _edits(finding):
-        changed = _applied(raw, finding, edit)
-        if changed is not None and _better(reading, analyse(changed, path), finding):
-            return changed, edit.title
+    changed = _applied(raw, finding, finding.edit)
+    if changed is not None and _better(reading, analyse(changed, path), finding):
+        return changed, finding.edit.title
     return None
-
-
-def _edits(finding: LintFinding) -> Iterator[Edit]:
-    """The finding's own edit; for a width without one, those that `check` may prove on copies written out."""
-    if finding.edit is not None:
-        yield finding.edit
-    elif finding.code == _WIDTH:
-        for bits in finding.evidence["widths"][::-1]:
-            yield Edit("", str(bits), f"num_bits_per_copy={bits}, which makes every copy of it legal")
 
 
 def _better(before: Reading, after: Reading, finding: LintFinding) -> bool:
     """Whether the finding is gone and nothing came in its place."""
     old, new = (Counter((f.code, f.title) for f in each.findings) for each in (before, after))
-    if new[finding.code, finding.title] >= old[finding.code, finding.title] or new - old:
-        return False
-    if finding.edit is not None:
-        return True
-    verdicts = [site.verdict for site in after.sites if site.verdict is not None]
-    return bool(verdicts) and all(verdict in ("legal", "slow") for verdict in verdicts)
+    return new[finding.code, finding.title] < old[finding.code, finding.title] and not new - old
 
 
 def _applied(raw: bytes, finding: LintFinding, edit: Edit) -> bytes | None:

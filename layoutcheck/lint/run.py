@@ -39,7 +39,6 @@ class Counts:
     lines: int = 0
     sites: int = 0
     traced: int = 0
-    written_out: int = 0
     copies: int = 0
     checked: int = 0
     cases: int = 0
@@ -97,23 +96,22 @@ class Result:
             {finding.origin for finding in self.findings if finding.code in _CASE_FAILED}
         )
         types = counts.address_sources.get("types", 0)
-        seen = counts.traced + counts.written_out
         kernels = counts.kernels if counts.cases or self.wanted else None
-        return gate.unseen(failed, kernels, types, seen, counts.sites)
+        return gate.unseen(failed, kernels, types, counts.traced, counts.sites)
 
 
 def lint(
     paths: Sequence[str],
     settings: Settings,
     *,
-    static: bool = False,
+    no_cases: bool = False,
     workers: int = 0,
     baseline_file: Path | None = None,
     write_baseline: Path | None = None,
     progress: Progress | None = None,
     programs: Sequence[cases.RegisteredCase] | None = None,
 ) -> Result:
-    """Lint files and folders. `static` True reads only, and runs nothing; `programs` are run beside cases.
+    """Lint files and folders. With `no_cases` nothing is run; `programs` are run beside cases.
 
     Raises InputError for a path, a setting or a baseline that cannot be used.
     """
@@ -125,7 +123,7 @@ def lint(
     read = files.read(listed, store, workers, progress)
     store.save()
     found = [finding for file in read for finding in file.reading.findings]
-    runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress, programs)
+    runs, notes, untraced = _trace(listed, settings, no_cases, workers, folder, progress, programs)
     untold = tuple(notes)  # why cases were not traced, where that is so
     reached: dict[tuple[str, int], str] = {}
     counts = {"silenced": sum(file.reading.silenced for file in read), "untraced": untraced}
@@ -140,7 +138,7 @@ def lint(
         reached, unknown = judged.reached, dict(judged.unknown.most_common())
         loud = [f for f in judged.findings + runs.unusable if not texts.suppressions(f.path).silences(f)]
         counts["silenced"] += len(judged.findings) + len(runs.unusable) - len(loud)
-        found += _unless_written_out(loud, found)
+        found += loud
         counts.update(copies=judged.copies, checked=judged.checked, as_meant=judged.as_meant)
         counts["cases"] = len(runs.traced)
         counts["kernels"] = sum(len(run.trace.kernels) for run in runs.traced)
@@ -149,7 +147,7 @@ def lint(
             names = ", ".join(judged.undecided)
             notes.append(f"expected to be slow, which types alone do not show: {names}")
     wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
-    traced, written, never = _coverage(read, reached, runs is not None)
+    traced, never = _coverage(read, reached, runs is not None)
     if runs is not None:
         wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
     complete = runs is not None and not any(run.trace.failures for run in runs.traced)
@@ -179,7 +177,6 @@ def lint(
             lines=sum(file.reading.lines for file in read),
             sites=sum(len(file.reading.sites) for file in read),
             traced=traced,
-            written_out=written,
             known=len(wanted) - len(new),
             unknown=unknown,
             address_sources=known_by,
@@ -206,7 +203,7 @@ class _Runs:
 def _trace(
     listed: Sequence[str],
     settings: Settings,
-    static: bool,
+    no_cases: bool,
     workers: int,
     folder: Path | None,
     progress: Progress | None,
@@ -224,8 +221,8 @@ def _trace(
         return None, [], 0
     what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"
     mine = [*(programs or ()), *(case for case in found if cases.registered(case.path, settings))]
-    if static:
-        return None, [f"{what} not traced: --static runs nothing"], 0
+    if no_cases:
+        return None, [f"{what} not traced: --no-cases runs nothing"], 0
     if not mine:
         return None, [f"{what} not traced: no file of theirs is under [tool.layoutcheck] paths"], 0
     reason = cases.require_dsl()
@@ -289,17 +286,11 @@ class _Texts:
         return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
 
 
-def _unless_written_out(traced: list[LintFinding], source: list[LintFinding]) -> list[LintFinding]:
-    """Traced findings that the text alone did not show already, at the same place with the same code."""
-    seen = {(finding.path, finding.line, finding.code) for finding in source}
-    return [finding for finding in traced if (finding.path, finding.line, finding.code) not in seen]
-
-
 def _coverage(
     read: Sequence[files.File], reached: dict[tuple[str, int], str], traced: bool
-) -> tuple[int, int, dict[str, tuple[int, ...]]]:
-    """Sites that a trace reached, sites judged from the text, and lines of those that nothing looked at."""
-    hit = written = 0
+) -> tuple[int, dict[str, tuple[int, ...]]]:
+    """How many sites a trace reached, and the lines of the others."""
+    hit = 0
     never: dict[str, tuple[int, ...]] = {}
     for file in read:
         for site in file.reading.sites:
@@ -307,11 +298,10 @@ def _coverage(
                 (file.path, line) in reached for line in range(site.line, site.end_line + 1)
             )
             hit += seen
-            written += site.verdict is not None
-            if not seen and site.verdict is None:
+            if not seen:
                 path = cells.named(file.path, site.cell) if site.cell else file.path
                 never[path] = (*never.get(path, ()), site.line)
-    return hit, written, never
+    return hit, never
 
 
 def _never_traced(never: dict[str, tuple[int, ...]]) -> list[LintFinding]:

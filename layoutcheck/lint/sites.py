@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from layoutcheck.lint.literal import is_cute
+from layoutcheck.lint.scopes import Call
 from layoutcheck.lint.source import Module
 
+_PLAIN = frozenset(("autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call"))  # after a star import
 COPIES = ("copy", "autovec_copy", "basic_copy", "basic_copy_if", "copy_atom_call")
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A call that copies; `verdict` is set where the copy is written out and was judged from the text."""
+    """A call that copies."""
 
     line: int
     end_line: int
     column: int
     call: str
-    verdict: str | None = None
     cell: int = 0  # of a notebook
 
     def to_dict(self) -> dict[str, Any]:
@@ -27,13 +27,18 @@ class Site:
         return asdict(self)
 
 
-def sites(module: Module, verdicts: dict[tuple[int, int], str]) -> list[Site]:
-    """Every copy site; `verdicts` are by line and column of the call."""
+def is_cute(module: Module, call: Call) -> bool:
+    """Whether a call named `copy` is CuTe's, not a dictionary's."""
+    return call.name.startswith(("cutlass.cute.", "cute.")) or call.name in _PLAIN
+
+
+def sites(module: Module) -> list[Site]:
+    """Every copy site."""
     found = []
     for name in COPIES:
         for call in module.all_calls(name):
             if is_cute(module, call):
                 node = call.node
                 at = (node.lineno, module.column(node.lineno, node.col_offset))
-                found.append(Site(at[0], node.end_lineno or at[0], at[1], f"cute.{name}", verdicts.get(at)))
+                found.append(Site(at[0], node.end_lineno or at[0], at[1], f"cute.{name}"))
     return sorted(found, key=lambda site: (site.line, site.column))

@@ -122,7 +122,6 @@ def _ran(result: Result) -> str:
 def _sites(counts: Counts) -> str:
     never = sum(len(lines) for lines in counts.never.values())
     parts = [f"{counts.traced} traced"] * bool(counts.cases)
-    parts += [f"{counts.written_out} judged from the text"] * bool(counts.written_out)
     parts.append(f"{never} never traced")
     return ", ".join(parts)
 

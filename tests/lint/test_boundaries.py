@@ -150,40 +150,22 @@ def stage(x: cute.Tensor, n: int):
     assert codes(text) == ([] if bits else ["LC262"])
 
 
-def _site(line: int, verdict: str | None, end: int | None = None) -> SimpleNamespace:
-    return SimpleNamespace(line=line, end_line=end or line, verdict=verdict, cell=0)
-
-
 def test_sites_are_counted_once_each() -> None:
-    """Of five sites a trace reached two, the text judged two (one is both), and nothing looked at two."""
-    sites = [_site(3, None), _site(7, "legal", 9), _site(12, "wrong"), _site(20, None), _site(30, None)]
+    """Of four sites a trace reached two, one of them at its last line."""
+    places = [(3, 3), (7, 9), (12, 12), (20, 20)]
+    sites = [SimpleNamespace(line=line, end_line=end, cell=0) for line, end in places]
     file = SimpleNamespace(path="k.py", reading=SimpleNamespace(sites=sites))
     reached = {("k.py", 3): "", ("k.py", 9): "", ("other.py", 20): ""}
-    assert _coverage([file], reached, True) == (2, 2, {"k.py": (20, 30)})  # type: ignore[list-item]
-    assert _coverage([file], reached, False) == (0, 2, {"k.py": (3, 20, 30)})  # type: ignore[list-item]
+    assert _coverage([file], reached, True) == (2, {"k.py": (12, 20)})  # type: ignore[list-item]
+    assert _coverage([file], reached, False) == (0, {"k.py": (3, 7, 12, 20)})  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "better"),
-    [
-        ((), False),
-        ((None,), False),
-        (("legal", "slow"), True),
-        (("legal", "wrong"), False),
-        (("rejected",), False),
-        (("legal", None), True),
-    ],
-)
-def test_a_width_is_better_where_every_copy_that_is_judged_works(
-    verdicts: tuple[str | None, ...], better: bool
-) -> None:
-    finding = SimpleNamespace(code="LC265", title="width", edit=None)
-    before = SimpleNamespace(findings=[finding], sites=[])
-    after = SimpleNamespace(findings=[], sites=[_site(1, verdict) for verdict in verdicts])
-    assert _better(before, after, finding) == better  # type: ignore[arg-type]
+def test_an_edit_is_better_where_its_finding_goes_and_nothing_comes() -> None:
+    finding = SimpleNamespace(code="LC265", title="width")
+    before, after = SimpleNamespace(findings=[finding, finding]), SimpleNamespace(findings=[finding])
+    assert _better(before, after, finding)  # type: ignore[arg-type]
     assert not _better(before, before, finding)  # type: ignore[arg-type]
-    other = SimpleNamespace(code="LC260", title="new", edit=None)
-    worse = SimpleNamespace(findings=[other], sites=after.sites)
+    worse = SimpleNamespace(findings=[finding, SimpleNamespace(code="LC260", title="new")])
     assert not _better(before, worse, finding)  # type: ignore[arg-type]
 
 

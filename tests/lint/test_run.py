@@ -350,7 +350,7 @@ def test_the_speed_that_the_page_claims_was_measured():
 def test_this_repository_is_clean(monkeypatch, capsys):
     """Its kernels, benchmarks and tests, by its own settings, which leave out tests/lint/sources."""
     monkeypatch.chdir(ROOT)
-    status, text = out(capsys, ".", "--static", "--no-cache")
+    status, text = out(capsys, ".", "--no-cases", "--no-cache")
     assert status == 0 and "\n0 findings" in text
 
 
@@ -400,14 +400,14 @@ def test_what_is_no_notebook_is_one_finding(repo, capsys, text):
 
 def test_a_comment_that_nothing_needs_any_more_is_a_note(repo, capsys):
     """Only codes that source alone shows: what a trace would show was not looked at."""
-    wrong = FALSE.rstrip() + "  # layoutcheck: ignore[LC267,LC268]\n"
+    wrong = FALSE.rstrip() + "  # layoutcheck: ignore[LC267,LC266]\n"
     (repo / "a.py").write_text(wrong + "cute.copy(f, f)  # layoutcheck: ignore[LC301]\n")
     for _ in range(2):
         status, text = out(capsys, ".", "--format", "json")
         found = [f for f in json.loads(text)["findings"] if f["code"] == "LC916"]
         assert status == 0
         assert [(f["line"], f["severity"], f["title"]) for f in found] == [
-            (5, "note", "nothing here has LC268 any more")
+            (5, "note", "nothing here has LC266 any more")
         ]
 
 

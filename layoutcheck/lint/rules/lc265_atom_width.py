@@ -13,8 +13,7 @@ refuses the copy at its first use (LC103).
 ## How to fix it
 
 The unit is the bit: 16 bytes are `num_bits_per_copy=128`. For 4 or 8 bytes use `LoadCacheMode.ALWAYS`, which
-moves the same data through L1 (`layoutcheck lint --fix` does it; other widths it changes only where every
-copy of the atom is written out and `check` finds it legal). Two-byte elements one at a time need a
+moves the same data through L1 (`layoutcheck lint --fix` does it). Two-byte elements one at a time need a
 `CopyUniversalOp` through registers.
 
 ## How to silence it

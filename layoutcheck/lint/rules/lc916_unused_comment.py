@@ -4,7 +4,7 @@
 
 The comment names a code that no finding on its lines has. It would silence the next one.
 
-It is only reported if the finding could have been seen: the code is one that source alone shows (LC260 to LC268), or
+It is only reported if the finding could have been seen: the code is one that source alone shows (LC260 to LC267), or
 the copy on that line was traced in this run, and every case and program was seen to its end.
 
 ## Why

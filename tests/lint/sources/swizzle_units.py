@@ -14,7 +14,7 @@ def stage(x: cute.Tensor, tiled: cute.TiledCopy):
     swizzle = cute.make_swizzle(3, 3, 3)  # LC262
     smem_tile = smem.allocate_tensor(cutlass.BFloat16, layout, 1024, swizzle=swizzle)
     thr = tiled.get_slice(tidx)
-    cute.copy(tiled, thr.partition_S(gmem_tile), thr.partition_D(smem_tile))  # LC205
+    cute.copy(tiled, thr.partition_S(gmem_tile), thr.partition_D(smem_tile))
 
 
 @cute.jit
