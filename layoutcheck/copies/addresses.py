@@ -70,13 +70,22 @@ def addresses(memref: Memref, base: int, elements: IntArray, unit: int) -> IntAr
     """
     memref = before_recast(memref)
     per_element = max(1, memref.dtype.bits // unit)
-    units = np.arange(per_element, dtype=np.int64)
     first = elements * per_element + base * (8 // unit)
     swizzle = memref.swizzle
     whole = swizzle is not None and unit == 8 and swizzle.granule % per_element == 0
     if whole and not (first & (per_element - 1)).any():  # the swizzle keeps every element together
-        return swizzled(memref, first, unit)[..., None] + units
-    return swizzled(memref, first[..., None] + units, unit)
+        return each_unit(swizzled(memref, first, unit), per_element)
+    return swizzled(memref, each_unit(first, per_element), unit)
+
+
+def each_unit(first: IntArray, count: int) -> IntArray:
+    """`count` units from each address on: [..., unit]. Few units are the faster written one by one."""
+    if count > 8:
+        return first[..., None] + np.arange(count, dtype=np.int64)
+    out = np.empty((*first.shape, count), dtype=np.int64)
+    for unit in range(count):
+        np.add(first, unit, out=out[..., unit])
+    return out
 
 
 def swizzled(memref: Memref, at: IntArray, unit: int) -> IntArray:

@@ -14,7 +14,7 @@ from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import parse_layout
 from layoutcheck.algebra.swizzle import Swizzle
-from layoutcheck.analysis import Analysis
+from layoutcheck.analysis import Analysis, comparison
 from layoutcheck.analysis.comparison import KINDS, Comparison, compare
 from layoutcheck.analysis.comparison.table import in_table, occurs
 from layoutcheck.analysis.instantiation import bases, instantiations, same_everywhere
@@ -34,6 +34,7 @@ from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
 from tests.conformance.emitted import random_copy
+from tests.fixes.tiles import random_tile
 from tests.miscompiles import CP16, MISCOMPILES, g, s, universal
 
 # What each broken copy does; its twin does nothing of the kind.
@@ -488,3 +489,39 @@ def test_two_writes_of_one_place(
         first = found.first["race"]
         assert (first.thread, first.instruction, first.at) == (threads[1], 1, 64)
         assert (first.asked, first.used) == sources
+
+
+def test_many_addresses_are_compared_by_whole_moves_alike(monkeypatch):
+    """Of tiles, right and spoiled ones, at bases on and off the grid of the moves."""
+    rng, taken = random.Random(77), []
+    in_step = comparison._in_step
+    monkeypatch.setattr(comparison, "_in_step", lambda *given: taken.append(in_step(*given)) or taken[-1])
+    drawn = (random_tile(rng) for _ in range(600))
+    down = [
+        copy for copy in drawn if all(m.layout.stride[0] == 1 for m in (copy.tiling.src, copy.tiling.dst))
+    ]
+    whole = 0
+    for copy in down[:60]:
+        src_base, dst_base = ((1 << 20 + side) + rng.choice((0, 2, 16)) for side in range(2))
+        try:
+            both = intent(copy, src_base, dst_base), execution(copy, src_base, dst_base)
+        except InputError:
+            continue
+        found = []
+        taken.clear()
+        for many in (1, 1 << 60):
+            monkeypatch.setattr(comparison, "_MANY", many)
+            found.append(compare(*both, copy, src_base, dst_base))
+        whole += taken[:4] == [True] * 4
+        assert found[0] == found[1], copy
+    assert whole >= 10
+
+
+@pytest.mark.parametrize("shift", [0, 8])
+def test_many_moves_that_land_between_those_asked_for_are_wrong(shift):
+    unit, elements, moves = np.arange(2), np.arange(8192), np.arange(1024)
+    at = (elements[:, None, None] * 2 + unit, moves[:, None, None] * 16 + np.arange(16))
+    asked = Intent((1 << 20) + at[0], (1 << 21) + at[0], 8, whole=True)
+    done = Execution((1 << 20) + at[1], (1 << 21) + shift + at[1], 8)
+    copy = Copy(CP16, g("(8192):(1)"), s("(8192):(1)"))
+    assert compare(asked, done, copy, 1 << 20, 1 << 21).clean == (shift == 0)

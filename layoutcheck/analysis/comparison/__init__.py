@@ -18,6 +18,7 @@ from layoutcheck.analysis.comparison.observables import observe
 from layoutcheck.analysis.comparison.table import in_table
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.moves import NOTHING, Execution, Intent
+from layoutcheck.copies.offsets import IntArray
 
 __all__ = ["KINDS", "Comparison", "Offender", "compare"]
 
@@ -59,6 +60,7 @@ def compare(
     )
 
 
+_MANY = 4096  # addresses
 WRONG = -1  # instead of a number of repetitions: some place certainly holds something else
 
 
@@ -73,6 +75,12 @@ def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
     asked_dst, asked_src, used_dst, used_src = (
         a[:, :, ::grain].reshape(-1) for a in (intent.dst, intent.src, execution.dst, execution.src)
     )
+    wide = execution.dst.shape[2] // grain
+    if all(_in_step(each, wide, grain) for each in (asked_dst, asked_src, used_dst, used_src)):
+        asked_dst, asked_src, used_dst, used_src = (
+            each[::wide] for each in (asked_dst, asked_src, used_dst, used_src)
+        )
+        grain *= wide
     placed = in_table(asked_dst, used_dst, grain=grain)
     if placed is None:
         return None
@@ -95,6 +103,20 @@ def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
         if not np.array_equal(mover, contents):
             return None  # other contents, or an address with two sources
     return int(np.count_nonzero(last != writes)) * grain
+
+
+def _in_step(at: IntArray, wide: int, grain: int) -> bool:
+    """Whether every `wide` addresses, each the first of `grain` units, are one aligned run of a move's width.
+
+    Of few addresses it is not worth the looking.
+    """
+    if at.size < _MANY or grain == 1 or wide == 1 or wide & (wide - 1) or at.size % wide:
+        return False
+    runs = at.reshape(-1, wide)
+    first = runs[:, 0]
+    return not np.count_nonzero(first & (wide * grain - 1)) and all(
+        np.array_equal(runs[:, i], first + i * grain) for i in range(1, wide)
+    )
 
 
 def _grain(intent: Intent, execution: Execution) -> int:
