@@ -52,7 +52,7 @@ def main() -> None:
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
-    lint = [sys.executable, "-m", "layoutcheck", "lint", "--no-cases", "--no-cache", "--workers", str(CORES)]
+    lint = [sys.executable, "-m", "layoutcheck", "lint", "--static", "--no-cache", "--workers", str(CORES)]
     ruff = [sys.executable, "-m", "ruff", "check", "--no-cache", "--isolated", "--exit-zero", "--quiet"]
     folders = [str(folder.resolve()) for folder in options.folders]
     counted = subprocess.run(

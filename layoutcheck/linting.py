@@ -41,7 +41,7 @@ def linted(
     config: Path | None = None,
     select: str | None = None,
     ignore: str | None = None,
-    no_cases: bool = False,
+    static: bool = False,
     fix: bool = False,
     baseline: Path | None = None,
     write_baseline: Path | None = None,
@@ -81,7 +81,7 @@ def linted(
         from layoutcheck.lint.fixing import repair
 
         repaired = repair(paths, settings)
-        if not no_cases:
+        if not static:
             repaired += _in_cases(paths, settings)
     programs = None
     if approve is not None:
@@ -93,7 +93,7 @@ def linted(
         result = lint(
             paths,
             settings,
-            no_cases=no_cases,
+            static=static,
             workers=workers,
             baseline_file=baseline,
             write_baseline=write_baseline,

@@ -38,7 +38,7 @@ MODES: dict[str, dict[str, list[str]]] = {
     "explain": {"copy": SLOW, "case": ["--case", "issue-2320"], "paste": ["PASTE"], "program": ["PROGRAM"]},
     "check": {"lines": ["--jsonl", "LINES"]},
     "lint": {"run": ["FOLDER"], "statistics": ["FOLDER", "--statistics"],
-             "no_cases": ["FOLDER", "--no-cases"], "baseline": ["FOLDER", "--write-baseline", "NEW"],
+             "static": ["FOLDER", "--static"], "baseline": ["FOLDER", "--write-baseline", "NEW"],
              "fix": ["FOLDER", "--fix"]},
     "confirm": {"case": ["issue-2320"], "json": ["issue-2320", "--json"]},
     "draw": {"layout": ["(4,8):(8,1)"], "case": ["--case", "issue-2320"]},

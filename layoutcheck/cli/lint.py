@@ -24,7 +24,7 @@ def lint(
     select: Annotated[str | None, Option("codes to report, such as LC1,LC301; ALL")] = None,
     ignore: Annotated[str | None, Option("codes not to report")] = None,
     fix: Annotated[bool, Option("repair what can be repaired safely, in the files", "--fix")] = False,
-    no_cases: Annotated[bool, Option("do not run registered cases", "--no-cases")] = False,
+    static: Annotated[bool, Option("do not run registered cases", "--static")] = False,
     strict: Strict = False,
     fail_on: FailOn = None,
     require_coverage: Coverage = None,
@@ -45,7 +45,7 @@ def lint(
     """Find copies that are rejected, wrong or slow in Python source, which is read and never imported.
 
     Cases that the project registers (`@layoutcheck.case`, under [tool.layoutcheck] paths) are run in child
-    processes, without network, to see their copies; --no-cases leaves that out.
+    processes, without network, to see their copies; --static leaves that out.
     """
     from layoutcheck.linting import linted
     from layoutcheck.reports.lint import renderer
@@ -61,7 +61,7 @@ def lint(
     asked = gate(fail_on, require_coverage)
     render = counted if statistics else renderer(format_)
     result, repaired = linted(
-        paths, config=config, select=select, ignore=ignore, no_cases=no_cases, fix=fix, baseline=baseline,
+        paths, config=config, select=select, ignore=ignore, static=static, fix=fix, baseline=baseline,
         write_baseline=write_baseline, force_exclude=force_exclude, cache=not no_cache,
         lowered=not no_lowered, order=not no_order, workers=workers,
     )  # fmt: skip

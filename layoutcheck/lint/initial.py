@@ -166,7 +166,7 @@ def _hooks(root: Path, requirement: str) -> Planned:
         "    hooks:",
         "      - id: layoutcheck",
         "        name: layoutcheck lint",
-        "        entry: layoutcheck lint --no-cases --force-exclude",
+        "        entry: layoutcheck lint --static --force-exclude",
         "        language: python",
         f"        additional_dependencies: [{json.dumps(requirement.replace('[dsl]', ''))}]",
         "        types: [python]",

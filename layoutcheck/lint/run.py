@@ -104,14 +104,14 @@ def lint(
     paths: Sequence[str],
     settings: Settings,
     *,
-    no_cases: bool = False,
+    static: bool = False,
     workers: int = 0,
     baseline_file: Path | None = None,
     write_baseline: Path | None = None,
     progress: Progress | None = None,
     programs: Sequence[cases.RegisteredCase] | None = None,
 ) -> Result:
-    """Lint files and folders. With `no_cases` nothing is run; `programs` are run beside cases.
+    """Lint files and folders. With `static` nothing is run; `programs` are run beside cases.
 
     Raises InputError for a path, a setting or a baseline that cannot be used.
     """
@@ -123,7 +123,7 @@ def lint(
     read = files.read(listed, store, workers, progress)
     store.save()
     found = [finding for file in read for finding in file.reading.findings]
-    runs, notes, untraced = _trace(listed, settings, no_cases, workers, folder, progress, programs)
+    runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress, programs)
     untold = tuple(notes)  # why cases were not traced, where that is so
     reached: dict[tuple[str, int], str] = {}
     counts = {"silenced": sum(file.reading.silenced for file in read), "untraced": untraced}
@@ -203,7 +203,7 @@ class _Runs:
 def _trace(
     listed: Sequence[str],
     settings: Settings,
-    no_cases: bool,
+    static: bool,
     workers: int,
     folder: Path | None,
     progress: Progress | None,
@@ -221,8 +221,8 @@ def _trace(
         return None, [], 0
     what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"
     mine = [*(programs or ()), *(case for case in found if cases.registered(case.path, settings))]
-    if no_cases:
-        return None, [f"{what} not traced: --no-cases runs nothing"], 0
+    if static:
+        return None, [f"{what} not traced: --static runs nothing"], 0
     if not mine:
         return None, [f"{what} not traced: no file of theirs is under [tool.layoutcheck] paths"], 0
     reason = cases.require_dsl()

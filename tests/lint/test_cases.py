@@ -234,8 +234,8 @@ def test_a_case_that_misbehaves_costs_itself(repo, capsys):
 
 def test_only_where_it_is_asked_for(repo, capsys):
     (repo / "k.py").write_text(HEAD + "open('ran', 'w')\n\n@layoutcheck.case\ndef f():\n    pass\n")
-    assert run(["lint", ".", "--no-cases"]) == 0
-    assert "1 registered case not traced: --no-cases" in capsys.readouterr().out
+    assert run(["lint", ".", "--static"]) == 0
+    assert "1 registered case not traced: --static" in capsys.readouterr().out
     (repo / "pyproject.toml").write_text('[tool.layoutcheck]\npaths = ["kernels"]\n')
     assert run(["lint", "."]) == 0
     assert "no file of theirs is under" in capsys.readouterr().out
