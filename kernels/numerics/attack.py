@@ -28,9 +28,10 @@ import numpy as np
 
 from layoutcheck.numerics import bounds
 from layoutcheck.numerics.block import Operand
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import Rates, Step, Sums
 from layoutcheck.numerics.formats import Floats, Format
-from layoutcheck.numerics.units import Unit, unit
+from layoutcheck.numerics.units import unit
 from layoutcheck.numerics.vectors import KINDS, vectors
 
 Found = dict[str, dict[str, float | int]]  # by bound: vectors, over, largest

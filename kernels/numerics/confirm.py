@@ -22,6 +22,7 @@ import torch
 
 from layoutcheck.gpu.tensor_cores import machine, run_matmul, run_vectors, to_device
 from layoutcheck.numerics import cubin
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import rates
 from layoutcheck.numerics.formats import FORMATS, round_to
 from layoutcheck.numerics.paths import compare, path
@@ -29,7 +30,7 @@ from layoutcheck.numerics.paths import run as run_path
 from layoutcheck.numerics.probes import identify, predict, probes, stacked, summary
 from layoutcheck.numerics.resources import decode_attention, resources
 from layoutcheck.numerics.tolerance import derive, rms_error
-from layoutcheck.numerics.units import Unit, decode, encode, unit
+from layoutcheck.numerics.units import decode, encode, unit
 from layoutcheck.numerics.vectors import KINDS, vectors
 
 from . import instructions

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import FORMATS
-from layoutcheck.numerics.units import Unit, unit
+from layoutcheck.numerics.units import unit
 
 GPUS = {"V100": 70, "A100": 80, "A2": 86, "Ada": 89, "L40S": 89, "H100": 90, "H200": 90, "B200": 100}
 INPUTS = {"fp16": "f16", "bf16": "bf16", "tf32": "tf32", "E4M3": "e4m3", "E5M2": "e5m2"}

@@ -11,8 +11,8 @@ from cutlass.base_dsl.common import DSLBaseError
 
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.mma import operation, tiles
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import Raw
-from layoutcheck.numerics.units import Unit
 
 
 def available() -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from layoutcheck.numerics.block_unit import Unit
     from layoutcheck.numerics.checks import assert_attention, assert_bits, assert_within
     from layoutcheck.numerics.fused import attention
     from layoutcheck.numerics.tolerance import derive
-    from layoutcheck.numerics.units import Unit, decode, encode, unit
+    from layoutcheck.numerics.units import decode, encode, unit
 
 __all__ = [
     "Unit",

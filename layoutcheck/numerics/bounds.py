@@ -47,9 +47,9 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import FORMATS, Floats, Format
 from layoutcheck.numerics.parameters import BlockFma
-from layoutcheck.numerics.units import Unit
 
 F32_UNIT = FORMATS["f32"].unit_roundoff
 _STEPS = 1024  # a running bound has at most this many: longer chains are walked in strides

@@ -14,9 +14,9 @@ import numpy as np
 
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, verdict
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import Floats, Raw
 from layoutcheck.numerics.paths import Comparison, Dot, Path, compare_outputs, run
-from layoutcheck.numerics.units import Unit
 
 # D = A B + C on encodings: A (M, K), B (K, N), C and D (M, N); M, N, K whole multiples of the instruction's.
 Matmul = Callable[[Unit, Raw, Raw, Raw], Raw]

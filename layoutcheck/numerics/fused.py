@@ -41,10 +41,11 @@ import numpy as np
 from layoutcheck.errors import InputError
 from layoutcheck.numerics import bounds
 from layoutcheck.numerics.accuracy import Accuracy, of_arrays
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import F32_UNIT, Sums
 from layoutcheck.numerics.formats import FORMATS, Floats, Format, IntegerFormat, fmt, holds, round_to
 from layoutcheck.numerics.paths import Path, Step, relative_difference
-from layoutcheck.numerics.units import Unit, default_unit, unit
+from layoutcheck.numerics.units import default_unit, unit
 
 EXP_ERROR = 2.0**-22  # ex2.approx.f32 and expf: relative, PTX ISA and CUDA C++ Programming Guide
 SUMS = ("any", "weights", "p")

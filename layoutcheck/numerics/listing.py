@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import FORMATS, Format
 from layoutcheck.numerics.names import INTEGERS, short
 from layoutcheck.numerics.parameters import NARROW, family, shapes
 from layoutcheck.numerics.scaled import SHAPES, ScaledUnit, scaled_unit
-from layoutcheck.numerics.units import Unit, unit
+from layoutcheck.numerics.units import unit
 
 _KINDS = ("mma", "wgmma", "tcgen05")
 _PLAIN = {"f64": "f64", **dict.fromkeys(INTEGERS, "s32")}

@@ -24,9 +24,10 @@ import numpy as np
 
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, verdict
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import FORMATS, Floats, Format, fmt, holds, round_to
 from layoutcheck.numerics.names import instruction
-from layoutcheck.numerics.units import Unit, on_arch, unit
+from layoutcheck.numerics.units import on_arch, unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.block import Operand
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.evidence import ASSUMED, LITERATURE, MMASIM_F64, form_of
 from layoutcheck.numerics.formats import Floats, IntegerFormat
 from layoutcheck.numerics.names import INTEGERS, Instruction
 from layoutcheck.numerics.parameters import BlockFma, architecture
-from layoutcheck.numerics.units import Unit
 
 _WRAP = 2.0**32
 _SPLIT = 2.0**27 + 1

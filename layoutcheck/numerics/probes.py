@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.battery import BATTERY, REPAIRED, Case
 from layoutcheck.numerics.block import Operand
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import Format, Raw
 from layoutcheck.numerics.parameters import BlockFma
-from layoutcheck.numerics.units import Unit
 
 _DEEPEST = 30  # fraction bits up to which probes look for a cut
 _UNKEPT = 26  # a bit that no known unit keeps

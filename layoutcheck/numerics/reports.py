@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.findings import Finding, verdict
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.confirm import Confirmation, has_dot
 from layoutcheck.numerics.formats import Format, Raw
 from layoutcheck.numerics.paths import Comparison
@@ -18,7 +19,6 @@ from layoutcheck.numerics.probes import Probe, conclusions, identify, predict, s
 from layoutcheck.numerics.rules import rules
 from layoutcheck.numerics.scaled import ScaledUnit
 from layoutcheck.numerics.tolerance import Tolerance, exact_integer_limit
-from layoutcheck.numerics.units import Unit
 
 _WIDTH = 100
 

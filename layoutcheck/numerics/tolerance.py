@@ -21,13 +21,14 @@ import numpy as np
 from layoutcheck.errors import InputError
 from layoutcheck.findings import Finding, verdict
 from layoutcheck.numerics.accuracy import Accuracy, Drawn, of_arrays, of_data
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import rates, round_loss
 from layoutcheck.numerics.data import Data
 from layoutcheck.numerics.data import data as distribution
 from layoutcheck.numerics.formats import FORMATS, Floats, Format, IntegerFormat, fmt, holds, ulp
 from layoutcheck.numerics.names import INTEGERS
 from layoutcheck.numerics.paths import Path, Step, held_format, path, run, storage_formats
-from layoutcheck.numerics.units import Unit, default_unit, unit
+from layoutcheck.numerics.units import default_unit, unit
 
 _SAMPLE = 32  # outputs a side that the model is run on
 _PRODUCTS = 1 << 22  # of the sample, at most

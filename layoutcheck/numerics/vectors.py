@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from layoutcheck.errors import InputError
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import Floats, Format, Raw
-from layoutcheck.numerics.units import Unit
 
 Vectors = tuple[Raw, Raw, Raw]  # a (count, k), b (count, k), c (count,)
 

@@ -16,10 +16,11 @@ import typer
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.cli import app
 from layoutcheck.numerics.formats import Raw
 from layoutcheck.numerics.resources_cli import resources
-from layoutcheck.numerics.units import Unit, unit
+from layoutcheck.numerics.units import unit
 
 root = typer.Typer(pretty_exceptions_enable=False)
 root.add_typer(app, name="numerics")

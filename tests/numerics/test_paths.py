@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from layoutcheck.cli import run as command
 from layoutcheck.errors import InputError
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.confirm import confirm, on
 from layoutcheck.numerics.data import data as distribution
 from layoutcheck.numerics.formats import FORMATS, Floats, Format, Raw
@@ -28,7 +29,6 @@ from layoutcheck.numerics.paths import (
     run,
     storage_formats,
 )
-from layoutcheck.numerics.units import Unit
 
 REPORT = json.loads((Path(__file__).parent / "report_000.json").read_text())
 F16, F32 = FORMATS["f16"], FORMATS["f32"]

@@ -9,8 +9,9 @@ import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.numerics.battery import BATTERY
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.probes import Probe, conclusions, identify, predict, probes, stacked, summary
-from layoutcheck.numerics.units import Unit, unit
+from layoutcheck.numerics.units import unit
 
 
 @cache

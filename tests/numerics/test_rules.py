@@ -12,9 +12,10 @@ import pytest
 
 from layoutcheck import numerics, rulebook
 from layoutcheck.cli import run
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.formats import Raw
 from layoutcheck.numerics.rules import rules
-from layoutcheck.numerics.units import Unit, unit
+from layoutcheck.numerics.units import unit
 
 CODES = list(rules())
 Captured = pytest.CaptureFixture[str]

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from layoutcheck import numerics
 from layoutcheck.errors import InputError
 from layoutcheck.numerics import decode, encode, units
+from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.evidence import PARAMETERS, form_of
 from layoutcheck.numerics.formats import FORMATS
 from layoutcheck.numerics.names import instruction
 from layoutcheck.numerics.parameters import TABLE
-from layoutcheck.numerics.units import Unit, unit
+from layoutcheck.numerics.units import unit
 from layoutcheck.numerics.vectors import KINDS, vectors
 from tests.numerics import exact
 
