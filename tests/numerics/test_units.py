@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from layoutcheck import numerics
 from layoutcheck.errors import InputError
-from layoutcheck.numerics import decode, encode, units
+from layoutcheck.numerics import block_unit, decode, encode
 from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.evidence import PARAMETERS, form_of
 from layoutcheck.numerics.formats import FORMATS
@@ -302,10 +302,10 @@ def test_the_compiled_loop_is_the_model(name: str, monkeypatch: pytest.MonkeyPat
             for f, x in zip((u.instruction.a, u.instruction.b), (a, b), strict=True)
         )
         c = u.rule.accumulator.encode(rng.standard_normal((m, n)) * (rng.random((m, n)) < 0.7))
-        monkeypatch.setattr(units, "COMPILE_FROM", 1 << 60)
+        monkeypatch.setattr(block_unit, "COMPILE_FROM", 1 << 60)
         expected = u.matmul(a, b, c)
-        monkeypatch.setattr(units, "COMPILE_FROM", 0)
-        monkeypatch.setattr(units, "_loop", lambda: asked.append(1) or loop)
+        monkeypatch.setattr(block_unit, "COMPILE_FROM", 0)
+        monkeypatch.setattr(block_unit, "_loop", lambda: asked.append(1) or loop)
         assert np.array_equal(u.matmul(a, b, c), expected)
     assert len(asked) == 2
     huge = np.full((2, u.k), u.instruction.a.largest)
