@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutcheck.check import Report
+from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.fake_cuda import has_gpu
 from layoutcheck.dsl.lowered import Lowered, read
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.fixes import STRATEGIES
@@ -23,7 +25,8 @@ from layoutcheck.judge import judge_traced
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
 from layoutcheck.patching.causes import causes
-from layoutcheck.patching.repair import Repaired, repair
+from layoutcheck.patching.repair import repair
+from layoutcheck.patching.repaired import Repaired
 from layoutcheck.reports.order import is_wrong
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
 from layoutcheck.settings import find as find_settings
@@ -31,6 +34,9 @@ from layoutcheck.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderReport, Trace, distinct
 from layoutcheck.sources.traced_module import TracedModule
+
+if TYPE_CHECKING:
+    from layoutcheck.gpu.confirmation import Confirmation
 
 _ORDER_SECONDS = 5.0  # processor seconds for the order of a kernel, at every edit that is tried
 
@@ -77,10 +83,13 @@ def repaired(
     lowered: bool = True,
     order: bool = True,
     by: str | None = None,
+    confirm: bool = False,
 ) -> Repaired:
     """Run the script and find edits of it for what is `rejected` or `wrong`; each is traced before it counts.
 
-    `by` is the one strategy to try, such as "pad-pitch". Nothing is written. Raises InputError.
+    `by` is the one strategy to try, such as "pad-pitch". `confirm` runs the copies that an edit repairs, on
+    the GPU or, without one, in the simulator: their bits must be right. Nothing is written. Raises
+    InputError.
     """
     if by is not None and by not in {strategy.STRATEGY for strategy in STRATEGIES}:
         names = ", ".join(sorted(strategy.STRATEGY for strategy in STRATEGIES))
@@ -102,7 +111,18 @@ def repaired(
     unsupported = [failure for failure in found.failures if failure.kind == "unsupported"]
     if unsupported:
         raise InputError(unsupported[0].message)
-    return repair(script, found, trace, _say if sys.stderr.isatty() else None, by)
+    told = _say if sys.stderr.isatty() else None
+    return repair(script, found, trace, told, by, _confirmed if confirm else None)
+
+
+def _confirmed(named: Sequence[tuple[str, Copy]]) -> Sequence[Confirmation]:
+    """The copies, run. Raises InputError where the DSL cannot be asked."""
+    from layoutcheck.gpu.confirm import confirm
+
+    try:
+        return confirm(named)[0]
+    except DslUnavailable as error:
+        raise InputError(f"nothing can be confirmed: {error}") from None
 
 
 def _say(line: str) -> None:

@@ -21,7 +21,7 @@ from layoutcheck.cli import _COMMANDS, arguments, run
 from layoutcheck.judge import judge
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Counts, Result
-from layoutcheck.patching.repair import Repaired
+from layoutcheck.patching.repaired import Repaired
 from layoutcheck.reports.confirmation import Confirmed
 from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.request import Request

@@ -31,6 +31,9 @@ def trace(
     fix: Annotated[bool, Option("repair the script's files; every edit is traced before it stays")] = False,
     diff: Annotated[bool, Option("with --fix: show the diff and write nothing")] = False,
     by: Annotated[str | None, Option("with --fix: only the fix of this name, such as pad-pitch")] = None,
+    confirm: Annotated[
+        bool, Option("with --fix: run the repaired copies on the GPU (without one, in the simulator)")
+    ] = False,
     no_order: NoOrder = False,
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
@@ -47,7 +50,7 @@ def trace(
     gated = strict or fail_on is not None or require_coverage is not None
     words = args or []
     if memory:
-        if banks or fix or diff or by is not None or no_lowered or no_order or gated:
+        if banks or fix or diff or confirm or by is not None or no_lowered or no_order or gated:
             raise InputError("--memory judges nothing", expected="trace --memory by itself")
         sink = Sink(output, everything)
         trace, maps = tracing.memory(
@@ -68,6 +71,8 @@ def trace(
         raise InputError("--diff needs --fix", expected="--fix --diff")
     if by is not None and not fix:
         raise InputError("--by needs --fix", expected="--fix --by NAME")
+    if confirm and not fix:
+        raise InputError("--confirm needs --fix", expected="--fix --confirm")
     if fix and (module or banks or format_ != "text" or gated):
         raise InputError(
             "--fix needs a script, and its report is text",
@@ -84,6 +89,7 @@ def trace(
             lowered=not no_lowered,
             order=not no_order,
             by=by,
+            confirm=confirm,
         )
         written = [] if diff else repaired.write()
         sink.put(render_repaired(repaired, written, sink.style))

@@ -128,7 +128,7 @@ def _ranked(found: list[tuple[int, Fix]], given: Copy) -> tuple[Fix, ...]:
     def key(one: tuple[int, Fix]) -> tuple[float, ...]:
         rank, fix = one
         # What TMA spends is not predicted; it is no slower than threads are.
-        more = (0, 0) if _is_tma(fix) else tuple(map(_times, _spent(fix), least))
+        more = (0, 0) if _is_tma(fix) else tuple(map(times, _spent(fix), least))
         asked = effort(fix) + _unpads(given, fix)
         return (fix.verdict == "slow", *more, asked, *_cost(fix.predicted), rank)
 
@@ -184,7 +184,7 @@ def _spent(fix: Fix) -> tuple[float, float]:
     return float(predicted.get("cycles", instructions)), float(instructions)
 
 
-def _times(spent: float, least: float) -> int:
+def times(spent: float, least: float) -> int:
     """How often by half more than the least."""
     return int(math.log(max(spent, 1) / max(least, 1), 1.5) + 1e-9)
 
@@ -276,12 +276,12 @@ def _predicted(issued: list[dict[str, Any]]) -> dict[str, Any]:
         "bytes_per_thread": max((e["bytes_per_thread"] for e in executions), default=0),
     }
     if any("predicted_cycles" in e for e in executions):
-        predicted["cycles"] = round(sum(map(_cycles, executions)), 1)
+        predicted["cycles"] = round(sum(map(cycles, executions)), 1)
         predicted["smem_wavefronts"] = sum(e.get("smem_wavefronts") or 0 for e in executions)
     return predicted
 
 
-def _cycles(execution: dict[str, Any]) -> float:
+def cycles(execution: dict[str, Any]) -> float:
     """Predicted cycles of a block; where the addresses are not known, one a warp instruction."""
     if "predicted_cycles" in execution:
         return float(execution["predicted_cycles"])

@@ -14,7 +14,8 @@ from layoutcheck.dsl.trace import trace_callable
 from layoutcheck.lint import cases, files
 from layoutcheck.order import check_module
 from layoutcheck.patching.overlay import project_of
-from layoutcheck.patching.repair import Repaired, repair
+from layoutcheck.patching.repair import repair
+from layoutcheck.patching.repaired import Repaired
 from layoutcheck.regular import read_regular
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace

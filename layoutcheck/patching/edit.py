@@ -11,6 +11,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.patching.program import Source
 
 _CUTE = re.compile(r"(?<![\w.])cute\.")
+_CUTLASS = re.compile(r"(?<![\w.])cutlass\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,20 @@ def cute_of(source: Source) -> str:
     return "cute"  # by an import of everything
 
 
-def _import(source: Source) -> Edit:
-    """`from cutlass import cute` after the last import of the module's head, else at its top."""
+def _lacks_cutlass(source: Source) -> bool:
+    """Whether a file has no name `cutlass`."""
+    names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+    bound = {
+        one.asname or one.name.split(".")[0]
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Import)
+        for one in node.names
+    }
+    return "cutlass" not in names | bound
+
+
+def _import(source: Source, line: str) -> Edit:
+    """An import after the last one of the module's head, else at its top."""
     head = [node for node in source.tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     after = head[-1] if head else None
     text = source.text
@@ -64,7 +77,7 @@ def _import(source: Source) -> Edit:
     else:
         at = sum(len(line) + 1 for line in text.split("\n")[: after.end_lineno])
     end = "\r\n" if "\r\n" in text else "\n"
-    return Edit(source.path, min(at, len(text)), min(at, len(text)), f"from cutlass import cute{end}")
+    return Edit(source.path, min(at, len(text)), min(at, len(text)), f"{line}{end}")
 
 
 def apart(edits: Candidate) -> bool:
@@ -81,9 +94,16 @@ def apply(texts: dict[str, str], edits: Candidate) -> dict[str, str]:
     """The texts with the edits in them, and what these need imported. Raises InputError where two touch."""
     if not apart(edits):
         raise InputError("two fixes change the same text")
-    names = {path: cute_of(Source(path, texts[path])) for path in {edit.path for edit in edits}}
-    needed = {edit.path for edit in edits if not names[edit.path] and _CUTE.search(edit.new)}
-    edits = (*edits, *(_import(Source(path, texts[path])) for path in sorted(needed)))
+    sources = {path: Source(path, texts[path]) for path in sorted({edit.path for edit in edits})}
+    names = {path: cute_of(source) for path, source in sources.items()}
+    imports: list[Edit] = []
+    for path, source in sources.items():
+        new = " ".join(edit.new for edit in edits if edit.path == path)
+        if not names[path] and _CUTE.search(new):
+            imports.append(_import(source, "from cutlass import cute"))
+        if _CUTLASS.search(new) and _lacks_cutlass(source):
+            imports.append(_import(source, "import cutlass"))
+    edits = (*edits, *imports)
     out = dict(texts)
     for edit in sorted(edits, key=lambda e: e.start, reverse=True):
         text = out[edit.path]

@@ -26,7 +26,7 @@ from layoutcheck.patching.edit import Candidate, Edit, apart, span_of
 from layoutcheck.patching.instead import in_its_place
 from layoutcheck.patching.program import Program, Site, Source, name_of, parameter
 
-MOST_PLACES = 3  # calls tried for one change
+MOST_PLACES = 4  # calls tried for one change
 _FROM_HOST = ("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor", "make_tensor_ptr")
 _ALLOCATIONS = ("allocate_tensor", "allocate", "allocate_array")
 
@@ -40,7 +40,7 @@ def candidates(program: Program, copy: Copy, fix: Fix, site: Site) -> Iterator[C
     for change in fix.changes:
         places = edits_of_change(program, copy, fix, site, change.argument)
         found = list(itertools.islice(places, MOST_PLACES))
-        found.sort(key=lambda edits: any(_is_variable(program, edit) for edit in edits))
+        found.sort(key=lambda edits: _reach(program, edits, site))
         if not found:
             return
         options.append(found)
@@ -50,9 +50,21 @@ def candidates(program: Program, copy: Copy, fix: Fix, site: Site) -> Iterator[C
             yield edits
 
 
-def _is_variable(program: Program, edit: Edit) -> bool:
-    """Whether a name would be overwritten, whose value comes from elsewhere."""
-    return program.sources[edit.path].text[edit.start : edit.end].isidentifier()
+def _reach(program: Program, edits: Candidate, site: Site) -> tuple[bool, bool]:
+    """Whether an edit is of a function that several calls share, and whether it overwrites a name.
+
+    What a shared function makes is made for others, too; the value of a name comes from elsewhere.
+    """
+    return (
+        any(_is_shared(program, edit, site) for edit in edits),
+        any(program.sources[edit.path].text[edit.start : edit.end].isidentifier() for edit in edits),
+    )
+
+
+def _is_shared(program: Program, edit: Edit, site: Site) -> bool:
+    """Whether an edit is in a function, not the copy's own, that is called in several places."""
+    function = program.sources[edit.path].function_at(edit.start)
+    return function is not None and function is not site.function and program.calls_of(function.name) > 1
 
 
 def edits_of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument: str) -> Iterator[Candidate]:
@@ -283,6 +295,8 @@ def _atom(program: Program, site: Site, copy: Copy, made: Copy) -> Iterator[Cand
         elif isinstance(atom, (LdMatrix, StMatrix)) and name_of(call).startswith(("LdMatrix", "StMatrix")):
             yield from turned(source, call, atom.transpose)
         earlier.append(place)
+    if copy.tiling is None and isinstance(atom, VectorAtom) and atom.constructor:
+        yield (Edit(start.path, *span_of(program.sources[start.path], start.node), code.atom_code(atom)),)
 
 
 def coarser(program: Program, site: Site, element_bits: int) -> Iterator[Candidate]:

@@ -63,12 +63,27 @@ class Source:
         """Every call."""
         return (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
 
+    def function_at(self, offset: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The innermost function whose lines hold an offset of the text."""
+        line = self.text.count("\n", 0, offset) + 1
+        around = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and node.lineno <= line <= (node.end_lineno or node.lineno)
+        ]
+        return max(around, key=lambda node: node.lineno, default=None)
+
 
 class Program:
     """The files of a program, by path."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.sources = {path: Source(path, text) for path, text in texts.items()}
+
+    def calls_of(self, name: str) -> int:
+        """How many calls of a function there are, by its name."""
+        return sum(name_of(call) == name for source in self.sources.values() for call in source.calls())
 
     def copy_at(self, path: str, line: int) -> Site | None:
         """The call of `cute.copy` or its like that begins at or spans a line."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from layoutcheck.patching.repair import Repair, Repaired, Sketch
+from layoutcheck.patching.repaired import Repair, Repaired, Sketch
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame
 
@@ -31,15 +31,36 @@ def render(found: Repaired, written: Sequence[str], style: Style) -> str:
 def _repair(repair: Repair, style: Style) -> list[str]:
     """The cause's line first, then the copies that suffered from it."""
     cause = ", ".join(f"{_short(place.file)}:{place.line}" for place in repair.places)
-    by = " and ".join(repair.confirmed_by)
     lines = style.wrap(f"fixed: {cause}: {repair.title}", "  ", "")
     lines[0] = style("fixed", "bold", "green") + lines[0][len("fixed") :]
-    copies = ", ".join(map(_place, repair.repaired))
+    spent = repair.cycles or (0,) * len(repair.repaired)
+    copies = ", ".join(
+        _place(place) + (f" ({cycles:g} cycles)" if cycles else "")
+        for place, cycles in zip(repair.repaired, spent, strict=True)
+    )
+    slowed = [
+        f"slower now: {_place(place)}, from {old:g} to {new:g} cycles" for place, old, new in repair.slowed
+    ]
+    by = f"confirmed by: {_confirmed(repair)}"
     return [
         *lines,
         *style.wrap(f"copies now {repair.verdict}: {copies}", "    ", "  "),
-        f"  confirmed by: {by}",
+        *(line for text in (*slowed, by) for line in style.wrap(text, "    ", "  ")),
     ]
+
+
+_JUDGES = {
+    "model": "model",
+    "compiler": "compiler (the edited program was traced again)",
+    "gpu": "GPU (the repaired copies ran, and their bits are right)",
+    "simulator": "simulator (no GPU: the compiler's instructions for the repaired copies, interpreted)",
+}
+
+
+def _confirmed(repair: Repair) -> str:
+    """Which of the three judges saw it, and which could not."""
+    told = ", ".join(_JUDGES[name] for name in repair.confirmed_by)
+    return told + (f"; not run: {repair.unrun}" if repair.unrun else "")
 
 
 def _sketch(sketch: Sketch, style: Style) -> list[str]:

@@ -137,7 +137,17 @@ def test_what_an_edit_needs_is_imported(head: str, name: str, after: str) -> Non
     assert apply({PATH: text}, (Edit(PATH, at, at + 4, "g(2)"),))[PATH] == f"{head}x = g(2)\n"
 
 
-SHARED = """
+def test_the_types_of_an_edit_are_imported_too() -> None:
+    text = "from cutlass import cute\nx = f(1)\n"
+    at = text.index("f(1)")
+    edit = Edit(PATH, at, at + 4, "cute.make_copy_atom(op, cutlass.Int8)")
+    assert apply({PATH: text}, (edit,))[PATH].splitlines()[1] == "import cutlass"
+    known = f"import cutlass.cute\n{text}"
+    edit = Edit(PATH, known.index("f(1)"), known.index("f(1)") + 4, edit.new)
+    assert "import cutlass\n" not in apply({PATH: known}, (edit,))[PATH]
+
+
+SHARED = """import cutlass; from cutlass import cute
 def made(dtype, bits=128):
     return cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=bits)
 
@@ -167,6 +177,8 @@ def test_a_function_that_others_call_is_edited_at_the_call() -> None:
     atom = UniversalCopy(dtype("bf16"), 64)
     assert edits_of("atom", atom=atom) == [
         "    cute.copy(made(BF, bits=64), tile(one), tile(other, 32))",
+        "    cute.copy(cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.BFloat16, "
+        "num_bits_per_copy=64), tile(one), tile(other, 32))",
         "    return cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=64)",
     ]
     copy = lc.check("((8,1),4):((1,0),64)", "((8,1),4):((1,0),64)", "universal", bits=128, dtype="bf16").copy

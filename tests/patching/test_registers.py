@@ -55,7 +55,7 @@ def test_registers_that_no_copy_empties_keep_their_elements() -> None:
     assert torn(alone, moved, lambda place: (place[0], place[1] + 2))
 
 
-KERNEL = """
+KERNEL = """import cutlass; from cutlass import cute
 def kernel(a, load):
     tid = thread()
     fragment = 1

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 import layoutcheck as lc
 from layoutcheck.cli import run
+from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
+from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
-from layoutcheck.patching.repair import Repaired, repair
+from layoutcheck.patching.repair import Confirm, repair
+from layoutcheck.patching.repaired import Repaired
+from layoutcheck.patching.ways import moves_global, ways
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
-from layoutcheck.sources.traced import Frame, KernelFinding, OrderReport, Trace, TracedCopy, TraceFailure
+from layoutcheck.sources.traced import (
+    Distinct,
+    Frame,
+    KernelFinding,
+    OrderReport,
+    Trace,
+    TracedCopy,
+    TraceFailure,
+)
 from layoutcheck.tracing import repaired, traced
 from tests.patching.broken import HEAD, PROGRAMS, RIGHT, staged
 from tests.patching.simulated import DESTINATION, SOURCE, block, compiled, wrong
@@ -45,7 +57,7 @@ def test_one_cause_is_one_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     said = render(found, [], Style())
     cause = next(n for n, text in enumerate(one_text.split("\n"), 1) if "layout = cute" in text)
     assert said.index(f"fixed: kernel.py:{cause}: ") < said.index("copies now legal: kernel.py:")
-    assert "confirmed by: model and compiler" in said and "--- a/kernel.py" in said
+    assert "confirmed by: model, compiler (the edited" in said and "--- a/kernel.py" in said
 
 
 def test_the_block_of_the_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,12 +141,15 @@ def seen(line: int, path: Path, align: int) -> TracedCopy:
     return TracedCopy(copy, "", Frame(str(path), line), (), "kernel", "sm_90a", refused=refused)
 
 
-def tried(tmp_path: Path, after: Callable[[Path], Trace], before: tuple[OrderReport, ...] = ()) -> Repaired:
+def tried(
+    tmp_path: Path, after: Callable[[Path], Trace], before: tuple[OrderReport, ...] = (),
+    confirm: Confirm | None = None,
+) -> Repaired:  # fmt: skip
     """The repair of a copy at line 2 that needs 16 bytes; every edited program traces as `after` says."""
     path = tmp_path / "kernel.py"
     path.write_text(LINES)
     given = Trace((seen(2, path, 8), seen(3, path, 16)), orders=before)
-    return repair(str(path), given, lambda script, cwd: after(path))
+    return repair(str(path), given, lambda script, cwd: after(path), confirm=confirm)
 
 
 def test_an_edit_that_repairs_and_harms_none_stays(tmp_path: Path) -> None:
@@ -180,6 +195,84 @@ def test_an_edit_that_introduces_a_race_is_refused(
     assert len(told) == (before is UNSEEN)  # whether it is new is not known
 
 
+def ran(**changed: object) -> Confirm:
+    """A machine that runs every copy alike."""
+    given = {"fault": "", "as_asked": True, **changed}
+    return lambda named: [Confirmation(name, "legal", (), "accepted", "gpu", **given) for name, _ in named]  # type: ignore[arg-type]
+
+
+def unrun(named: Sequence[tuple[str, Copy]]) -> list[Confirmation]:
+    return [Confirmation(name, "legal", (), "accepted", "nothing", "no GPU of sm_90a") for name, _ in named]
+
+
+@pytest.mark.parametrize(
+    ("confirm", "by", "why"),
+    [
+        (None, ("model", "compiler"), ""),
+        (ran(), ("model", "compiler", "gpu"), ""),
+        (unrun, ("model", "compiler"), "not run: kernel.py:2: no GPU of sm_90a"),
+        (ran(as_asked=False), None, "kernel.py:2 moved wrong bits"),
+        (ran(fault="misaligned address"), None, "kernel.py:2 moved wrong bits: misaligned address"),
+    ],
+)
+def test_the_bits_of_a_repaired_copy_decide(
+    tmp_path: Path, confirm: Confirm | None, by: tuple[str, ...] | None, why: str
+) -> None:
+    found = tried(tmp_path, lambda path: Trace((seen(2, path, 16), seen(3, path, 16))), confirm=confirm)
+    assert [repair.confirmed_by for repair in found.repairs] == ([] if by is None else [by])
+    assert why in " ".join(render(found, [], Style()).split())
+    assert (found.diff() == "") == (by is None)
+
+
+SHARED = """def tile(layout, align=8):
+    return allocator.allocate_tensor(kind, layout, byte_alignment=align)
+src = tile(layout)
+cute.copy(atom, src, dst)
+cute.copy(other, one, two)
+"""
+
+
+def test_of_edits_that_cost_something_the_cheapest_stays(tmp_path: Path) -> None:
+    """The first edit makes another copy of the program eight times as long, the second does not."""
+    path = tmp_path / "kernel.py"
+    path.write_text(SHARED)
+
+    def traced_with(text: str) -> Trace:
+        repaired_copy = seen(4, path, 16 if "16" in text else 8)
+        layout = "((8,1),8):((1,0),8)" if "align=16" in text.splitlines()[2] else "((8,1),1):((1,0),8)"
+        held = f'!cute.memref<f16, rmem, align<32>, "{layout}">'
+        reader = lc.check(held.replace("rmem", "smem"), held, "universal", bits=128).copy
+        return Trace((repaired_copy, TracedCopy(reader, "", Frame(str(path), 5), (), "kernel", "sm_90a")))
+
+    retraced: list[str] = []
+
+    def retrace(script: str, cwd: str | None) -> Trace:
+        retraced.append(Path(script).read_text())
+        return traced_with(retraced[-1])
+
+    found = repair(str(path), traced_with(SHARED), retrace)
+    assert "align=16" in retraced[0].splitlines()[2] and len(retraced) == 2
+    assert found.after[str(path)] == SHARED.replace("byte_alignment=align", "byte_alignment=16")
+    assert found.repairs[0].slowed == ()
+
+
+def test_a_global_tensor_is_laid_out_otherwise_only_by_name(tmp_path: Path) -> None:
+    """What its memory holds is the caller's: another pitch reads other elements."""
+    given = lc.check(
+        '!cute.memref<f16, gmem, align<16>, "((8,1),4):((1,0),12)">',
+        '!cute.memref<f16, smem, align<16>, "((8,1),4):((1,0),8)">', "cp.async", bits=128,
+    )  # fmt: skip
+    pads = next(fix for fix in given.fixes if fix.strategy == "pad-pitch")
+    assert moves_global(given.copy, pads)
+    assert not any(moves_global(given.copy, fix) for fix in given.fixes if fix.strategy == "narrow-copy")
+    made = "src = cute.make_tensor(p, cute.make_layout(((8, 1), 4), stride=((1, 0), 12)))"
+    texts = {"k.py": f"{made}\ncute.copy(a, src, b)\n"}
+    one = Distinct(TracedCopy(given.copy, "", Frame("k.py", 2), (), "kernel", "sm_90a"), 1, ("kernel",))
+    titles = {by: {title.split(":")[0] for title, _, _ in ways(texts, one, given, by)}
+              for by in (None, "pad-pitch")}  # fmt: skip
+    assert "pad-pitch" not in titles[None] and titles["pad-pitch"] == {"pad-pitch"}
+
+
 # ---- files ----
 
 
@@ -189,6 +282,7 @@ def test_an_edit_that_introduces_a_race_is_refused(
         (["--fix", "nowhere.py"], "no script 'nowhere.py'"),
         (["--diff", "nowhere.py"], "--diff needs --fix"),
         (["--by", "pad-pitch", "nowhere.py"], "--by needs --fix"),
+        (["--confirm", "nowhere.py"], "--confirm needs --fix"),
         (["--fix", "--by", "magic", __file__], "no fix is called 'magic'"),
         (["--fix", "--format", "json", "nowhere.py"], "--fix needs a script, and its report is text"),
         (["--fix", "-m", "nowhere"], "--fix needs a script, and its report is text"),

@@ -1,0 +1,105 @@
+"""What a repair came to: the proven edits, the copies that are left, and the files, written all or none."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from layoutcheck.check import Fix
+from layoutcheck.errors import InputError
+from layoutcheck.sources.traced import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One edit that was proven: for which copy (`where`), by which fix, and the places that it repaired.
+
+    `confirmed_by` begins with ("model", "compiler"): the model's verdict on the edited program's copies, and
+    the verifier that saw them. Then "gpu" or "simulator", where that ran every repaired copy with the right
+    bits; `unrun` says which it could not run. `cycles` are those of a block that are predicted for each place
+    of `repaired`; `slowed` are other places that take half more or worse, with their cycles before and after.
+    """
+
+    where: Frame
+    title: str
+    verdict: str
+    repaired: tuple[Frame, ...]
+    places: tuple[Frame, ...]
+    confirmed_by: tuple[str, ...] = ("model", "compiler")
+    unrun: str = ""
+    cycles: tuple[float, ...] = ()
+    slowed: tuple[tuple[Frame, float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """A copy that no edit repaired: why, and the best fix of the copy alone, if there is one."""
+
+    where: Frame
+    reason: str
+    fix: Fix | None = None
+
+
+@dataclass
+class Repaired:
+    """The texts before and after, by path, and how they came about."""
+
+    before: dict[str, str]
+    after: dict[str, str]
+    repairs: list[Repair] = field(default_factory=list)
+    sketches: list[Sketch] = field(default_factory=list)
+
+    def diff(self) -> str:
+        """The unified diff of all files, paths from where the run started."""
+        out: list[str] = []
+        for path, old in self.before.items():
+            name = Path(os.path.relpath(path)).as_posix()
+            new = self.after[path].splitlines(keepends=True)
+            out += difflib.unified_diff(old.splitlines(keepends=True), new, f"a/{name}", f"b/{name}")
+        return "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in out
+        )
+
+    def write(self) -> list[str]:
+        """Write the changed files, all or none; their paths.
+
+        Raises InputError where one was changed since the trace, or cannot be written.
+        """
+        changed = [path for path, text in self.after.items() if text != self.before[path]]
+        for path in changed:
+            if read(path) != self.before[path]:
+                raise InputError(f"'{path}' was changed since the trace: nothing was written")
+            if not os.access(path, os.W_OK) or not os.access(Path(path).parent, os.W_OK):
+                raise InputError(f"cannot write '{path}': nothing was written")
+        beside: list[tuple[Path, str]] = []
+        try:
+            for path in changed:
+                beside.append((_beside(path, self.after[path]), path))
+        except OSError as error:
+            for made, _ in beside:
+                made.unlink(missing_ok=True)
+            raise InputError(f"cannot write beside '{path}': {error.strerror}; nothing was written") from None
+        for made, path in beside:
+            made.replace(path)
+        return changed
+
+
+def read(path: str) -> str:
+    """The text of a file. Raises InputError where there is none."""
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read '{path}': {error}") from None
+
+
+def _beside(path: str, text: str) -> Path:
+    """The text in a new file of the same folder, with the old one's permissions."""
+    handle, name = tempfile.mkstemp(dir=Path(path).parent, prefix=".layoutcheck-")
+    made = Path(name)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        stream.write(text)
+    made.chmod(Path(path).stat().st_mode & 0o7777)
+    return made

@@ -1,0 +1,162 @@
+"""A program's verdicts place by place, and what an edit changes of them.
+
+A place is a file and a line. An edit moves lines: `Edited` says where a place of the program is afterwards.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from layoutcheck.check import Report
+from layoutcheck.fixes import cycles
+from layoutcheck.judge import judge_traced
+from layoutcheck.patching.registers import held, torn
+from layoutcheck.sources.traced import Distinct, Frame, OrderReport, Trace, distinct
+
+Place: TypeAlias = tuple[str, int]
+
+RANKS = {"legal": 0, "slow": 1, "unknown": 2, "wrong": 3, "rejected": 4}
+BAD = ("rejected", "wrong")
+_HALF_MORE = 1.5  # a copy that takes so many times the cycles is worse
+
+
+def place_of(one: Distinct) -> Place:
+    """File and line."""
+    return one.first.where.file, one.first.where.line
+
+
+class State:
+    """A trace and the verdicts of its places."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.reports = [(one, judge_traced(one.first)) for one in distinct(trace)]
+
+    def bad(self) -> list[tuple[Distinct, Report]]:
+        """The copies that are rejected or wrong, in the program's order."""
+        return [(one, r) for one, r in self.reports if r is not None and r.verdict in BAD]
+
+    @cached_property
+    def ranks(self) -> dict[Place, int]:
+        """The worst rank at every place."""
+        found: dict[Place, int] = {}
+        for one, report in self.reports:
+            at = place_of(one)
+            rank = RANKS["unknown" if report is None else report.verdict]
+            found[at] = max(found.get(at, 0), rank)
+        return found
+
+    @cached_property
+    def cycles(self) -> dict[Place, float]:
+        """Predicted cycles of a block at every place, each copy of the kernel's text once."""
+        found: dict[Place, float] = {}
+        for one, report in self.reports:
+            if report is not None and report.execution:
+                at = place_of(one)
+                found[at] = found.get(at, 0) + cycles(report.execution) * one.count
+        return found
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A program before and after an edit: texts by path, and what the trace says of each."""
+
+    texts: dict[str, str]
+    before: State
+    changed: dict[str, str]
+    after: State
+
+    def lines(self, file: str, line: int) -> list[int]:
+        """Where a line is after the edit, then the other lines that it may have become."""
+        return moved(self.texts, self.changed, file, line)
+
+    def line(self, place: Place) -> Place:
+        """Where a place is after the edit."""
+        return place[0], self.lines(*place)[0]
+
+    def rank(self, place: Place) -> int | None:
+        """The rank of the copies that were at a place; None where there are none now."""
+        ranks, file = self.after.ranks, place[0]
+        there = [ranks[file, at] for at in self.lines(*place) if (file, at) in ranks]
+        return ranks.get(self.line(place), max(there, default=None))
+
+    def repaired(self) -> tuple[Place, ...]:
+        """The places, before the edit, whose copies were wrong or rejected and are no more."""
+        return tuple(
+            place
+            for place, rank in self.before.ranks.items()
+            if rank >= RANKS["wrong"] > self.after.ranks.get(self.line(place), rank)
+        )
+
+    def harmed(self) -> list[Place]:
+        """The places, after the edit, whose copies have a worse verdict than they had."""
+        found = []
+        for place, rank in self.before.ranks.items():
+            at = self.line(place)
+            if self.after.ranks.get(at, rank) > rank:
+                found.append(at)
+        return found
+
+    def slowed(self) -> Iterator[Place]:
+        """The places, before the edit, whose copies work as they did, and take longer."""
+        repaired = set(self.repaired())
+        for place, before in self.before.cycles.items():
+            now = self.after.cycles.get(self.line(place), before)
+            if place not in repaired and now > _HALF_MORE * before:
+                yield place
+
+    def costs_nothing(self) -> bool:
+        """Whether what is repaired wastes nothing, and nothing else takes longer."""
+        ranks = [self.after.ranks.get(self.line(place), RANKS["slow"]) for place in self.repaired()]
+        return not any(ranks) and next(self.slowed(), None) is None
+
+    def objection(self) -> str:
+        """What is worse than before beside the verdicts on copies; "" where nothing is."""
+        if len(self.after.trace.failures) > len(self.before.trace.failures):
+            return f"the program fails: {self.after.trace.failures[-1].message.splitlines()[0][:120]}"
+        if torn(
+            held(one for one, _ in self.before.reports),
+            held(one for one, _ in self.after.reports),
+            self.line,
+        ):
+            return "threads would hand on other elements in their registers"
+        disorder = self.disorder()
+        if disorder and _replayed(self.before.trace.orders):
+            return f"accesses would be out of order ({', '.join(disorder)})"
+        return ""
+
+    def disorder(self) -> list[str]:
+        """The codes of accesses that are out of order now and were not seen to be before."""
+        new, old = (_disorder(state.trace.orders) for state in (self.after, self.before))
+        return sorted(new - old)
+
+
+def _replayed(orders: tuple[OrderReport, ...]) -> bool:
+    """A kernel that does not compile is not replayed: what is found later may be older than the edit."""
+    return bool(orders) and not any(one.problem for one in orders)
+
+
+def _disorder(orders: Iterable[OrderReport]) -> Counter[str]:
+    return Counter(one.code for report in orders for one in report.findings if one.severity in BAD)
+
+
+def moved(before: dict[str, str], after: dict[str, str], file: str, line: int) -> list[int]:
+    """Where a line is after the edits, then the other lines that it may have become."""
+    if before.get(file) == after.get(file):
+        return [line]
+    old, new = before[file].splitlines(), after[file].splitlines()
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if a <= line - 1 < b:
+            at = c + min(line - 1 - a, max(0, d - c - 1)) + 1
+            return [at] if kind == "equal" else [at, *(n for n in range(c + 1, d + 1) if n != at)]
+    return [line]
+
+
+def frame_of(place: Place) -> Frame:
+    """The place in a file."""
+    return Frame(*place)

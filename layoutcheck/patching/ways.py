@@ -1,0 +1,80 @@
+"""The edits that may repair a copy, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.simplify import coalesce
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
+from layoutcheck.check import Fix, Report
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.patching.edit import Candidate
+from layoutcheck.patching.edits import candidates, coarser, turned
+from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.sources.traced import Distinct
+
+
+def ways(
+    texts: dict[str, str], one: Distinct, report: Report, by: str | None = None
+) -> Iterator[tuple[str, str, Candidate]]:
+    """(what, the verdict that it must come to, edits): the report's fixes, then what no model predicts.
+
+    A fix that lays a global tensor out otherwise is tried only where it is asked for `by` its name: what the
+    tensor's memory holds is the caller's, and no trace shows it.
+    """
+    program = Program(texts)
+    first = one.first
+    site = program.copy_at(first.where.file, first.where.line)
+    if site is None:
+        return
+    for fix in sorted(report.fixes, key=lambda one: _other_registers(report, one)):
+        if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):
+            continue
+        for edits in candidates(program, report.copy, fix, site):
+            yield f"{fix.strategy}: {fix.title}" + (f"; {fix.note}" if fix.note else ""), fix.verdict, edits
+    for title, edits in _guesses(program, site, report) if by is None else ():
+        yield title, "legal", edits
+
+
+def moves_global(copy: Copy, fix: Fix) -> bool:
+    """Whether a fix gives a tensor in global memory other static strides, not only a promise about them."""
+    if len(fix.copies) != 1:
+        return False
+    for side in ("src", "dst"):
+        old, new = (one.whole(side) for one in (copy, fix.copies[0]))
+        known = old.space == "gmem" and not isinstance(old, OtherOperand)
+        if known and _unpromised(old.layout) != _unpromised(new.layout):
+            return True
+    return False
+
+
+def _unpromised(layout: Layout) -> Layout:
+    """The layout in fewest modes, without what is promised of its run-time strides."""
+    strides = (Dynamic(1, d.bits) if isinstance(d, Dynamic) else d for d in flatten(wrap(layout.stride)))
+    return coalesce(Layout(layout.shape, unflatten(strides, layout.shape)))
+
+
+def _other_registers(report: Report, fix: Fix) -> bool:
+    """Whether threads get other elements in their registers, which those who use them must know."""
+    registers = "rmem" in (report.copy.src.space, report.copy.dst.space)
+    return registers and any(change.argument == "threads and values" for change in fix.changes)
+
+
+def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str, Candidate]]:
+    """Edits that no model of the copy alone proposes, as its threads are cut anew by them."""
+    atom = report.copy.atom
+    if not isinstance(report.copy.src, OtherOperand):
+        for edits in coarser(program, site, report.copy.src.dtype.bits):
+            yield "swizzle: units of 16 bytes", edits
+    start = program.argument(site, "atom")
+    if start is None or not isinstance(atom, (LdMatrix, StMatrix)):
+        return
+    for place in program.reached(start):
+        call = place.node
+        if name_of(call).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):  # type: ignore[arg-type]
+            for edits in turned(program.sources[place.path], call, not atom.transpose):  # type: ignore[arg-type]
+                yield f"transpose: transpose={not atom.transpose}", edits
