@@ -50,13 +50,14 @@ def candidates(program: Program, copy: Copy, fix: Fix, site: Site) -> Iterator[C
             yield edits
 
 
-def _reach(program: Program, edits: Candidate, site: Site) -> tuple[bool, bool]:
-    """Whether an edit is of a function that several calls share, and whether it overwrites a name.
+def _reach(program: Program, edits: Candidate, site: Site) -> tuple[bool, bool, bool]:
+    """Whether an edit is of a function that several calls share, of another file, or overwrites a name.
 
     What a shared function makes is made for others, too; the value of a name comes from elsewhere.
     """
     return (
         any(_is_shared(program, edit, site) for edit in edits),
+        any(edit.path != site.path for edit in edits),
         any(program.sources[edit.path].text[edit.start : edit.end].isidentifier() for edit in edits),
     )
 

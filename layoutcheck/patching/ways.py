@@ -55,7 +55,8 @@ def moves_global(copy: Copy, fix: Fix) -> bool:
 def _unpromised(layout: Layout) -> Layout:
     """The layout in fewest modes, without what is promised of its run-time strides."""
     strides = (Dynamic(1, d.bits) if isinstance(d, Dynamic) else d for d in flatten(wrap(layout.stride)))
-    return coalesce(Layout(layout.shape, unflatten(strides, layout.shape)))
+    found: Layout = coalesce(Layout(layout.shape, unflatten(strides, layout.shape)))
+    return found
 
 
 def _other_registers(report: Report, fix: Fix) -> bool:
