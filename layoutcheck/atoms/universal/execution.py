@@ -97,6 +97,12 @@ def _plan_sub_byte(copy: Copy, instance: Copy, atom: UniversalCopy) -> Plan:
     span = math.gcd(run_bytes, align)
     n = 8 * span // bits
     both = [v_mode(m.layout) for m in (copy.src, copy.dst)]
+    for v in both if bits == 4 else ():
+        if not _first_mode_contiguous(v) and any(d % 2 for _, d in _leaves(v[0])[1:] if isinstance(d, int)):
+            raise InputError(
+                f"which 4-bit elements of the V {v} the compiler takes at a time is not known: "
+                f"its first mode has an odd stride"
+            )
     for v in both if bits == 1 else ():
         if (extent := _contiguous(v)) > 1 and (extent % 8 or not _first_mode_contiguous(v)):
             raise InputError(
