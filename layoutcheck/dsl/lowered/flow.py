@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
 from layoutcheck.dsl.lowered.machine import Machine, Step
@@ -20,8 +20,9 @@ class Flow:
     `control` makes those of branches and loops, by the operation's name. `full` is what a run needs, `fast`
     what carries state through loops. `tags` gives the tag under which an
     operation is recorded, `made_by` that of what it was lowered from. `consecutive` runs all iterations of
-    all loops in full, in order; a loop that ends by a loaded value is run once, and a loop of `most_turns`
-    no more often than it says. `tick` is called before every run of a block, and may raise.
+    all loops in full, in order, but those of `ends_only`; a loop that ends by a loaded value is run once, and
+    a loop of `most_turns` no more often than it says. `shortened` are the loops some of whose turns were not
+    run in full. `tick` is called before every run of a block, and may raise.
     """
 
     def __init__(
@@ -40,6 +41,8 @@ class Flow:
         self.translate, self.tag, self.made_by, self.control = translate, tags, made_by, control
         self._translated: dict[Operation, Step] = {}
         self.consecutive = False
+        self.ends_only: Collection[Operation] = ()
+        self.shortened: set[Operation] = set()
         self.tick: Callable[[], None] = _nothing
         self.most_turns: dict[Operation, int] = {}
         self.cut: set[Operation] = set()  # loops that had these turns and would go on

@@ -2,6 +2,10 @@
 
 Where a kernel touches global memory is decided at the edges of its grid: all blocks of a small grid are
 evaluated, of a larger one the first, the middle and the last two along each axis, in every combination.
+
+Every turn of every loop counts. A loop that `corners` vouches for runs its first and last turns alone, all
+others run whole. Where that takes too long, these run their first and last turns too, and what is in them is
+not checked.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from typing import Any
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.dsl.lowered.arguments import dynamic_layout
+from layoutcheck.dsl.lowered.corners import decided_by_corners
 from layoutcheck.dsl.lowered.evaluate import (
     Launched,
     launch_of,
@@ -24,8 +29,10 @@ from layoutcheck.dsl.lowered.evaluate import (
     run_kernel,
     tag,
 )
+from layoutcheck.dsl.lowered.flow import Flow
 from layoutcheck.dsl.lowered.instructions import is_memory, numbers_and_data
-from layoutcheck.dsl.lowered.machine import Launch
+from layoutcheck.dsl.lowered.loops import CUT_SHORT
+from layoutcheck.dsl.lowered.machine import Launch, Machine
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.tensors import sizes
 from layoutcheck.dsl.lowered.values import Reasons
@@ -35,7 +42,9 @@ from layoutcheck.sources.mlir import Operation
 SMALL = 32  # blocks of a grid that is evaluated whole
 RUN_TIME = "extents or grid known at run time"
 TOO_LONG = "the blocks at the edges of the grid take too long to evaluate"
+LONG_LOOP = "a loop around it has more turns than are evaluated, and its addresses do not follow a line"
 _MOST_STEPS = 60_000  # operations of all of them together, as one
+_MOST_NUMBERS = 1 << 25  # addresses that are kept, of all threads together
 OVERFLOW = ("static", "32-bit arithmetic that overflows")
 _MOST_ELEMENTS = 1 << 30  # of a tensor, all of whose dynamic extents get one number: int32 offsets hold it
 Index = tuple[int, int, int]
@@ -47,7 +56,7 @@ class Blocks:
 
     `sizes` are the bytes of each tensor in global memory, by object; `rests` is what the grid rests on;
     `overflow` the bit, in the provenance of an address, of 32-bit arithmetic that overflowed; `whole` says
-    that these are all blocks.
+    that these are all blocks. `unfinished` are the tags whose accesses are not all here.
     """
 
     at: tuple[Index, ...]
@@ -58,6 +67,7 @@ class Blocks:
     rests: str
     overflow: int = 0
     whole: bool = False
+    unfinished: frozenset[str] = frozenset()
 
 
 class _TooLong(Exception):
@@ -70,6 +80,8 @@ class Grid:
     def __init__(self, kernel: Operation, types: dict[str, list[str]]) -> None:
         self.kernel, self.types = kernel, types
         self._launches: dict[int | None, Launched | None] = {}
+        self._long = False  # whether the turns of all loops took too long once
+        self._lines: dict[tuple[Operation, frozenset[str]], bool] = {}  # loops that corners decide
 
     def promise(self) -> tuple[int, int] | None:
         """(what all dynamic extents are multiples of, a large number for them); None if there are none."""
@@ -117,32 +129,66 @@ class Grid:
         at = edges(how)
         at = at if how.threads % WARP == 0 else at[-1:]
         how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
-
-        def recorded(op: Operation) -> str:
-            found = tag(op)
-            return found if found in tags and is_memory(op) else ""
-
-        roots: Any = [(op, numbers_and_data(op)[0], []) for op in self.kernel.walk() if recorded(op)]
-        types = self.types.get(name_of(self.kernel), [])
-        machine, flow = prepare(self.kernel, how, roots, recorded=recorded)
-        machine.overflow = machine.reasons.bit(*OVERFLOW)
-
-        def count() -> None:
-            if machine.steps > _MOST_STEPS:
-                raise _TooLong
-
-        flow.tick = count
         try:
-            run_kernel(self.kernel, machine, flow, launched, types)
+            if self._long:
+                raise _TooLong
+            machine, flow, unfinished = self._run(tags, how, launched, whole=True)
         except _TooLong:
-            return TOO_LONG
+            self._long = True
+            try:
+                machine, flow, unfinished = self._run(tags, how, launched, whole=False)
+            except _TooLong:
+                return TOO_LONG
+        types = self.types.get(name_of(self.kernel), [])
         slots = flow.slots_of(self.kernel.regions[0].blocks[0].arguments)
         given = [machine.values[slot] for slot in slots]
         rests = [why for _, why in launched[1]]
         spans = sizes(given, types, rests) if len(rests) == len(slots) else {}
         each = how.threads // len(at)
         whole = len(at) == math.prod(how.grid)
-        return Blocks(at, each, machine.accesses, machine.reasons, spans, how.rests, machine.overflow, whole)
+        return Blocks(
+            at, each, machine.accesses, machine.reasons, spans, how.rests, machine.overflow, whole, unfinished
+        )
+
+    def _run(
+        self, tags: Collection[str], how: Launch, launched: Launched, whole: bool
+    ) -> tuple[Machine, Flow, frozenset[str]]:
+        """Evaluate these blocks, with `whole` all turns that count; the tags whose accesses are not all there.
+
+        Raises _TooLong.
+        """
+
+        def recorded(op: Operation) -> str:
+            found = tag(op)
+            return found if found in tags and is_memory(op) else ""
+
+        roots: Any = [(op, numbers_and_data(op)[0], []) for op in self.kernel.walk() if recorded(op)]
+        machine, flow = prepare(self.kernel, how, roots, recorded=recorded)
+        machine.overflow = machine.reasons.bit(*OVERFLOW)
+        loops = [op for op in self.kernel.walk() if op.name in ("scf.for", "scf.while")]
+        flow.consecutive = True
+        flow.ends_only = {op for op in loops if not whole or self._line(op, flow)}
+
+        def count() -> None:
+            if machine.steps > _MOST_STEPS or machine.kept * how.threads > _MOST_NUMBERS:
+                raise _TooLong
+
+        flow.tick = count
+        types = self.types.get(name_of(self.kernel), [])
+        run_kernel(self.kernel, machine, flow, launched, types)
+        if CUT_SHORT in machine.notes:
+            raise _TooLong
+        cut = [op for op in flow.shortened if not self._line(op, flow)]
+        inside = (flow.tags_in(region) for op in cut for region in op.regions)
+        return machine, flow, frozenset(machine.dropped).union(*inside)
+
+    def _line(self, loop: Operation, flow: Flow) -> bool:
+        """Whether corners decide a loop, for the tags of this run."""
+        tags = frozenset().union(*(flow.tags_in(region) for region in loop.regions))
+        known = self._lines.get((loop, tags))
+        if known is None:
+            known = self._lines[loop, tags] = decided_by_corners(loop, flow.tag, flow.full)
+        return known
 
 
 def _times(fixed: int, count: int, whole: int) -> int:

@@ -1,8 +1,9 @@
 """Loops: `scf.for` and `scf.while` over all threads of a block.
 
 Copies that were unrolled by the compiler's wish, and short loops, run from end to end. Of a longer one the
-first, second and last iteration run in full; between them runs only what carries state from one iteration to
-the next (a pipeline's stage and phase), so that the last iteration is the real one.
+first, second and last iteration run in full, where threads have different counts each thread's last; between
+them runs only what carries state from one iteration to the next (a pipeline's stage and phase), so that the
+last iteration is the real one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ UNROLLED = 1024  # the same of a loop that the compiler will unroll
 MOST_ITERATIONS = 4096  # of one loop; what comes after is noted, not run
 MOST_STEPS = 40_000  # operations of one outermost loop; once they are spent its loops run twice at most
 MOST_CONSECUTIVE = 600_000  # the same where all iterations run in full
+CUT_SHORT = "a loop was cut short: a value that it ends by was assumed, or it is long"
 
 
 def _for(flow: Flow, op: Operation, fast: bool) -> Step:
@@ -60,11 +62,17 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
         )
         _enter_loop(flow)
         try:
-            for k in range(count):
-                if _spent(flow, k):
+            every = count <= most or (flow.consecutive and op not in flow.ends_only)
+            ends = {0, 1, count - 1} if isinstance(trips, int) else {0, 1, *(trips - 1).tolist()}
+            turns: Any = range(count)
+            if not every and not quick and not again:  # nothing happens between
+                turns = sorted(k for k in ends if 0 <= k < count)
+            if not fast and not every and count > len(ends):
+                flow.shortened.add(op)
+            for turn, k in enumerate(turns):
+                if _spent(flow, turn):
                     break
-                full = flow.consecutive or (not fast and (count <= most or k < 2 or k == count - 1))
-                steps = whole if full else quick
+                steps = whole if not fast and (every or k in ends) else quick
                 if isinstance(trips, int):
                     once(k, steps, start, stride, bits)
                     flow.move(again)
@@ -80,7 +88,7 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
             machine.tried.add(id(whole))
             flow.pretend(lambda: once(0, whole, start, stride, bits), bits)
             flow.move(enter, bits)
-        flow.move(leave)
+        flow.move(leave, bits)
 
     return run
 
@@ -101,16 +109,20 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
     def run() -> None:
         flow.move(enter)
         outer, guard, where = machine.mask, machine.guard, machine.iterations
-        mask = outer
+        mask, ended = outer, 0  # what the number of turns rests on
         _enter_loop(flow)
         try:
             for k in range(MOST_ITERATIONS + 1):
-                head, body = whole if flow.consecutive or (not fast and k < WHOLE) else quick
+                every = flow.consecutive and op not in flow.ends_only
+                head, body = whole if not fast and (every or k < WHOLE) else quick
+                if not fast and not every and k == WHOLE:
+                    flow.shortened.add(op)
                 machine.iterations = (*where, k)
                 flow.run(head)
                 inside = number(values[condition])
                 bits = provenance[condition]
                 machine.guard |= bits
+                ended |= bits
                 if isinstance(inside, int):
                     if not inside & 1:
                         break
@@ -137,7 +149,7 @@ def _while(flow: Flow, op: Operation, fast: bool) -> Step:
         finally:
             machine.mask, machine.guard, machine.iterations = outer, guard, where
             flow.depth -= 1
-        flow.move(leave)
+        flow.move(leave, ended)
 
     return run
 
@@ -163,7 +175,7 @@ def _spent(flow: Flow, k: int) -> bool:
     """Whether a loop has to end before its iteration `k`."""
     most = MOST_CONSECUTIVE if flow.consecutive else MOST_STEPS
     if k >= MOST_ITERATIONS or (k > 1 and flow.machine.steps - flow.start > most):
-        flow.machine.notes.add("a loop was cut short: a value that it ends by was assumed, or it is long")
+        flow.machine.notes.add(CUT_SHORT)
         return True
     return False
 

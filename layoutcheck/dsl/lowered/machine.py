@@ -87,6 +87,8 @@ class Machine:
     overflow: int = 0  # the bit of numbers that rest on 32-bit arithmetic that overflowed; 0: not looked for
     tried: set[int] = field(default_factory=set)
     steps: int = 0
+    kept: int = 0  # accesses recorded, of all tags
+    dropped: set[str] = field(default_factory=set)  # tags that had more accesses than are kept
     tid: tuple[IntArray, IntArray, IntArray] = field(init=False)
     lane: IntArray = field(init=False)
 
@@ -103,8 +105,12 @@ class Machine:
         access.iterations = self.iterations
         if self.reached and found and not found[0].reached:
             found.clear()
-        if len(found) < MOST_ACCESSES and (self.reached or not found or not found[0].reached):
-            found.append(access)
+        if self.reached or not found or not found[0].reached:
+            if len(found) < MOST_ACCESSES:
+                found.append(access)
+                self.kept += 1
+            else:
+                self.dropped.add(access.tag)
 
     @property
     def all_shared_bytes(self) -> int:

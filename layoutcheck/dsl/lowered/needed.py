@@ -47,7 +47,7 @@ class Needed:
         self._stores: dict[Operation | None, list[Operation]] = defaultdict(list)
         for op in kernel.walk():
             if op.name == "llvm.store":
-                base = self._base(op.operands[1])
+                base = self.base(op.operands[1])
                 if base is not False:
                     assert base is not True
                     self._stores[base].append(op)
@@ -101,7 +101,7 @@ class Needed:
         for operand in op.operands:
             self._mark(operand, NUMBER if op.name in SOURCES else level)
         if op.name == "llvm.load" and level == NUMBER:
-            base = self._base(op.operands[0])
+            base = self.base(op.operands[0])
             if base is None:
                 self._want_all()
             elif isinstance(base, Operation):
@@ -150,7 +150,7 @@ class Needed:
 
     def stores_registers(self, store: Operation) -> bool:
         """Whether a store writes registers in memory whose contents are needed."""
-        base = self._base(store.operands[1])
+        base = self.base(store.operands[1])
         return base in self.arrays if isinstance(base, Operation) else base is None and bool(self.arrays)
 
     def _want_all(self) -> None:
@@ -160,7 +160,7 @@ class Needed:
                 if array is not None:
                     self._want(array)
 
-    def _base(self, value: Value) -> Operation | bool | None:
+    def base(self, value: Value) -> Operation | bool | None:
         """The `llvm.alloca` that a pointer points into, None where it may be any, False where it is none."""
         chain: list[Value] = []
         found: Operation | bool | None = None
