@@ -153,7 +153,7 @@ class Grid:
     def _run(
         self, tags: Collection[str], how: Launch, launched: Launched, whole: bool
     ) -> tuple[Machine, Flow, frozenset[str]]:
-        """Evaluate these blocks, with `whole` all turns that count; the tags whose accesses are not all there.
+        """Evaluate these blocks, with `whole` all turns that count; then the tags of which accesses lack.
 
         Raises _TooLong.
         """
