@@ -109,7 +109,7 @@ class _Degrees:
     def _inside(self, block: Block) -> bool:
         op = block.parent.parent
         while op is not None and op is not self.loop:
-            op = op.parent_operation
+        op: Operation | None = block.parent.parent
         return op is not None
 
     def _argument(self, value: Value, block: Block) -> int:
