@@ -107,9 +107,9 @@ class _Degrees:
         return most if owner.name in _SHIFTS and not degrees[1] else _ANY
 
     def _inside(self, block: Block) -> bool:
-        op = block.parent.parent
-        while op is not None and op is not self.loop:
         op: Operation | None = block.parent.parent
+        while op is not None and op is not self.loop:
+            op = op.parent_operation
         return op is not None
 
     def _argument(self, value: Value, block: Block) -> int:
