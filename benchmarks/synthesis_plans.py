@@ -1,0 +1,415 @@
+"""Random synthesised plans on a GPU: their bits, their counters and their times, against what was predicted.
+
+    python -m benchmarks.synthesis_plans OUT [--plans 100] [--seed 1] [--processes 12]
+
+needs torch, the DSL, a GPU and ncu. Requests are drawn at random; of each, several plans of different kinds
+are compiled and run. Every plan's output is compared bit for bit; its wavefronts and sectors are counted by
+ncu; its time is measured, one process at a time. Writes OUT/synthesis.json and prints a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+TENSOR_BYTES = 384 << 20
+"""Bytes of a source: several times the L2."""
+PITCH = 4096
+"""Elements along K, or the least along MN."""
+ROUNDS = 15
+
+METRICS = {
+    "shared_load": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_store": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "cp_async": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+    "sectors_read": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "sectors_written": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+}
+
+
+def requests(seed: int, plans: int) -> list[dict[str, Any]]:
+    """Requests as `synthesis.wanted.read` takes them, each for up to four plans."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(-(-plans // 4)):
+        to = rng.choice(["ldmatrix", "ldmatrix.trans", "wgmma.A", "registers", "gmem", "gmem"])
+        dtype = rng.choice(["bf16", "f16"] if to == "ldmatrix.trans" else ["bf16", "f32", "f8E4M3FN", "f16"])
+        if to == "wgmma.A" and dtype == "f32":
+            dtype = "bf16"
+        tile = rng.choice([64, 96, 128, 192]), rng.choice([32, 48, 64, 96, 128])
+        if to == "wgmma.A":
+            tile = rng.choice([64, 128]), rng.choice([32, 64, 128])
+        div = 16 if dtype == "f8E4M3FN" else rng.choice([8, 8, 8, 4 if dtype == "f32" else 2])
+        contiguous = rng.choice(["MN", "K"])
+        found.append(
+            {
+                "tile": tile,
+                "to": to,
+                "dtype": dtype,
+                "src": _tensor(contiguous, div),
+                "dst": _tensor(rng.choice(["MN", "K"]), div) if to == "gmem" else None,
+                "threads": rng.choice([128, 128, 256]),
+                "stages": rng.choice([1, 2, 3]),
+                "seed": rng.randrange(1 << 30),
+            }
+        )
+    return found
+
+
+def _tensor(contiguous: str, div: int) -> str:
+    if contiguous == "MN":
+        return f"(?{{div={div}}},?):(1,?{{div={div}}})"
+    return f"(?,?{{div={div}}}):(?{{div={div}}},1)"
+
+
+def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
+    """Up to four plans of different kinds, with their programs and predictions."""
+    from layoutcheck.errors import InputError
+    from layoutcheck.fixes.code import dtype_code
+    from layoutcheck.machine.cost import CLOCK_GHZ, SMS, busy_cycles
+    from layoutcheck.synthesis import synthesize
+    from layoutcheck.synthesis.program import program
+    from layoutcheck.synthesis.wanted import read
+
+    given = {name: value for name, value in request.items() if name not in ("tile", "src", "to", "seed")}
+    try:
+        made = synthesize(read(request["tile"], request["src"], request["to"], **given))
+    except InputError as error:
+        print(f"{request}: {error.message}", file=sys.stderr)
+        return []
+    rng = random.Random(request["seed"])
+    chosen = rng.sample(range(len(made.plans)), min(4, len(made.plans)))
+    m, k = extents(request, made.wanted.element_bytes)
+    tiles = m // request["tile"][0] * (k // request["tile"][1])
+    rows = []
+    for n, place in enumerate(sorted(chosen)):
+        plan = made.plans[place]
+        name = f"plan_{first + n:03d}"
+        code = program(plan.found, plan.steps, made.wanted, "if keep != 0:" if request["to"] != "gmem" else "")
+        code = code.replace("def kernel(", f"def {name}(").replace("    kernel(", f"    {name}(")
+        rows.append(
+            {
+                "name": name,
+                "request": request,
+                "kind": plan.kind,
+                "rank": place,
+                "shared": None if plan.shared is None else str(plan.shared),
+                "cycles": plan.cycles,
+                "predicted_us": tiles / SMS * busy_cycles(plan.counts) / CLOCK_GHZ / 1000,
+                "predicted": {key: value * tiles for key, value in parts(plan).items()},
+                "code": code,
+                "dtype": dtype_code(made.wanted.dtype).removeprefix("cutlass."),
+                "keep": request["to"] != "gmem",
+                "tma": "tma" in plan.kind,
+            }
+        )
+    return rows
+
+
+def parts(plan: Any) -> dict[str, int]:
+    """The plan's wavefronts and sectors of one tile, as ncu has them."""
+    from layoutcheck.analysis import Analysis
+    from layoutcheck.synthesis.copies import steps_of
+
+    total = dict.fromkeys(METRICS, 0)
+    for move in steps_of(plan.found, plan.wanted, numbers=True):
+        for step in move:
+            cost = Analysis(step.copy).cost if step.role not in ("turn", "tma load", "tma store") else None
+            for side in cost.sides if cost else ():
+                if side.space == "smem":
+                    asynchronous = side.op.startswith("cp.async")
+                    kind = "cp_async" if asynchronous else "shared_" + ("load" if side.side == "src" else "store")
+                    total[kind] += side.wavefronts
+                else:
+                    total["sectors_read" if side.side == "src" else "sectors_written"] += side.sectors
+    return total
+
+
+def extents(request: dict[str, Any], size: int) -> tuple[int, int]:
+    """Extents of the tensors: whole tiles, K about `PITCH`, about `TENSOR_BYTES` in all; rows of whole lines."""
+    m, k = request["tile"]
+    along = k * (PITCH // k)
+    while along * size % 128:
+        along += k
+    rows = TENSOR_BYTES // (along * size) // m
+    while rows * m * size % 128:
+        rows += 1
+    return rows * m, along
+
+
+# One process of those that compile, check and time.
+
+
+def child(folder: Path, mine: list[dict[str, Any]], profile: bool) -> None:
+    """Compile and check all its plans; then, alone on the device, time them."""
+    import torch
+
+    from tests.synthesis.compile_programs import module_of
+
+    ready: list[tuple[dict[str, Any], Any]] = []
+    tensors: dict[str, Any] = {}
+    for row in mine:
+        key = json.dumps(row["request"])
+        if key not in tensors:
+            tensors = {key: _tensors(row)}
+        row["tensors"] = tensors[key]
+        row["run"] = run = _compiled(row, module_of(row["code"], folder, row["name"]))
+        ready.append((row, run))
+        if profile:
+            run(0)
+            torch.cuda.synchronize()
+            torch.cuda.profiler.start()
+            run(0)
+            torch.cuda.synchronize()
+            torch.cuda.profiler.stop()
+        else:
+            row["wrong"] = _wrong(row, run)
+        del row["tensors"], row["run"]
+    if not profile:
+        (folder / f"ready{os.getpid()}").touch()
+        _turn(folder)
+        groups: dict[str, list[tuple[dict[str, Any], Any]]] = {}
+        for row, run in ready:
+            groups.setdefault(json.dumps(row["request"]), []).append((row, run))
+        for group in groups.values():
+            _time(group)
+        (folder / "turn").write_text(str(int((folder / "turn").read_text()) + 1))
+    print(json.dumps([{k: v for k, v in row.items() if k != "code"} for row in mine]))
+
+
+def _turn(folder: Path) -> None:
+    """Wait until all are ready, and those before have timed theirs."""
+    count, place = int(os.environ["PLANS_PROCESSES"]), os.environ["PLANS_PLACE"]
+    while len(list(folder.glob("ready*"))) < count or (folder / "turn").read_text() != place:
+        time.sleep(0.05)
+
+
+def _tensors(row: dict[str, Any]) -> dict[str, Any]:
+    import torch
+
+    from layoutcheck.machine.dtypes import dtype
+
+    request = row["request"]
+    size = dtype(request["dtype"]).bits // 8
+    bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32}[size]
+    m, k = extents(request, size)
+
+    def empty(text: str) -> Any:
+        if text.endswith(",1)"):
+            return torch.zeros((m, k), dtype=bits, device="cuda")
+        return torch.zeros((k, m), dtype=bits, device="cuda").t()
+
+    src = empty(request["src"])
+    whole = src if src.is_contiguous() else src.t()
+    low, high = (0, 256) if size == 1 else (torch.iinfo(bits).min, torch.iinfo(bits).max)
+    whole.random_(low, high)
+    return {"src": src, "dst": empty(request["dst"] or request["src"])}
+
+
+def _compiled(row: dict[str, Any], module: Any) -> Any:
+    """`run(keep)`: one launch."""
+    import cutlass
+    import torch
+    from cuda.bindings.driver import CUstream
+    from cutlass import cute
+    from cutlass.cute.runtime import from_dlpack
+
+    def as_cute(tensor: Any) -> Any:
+        made = from_dlpack(tensor, assumed_align=16)
+        made.element_type = getattr(cutlass, row["dtype"])
+        return made.mark_layout_dynamic(leading_dim=0 if tensor.stride(0) == 1 else 1)
+
+    given = [as_cute(row["tensors"]["src"]), as_cute(row["tensors"]["dst"])]
+    stream = CUstream(torch.cuda.current_stream().cuda_stream)
+    extra = [cutlass.Int32(0)] if row["keep"] else []
+    function = cute.compile(module.launch, *given, stream, *extra)
+
+    def run(keep: int) -> None:
+        function(*given, stream, *([cutlass.Int32(keep)] if row["keep"] else []))
+
+    return run
+
+
+def _wrong(row: dict[str, Any], run: Any) -> int:
+    import torch
+
+    src, dst = row["tensors"]["src"], row["tensors"]["dst"]
+    whole = dst if dst.is_contiguous() else dst.t()
+    whole.copy_(~(src if dst.is_contiguous() else src.t()))
+    run(1)
+    torch.cuda.synchronize()
+    return int((src != dst).sum())
+
+
+def _time(group: list[tuple[dict[str, Any], Any]]) -> None:
+    """Microseconds of each plan of a request, in random order, the median of `ROUNDS`."""
+    import torch
+
+    samples: dict[str, list[float]] = {row["name"]: [] for row, _ in group}
+    for _ in range(ROUNDS + 1):
+        random.shuffle(group)
+        for row, run in group:
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            run(0)
+            begin.record()
+            run(0)
+            run(0)
+            end.record()
+            torch.cuda.synchronize()
+            samples[row["name"]].append(500 * begin.elapsed_time(end))
+    for row, _ in group:
+        row["us"] = statistics.median(samples[row["name"]][1:])
+
+
+# The whole run.
+
+
+def _children(shares: list[list[dict[str, Any]]], profile: list[str]) -> tuple[list[dict[str, Any]], str]:
+    """All shares' results, and what ncu printed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "turn").write_text("0")
+        running = []
+        for place, share in enumerate(shares):
+            (folder / f"share{place}.json").write_text(json.dumps(share))
+            environment = os.environ | {"PLANS_PROCESSES": str(len(shares)), "PLANS_PLACE": str(place)}
+            command = [sys.executable, "-m", "benchmarks.synthesis_plans", name, "--child", str(place)]
+            running.append(
+                subprocess.Popen(
+                    [*profile, *command, *(["--profile"] if profile else [])],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+                )
+            )  # fmt: skip
+        rows, printed = [], ""
+        for process in running:
+            out, err = process.communicate()
+            found = [line for line in out.splitlines() if line.startswith('[{"name"')]
+            printed += out
+            if found:
+                rows += json.loads(found[-1])
+            else:
+                print(f"a process failed:\n{err[-3000:]}\n{out[-1000:]}", file=sys.stderr)
+                (folder / f"ready{process.pid}").touch()
+        return rows, printed
+
+
+def counters(printed: str) -> dict[str, dict[str, float]]:
+    """ncu's counters by the plan's name."""
+    table = list(csv.DictReader(io.StringIO("\n".join(x for x in printed.splitlines() if x.startswith('"')))))
+    found: dict[str, dict[str, float]] = {}
+    for row in table:
+        name = re.search(r"plan_[0-9]{3}", row.get("Kernel Name") or "")
+        if name is None:
+            continue
+        values = {
+            key: float(row[metric].replace(",", "")) for key, metric in METRICS.items() if _is_number(row.get(metric))
+        }
+        found[name[0]] = values
+    return found
+
+
+def _is_number(text: str | None) -> bool:
+    return text is not None and re.fullmatch(r"[0-9.,]+", text) is not None
+
+
+def tau(rows: list[dict[str, Any]]) -> tuple[float, int, int]:
+    """Kendall's tau over pairs of one request that differ by more than 5 % in time; agreeing and all pairs."""
+    agree = pairs = 0
+    for a, b in combinations(rows, 2):
+        if a["request"] == b["request"] and "us" in a and "us" in b:
+            apart = max(a["us"], b["us"]) / min(a["us"], b["us"])
+            if apart > 1.05 and a["predicted_us"] != b["predicted_us"]:
+                pairs += 1
+                agree += (a["us"] < b["us"]) == (a["predicted_us"] < b["predicted_us"])
+    return (2 * agree / pairs - 1 if pairs else 0.0), agree, pairs
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("out", type=Path)
+    options.add_argument("--plans", type=int, default=100)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--processes", type=int, default=12)
+    options.add_argument("--child", type=int)
+    options.add_argument("--profile", action="store_true")
+    given = options.parse_args()
+    if given.child is not None:
+        child(given.out, json.loads((given.out / f"share{given.child}.json").read_text()), given.profile)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+
+    begun = time.monotonic()
+    asked = requests(given.seed, given.plans)
+    with ProcessPoolExecutor(given.processes) as pool:
+        groups = list(pool.map(plans_of, asked, range(0, 4 * len(asked), 4)))
+    print(f"{sum(map(len, groups))} plans of {len(asked)} requests, {time.monotonic() - begun:.0f} s", flush=True)
+    count = min(given.processes, len(groups))
+    shares = [[row for group in groups[n::count] for row in group] for n in range(count)]
+    rows, _ = _children([share for share in shares if share], [])
+    print(f"{len(rows)} compiled, run and timed, {time.monotonic() - begun:.0f} s", flush=True)
+    ncu = [
+        "ncu", "--clock-control", "none", "--cache-control", "none", "--profile-from-start", "off", "--csv",
+        "--page", "raw", "--metrics", ",".join(METRICS.values()),
+    ]  # fmt: skip
+    _, printed = _children([share for share in shares if share], ncu)
+    counted = counters(printed)
+    for row in rows:
+        row["counted"] = counted.get(row["name"])
+    value, agree, pairs = tau(rows)
+    import torch
+
+    result = {
+        "environment": {
+            "device": torch.cuda.get_device_name(),
+            "torch": torch.__version__,
+            "date": time.strftime("%Y-%m-%d"),
+            "command": "python -m " + " ".join(["benchmarks.synthesis_plans", *sys.argv[1:]]),
+        },
+        "tau": value,
+        "pairs": pairs,
+        "agreeing": agree,
+        "plans": sorted(rows, key=lambda row: row["name"]),
+    }
+    (given.out / "synthesis.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    wrong = [row["name"] for row in rows if row.get("wrong", 1)]
+    exact = [row for row in rows if row["counted"] and _matches(row)]
+    seen = [row for row in rows if row["counted"]]
+    print(f"bits: {len(rows) - len(wrong)} of {len(rows)} right; wrong: {wrong}")
+    print(f"counters: {len(exact)} of {len(seen)} as predicted; tau {value:.3f} ({agree} of {pairs} pairs)")
+    for row in sorted(rows, key=lambda row: row["name"]):
+        print(
+            f"{row['name']} {row.get('us', 0):8.1f} us, {row['predicted_us']:8.1f} predicted, "
+            f"wrong {row.get('wrong')}, {'' if row['counted'] is None or _matches(row) else row['counted']} "
+            f"{'' if row['counted'] is None or _matches(row) else row['predicted']} "
+            f"{row['request']['tile']} {row['request']['dtype']} {row['request']['to']}: {row['kind']}"
+        )
+    print(f"{time.monotonic() - begun:.0f} s")
+
+
+def _matches(row: dict[str, Any]) -> bool:
+    """Sectors exactly; wavefronts up to what the pipe adds when it is contended for (tests/kernels/test_cost.py)."""
+    for key, predicted in row["predicted"].items():
+        seen = row["counted"].get(key, -1)
+        if key.startswith("sectors"):
+            if seen != predicted:
+                return False
+        elif not predicted <= seen <= predicted * 1.17 + 2000:
+            return False
+    return True
+
+
+if __name__ == "__main__":
+    main()

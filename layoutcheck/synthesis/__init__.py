@@ -1,0 +1,21 @@
+"""Synthesis: the best copies for a tile, out of a stated space, each with its proof.
+
+    wanted.py      what is asked for: tile, element type, global tensors, consumers, threads, stages
+    shared.py      the layouts of the tile in shared memory that are considered
+    deals.py       how blocks of the tile are dealt to threads, and the accesses that follow
+    moves.py       the ways into and out of shared memory, with what each asks of the machine
+    search.py      branch and bound over all of them: the best plan of each kind
+    copies.py      a plan as copies, judged by `check`
+    plans.py       what is returned: plans, best first, with reasons and the space that was searched
+    program.py     a plan as a CuTe DSL program
+
+Nothing outside of the space is guessed: what is best is best within `Synthesis.space`, which says what that is.
+The cost is that of `machine.cost`; `check` decides whether a plan works, and a plan that it refuses is dropped.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.synthesis.plans import Plan, Synthesis, synthesize
+from layoutcheck.synthesis.wanted import Wanted
+
+__all__ = ["Plan", "Synthesis", "Wanted", "synthesize"]

@@ -1,0 +1,128 @@
+"""The moves that are considered for a request: the space of the search, and what it is in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from layoutcheck.algebra.integers import divisor
+from layoutcheck.copies.memref import Memref
+from layoutcheck.machine.arch import WARP
+from layoutcheck.machine.canonical.modes import MODES
+from layoutcheck.synthesis.deals import Deal, deals
+from layoutcheck.synthesis.moves import Descriptor, Direct, Global, Matrix, Move, Threads, Tma
+from layoutcheck.synthesis.wanted import Consumer, Wanted, fast_mode
+
+WIDEST_BYTES = 16
+ASYNC_BYTES = (16, 8, 4)
+MATRICES = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
+
+
+def writers(wanted: Wanted) -> list[Move]:
+    """The ways from the global tensor into shared memory."""
+    found: list[Move] = []
+    src, size = wanted.src, wanted.element_bytes
+    fast = fast_mode(src)
+    probe = Global(wanted.probe(src), True)
+    widest = _widest(wanted, src)
+    if "tma" in wanted.engines and _tma(wanted, src) and fast is not None:
+        found.append(Tma(wanted.tile, size, fast, True, _swizzles(wanted)))
+    if "cp.async" in wanted.engines and wanted.arch.number >= 80 and fast is not None:
+        for width in ASYNC_BYTES:
+            if size <= width <= widest:
+                found += [
+                    Threads(deal, size, probe, True, True)
+                    for deal in deals(wanted.tile, fast, width // size, 1, wanted.threads)
+                ]
+    if "universal" in wanted.engines:
+        found += [Threads(deal, size, probe, True) for deal in _blocks(wanted, 0 if fast is None else fast, widest)]
+    return found
+
+
+def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
+    """The ways out of shared memory that serve a consumer."""
+    size = wanted.element_bytes
+    if consumer.unit == "ldmatrix":
+        return [*_matrices(wanted, consumer)]
+    if consumer.unit in ("wgmma", "tcgen05"):
+        return [Descriptor(consumer, math.prod(wanted.tile) * size)]
+    if consumer.target == "registers":
+        modes = (0, 1) if wanted.major is None else (wanted.major,)
+        return [Threads(deal, size, None, False) for mode in modes for deal in _blocks(wanted, mode, WIDEST_BYTES)]
+    assert wanted.dst is not None
+    found: list[Move] = []
+    fast = fast_mode(wanted.dst)
+    if "tma" in wanted.engines and _tma(wanted, wanted.dst) and fast is not None:
+        found.append(Tma(wanted.tile, size, fast, False, _swizzles(wanted)))
+    if "universal" in wanted.engines or "cp.async" in wanted.engines:  # cp.async only loads
+        probe = Global(wanted.probe(wanted.dst), False)
+        widest = _widest(wanted, wanted.dst)
+        found += [Threads(deal, size, probe, False) for deal in _blocks(wanted, 0 if fast is None else fast, widest)]
+    return found
+
+
+def direct(wanted: Wanted) -> list[Direct]:
+    """The ways past shared memory, where there is one consumer and threads are allowed to load."""
+    [first, *more] = wanted.consumers
+    if more or "universal" not in wanted.engines or first.target not in ("registers", "gmem"):
+        return []
+    size, src = wanted.element_bytes, wanted.src
+    fast = fast_mode(src) or 0
+    read = Global(wanted.probe(src), True)
+    if wanted.dst is None:
+        return [
+            Direct(deal, size, ((read, fast),))
+            for deal in _blocks(wanted, fast, _widest(wanted, src))
+            if wanted.major is None or deal.width(wanted.major) > 1 or wanted.tile[wanted.major] == 1
+        ]
+    out = fast_mode(wanted.dst) or 0
+    write = Global(wanted.probe(wanted.dst), False)
+    widest = _widest(wanted, wanted.dst) // size
+    return [
+        Direct(deal, size, ((read, fast), (write, out)))
+        for deal in _blocks(wanted, fast, _widest(wanted, src))
+        if (deal.block == 1 if out == fast else True) and deal.width(out) <= widest
+    ]
+
+
+def _blocks(wanted: Wanted, fast: int, widest: int) -> Iterator[Deal]:
+    """Blocks of powers of two up to `widest` bytes along `fast`, and up to 16 bytes along the other mode."""
+    size = wanted.element_bytes
+    for vector in _powers(widest // size):
+        for block in _powers(WIDEST_BYTES // size):
+            yield from deals(wanted.tile, fast, vector, block, wanted.threads)
+
+
+def _powers(most: int) -> list[int]:
+    return [1 << n for n in reversed(range(most.bit_length()))]
+
+
+def _widest(wanted: Wanted, tensor: Memref) -> int:
+    """Bytes of the widest access that is proved to be aligned, along the contiguous mode."""
+    size = wanted.element_bytes
+    fast = fast_mode(tensor)
+    if fast is None:
+        return size
+    pitch: int = divisor(tensor.layout.stride[1 - fast]) * size  # type: ignore[index]
+    known = math.gcd(tensor.proved_align_bytes, pitch, WIDEST_BYTES)
+    return max(size, known & -known)
+
+
+def _tma(wanted: Wanted, tensor: Memref) -> bool:
+    """Whether a tensor map can be made of it: base and pitch of 16 bytes (cuTensorMapEncodeTiled)."""
+    return wanted.arch.number >= 90 and _widest(wanted, tensor) == WIDEST_BYTES
+
+
+def _swizzles(wanted: Wanted) -> tuple[tuple[int, int, int], ...]:
+    return tuple(key for key in MODES if key[0] and key[1:] == (4, 3))
+
+
+def _matrices(wanted: Wanted, consumer: Consumer) -> Iterator[Matrix]:
+    warps = wanted.threads // WARP
+    for matrices in MATRICES:
+        for down in range(1, warps + 1):
+            if warps % down:
+                continue
+            move = Matrix(consumer, wanted.tile, wanted.element_bytes, matrices, (down, warps // down))
+            if all(extent % reach == 0 for extent, reach in zip(move.extents, move.reach, strict=True)):
+                yield move

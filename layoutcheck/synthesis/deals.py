@@ -1,0 +1,122 @@
+"""How a tile is dealt to threads: blocks of `vector x block` elements, `along x across` threads.
+
+A thread takes `vector` elements along the tile's mode `fast` and `block` along the other; threads lie `along`
+the fast mode and `across` it, the first `first` of those along it with consecutive ids, then those across, then
+the rest. What the threads do not reach at once they take in further rounds, `rounds` of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.machine.arch import WARP
+from layoutcheck.machine.banks import OFF, IntArray
+
+
+@dataclass(frozen=True)
+class Deal:
+    """One deal; extents `tile`, in elements. `threads` of the block take part."""
+
+    tile: tuple[int, int]
+    fast: int
+    vector: int
+    block: int
+    along: int
+    across: int
+    first: int
+
+    @property
+    def threads(self) -> int:
+        """Threads that copy."""
+        return self.along * self.across
+
+    @property
+    def rounds(self) -> int:
+        """Blocks of each thread."""
+        return math.prod(self.tile) // (self.vector * self.block * self.threads)
+
+    @cached_property
+    def thr(self) -> Layout:
+        """The thread layout, modes of the tile."""
+        rest = self.along // self.first
+        if rest == 1 or self.first == 1:
+            step = 1 if rest == 1 else self.across
+            along = (self.along, step if self.along > 1 else 0)
+        else:
+            along = ((self.first, rest), (1, self.first * self.across))  # type: ignore[assignment]
+        across = (self.across, self.first if self.across > 1 else 0)
+        modes = (along, across) if self.fast == 0 else (across, along)
+        return Layout((modes[0][0], modes[1][0]), (modes[0][1], modes[1][1]))
+
+    def val(self, order: int) -> Layout:
+        """The value layout of a thread's block, its mode `order` first."""
+        extents = (self.vector, self.block) if self.fast == 0 else (self.block, self.vector)
+        strides = [0, 0]
+        step = 1
+        for mode in (order, 1 - order):
+            strides[mode] = step if extents[mode] > 1 else 0
+            step *= extents[mode]
+        return Layout(extents, tuple(strides))
+
+    def width(self, mode: int) -> int:
+        """Elements of the thread's block along a mode of the tile: of one access along it."""
+        return self.vector if mode == self.fast else self.block
+
+    def accesses(self, mode: int) -> IntArray:
+        """As `_accesses`, made once."""
+        if mode not in self._made:
+            self._made[mode] = self._accesses(mode)
+        return self._made[mode]
+
+    @cached_property
+    def _made(self) -> dict[int, IntArray]:
+        return {}
+
+    def _accesses(self, mode: int) -> IntArray:
+        """The elements at which accesses along `mode` start, int64[warp instruction, 32]; OFF for no lane."""
+        tid = np.arange(self.threads)
+        low, middle = tid % self.first, tid // self.first
+        along = low + self.first * (middle // self.across)
+        place = {self.fast: along * self.vector, 1 - self.fast: middle % self.across * self.block}
+        inner = np.arange(self.width(1 - mode))
+        reach = {self.fast: self.along * self.vector, 1 - self.fast: self.across * self.block}
+        rounds = {m: np.arange(0, self.tile[m], reach[m]) for m in (0, 1)}
+        step = {0: 1, 1: self.tile[0]}
+        start = (
+            (rounds[0] * step[0])[:, None, None, None]
+            + (rounds[1] * step[1])[None, :, None, None]
+            + (inner * step[1 - mode])[None, None, :, None]
+            + (place[0] * step[0] + place[1] * step[1])[None, None, None, :]
+        ).reshape(-1, self.threads)
+        warps = -(-self.threads // WARP)
+        lanes = np.full((len(start), warps * WARP), OFF, np.int64)
+        lanes[:, : self.threads] = start
+        return lanes.reshape(-1, WARP)
+
+    @property
+    def simplicity(self) -> tuple[int, ...]:
+        """Smaller is simpler: all of the fast mode first, few values in a block."""
+        return int(self.first != self.along), self.block, -self.along
+
+
+def deals(tile: tuple[int, int], fast: int, vector: int, block: int, threads: int) -> Iterator[Deal]:
+    """Every deal of such blocks to as many of the threads as can divide the tile evenly."""
+    if tile[fast] % vector or tile[1 - fast] % block:
+        return
+    alongs, acrosses = _divisors(tile[fast] // vector), _divisors(tile[1 - fast] // block)
+    pairs = [(a, b) for a in alongs for b in acrosses if a * b <= threads]
+    most = max(a * b for a, b in pairs)
+    for along, across in pairs:
+        if along * across == most:
+            firsts = _divisors(along) if across > 1 else [along]
+            yield from (Deal(tile, fast, vector, block, along, across, first) for first in firsts)
+
+
+def _divisors(n: int) -> list[int]:
+    return [d for d in range(1, n + 1) if n % d == 0]

@@ -1,0 +1,247 @@
+"""What a synthesis returns: plans, best first, each with its proof and its program; and what was searched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from layoutcheck.atoms.as_dict import copy_to_dict
+from layoutcheck.check import Report
+from layoutcheck.errors import InputError
+from layoutcheck.machine.cost import Counts, predicted_time
+from layoutcheck.progress import Progress
+from layoutcheck.synthesis.candidates import WIDEST_BYTES
+from layoutcheck.synthesis.copies import Step, counted_again, judged
+from layoutcheck.synthesis.program import program
+from layoutcheck.synthesis.search import Found, Space, kind_of, search, space_of
+from layoutcheck.synthesis.shared import Shared
+from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted, read
+
+MOST = 8
+"""Plans that are judged and returned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One way of the whole tile, every copy of it `legal` or `slow` by `check`.
+
+    `counts` are warp instructions, wavefronts, sectors and runs of one tile; `cycles` their predicted time on
+    an SM (`machine.cost`); `shared_bytes` those of all stages; `best_in` says where no other plan is better:
+    in "cycles", "bytes" and "instructions" together (Pareto).
+    """
+
+    found: Found
+    wanted: Wanted
+    steps: list[list[Step]]
+    reports: list[Report]
+
+    @property
+    def kind(self) -> str:
+        """What it does, in words."""
+        return kind_of(self.found.shared, self.found.moves)
+
+    @property
+    def shared(self) -> Shared | None:
+        """The layout of a stage; None where the tile does not go through shared memory."""
+        return self.found.shared
+
+    @property
+    def counts(self) -> Counts:
+        """Of one tile."""
+        return self.found.counts
+
+    @property
+    def cycles(self) -> float:
+        """Predicted."""
+        return self.found.cycles
+
+    @property
+    def bound(self) -> str:
+        """The busiest pipe: "issue", "data", "fill" or "memory"."""
+        return predicted_time(self.counts).bound
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of all stages."""
+        return 0 if self.shared is None else self.shared.size * self.wanted.stages
+
+    @property
+    def verdict(self) -> str:
+        """The worst of its copies': "legal" or "slow"."""
+        return "slow" if any(report.verdict == "slow" for report in self.reports) else "legal"
+
+    @property
+    def costs(self) -> tuple[float, int, int]:
+        """Time, bytes and instructions."""
+        return self.cycles, self.shared_bytes, self.counts.instructions
+
+    @cached_property
+    def code(self) -> str:
+        """A CuTe DSL program: `kernel` and `launch`."""
+        return program(self.found, self.steps, self.wanted)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        shared = self.shared
+        return {
+            "kind": self.kind,
+            "verdict": self.verdict,
+            "cycles": self.cycles,
+            "bound": self.bound,
+            "shared_bytes": self.shared_bytes,
+            "shared": None if shared is None else str(shared.memref),
+            "canonical": shared.kind if shared is not None else "",
+            "counts": {one.name: getattr(self.counts, one.name) for one in fields(Counts)},
+            "steps": [
+                {"role": step.role, "copy": copy_to_dict(step.copy)} for move in self.steps for step in move
+            ],
+            "code": self.code,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Synthesis:
+    """The plans for a request, best first, at least one; `dropped` are those that `check` refused, and why."""
+
+    wanted: Wanted
+    plans: tuple[Plan, ...]
+    dropped: tuple[tuple[str, str], ...]
+    searched: Space
+
+    @property
+    def best(self) -> Plan:
+        """The first."""
+        return self.plans[0]
+
+    @cached_property
+    def pareto(self) -> tuple[Plan, ...]:
+        """The plans that no other equals or beats in time, shared bytes and instructions."""
+        return tuple(
+            one
+            for n, one in enumerate(self.plans)
+            if not any(_no_worse(other.costs, one.costs, n > m) for m, other in enumerate(self.plans) if m != n)
+        )
+
+    @property
+    def why(self) -> str:
+        """Two sentences: what the best plan is bound by, and what the next one asks more."""
+        best = self.best
+        first = f"{best.kind} takes {best.cycles:,.0f} predicted cycles a tile, bound by its {_PIPES[best.bound]}"
+        slow = [r.findings[0].title for r in best.reports if r.verdict == "slow"]
+        first += f"; what is left: {slow[0]}." if slow else "; every copy is conflict-free and as wide as it can be."
+        if len(self.plans) == 1:
+            return f"{first} No plan of another kind works."
+        other = self.plans[1]
+        more = [
+            f"{getattr(other.counts, name) - getattr(best.counts, name):+,} {words}"
+            for name, words in _WORDS
+            if getattr(other.counts, name) != getattr(best.counts, name)
+        ]
+        if other.shared_bytes != best.shared_bytes:
+            more.append(f"{other.shared_bytes - best.shared_bytes:+,} shared bytes")
+        asks = ", ".join(more) or "the same counts, and is less simple"
+        if other.cycles == best.cycles:
+            return f"{first} The next, {other.kind}, takes as long: {asks}."
+        return f"{first} The next, {other.kind}, takes {other.cycles / best.cycles - 1:.1%} longer: {asks}."
+
+    @property
+    def space(self) -> tuple[str, ...]:
+        """What was searched, in words: the best plan is the best of these."""
+        searched = self.searched
+        dealt = sum(len(slot) for slot in (searched.writers, *searched.readers)) + len(searched.direct)
+        return (
+            f"{len(searched.layouts)} layouts in shared memory: "
+            + (
+                "the canonical layouts of the operand's descriptor"
+                if any(one.kind for one in searched.layouts)
+                else "either mode contiguous, whole or in runs of 16 to 128 bytes; plain, padded by 4 to 128 bytes, "
+                "or under a pointer swizzle S<b,m,s> with m >= 2, m+b <= 7 and 7 <= m+s <= 10-b"
+            ),
+            f"{dealt} moves: {', '.join(self.wanted.engines)}; threads take blocks of powers of two, up to "
+            f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile; all arrangements of "
+            "ldmatrix.x1 to x4 and of warps that divide it",
+            f"full tiles; strides known at run time are counted as {PROBE_PITCH} elements; time is that of "
+            "machine.cost, fitted on an H200",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "tile": list(self.wanted.tile),
+            "dtype": str(self.wanted.dtype),
+            "to": [str(one) for one in self.wanted.consumers],
+            "arch": str(self.wanted.arch),
+            "threads": self.wanted.threads,
+            "stages": self.wanted.stages,
+            "space": list(self.space),
+            "why": self.why,
+            "plans": [{**one.to_dict(), "pareto": one in self.pareto} for one in self.plans],
+            "dropped": [{"kind": kind, "reason": reason} for kind, reason in self.dropped],
+        }
+
+
+_PIPES = {
+    "issue": "instructions",
+    "data": "wavefronts in shared memory and L1",
+    "fill": "sectors from L2",
+    "memory": "share of the memory bandwidth",
+}
+_WORDS = (
+    ("instructions", "instructions"),
+    ("wavefronts", "wavefronts"),
+    ("sectors", "sectors"),
+    ("read_runs", "runs read"),
+    ("write_runs", "runs written"),
+)
+
+
+def _no_worse(a: Sequence[float], b: Sequence[float], ties: bool) -> bool:
+    return all(x <= y for x, y in zip(a, b, strict=True)) and (ties or tuple(a) != tuple(b))
+
+
+def synthesize(wanted: Wanted, progress: Progress | None = None) -> Synthesis:
+    """The best plan of every kind, judged, best first.
+
+    Raises InputError where no plan works, with the reason of the best that does not.
+    """
+    space = space_of(wanted)
+    found = search(space, wanted.stages, wanted.arch.smem_per_block_bytes, progress)
+    plans: list[Plan] = []
+    dropped: list[tuple[str, str]] = []
+    for n, one in enumerate(found):
+        if len(plans) == MOST:
+            break
+        if progress is not None:
+            progress("checks", n, min(len(found), MOST))
+        answer = judged(one, wanted)
+        refusal = answer.refusal
+        if not refusal and counted_again(one, wanted) != one.counts:
+            refusal = "the search and the judge count it differently: please report this"
+        if refusal:
+            dropped.append((kind_of(one.shared, one.moves), refusal))
+        else:
+            plans.append(Plan(one, wanted, answer.steps, answer.reports))
+    if not plans:
+        why = "; ".join(f"{kind}: {reason}" for kind, reason in dropped[:2])
+        raise InputError(
+            f"no plan of the space works for a {wanted.tile} tile of {wanted.dtype}"
+            + (f" ({why})" if why else _no_move(space, wanted)),
+            expected="other extents, threads, stages, engines or target",
+        )
+    return Synthesis(wanted, tuple(plans), tuple(dropped), space)
+
+
+def _no_move(space: Space, wanted: Wanted) -> str:
+    if not space.layouts:
+        return ": no canonical layout of its operand divides the tile"
+    if not space.writers:
+        return f": {' and '.join(wanted.engines)} cannot write it on {wanted.arch} with these alignments"
+    for consumer, slot in zip(wanted.consumers, space.readers, strict=True):
+        if not slot:
+            return f": the tile is not made of whole matrices for {consumer} by {wanted.threads // 32} warps"
+    return ": no layout suits its writer and its readers, within the shared memory of a block"
+
+
+__all__ = ["Plan", "Synthesis", "read", "synthesize"]

@@ -1,0 +1,295 @@
+"""A plan as a CuTe DSL program: a kernel that moves tile after tile through its stages, and its launch.
+
+The program compiles as it stands. What the threads hold at the end is written to `out`, so that it can be run
+and compared with the source; a kernel has its MMA there. `write_back` is the line before that, if any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import make_layout
+from layoutcheck.copies.memref import Memref
+from layoutcheck.fixes import code, tma_code
+from layoutcheck.synthesis.copies import Step
+from layoutcheck.synthesis.search import Found
+from layoutcheck.synthesis.wanted import Wanted
+
+_PAD = "    "
+
+
+def program(found: Found, steps: list[list[Step]], wanted: Wanted, write_back: str = "") -> str:
+    """The source of a module with `kernel` and `launch(src, out..., [dst,] stream)`."""
+    return code.folded("\n".join(_Program(found, steps, wanted, write_back).lines()) + "\n")
+
+
+class _Program:
+    def __init__(self, found: Found, steps: list[list[Step]], wanted: Wanted, write_back: str) -> None:
+        self.found, self.steps, self.wanted, self.write_back = found, steps, wanted, write_back
+        self.dtype = code.dtype_code(wanted.dtype)
+        self.stages = wanted.stages if found.shared is not None else 1
+        roles = [step.role for move in steps for step in move]
+        self.load = "tma load" in roles
+        self.store = "tma store" in roles
+        self.asynchronous = "async" in roles
+        # A descriptor, or nothing after the last step: what there is goes to `out`.
+        self.outs = [f"out{n or ''}" for n, one in enumerate(wanted.consumers) if one.target != "gmem"]
+
+    def lines(self) -> list[str]:
+        """The module."""
+        atoms = [name for name, used in (("load", self.load), ("store", self.store)) if used]
+        tensors = ["src", *self.outs, *(["dst"] if self.wanted.dst is not None else [])]
+        parameters = [f"{name}: cute.Tensor" for name in tensors] + [f"{name}: cute.CopyAtom" for name in atoms]
+        extra = ["keep: cutlass.Int32"] if self.write_back else []
+        return [
+            "import cutlass",
+            "from cutlass import cute",
+            *(["from cutlass.cute.nvgpu import cpasync"] if atoms else []),
+            "",
+            f"TILE = {self.wanted.tile}",
+            f"THREADS, STAGES = {self.wanted.threads}, {self.stages}",
+            "",
+            "",
+            "@cute.kernel",
+            f"def kernel({', '.join([*parameters, *extra])}):",
+            *_indented(self._kernel()),
+            "",
+            "",
+            "@cute.jit",
+            f"def launch({', '.join([*(f'{name}: cute.Tensor' for name in tensors), 'stream', *extra])}):",
+            *_indented(self._host(tensors, atoms, [one.partition(':')[0] for one in extra])),
+        ]
+
+    def _host(self, tensors: list[str], atoms: list[str], extra: list[str]) -> list[str]:
+        lines = [_view("src", self.wanted.src)]
+        if self.wanted.dst is not None:
+            lines.append(_view("dst", self.wanted.dst))
+        lines.append("grid = (cute.size(src, mode=[0]) // TILE[0], 1, 1)")
+        if atoms:
+            assert self.found.shared is not None
+            shared = self.found.shared.memref
+            lines.append(f"layout = {code.layout_code(shared.layout)}")
+            composed = "layout"
+            if shared.swizzle is not None:
+                composed = f"cute.make_composed_layout({code.swizzle_code(shared.swizzle)}, 0, layout)"
+            for name, tensor in (("load", "src"), ("store", "dst")):
+                if name in atoms:
+                    lines.append(
+                        f"{name}, {tensor} = cpasync.make_tiled_tma_atom(cpasync.{tma_code.OPS[name]}(), "
+                        f"{tensor}, {composed}, TILE)"
+                    )
+        given = ", ".join([*tensors, *atoms, *extra])
+        return [*lines, f"kernel({given}).launch(grid=grid, block=(THREADS, 1, 1), stream=stream)"]
+
+    def _kernel(self) -> list[str]:
+        lines = [
+            "tidx, _, _ = cute.arch.thread_idx()",
+            "row, _, _ = cute.arch.block_idx()",
+            "tiles = cute.local_tile(src, TILE, (row, None))  # (MN, K, tiles along K)",
+            "count = cute.size(tiles, mode=[2])",
+            *(f"{name}_tiles = cute.local_tile({name}, TILE, (row, None))" for name in self._written()),
+        ]
+        if self.found.shared is None:
+            return [*lines, *self._setup(), "for k in cutlass.range(count):", *_indented(self._direct())]
+        shared = self.found.shared
+        tile: Any = shared.memref.layout
+        stride = shared.size // self.wanted.element_bytes
+        staged = make_layout(*tile.modes, Layout(self.stages, stride if self.stages > 1 else 0))
+        smem = code.allocation_code(
+            Memref(shared.element, "smem", staged, shared.align, shared.swizzle), code.layout_code(staged)
+        )
+        lines += ["allocator = cutlass.memory.SmemAllocator()", f"smem = {smem}"]
+        if self.load:
+            lines += [
+                "arrived = allocator.allocate_array(cutlass.Int64, STAGES)",
+                "warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())",
+                "if warp == 0:",
+                "    with cute.arch.elect_one():",
+                "        for stage in cutlass.range_constexpr(STAGES):",
+                "            cute.arch.mbarrier_init(arrived + stage, 1)",
+                "    cute.arch.mbarrier_init_fence()",
+                "cute.arch.sync_threads()",
+                "to_stage, from_tile = cpasync.tma_partition(load, 0, cute.make_layout(1), "
+                "cute.group_modes(smem, 0, 2), cute.group_modes(tiles, 0, 2))",
+            ]
+        if self.store:
+            if not self.load:
+                lines.append("warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())")
+            lines.append(
+                "of_stage, to_tile = cpasync.tma_partition(store, 0, cute.make_layout(1), "
+                "cute.group_modes(smem, 0, 2), cute.group_modes(dst_tiles, 0, 2))"
+            )
+        lines += self._setup()
+        return [*lines, *self._loop()]
+
+    def _written(self) -> list[str]:
+        return [*self.outs, *(["dst"] if self.wanted.dst is not None else [])]
+
+    def _setup(self) -> list[str]:
+        """Tiled copies, one for each step of threads."""
+        lines = []
+        for move, steps in enumerate(self.steps):
+            for step in steps:
+                if step.role not in ("load", "store", "async", "matrix"):
+                    continue
+                name = _name(move, step)
+                atom = code.atom_code(step.copy.needed_atom)
+                assert step.copy.tiling is not None
+                tiled = step.copy.tiling.tiled
+                if step.split is not None:
+                    thr, val = (code.layout_code(layout) for layout in step.split)
+                    made = f"cute.make_tiled_copy_tv({name}_atom, {thr}, {val})"
+                else:
+                    tiler = code.tree_code(tuple(mode.shape for mode in tiled.tiler))
+                    made = f"cute.make_tiled_copy({name}_atom, {code.layout_code(tiled.layout_tv)}, {tiler})"
+                lines += [f"{name}_atom = {atom}", f"{name}_tiled = {made}", f"{name} = {name}_tiled.get_slice(tidx)"]
+        return lines
+
+    def _loop(self) -> list[str]:
+        commit = ["cute.arch.cp_async_commit_group()"] if self.asynchronous else []
+        if self.stages == 1:
+            return [
+                "for k in cutlass.range(count):",
+                *_indented([*self._fill("k", "0"), *commit, *self._wait("k", "0", 0)]),
+                *_indented([*self._drain("k", "0"), "cute.arch.sync_threads()  # before the stage is written again"]),
+            ]
+        ahead = "k + STAGES - 1"
+        return [
+            "for k in cutlass.range_constexpr(STAGES - 1):",
+            "    if k < count:",
+            *_indented(_indented(self._fill("k", "k"))),
+            *_indented(commit),
+            "for k in cutlass.range(count):",
+            "    stage = k % STAGES",
+            *_indented(self._wait("k", "stage", self.stages - 2)),
+            f"    if {ahead} < count:",
+            *_indented(_indented(self._fill(f"({ahead})", f"(({ahead}) % STAGES)"))),
+            *_indented(commit),
+            *_indented(self._drain("k", "stage")),
+        ]
+
+    def _fill(self, k: str, stage: str) -> list[str]:
+        """Start the copy of tile `k` into a stage."""
+        if self.load:
+            size = f"{self.wanted.tile[0] * self.wanted.tile[1] * self.wanted.element_bytes}"
+            return [
+                "if warp == 0:  # the whole warp: the copy elects a thread",
+                "    with cute.arch.elect_one():",
+                f"        cute.arch.mbarrier_arrive_and_expect_tx(arrived + {stage}, {size})",
+                f"    cute.copy(load, from_tile[None, {k}], to_stage[None, {stage}], "
+                f"tma_bar_ptr=arrived + {stage})",
+            ]
+        return self._threads(0, f"tiles[None, None, {k}]", f"smem[None, None, {stage}]")
+
+    def _wait(self, k: str, stage: str, groups: int) -> list[str]:
+        """Tile `k` is there, for every thread."""
+        lines = []
+        if self.load:
+            lines.append(f"cute.arch.mbarrier_wait(arrived + {stage}, ({k} // STAGES) % 2)")
+        elif self.asynchronous:
+            lines.append(f"cute.arch.cp_async_wait_group({groups})")
+        read_by_engine = self.store or any(not steps for steps in self.steps[1:])
+        if read_by_engine and not self.load:
+            lines.append('cute.arch.fence_proxy("async.shared", space="cta")')
+        return [*lines, "cute.arch.sync_threads()"]
+
+    def _drain(self, k: str, stage: str) -> list[str]:
+        """Every consumer of a stage."""
+        lines: list[str] = []
+        outs = iter(self.outs)
+        for move, consumer in enumerate(self.wanted.consumers, 1):
+            at = f"smem[None, None, {stage}]"
+            if consumer.target == "gmem" and self.steps[move][0].role == "tma store":
+                lines += [
+                    "if warp == 0:",
+                    f"    cute.copy(store, of_stage[None, {stage}], to_tile[None, {k}])",
+                    "    cute.arch.cp_async_bulk_commit_group()",
+                    "    cute.arch.cp_async_bulk_wait_group(0, read=True)",
+                ]
+            elif consumer.target == "gmem":
+                lines += self._threads(move, at, f"dst_tiles[None, None, {k}]")
+            elif not self.steps[move]:
+                lines += self._operand(at, f"{next(outs)}_tiles[None, None, {k}]", str(consumer))
+            else:
+                lines += self._threads(move, at, "", f"{next(outs)}_tiles[None, None, {k}]")
+        return lines
+
+    def _operand(self, stage: str, out: str, name: str) -> list[str]:
+        each = "for i in cutlass.range(tidx, cute.size(TILE), THREADS):"
+        body = [
+            f"operand, written = {stage}, {out}",
+            each,
+            f"{_PAD}written[i] = operand[i]",
+        ]
+        return self._kept(f"# {name} reads the stage: its descriptor describes it as it lies", body)
+
+    def _kept(self, comment: str, body: list[str]) -> list[str]:
+        return [comment, *([self.write_back, *_indented(body)] if self.write_back else body)]
+
+    def _direct(self) -> list[str]:
+        if self.wanted.dst is not None:
+            return self._threads(0, "tiles[None, None, k]", "dst_tiles[None, None, k]")
+        return self._threads(0, "tiles[None, None, k]", "", f"{self.outs[0]}_tiles[None, None, k]")
+
+    def _threads(self, move: int, src: str, dst: str, out: str = "") -> list[str]:
+        """The steps of a move of threads, from one tile to another, or to registers and on to `out`."""
+        lines: list[str] = []
+        for step in self.steps[move]:
+            name = _name(move, step)
+            if step.role == "async":
+                lines.append(f"cute.copy({name}_atom, {name}.partition_S({src}), {name}.partition_D({dst}))")
+            elif step.role in ("load", "matrix"):
+                lines += [
+                    f"given = {name}.partition_S({src})",
+                    f"held = cute.make_rmem_tensor({name}.partition_D({src}).shape, {self.dtype})",
+                    f"cute.copy({name}_atom, given, held)",
+                ]
+                if out:
+                    written = [f"cute.basic_copy(held, {name}.partition_D({out}))"]
+                    lines += self._kept("# what each thread holds: the MMA takes it from here", written)
+            elif step.role == "turn":
+                lines += [
+                    f"turned = cute.make_tensor(held.iterator, {code.layout_code(step.copy.src.layout)})",
+                    f"held = cute.make_rmem_tensor({code.tree_code(step.copy.dst.layout.shape)}, {self.dtype})",
+                    "cute.basic_copy(turned, held)",
+                ]
+            else:
+                if step.copy.src.layout != self._last(move).dst.layout:
+                    lines.append(
+                        f"held = cute.make_tensor(held.iterator, {code.layout_code(step.copy.src.layout)})"
+                    )
+                lines.append(f"cute.copy({name}_atom, held, {name}.partition_D({dst}))")
+        active = min(step.threads for step in self.steps[move] if step.role != "turn")
+        return [f"if tidx < {active}:", *_indented(lines)] if active < self.wanted.threads else lines
+
+    def _last(self, move: int) -> Any:
+        """The copy before a move's store."""
+        return self.steps[move][-2].copy
+
+
+def _name(move: int, step: Step) -> str:
+    first = "fill" if move == 0 else "read" if move == 1 else f"read{move}"
+    return f"{first}_{step.role}" if step.role in ("load", "store") else first
+
+
+def _view(name: str, tensor: Memref) -> str:
+    """The tensor with the strides that the plan was made for."""
+    stride: Any = tensor.layout.stride
+    texts = []
+    for mode, one in enumerate(stride):
+        if not isinstance(one, Dynamic):
+            texts.append(str(one))
+        elif one.divisor == 1:
+            texts.append(f"{name}.stride[{mode}]")
+        else:
+            texts.append(f"cute.assume({name}.stride[{mode}], divby={one.divisor})")
+    return (
+        f"{name} = cute.make_tensor({name}.iterator, cute.make_layout({name}.shape, stride=({', '.join(texts)})))"
+    )
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [_PAD + line for line in lines]

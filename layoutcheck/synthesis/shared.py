@@ -1,0 +1,193 @@
+"""The layouts of the tile in shared memory that are considered, simplest first.
+
+One of the two modes is contiguous, in *runs*: the whole mode, or 16, 32, 64 or 128 bytes of it, the runs of all
+rows one after the other and then those of the next columns. Rows are plain, padded, or swizzled:
+
+- swizzles of the pointer that keep words whole, and XOR bits from 7 up, up to bit 9, onto bits below 7: lower
+  bits as a source permute the banks and part no two; higher ones give patterns of more than the 1024 bytes to
+  which the allocator aligns
+- padding by 4 to 128 bytes a run, in steps of 4 or of an element
+- for wgmma and tcgen05 the canonical layouts of their descriptors (`machine.canonical`), and no others
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from layoutcheck.algebra.image import image
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.measure import cosize
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.copies.memref import Memref
+from layoutcheck.machine import f2
+from layoutcheck.machine.banks import IntArray
+from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES, candidates
+from layoutcheck.machine.canonical import canonical
+from layoutcheck.machine.canonical.modes import MODES, UNIT_BITS
+from layoutcheck.machine.canonical.nearest import atom_tile
+from layoutcheck.machine.dtypes import DType
+from layoutcheck.synthesis.wanted import Consumer
+
+MOST_PATTERN_BYTES = 1024
+RUN_BYTES = (128, 64, 32, 16)
+_BANK_BITS = BANK_SPAN_BYTES.bit_length() - 1
+BASE_ALIGN = 128
+"""Bytes that a tile without a swizzle is aligned to: what TMA asks of shared memory."""
+
+
+class _Fields(NamedTuple):
+    layout: Layout
+    element: DType
+    fast: int
+    run: int
+    swizzle: Swizzle | None = None
+    padding: int = 0
+    kind: str = ""
+
+
+class Shared(_Fields):
+    """A layout of the tile: `fast` is the contiguous mode, in runs of `run` elements, padded by `padding`.
+
+    `swizzle` acts on byte addresses; `kind` is a canonical layout's name, "" for others.
+    """
+
+    @property
+    def align(self) -> int:
+        """What the tile's address is a multiple of."""
+        return BASE_ALIGN if self.swizzle is None else max(BASE_ALIGN, self.swizzle.period)
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of one stage, so that the next is aligned likewise."""
+        end = int(cosize(self.layout)) * self.element.bits // 8  # type: ignore[arg-type]
+        return -(-end // self.align) * self.align
+
+    @property
+    def granule(self) -> int:
+        """Bytes that stay together: the widest access."""
+        return 16 if self.swizzle is None else min(16, self.swizzle.granule)
+
+    @property
+    def memref(self) -> Memref:
+        """One stage as the compiler types it."""
+        return Memref(self.element, "smem", self.layout, self.align, self.swizzle)
+
+    @cached_property
+    def plain(self) -> IntArray:
+        """Byte addresses of all elements, colexicographic, before the swizzle."""
+        addresses: IntArray = image(self.layout) * (self.element.bits // 8)
+        return addresses
+
+    @cached_property
+    def columns(self) -> list[int] | None:
+        """The same as a matrix over F2, where it is linear."""
+        return f2.columns(self.layout, self.element.bits // 8)
+
+    def at(self, index: IntArray) -> IntArray:
+        """Byte addresses of elements; a negative index stays negative."""
+        found = self.plain[index]
+        if self.swizzle is not None:
+            found = self.swizzle(found)
+        return np.where(index < 0, -1, found)
+
+    @property
+    def simplicity(self) -> tuple[int, ...]:
+        """Smaller is simpler: plain, then the standard swizzles, other swizzles, padding; long runs first."""
+        s = self.swizzle
+        what = 0 if s is None and not self.padding else 3 if s is None else 1 if _standard(s) else 2
+        shape = int(isinstance(self.layout.shape[0], tuple)) + int(isinstance(self.layout.shape[1], tuple))  # type: ignore[index]
+        return what, shape, *((s.bits, s.base, s.shift) if s else (0, 0, 0)), self.padding, -self.run
+
+    def __str__(self) -> str:
+        name = f"{self.kind} " if self.kind else ""
+        tail = f" {self.swizzle}" if self.swizzle else f" padded by {self.padding}" if self.padding else ""
+        return f"{name}{self.layout}{tail}"
+
+
+def _standard(s: Swizzle) -> bool:
+    return (s.base, s.shift) == (4, 3)
+
+
+def layouts(tile: tuple[int, int], element: DType, consumers: tuple[Consumer, ...], major: int | None) -> list[Shared]:
+    """All that are considered for these consumers, simplest first."""
+    units = [one for one in consumers if one.unit in ("wgmma", "tcgen05")]
+    if units:
+        return _operands(tile, element, units, major)
+    found = list(_free(tile, element))
+    return sorted(found, key=lambda one: (one.size, one.simplicity))
+
+
+def _operands(tile: tuple[int, int], element: DType, units: list[Consumer], major: int | None) -> list[Shared]:
+    """The canonical layouts that suit every descriptor that reads the tile."""
+    found: list[Shared] = []
+    for one in _canonical(tile, element, units[0], major):
+        if all(_suits(one, unit) for unit in units[1:]):
+            found.append(one)
+    return found
+
+
+def _canonical(tile: tuple[int, int], element: DType, unit: Consumer, major: int | None) -> Iterator[Shared]:
+    mn, k = unit.modes
+    for fast in (k, mn) if major is None else ((k, mn)[1 - major],):
+        name = "K" if fast == k else "MN"
+        for (bits, base, shift), mode in sorted(MODES.items(), reverse=True):
+            if base != 4 and (unit.unit == "wgmma" or name == "K"):
+                continue
+            pointer = Swizzle(bits, base, shift)
+            run = mode.units * UNIT_BITS // element.bits
+            for made in _both_orders(atom_tile((tile[mn], tile[k]), element.bits, name, pointer)):
+                layout = _swapped(made) if unit.turned else made
+                shared = Shared(layout, element, fast, run, pointer if bits else None, 0, f"{name}_{mode.name}")
+                if _suits(shared, unit):
+                    yield shared
+
+
+def _both_orders(made: Layout | None) -> Iterator[Layout]:
+    """The atoms one after the other along MN first, and along K first."""
+    if made is None:
+        return
+    yield made
+    (inner0, count0), (inner1, count1) = made.shape  # type: ignore[misc]
+    (step0, far0), (step1, far1) = made.stride  # type: ignore[misc]
+    if count0 > 1 and count1 > 1:
+        yield Layout(made.shape, ((step0, far0 * count1), (step1, far1 // count0)))
+
+
+def _swapped(layout: Layout) -> Layout:
+    return Layout((layout[1].shape, layout[0].shape), (layout[1].stride, layout[0].stride))
+
+
+def _suits(shared: Shared, unit: Consumer) -> bool:
+    """Whether the unit's descriptor can read it."""
+    layout = _swapped(shared.layout) if unit.turned else shared.layout
+    name = "K" if shared.fast == unit.modes[1] else "MN"
+    return canonical(layout, shared.element, name, shared.swizzle, unit.unit).verdict == "legal"
+
+
+def _free(tile: tuple[int, int], element: DType) -> Iterator[Shared]:
+    size = element.bits // 8
+    for fast in (0, 1):
+        whole = tile[fast]
+        runs = [whole, *(r // size for r in RUN_BYTES if r // size < whole and r % size == 0 and whole % (r // size) == 0)]
+        for run in runs:
+            plain = _rows(tile, fast, run, run)
+            yield Shared(plain, element, fast, run)
+            for swizzle in candidates(max(4, size), MOST_PATTERN_BYTES):
+                inside = swizzle.period <= min(MOST_PATTERN_BYTES, tile[0] * tile[1] * size)
+                if inside and swizzle.base + swizzle.shift >= _BANK_BITS:
+                    yield Shared(plain, element, fast, run, swizzle)
+        step = max(4, size)
+        for pad in range(step, BANK_SPAN_BYTES + 1, step):
+            yield Shared(_rows(tile, fast, whole, whole + pad // size), element, fast, whole, None, pad // size)
+
+
+def _rows(tile: tuple[int, int], fast: int, run: int, pitch: int) -> Layout:
+    """Runs of the contiguous mode, `pitch` elements from one row to the next."""
+    long, rows = tile[fast], tile[1 - fast]
+    along = (long, 1) if run == long else ((run, long // run), (1, rows * pitch))
+    modes = [along, (rows, pitch)] if fast == 0 else [(rows, pitch), along]
+    return Layout((modes[0][0], modes[1][0]), (modes[0][1], modes[1][1]))

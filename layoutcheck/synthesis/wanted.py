@@ -1,0 +1,250 @@
+"""What is asked for: a tile, where it comes from, who reads it, and with how many threads."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from layoutcheck.algebra.integers import Dynamic, divisor
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.notation import parse_tree
+from layoutcheck.copies.memref import Memref
+from layoutcheck.errors import InputError, meant
+from layoutcheck.machine.arch import WARP, Arch, parse_arch
+from layoutcheck.machine.dtypes import DType
+from layoutcheck.machine.dtypes import dtype as read_dtype
+from layoutcheck.sources.operands import ALIGN_BYTES
+from layoutcheck.sources.pointers import Defaults
+from layoutcheck.sources.types import parse_memref
+
+ENGINES = ("tma", "cp.async", "universal")
+TARGETS = (
+    "ldmatrix", "ldmatrix.trans", "wgmma.A", "wgmma.B", "tcgen05.A", "tcgen05.B", "gmem", "registers",
+)  # fmt: skip
+MAJORS = ("MN", "K")
+MOST_THREADS = 1024
+MOST_STAGES = 32
+MOST_EXTENT = 1024
+PROBE_PITCH = 8192
+"""Elements between neighbours of a mode whose stride only the run knows: as in the measured transposes."""
+
+
+class Consumer(NamedTuple):
+    """A reader of the tile: its `target`; `turned` where it reads the transposed tile (`^T`)."""
+
+    target: str
+    turned: bool = False
+
+    @property
+    def modes(self) -> tuple[int, int]:
+        """The tile's modes that are MN and K to this reader."""
+        return (1, 0) if self.turned else (0, 1)
+
+    @property
+    def unit(self) -> str:
+        """The instruction's family: "ldmatrix", "wgmma", "tcgen05", "gmem" or "registers"."""
+        return self.target.partition(".")[0]
+
+    def __str__(self) -> str:
+        return self.target + ("^T" if self.turned else "")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A checked request. `src` and `dst` are whole global tensors, `dst` None where no consumer is "gmem".
+
+    `tile` has modes (MN, K); `major` is the mode, 0 or 1, along which an operand (or a thread's registers)
+    is contiguous, None where that is left open. `arch` is the target, `engines` those allowed.
+    """
+
+    tile: tuple[int, int]
+    dtype: DType
+    src: Memref
+    dst: Memref | None
+    consumers: tuple[Consumer, ...]
+    major: int | None
+    threads: int
+    stages: int
+    arch: Arch
+    engines: tuple[str, ...]
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.bits // 8
+
+    def tile_of(self, tensor: Memref) -> Memref:
+        """A full tile of a global tensor, as `local_tile` cuts it."""
+        return tensor.with_layout(Layout(self.tile, tensor.layout.stride))
+
+    def probe(self, tensor: Memref) -> Memref:
+        """A tile whose strides are numbers, to count sectors with (`PROBE_PITCH`)."""
+        stride: Any = tensor.layout.stride
+        known = [one if isinstance(one, int) else _pitch(one) for one in stride]
+        return tensor.with_layout(Layout(self.tile, tuple(known)))
+
+
+def _pitch(stride: Dynamic) -> int:
+    return math.lcm(PROBE_PITCH, divisor(stride))
+
+
+def fast_mode(tensor: Memref) -> int | None:
+    """The mode of stride 1 of a global tensor, if there is one."""
+    stride: Any = tensor.layout.stride
+    return next((mode for mode, one in enumerate(stride) if one == 1), None)
+
+
+def read(
+    tile: Any,
+    src: Any,
+    to: Any,
+    *,
+    dtype: Any = "bf16",
+    dst: Any = None,
+    major: str | None = None,
+    threads: int = 128,
+    stages: int = 1,
+    arch: str = "sm_90a",
+    engine: Any = None,
+    align: int | None = None,
+) -> Wanted:
+    """The request that these say. Raises InputError, which names what is unusable."""
+    element = dtype if isinstance(dtype, DType) else read_dtype(str(getattr(dtype, "__name__", dtype)))
+    if element.bits not in (8, 16, 32, 64):
+        raise InputError(
+            f"elements of {element} have {element.bits} bits", expected="8-, 16-, 32- or 64-bit elements"
+        )
+    extents = _tile(tile)
+    consumers = _consumers(to)
+    target = parse_arch(arch)
+    for name, count, most in (("threads", threads, MOST_THREADS), ("stages", stages, MOST_STAGES)):
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
+            raise InputError(f"--{name} is a whole number from 1 to {most}, not {count!r}"[:100])
+    if threads % WARP:
+        raise InputError(f"{threads} threads are not whole warps", expected=f"a multiple of {WARP}")
+    if align is not None and (align < 1 or align & (align - 1)):
+        raise InputError(f"--align {align} is not a power of two", expected="bytes, such as 16")
+    source = _tensor("src", src, element, extents, align)
+    wants_dst = any(one.target == "gmem" for one in consumers)
+    if wants_dst != (dst is not None):
+        raise InputError(
+            "--to gmem needs the destination" if wants_dst else "--dst is for --to gmem",
+            expected="--dst 'gmem (?,?):(?{div=8},1)'" if wants_dst else "no --dst",
+        )
+    if major is not None and major not in MAJORS:
+        raise InputError(f"unknown major '{str(major)[:20]}'", expected="K or MN")
+    if major is not None and not {"wgmma", "tcgen05", "registers"} & {one.unit for one in consumers}:
+        raise InputError(
+            f"--major is not used by --to {consumers[0]}", expected="wgmma, tcgen05 or registers; no --major"
+        )
+    _exists(consumers, element, target)
+    return Wanted(
+        extents,
+        element,
+        source,
+        None if dst is None else _tensor("dst", dst, element, extents, align),
+        consumers,
+        None if major is None else MAJORS.index(major),
+        threads,
+        stages,
+        target,
+        _engines(engine),
+    )
+
+
+def _tile(given: Any) -> tuple[int, int]:
+    found = parse_tree(given) if isinstance(given, str) else given
+    if (
+        not isinstance(found, tuple)
+        or len(found) != 2
+        or any(type(n) is not int or not 1 <= n <= MOST_EXTENT for n in found)
+    ):
+        text = given if isinstance(given, str) else None
+        raise InputError(
+            f"a tile has two extents of 1 to {MOST_EXTENT}",
+            text=text or None,
+            end=len(text) if text else None,
+            expected="(MN,K), such as (128,64)",
+        )
+    return found[0], found[1]
+
+
+def _consumers(given: Any) -> tuple[Consumer, ...]:
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(map(str, given))
+    found = []
+    for name in names:
+        plain = name.removesuffix("^T")
+        target = {"tcgen05": "tcgen05.A", "wgmma": "wgmma.A"}.get(plain, plain)
+        if target not in TARGETS:
+            raise InputError(
+                f"unknown consumer '{name[:40]}'{meant(plain, TARGETS)}",
+                text=given if isinstance(given, str) else None,
+                start=max(0, given.find(name)) if isinstance(given, str) else 0,
+                end=max(0, given.find(name)) + len(name) if isinstance(given, str) else None,
+                expected=", ".join(TARGETS),
+            )
+        found.append(Consumer(target, name.endswith("^T")))
+    for one in found:
+        if one.turned and one.unit in ("gmem", "registers"):
+            raise InputError(
+                f"'{one}': modes are turned by the layouts", expected=f"'{one.target}' with --dst or --major"
+            )
+    return tuple(found)
+
+
+def _engines(given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ENGINES
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in ENGINES:
+            raise InputError(
+                f"unknown engine '{str(name)[:20]}'{meant(str(name), ENGINES)}", expected=", ".join(ENGINES)
+            )
+    return tuple(names)
+
+
+def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], align: int | None) -> Memref:
+    """A global tensor of the tile's two modes, each with one stride."""
+    if isinstance(given, str):
+        stripped = given.strip()
+        text = stripped.removeprefix("gmem").strip() if stripped.startswith("gmem ") else stripped
+        found = parse_memref(text, Defaults(element, "gmem", align or ALIGN_BYTES["gmem"], None, side))
+    else:
+        found = given
+    if not isinstance(found, Memref):
+        raise InputError(f"{side} is not a tensor", expected="a global tensor 'gmem (?,?):(1,?{div=8})'")
+    if found.space not in ("gmem", "generic") or found.dtype != element:
+        raise InputError(
+            f"{side} is {found.dtype} in {found.space}", expected=f"{element} in global memory (gmem)"
+        )
+    shape, stride = found.layout.shape, found.layout.stride
+    flat = isinstance(shape, tuple) and len(shape) == 2
+    if not flat or any(isinstance(one, tuple) for one in (*shape, *stride)):  # type: ignore[misc]
+        raise InputError(f"{side} {found.layout} does not have the tile's two plain modes", expected="(MN,K)")
+    for mode, (whole, extent) in enumerate(zip(shape, tile, strict=True)):  # type: ignore[arg-type]
+        if isinstance(whole, int) and whole % extent:
+            raise InputError(
+                f"the tile's {extent} does not divide {side}'s extent {whole} of mode {mode}",
+                expected="a tile that divides the tensor, or a run-time extent '?'",
+            )
+    if any(isinstance(one, int) and one < 1 for one in stride):  # type: ignore[union-attr]
+        raise InputError(f"{side} {found.layout} has a stride below 1", expected="strides of at least 1")
+    return found
+
+
+def _exists(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> None:
+    """Raises InputError where the type or the architecture lacks a consumer's instruction."""
+    for one in consumers:
+        if one.unit == "ldmatrix" and element.bits > 32:
+            raise InputError(f"ldmatrix gives each register 32 bits: no {element}", expected="8 to 32 bits")
+        if one.target == "ldmatrix.trans" and element.bits != 16:
+            raise InputError(
+                f"ldmatrix.trans transposes 16-bit elements, not {element} (PTX ISA, ldmatrix)",
+                expected="f16 or bf16; for other types 'ldmatrix' of a tile turned on the way in",
+            )
+        if one.unit == "wgmma" and (arch.number != 90 or arch.suffix != "a"):
+            raise InputError(f"wgmma is not on {arch}", expected="--arch sm_90a")
+        if one.unit == "tcgen05" and arch.number < 100:
+            raise InputError(f"tcgen05 is not on {arch}", expected="--arch sm_100a or later")
