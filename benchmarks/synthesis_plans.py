@@ -98,7 +98,9 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     for n, place in enumerate(sorted(chosen)):
         plan = made.plans[place]
         name = f"plan_{first + n:03d}"
-        code = program(plan.found, plan.steps, made.wanted, "if keep != 0:" if request["to"] != "gmem" else "")
+        code = program(
+            plan.found, plan.steps, made.wanted, "if keep != 0:" if request["to"] != "gmem" else ""
+        )
         code = code.replace("def kernel(", f"def {name}(").replace("    kernel(", f"    {name}(")
         rows.append(
             {
@@ -131,7 +133,11 @@ def parts(plan: Any) -> dict[str, int]:
             for side in cost.sides if cost else ():
                 if side.space == "smem":
                     asynchronous = side.op.startswith("cp.async")
-                    kind = "cp_async" if asynchronous else "shared_" + ("load" if side.side == "src" else "store")
+                    kind = (
+                        "cp_async"
+                        if asynchronous
+                        else "shared_" + ("load" if side.side == "src" else "store")
+                    )
                     total[kind] += side.wavefronts
                 else:
                     total["sectors_read" if side.side == "src" else "sectors_written"] += side.sectors
@@ -139,7 +145,7 @@ def parts(plan: Any) -> dict[str, int]:
 
 
 def extents(request: dict[str, Any], size: int) -> tuple[int, int]:
-    """Extents of the tensors: whole tiles, K about `PITCH`, about `TENSOR_BYTES` in all; rows of whole lines."""
+    """Extents of the tensors: whole tiles, about `PITCH` along K, `TENSOR_BYTES` in all; whole lines."""
     m, k = request["tile"]
     along = k * (PITCH // k)
     while along * size % 128:
@@ -315,7 +321,9 @@ def counters(printed: str) -> dict[str, dict[str, float]]:
         if name is None:
             continue
         values = {
-            key: float(row[metric].replace(",", "")) for key, metric in METRICS.items() if _is_number(row.get(metric))
+            key: float(row[metric].replace(",", ""))
+            for key, metric in METRICS.items()
+            if _is_number(row.get(metric))
         }
         found[name[0]] = values
     return found
@@ -326,7 +334,7 @@ def _is_number(text: str | None) -> bool:
 
 
 def tau(rows: list[dict[str, Any]]) -> tuple[float, int, int]:
-    """Kendall's tau over pairs of one request that differ by more than 5 % in time; agreeing and all pairs."""
+    """Kendall's tau over pairs of one request more than 5 % apart in time; agreeing and all pairs."""
     agree = pairs = 0
     for a, b in combinations(rows, 2):
         if a["request"] == b["request"] and "us" in a and "us" in b:
@@ -355,7 +363,10 @@ def main() -> None:
     asked = requests(given.seed, given.plans)
     with ProcessPoolExecutor(given.processes) as pool:
         groups = list(pool.map(plans_of, asked, range(0, 4 * len(asked), 4)))
-    print(f"{sum(map(len, groups))} plans of {len(asked)} requests, {time.monotonic() - begun:.0f} s", flush=True)
+    print(
+        f"{sum(map(len, groups))} plans of {len(asked)} requests, {time.monotonic() - begun:.0f} s",
+        flush=True,
+    )
     count = min(given.processes, len(groups))
     shares = [[row for group in groups[n::count] for row in group] for n in range(count)]
     rows, _ = _children([share for share in shares if share], [])
@@ -400,7 +411,7 @@ def main() -> None:
 
 
 def _matches(row: dict[str, Any]) -> bool:
-    """Sectors exactly; wavefronts up to what the pipe adds when it is contended for (tests/kernels/test_cost.py)."""
+    """Sectors exactly; wavefronts with at most what a contended pipe adds (tests/kernels/test_cost.py)."""
     for key, predicted in row["predicted"].items():
         seen = row["counted"].get(key, -1)
         if key.startswith("sectors"):

@@ -1,7 +1,8 @@
 """layoutcheck: is this CuTe copy legal, correct and fast, why not, and how to repair it.
 
 Everything public is imported when it is first used, so that `import layoutcheck` costs next to nothing:
-`check`, `check_copy`, `check_error`, `Report`, `Finding`, `Fix`, `Copy`, `Memref`, `InputError`, `case`, and
+`check`, `check_copy`, `check_error`, `synthesize`, `Report`, `Finding`, `Fix`, `Copy`, `Memref`,
+`InputError`, `case`, and
 every name of `layoutcheck.algebra` (`Layout`, `Swizzle`, `composition`, `complement`, ...).
 """
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from layoutcheck.api import check as check
     from layoutcheck.api import check_copy as check_copy
     from layoutcheck.api import check_error as check_error
+    from layoutcheck.api import synthesize as synthesize
     from layoutcheck.check import Fix as Fix
     from layoutcheck.check import Report as Report
     from layoutcheck.copies.copy import Copy as Copy
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "check_copy": "layoutcheck.api",
     "check_error": "layoutcheck.api",
+    "synthesize": "layoutcheck.api",
     "assert_legal": "layoutcheck.assertions",
     "assert_wavefronts": "layoutcheck.assertions",
     "Fix": "layoutcheck.check",

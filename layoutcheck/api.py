@@ -17,6 +17,9 @@ from layoutcheck.errors import InputError
 from layoutcheck.judge import judge
 from layoutcheck.request import Request, takes_request
 from layoutcheck.sources.request import read
+from layoutcheck.synthesis.plans import Synthesis
+from layoutcheck.synthesis.plans import synthesize as synthesize_wanted
+from layoutcheck.synthesis.wanted import read as read_wanted
 
 
 @takes_request(Request)
@@ -78,6 +81,46 @@ def check_error(text: str, arch: str = "sm_90a") -> list[Report]:
         for found in read_diagnostics(text, arch)
         if found.copy is not None
     ]
+
+
+def synthesize(
+    tile: Any,
+    src: Any,
+    to: Any,
+    *,
+    dtype: Any = "bf16",
+    dst: Any = None,
+    major: str | None = None,
+    threads: int = 128,
+    stages: int = 1,
+    arch: str = "sm_90a",
+    engine: Any = None,
+    align: int | None = None,
+) -> Synthesis:
+    """The best copies for a tile: from global memory through shared memory to who reads it.
+
+    - `tile`: two extents, (MN,K), as text or as a tuple
+    - `src`: the whole global tensor, modes (MN,K): a `Memref` or text, `"gmem (?{div=8},?):(1,?{div=8})"`
+    - `to`: who reads the tile: "ldmatrix", "ldmatrix.trans", "wgmma.A", "wgmma.B", "tcgen05.A", "tcgen05.B",
+      "gmem" (with `dst`, a tensor like `src`) or "registers"; several separated by commas. "^T" after an
+      operand: the transposed tile is read
+    - `major`: "K" or "MN", the mode along which an operand, or a thread's registers, are contiguous
+    - `threads` of the block, `stages` in shared memory; `engine`: "tma", "cp.async", "universal", or several
+    - `align`: bytes that `src` and `dst` are aligned to (16)
+
+    Returns a `Synthesis`: `.best.code` is a program, `.plans` are best first, `.space` says among what
+    they are the
+    best, `.why` why the first is first. Raises InputError for unusable input, and where no plan works.
+    """
+    try:
+        return synthesize_wanted(
+            read_wanted(
+                tile, src, to, dtype=dtype, dst=dst, major=major, threads=threads, stages=stages, arch=arch,
+                engine=engine, align=align,
+            )
+        )  # fmt: skip
+    except InputError as error:
+        raise error.in_python() from None
 
 
 def ask_compiler(reports: list[Report]) -> list[Report]:

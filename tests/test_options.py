@@ -48,6 +48,7 @@ MODES: dict[str, dict[str, list[str]]] = {
               "html": ["PROGRAM", "--format", "html"]},
     "banks": {"tile": ["(64,64):(64,1)", "--access", "ldmatrix.x4"]},
     "canonical": {"layout": ["(64,128):(128,1)"]},
+    "synth": {"plans": ["--tile", "(64,64)", "--src", "(?,?{div=8}):(?{div=8},1)", "--to", "wgmma.A"]},
     "rule": {"all": []},
     "server": {"serve": []},
 }  # fmt: skip
@@ -58,6 +59,8 @@ VALUES: dict[str, str] = {
     "dtype": "f32",
     "fail_on": "types-only",
     "format_": "json", "ignore": "LC263", "jsonl": "LINES", "layout": "(64,64):(1,64)", "major": "MN",
+    "align": "8", "engine": "universal", "plan": "0", "stages": "2", "threads": "64",
+    "dst": "(?,?{div=8}):(?{div=8},1)",
     "output": "OUT", "paths": "OTHER", "reproducers": "FOLDER", "require_coverage": "50", "script": "OTHER",
     "select": "LC1", "source": "issue-2314", "swizzle": "S<3,4,3>", "target": "(2,2)", "thr": "(4,8)",
     "timeout": "3", "unit": "tcgen05", "val": "(1,2)", "watch": "PROGRAM", "workers": "3",

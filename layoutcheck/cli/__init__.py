@@ -39,13 +39,14 @@ _COMMANDS = (
     "trace",
     "banks",
     "canonical",
+    "synth",
     "rule",
     "server",
 )
 
 
 # Commands that run no program of the user's, whose environment is then this one.
-_ALONE = ("explain", "check", "draw", "banks", "canonical", "rule")
+_ALONE = ("explain", "check", "draw", "banks", "canonical", "synth", "rule")
 
 
 def run(words: Sequence[str] | None = None) -> int:

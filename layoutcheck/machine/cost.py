@@ -79,7 +79,7 @@ def pipes(counts: Counts) -> dict[str, float]:
     moved += READ_RUN_BYTES * counts.read_runs + WRITE_RUN_BYTES * counts.write_runs
     return {
         "issue": ISSUE_CYCLES * counts.instructions,
-        "data": float(counts.wavefronts),
+        "data": 1.0 * counts.wavefronts,
         "fill": counts.sectors * 32 / FILL_BYTES_PER_CYCLE,
         "memory": moved * SMS * CLOCK_GHZ / MEMORY_GB_PER_S,
     }

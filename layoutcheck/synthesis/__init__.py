@@ -9,8 +9,10 @@
     plans.py       what is returned: plans, best first, with reasons and the space that was searched
     program.py     a plan as a CuTe DSL program
 
-Nothing outside of the space is guessed: what is best is best within `Synthesis.space`, which says what that is.
-The cost is that of `machine.cost`; `check` decides whether a plan works, and a plan that it refuses is dropped.
+Nothing outside of the space is guessed: what is best is best within `Synthesis.space`, which says what
+that is.
+The cost is that of `machine.cost`; `check` decides whether a plan works, and a plan that it refuses is
+dropped.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ def writers(wanted: Wanted) -> list[Move]:
                     for deal in deals(wanted.tile, fast, width // size, 1, wanted.threads)
                 ]
     if "universal" in wanted.engines:
-        found += [Threads(deal, size, probe, True) for deal in _blocks(wanted, 0 if fast is None else fast, widest)]
+        found += [
+            Threads(deal, size, probe, True) for deal in _blocks(wanted, 0 if fast is None else fast, widest)
+        ]
     return found
 
 
@@ -48,7 +50,9 @@ def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
         return [Descriptor(consumer, math.prod(wanted.tile) * size)]
     if consumer.target == "registers":
         modes = (0, 1) if wanted.major is None else (wanted.major,)
-        return [Threads(deal, size, None, False) for mode in modes for deal in _blocks(wanted, mode, WIDEST_BYTES)]
+        return [
+            Threads(deal, size, None, False) for mode in modes for deal in _blocks(wanted, mode, WIDEST_BYTES)
+        ]
     assert wanted.dst is not None
     found: list[Move] = []
     fast = fast_mode(wanted.dst)
@@ -57,7 +61,9 @@ def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
     if "universal" in wanted.engines or "cp.async" in wanted.engines:  # cp.async only loads
         probe = Global(wanted.probe(wanted.dst), False)
         widest = _widest(wanted, wanted.dst)
-        found += [Threads(deal, size, probe, False) for deal in _blocks(wanted, 0 if fast is None else fast, widest)]
+        found += [
+            Threads(deal, size, probe, False) for deal in _blocks(wanted, 0 if fast is None else fast, widest)
+        ]
     return found
 
 
@@ -103,7 +109,7 @@ def _widest(wanted: Wanted, tensor: Memref) -> int:
     fast = fast_mode(tensor)
     if fast is None:
         return size
-    pitch: int = divisor(tensor.layout.stride[1 - fast]) * size  # type: ignore[index]
+    pitch: int = divisor(tensor.layout.stride[1 - fast]) * size
     known = math.gcd(tensor.proved_align_bytes, pitch, WIDEST_BYTES)
     return max(size, known & -known)
 

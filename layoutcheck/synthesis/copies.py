@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.notation import print_tile
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.matrix import LdMatrix
@@ -32,7 +31,8 @@ class Step(NamedTuple):
     """One `cute.copy` of a plan, in order. `role` says what it is to the program that is written.
 
     "load" and "store" are those of threads through registers, "turn" what happens between them; "async",
-    "matrix", "tma load" and "tma store" the others. `split` is the thread and value layout, where there is one.
+    "matrix", "tma load" and "tma store" the others. `split` is the thread and value layout, where there is
+    one.
     """
 
     role: str
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 def steps_of(found: Found, wanted: Wanted, numbers: bool = False) -> list[list[Step]]:
-    """The steps of each move. With `numbers` the global tiles have the strides that sectors are counted with."""
+    """The steps of each move. With `numbers` global tiles have the strides that sectors are counted with."""
     return [list(_steps(found, move, wanted, numbers)) for move in found.moves]
 
 
@@ -168,7 +168,9 @@ def _matrix(move: Matrix, shared: Memref, wanted: Wanted) -> Step:
     tiled = make_tiled_copy(atom, layout_tv, tiler)
     view = partition(tiled, "src", shared).view
     held = fragment(partition(tiled, "dst", shared).view)
-    return Step("matrix", _copy(tiled, view, held, Tiling(tiled, shared, held, 32 * wm * wk), str(wanted.arch)))
+    return Step(
+        "matrix", _copy(tiled, view, held, Tiling(tiled, shared, held, 32 * wm * wk), str(wanted.arch))
+    )
 
 
 def _tma(move: Tma, shared: Memref, wanted: Wanted) -> Step:
@@ -182,7 +184,7 @@ def _tma(move: Tma, shared: Memref, wanted: Wanted) -> Step:
 
 
 class Judged(NamedTuple):
-    """A plan's steps with what `check` says of each; `refusal` is why the plan is dropped, "" for one that works."""
+    """A plan's steps, what `check` says of each, and why the plan is dropped ("" for one that works)."""
 
     steps: list[list[Step]]
     reports: list[Report]
@@ -216,7 +218,9 @@ def _hole(copy: Copy) -> str:
     if not coverage(tiling.tiled).bijective:
         return "threads and values do not cover the tile once"
     sides = [side for side in (tiling.src, tiling.dst) if side.space != "rmem"]
-    return "the tiled copy does not divide the tile" if any(ragged(tiling.tiled, side) for side in sides) else ""
+    return (
+        "the tiled copy does not divide the tile" if any(ragged(tiling.tiled, side) for side in sides) else ""
+    )
 
 
 def counted_again(found: Found, wanted: Wanted) -> Counts | None:

@@ -1,7 +1,8 @@
 """How a tile is dealt to threads: blocks of `vector x block` elements, `along x across` threads.
 
 A thread takes `vector` elements along the tile's mode `fast` and `block` along the other; threads lie `along`
-the fast mode and `across` it, the first `first` of those along it with consecutive ids, then those across, then
+the fast mode and `across` it, the first `first` of those along it with consecutive ids, then those across,
+then
 the rest. What the threads do not reach at once they take in further rounds, `rounds` of them.
 """
 

@@ -7,7 +7,7 @@ conflict, `counts(shared)` those of a given one: wavefronts by `machine.banks`, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -35,10 +35,9 @@ ROW_BYTES = 16
 
 
 class Move:
-    """One step of a plan. `kind` names it in a report; `granule` bytes must stay together in shared memory."""
+    """One step of a plan. `kind` names it in a report."""
 
     kind: str = ""
-    granule: int = 16
 
     def fits(self, shared: Shared) -> bool:
         """Whether it can read or write that layout."""
@@ -71,8 +70,8 @@ class Global(NamedTuple):
 
     def addresses(self, index: IntArray) -> IntArray:
         """Byte addresses of elements of the tile."""
-        rows = self.tile.layout.shape[0]  # type: ignore[index]
-        first, second = self.tile.layout.stride  # type: ignore[misc]
+        rows = self.tile.layout.shape[0]
+        first, second = self.tile.layout.stride
         at = (index % rows * first + index // rows * second) * (self.tile.dtype.bits // 8)
         return np.where(index < 0, OFF, at)
 
@@ -107,7 +106,9 @@ class Threads(Move):
             return False
         width = self.width_bytes(shared.fast)
         pitch = (shared.run + shared.padding) * self.element_bytes
-        return width <= shared.granule and shared.run % self.deal.width(shared.fast) == 0 and pitch % width == 0
+        return (
+            width <= shared.granule and shared.run % self.deal.width(shared.fast) == 0 and pitch % width == 0
+        )
 
     @cached_property
     def _outer(self) -> CopyCost | None:
@@ -211,7 +212,9 @@ def wavefronts(moves: Sequence[Threads | Matrix], shared: Shared) -> list[int]:
         groups.setdefault((move.op, move.width_bytes(shared.fast)), []).append(n)
     for (op, width), members in groups.items():
         rows = [_alike(moves[n], shared) for n in members]
-        spent = banks.wavefronts(shared.at(np.concatenate([index for index, _ in rows])), width * 8, op).wavefronts
+        spent = banks.wavefronts(
+            shared.at(np.concatenate([index for index, _ in rows])), width * 8, op
+        ).wavefronts
         start = 0
         for n, (index, times) in zip(members, rows, strict=True):
             total[n] = int(spent[start : start + len(index)].sum()) * times
@@ -221,7 +224,9 @@ def wavefronts(moves: Sequence[Threads | Matrix], shared: Shared) -> list[int]:
 
 def counted(moves: Sequence[Move], shared: Shared) -> list[Counts]:
     """The counts of many moves of one kind, together."""
-    many = [move for move in moves if isinstance(move, Matrix) or (isinstance(move, Threads) and not move.past_l1)]
+    many = [
+        move for move in moves if isinstance(move, Matrix) or (isinstance(move, Threads) and not move.past_l1)
+    ]
     spent = dict(zip(many, wavefronts(many, shared), strict=True))
     return [
         move.issued_counts(shared.fast, spent[move])
@@ -234,7 +239,8 @@ def counted(moves: Sequence[Move], shared: Shared) -> list[Counts]:
 def _alike(move: Threads | Matrix, shared: Shared) -> tuple[IntArray, int]:
     """Instructions that stand for all, and for how many each stands.
 
-    One, where addresses are linear over F2: instructions differ by an XOR, which parts no banks and joins none.
+    One, where addresses are linear over F2: instructions differ by an XOR, which parts no banks and joins
+    none.
     """
     index = move.index(shared.fast)
     if shared.columns is not None and move.linear:
@@ -344,7 +350,12 @@ class Matrix(Move):
     @property
     def simplicity(self) -> tuple[int, ...]:
         """Matrices as an operand A of m16 has them, warps along MN, as tiled MMAs have them."""
-        return -math.prod(self.matrices), abs(self.matrices[0] - self.matrices[1]), self.warps[1], -self.matrices[0]
+        return (
+            -math.prod(self.matrices),
+            abs(self.matrices[0] - self.matrices[1]),
+            self.warps[1],
+            -self.matrices[0],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,7 +398,7 @@ class Tma(Move):
         return (s.bits, s.base, s.shift) in self.swizzles and run == ROW_BYTES << s.bits
 
     def boxes(self, shared: Shared) -> int:
-        """Instructions: rows that follow each other at the distance of a run are one box, up to `MOST_BOX`."""
+        """Instructions: rows that follow each other, a run apart, are one box, up to `MOST_BOX` of them."""
         slow = shared.layout[1 - self.fast]
         together = 1
         for extent, stride in zip(flatten(slow.shape), flatten(slow.stride), strict=True):
@@ -416,7 +427,7 @@ class Tma(Move):
 
 @dataclass(frozen=True, eq=False)
 class Direct(Move):
-    """From global memory to registers, or to global memory, past shared memory; blocks turned in registers."""
+    """From global memory to registers or to global memory, past shared memory; registers turn blocks."""
 
     deal: Deal
     element_bytes: int
@@ -442,12 +453,3 @@ class Direct(Move):
     def simplicity(self) -> tuple[int, ...]:
         """As the deal's."""
         return self.deal.simplicity
-
-
-def least_of(moves: Iterable[Counts]) -> Counts:
-    """What no move of these goes below, count by count."""
-    columns = zip(
-        *((c.instructions, c.wavefronts, c.sectors, c.distinct_sectors, c.read_runs, c.write_runs) for c in moves),
-        strict=True,
-    )
-    return Counts(*(min(column) for column in columns))

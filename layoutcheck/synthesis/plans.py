@@ -103,7 +103,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Synthesis:
-    """The plans for a request, best first, at least one; `dropped` are those that `check` refused, and why."""
+    """The plans for a request, best first, at least one; `dropped`: those that `check` refused, and why."""
 
     wanted: Wanted
     plans: tuple[Plan, ...]
@@ -121,16 +121,24 @@ class Synthesis:
         return tuple(
             one
             for n, one in enumerate(self.plans)
-            if not any(_no_worse(other.costs, one.costs, n > m) for m, other in enumerate(self.plans) if m != n)
+            if not any(
+                _no_worse(other.costs, one.costs, n > m) for m, other in enumerate(self.plans) if m != n
+            )
         )
 
     @property
     def why(self) -> str:
         """Two sentences: what the best plan is bound by, and what the next one asks more."""
         best = self.best
-        first = f"{best.kind} takes {best.cycles:,.0f} predicted cycles a tile, bound by its {_PIPES[best.bound]}"
+        first = (
+            f"{best.kind} takes {best.cycles:,.0f} predicted cycles a tile, bound by its {_PIPES[best.bound]}"
+        )
         slow = [r.findings[0].title for r in best.reports if r.verdict == "slow"]
-        first += f"; what is left: {slow[0]}." if slow else "; every copy is conflict-free and as wide as it can be."
+        first += (
+            f"; what is left: {slow[0]}."
+            if slow
+            else "; every copy is conflict-free and as wide as it can be."
+        )
         if len(self.plans) == 1:
             return f"{first} No plan of another kind works."
         other = self.plans[1]
@@ -152,16 +160,10 @@ class Synthesis:
         searched = self.searched
         dealt = sum(len(slot) for slot in (searched.writers, *searched.readers)) + len(searched.direct)
         return (
-            f"{len(searched.layouts)} layouts in shared memory: "
-            + (
-                "the canonical layouts of the operand's descriptor"
-                if any(one.kind for one in searched.layouts)
-                else "either mode contiguous, whole or in runs of 16 to 128 bytes; plain, padded by 4 to 128 bytes, "
-                "or under a pointer swizzle S<b,m,s> with m >= 2, m+b <= 7 and 7 <= m+s <= 10-b"
-            ),
+            f"{len(searched.layouts)} layouts in shared memory: {_layouts_in_words(searched)}",
             f"{dealt} moves: {', '.join(self.wanted.engines)}; threads take blocks of powers of two, up to "
-            f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile; all arrangements of "
-            "ldmatrix.x1 to x4 and of warps that divide it",
+            f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile; all arrangements "
+            "of ldmatrix.x1 to x4 and of warps that divide it",
             f"full tiles; strides known at run time are counted as {PROBE_PITCH} elements; time is that of "
             "machine.cost, fitted on an H200",
         )
@@ -195,6 +197,15 @@ _WORDS = (
     ("read_runs", "runs read"),
     ("write_runs", "runs written"),
 )
+
+
+def _layouts_in_words(searched: Space) -> str:
+    if any(one.kind for one in searched.layouts):
+        return "the canonical layouts of the operand's descriptor"
+    return (
+        "either mode contiguous, whole or in runs of 16 to 128 bytes; plain, padded by 4 to 128 bytes, or "
+        "under a pointer swizzle S<b,m,s> with m >= 2, m+b <= 7 and 7 <= m+s <= 10-b"
+    )
 
 
 def _no_worse(a: Sequence[float], b: Sequence[float], ties: bool) -> bool:

@@ -42,7 +42,9 @@ class _Program:
         """The module."""
         atoms = [name for name, used in (("load", self.load), ("store", self.store)) if used]
         tensors = ["src", *self.outs, *(["dst"] if self.wanted.dst is not None else [])]
-        parameters = [f"{name}: cute.Tensor" for name in tensors] + [f"{name}: cute.CopyAtom" for name in atoms]
+        parameters = [f"{name}: cute.Tensor" for name in tensors] + [
+            f"{name}: cute.CopyAtom" for name in atoms
+        ]
         extra = ["keep: cutlass.Int32"] if self.write_back else []
         return [
             "import cutlass",
@@ -60,7 +62,7 @@ class _Program:
             "",
             "@cute.jit",
             f"def launch({', '.join([*(f'{name}: cute.Tensor' for name in tensors), 'stream', *extra])}):",
-            *_indented(self._host(tensors, atoms, [one.partition(':')[0] for one in extra])),
+            *_indented(self._host(tensors, atoms, [one.partition(":")[0] for one in extra])),
         ]
 
     def _host(self, tensors: list[str], atoms: list[str], extra: list[str]) -> list[str]:
@@ -145,7 +147,11 @@ class _Program:
                 else:
                     tiler = code.tree_code(tuple(mode.shape for mode in tiled.tiler))
                     made = f"cute.make_tiled_copy({name}_atom, {code.layout_code(tiled.layout_tv)}, {tiler})"
-                lines += [f"{name}_atom = {atom}", f"{name}_tiled = {made}", f"{name} = {name}_tiled.get_slice(tidx)"]
+                lines += [
+                    f"{name}_atom = {atom}",
+                    f"{name}_tiled = {made}",
+                    f"{name} = {name}_tiled.get_slice(tidx)",
+                ]
         return lines
 
     def _loop(self) -> list[str]:
@@ -154,7 +160,9 @@ class _Program:
             return [
                 "for k in cutlass.range(count):",
                 *_indented([*self._fill("k", "0"), *commit, *self._wait("k", "0", 0)]),
-                *_indented([*self._drain("k", "0"), "cute.arch.sync_threads()  # before the stage is written again"]),
+                *_indented(
+                    [*self._drain("k", "0"), "cute.arch.sync_threads()  # before the stage is written again"]
+                ),
             ]
         ahead = "k + STAGES - 1"
         return [
@@ -251,9 +259,10 @@ class _Program:
                     written = [f"cute.basic_copy(held, {name}.partition_D({out}))"]
                     lines += self._kept("# what each thread holds: the MMA takes it from here", written)
             elif step.role == "turn":
+                shape = code.tree_code(step.copy.dst.layout.shape)
                 lines += [
                     f"turned = cute.make_tensor(held.iterator, {code.layout_code(step.copy.src.layout)})",
-                    f"held = cute.make_rmem_tensor({code.tree_code(step.copy.dst.layout.shape)}, {self.dtype})",
+                    f"held = cute.make_rmem_tensor({shape}, {self.dtype})",
                     "cute.basic_copy(turned, held)",
                 ]
             else:
@@ -286,9 +295,8 @@ def _view(name: str, tensor: Memref) -> str:
             texts.append(f"{name}.stride[{mode}]")
         else:
             texts.append(f"cute.assume({name}.stride[{mode}], divby={one.divisor})")
-    return (
-        f"{name} = cute.make_tensor({name}.iterator, cute.make_layout({name}.shape, stride=({', '.join(texts)})))"
-    )
+    layout = f"cute.make_layout({name}.shape, stride=({', '.join(texts)}))"
+    return f"{name} = cute.make_tensor({name}.iterator, {layout})"
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

@@ -1,7 +1,9 @@
 """Branch and bound: of every kind of plan the best, out of all layouts and moves.
 
-A plan's time is that of the sum of its moves' counts (`machine.cost.predicted_time`), which grows with each of
-them. So a layout is left out where its moves' least counts already take longer than the best plan of that kind, and
+A plan's time is that of the sum of its moves' counts (`machine.cost.predicted_time`), which grows with
+each of
+them. So a layout is left out where its moves' least counts already take longer than the best plan of that
+kind, and
 of a layout's moves those are left out that another beats in every count. Nothing else is left out: the result
 is that of trying all (`tests/synthesis/test_optimal.py` tries all).
 """
@@ -10,20 +12,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import fields
 from itertools import product
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from layoutcheck.machine.cost import NOTHING, Counts, predicted_time
+from layoutcheck.machine.banks import IntArray
+from layoutcheck.machine.cost import NOTHING, OVERLAP, Counts, pipes, predicted_time
 from layoutcheck.progress import Progress
 from layoutcheck.synthesis.candidates import direct, readers, writers
-from layoutcheck.synthesis.moves import Direct, Move, counted, least_of
+from layoutcheck.synthesis.moves import Direct, Move, counted
 from layoutcheck.synthesis.shared import Shared, layouts
 from layoutcheck.synthesis.wanted import Wanted
 
 Key = tuple[Any, ...]
+_row = attrgetter(*(one.name for one in fields(Counts)))
+_ROUNDED = 0.05
+"""Half of the last digit of a key's time. A bound leaves out the trip, which is longer."""
 
 
 class Found(NamedTuple):
@@ -68,7 +75,7 @@ class Space(NamedTuple):
     @property
     def size(self) -> int:
         """Plans, were every move to fit every layout."""
-        ways = math.prod(len(slot) for slot in (self.layouts, self.writers, *self.readers))
+        ways = len(self.layouts) * math.prod(len(slot) for slot in (self.writers, *self.readers))
         return ways + len(self.direct)
 
 
@@ -88,7 +95,7 @@ def search(space: Space, stages: int, most_shared: int, progress: Progress | Non
     for move in space.direct:
         _keep(best, Found(None, (move,), move.least, key_of(move.least, None, (move,), stages)))
     slots = [space.writers, *space.readers]
-    least: dict[Any, Counts] = {}
+    least: dict[Any, _Least] = {}
     for done, shared in enumerate(space.layouts):
         if progress is not None:
             progress("layouts", done, len(space.layouts))
@@ -105,40 +112,65 @@ def _by_kind(moves: Iterable[Move]) -> list[tuple[Move, ...]]:
     return [tuple(group) for group in kinds.values()]
 
 
+class _Least(NamedTuple):
+    """The least counts of a group of moves: of each, an array of Counts; and of no move less than `all`."""
+
+    each: IntArray
+    all: Counts
+
+
 def _complete(
-    best: dict[str, Found], shared: Shared, groups: list[list[tuple[Move, ...]]], stages: int, least: dict[Any, Counts]
+    best: dict[str, Found],
+    shared: Shared,
+    groups: list[list[tuple[Move, ...]]],
+    stages: int,
+    least: dict[Any, _Least],
 ) -> None:
     """The best plans with that layout, where they are better than the best of their kind so far."""
-    fronts: dict[tuple[Move, ...], list[tuple[Counts, Move]]] = {}
     for chosen in product(*groups):
-        bound = NOTHING
-        for group in chosen:
-            if (group, shared.fast) not in least:
-                least[group, shared.fast] = least_of(move.least_for(shared.fast) for move in group)
-            bound += least[group, shared.fast]
         kind = kind_of(shared, [group[0] for group in chosen])
-        if _beaten(best.get(kind), key_of(bound, shared, (), stages)):
+        bounds = [_least(group, shared.fast, least) for group in chosen]
+        if _beaten(best.get(kind), key_of(sum((one.all for one in bounds), NOTHING), shared, (), stages)):
             continue
-        for group in chosen:
-            if group not in fronts:
-                fronts[group] = _front(group, shared)
-        for ways in product(*(fronts[group] for group in chosen)):
+        fronts = []
+        for n, group in enumerate(chosen):
+            others = sum((one.all for m, one in enumerate(bounds) if m != n), NOTHING)
+            fronts.append(_front(_promising(group, bounds[n], others, best.get(kind)), shared))
+        for ways in product(*fronts):
             counts = sum((counts for counts, _ in ways), NOTHING)
             moves = tuple(move for _, move in ways)
             _keep(best, Found(shared, moves, counts, key_of(counts, shared, moves, stages)), kind)
 
 
-def _front(group: tuple[Move, ...], shared: Shared) -> list[tuple[Counts, Move]]:
+def _least(group: tuple[Move, ...], fast: int, known: dict[Any, _Least]) -> _Least:
+    if (group, fast) not in known:
+        each = np.array([_row(move.least_for(fast)) for move in group], np.int64)
+        known[group, fast] = _Least(each, Counts(*each.min(axis=0).tolist()))
+    return known[group, fast]
+
+
+def _promising(group: tuple[Move, ...], least: _Least, others: Counts, best: Found | None) -> list[Move]:
+    """The moves that could be in a plan as quick as the best so far."""
+    if best is None:
+        return list(group)
+    columns: Any = (least.each + np.array(_row(others), np.int64)).T
+    busy = sum(pipe**OVERLAP for pipe in pipes(Counts(*columns)).values()) ** (1 / OVERLAP)
+    return [group[n] for n in np.flatnonzero(busy <= best.key[0] + _ROUNDED).tolist()]
+
+
+def _front(group: Sequence[Move], shared: Shared) -> list[tuple[Counts, Move]]:
     """The moves that no other beats in every count; of those with the same counts the simplest."""
     simplest: dict[Counts, Move] = {}
     for move, counts in zip(group, counted(group, shared), strict=True):
         if counts not in simplest or move.simplicity < simplest[counts].simplicity:
             simplest[counts] = move
-    values = np.array([astuple(counts) for counts in simplest], np.int64)
-    no_more = (values[:, None, :] <= values[None, :, :]).all(axis=2)  # [a, b]: a asks for no more than b
-    np.fill_diagonal(no_more, False)
-    keep = ~no_more.any(axis=0)
-    return [one for one, kept in zip(simplest.items(), keep.tolist(), strict=True) if kept]
+    if not simplest:
+        return []
+    values = np.array([_row(counts) for counts in simplest], np.int64)
+    no_more = np.all(values[:, None, :] <= values[None, :, :], axis=2)  # [a, b]: a asks for no more than b
+    beaten = np.count_nonzero(no_more, axis=0) > 1  # by another than itself
+    found = list(simplest.items())
+    return [found[n] for n in np.flatnonzero(~beaten).tolist()]
 
 
 def _beaten(best: Found | None, least: Key) -> bool:

@@ -1,6 +1,7 @@
 """The layouts of the tile in shared memory that are considered, simplest first.
 
-One of the two modes is contiguous, in *runs*: the whole mode, or 16, 32, 64 or 128 bytes of it, the runs of all
+One of the two modes is contiguous, in *runs*: the whole mode, or 16, 32, 64 or 128 bytes of it, the runs
+of all
 rows one after the other and then those of the next columns. Rows are plain, padded, or swizzled:
 
 - swizzles of the pointer that keep words whole, and XOR bits from 7 up, up to bit 9, onto bits below 7: lower
@@ -99,7 +100,7 @@ class Shared(_Fields):
         """Smaller is simpler: plain, then the standard swizzles, other swizzles, padding; long runs first."""
         s = self.swizzle
         what = 0 if s is None and not self.padding else 3 if s is None else 1 if _standard(s) else 2
-        shape = int(isinstance(self.layout.shape[0], tuple)) + int(isinstance(self.layout.shape[1], tuple))  # type: ignore[index]
+        shape = sum(isinstance(mode.shape, tuple) for mode in self.layout.modes)
         return what, shape, *((s.bits, s.base, s.shift) if s else (0, 0, 0)), self.padding, -self.run
 
     def __str__(self) -> str:
@@ -112,7 +113,9 @@ def _standard(s: Swizzle) -> bool:
     return (s.base, s.shift) == (4, 3)
 
 
-def layouts(tile: tuple[int, int], element: DType, consumers: tuple[Consumer, ...], major: int | None) -> list[Shared]:
+def layouts(
+    tile: tuple[int, int], element: DType, consumers: tuple[Consumer, ...], major: int | None
+) -> list[Shared]:
     """All that are considered for these consumers, simplest first."""
     units = [one for one in consumers if one.unit in ("wgmma", "tcgen05")]
     if units:
@@ -121,13 +124,12 @@ def layouts(tile: tuple[int, int], element: DType, consumers: tuple[Consumer, ..
     return sorted(found, key=lambda one: (one.size, one.simplicity))
 
 
-def _operands(tile: tuple[int, int], element: DType, units: list[Consumer], major: int | None) -> list[Shared]:
+def _operands(
+    tile: tuple[int, int], element: DType, units: list[Consumer], major: int | None
+) -> list[Shared]:
     """The canonical layouts that suit every descriptor that reads the tile."""
-    found: list[Shared] = []
-    for one in _canonical(tile, element, units[0], major):
-        if all(_suits(one, unit) for unit in units[1:]):
-            found.append(one)
-    return found
+    first, *more = units
+    return [one for one in _canonical(tile, element, first, major) if all(_suits(one, unit) for unit in more)]
 
 
 def _canonical(tile: tuple[int, int], element: DType, unit: Consumer, major: int | None) -> Iterator[Shared]:
@@ -141,7 +143,9 @@ def _canonical(tile: tuple[int, int], element: DType, unit: Consumer, major: int
             run = mode.units * UNIT_BITS // element.bits
             for made in _both_orders(atom_tile((tile[mn], tile[k]), element.bits, name, pointer)):
                 layout = _swapped(made) if unit.turned else made
-                shared = Shared(layout, element, fast, run, pointer if bits else None, 0, f"{name}_{mode.name}")
+                shared = Shared(
+                    layout, element, fast, run, pointer if bits else None, 0, f"{name}_{mode.name}"
+                )
                 if _suits(shared, unit):
                     yield shared
 
@@ -151,8 +155,8 @@ def _both_orders(made: Layout | None) -> Iterator[Layout]:
     if made is None:
         return
     yield made
-    (inner0, count0), (inner1, count1) = made.shape  # type: ignore[misc]
-    (step0, far0), (step1, far1) = made.stride  # type: ignore[misc]
+    (_, count0), (_, count1) = made.shape
+    (step0, far0), (step1, far1) = made.stride
     if count0 > 1 and count1 > 1:
         yield Layout(made.shape, ((step0, far0 * count1), (step1, far1 // count0)))
 
@@ -172,7 +176,14 @@ def _free(tile: tuple[int, int], element: DType) -> Iterator[Shared]:
     size = element.bits // 8
     for fast in (0, 1):
         whole = tile[fast]
-        runs = [whole, *(r // size for r in RUN_BYTES if r // size < whole and r % size == 0 and whole % (r // size) == 0)]
+        runs = [
+            whole,
+            *(
+                r // size
+                for r in RUN_BYTES
+                if r // size < whole and r % size == 0 and whole % (r // size) == 0
+            ),
+        ]
         for run in runs:
             plain = _rows(tile, fast, run, run)
             yield Shared(plain, element, fast, run)
@@ -182,7 +193,9 @@ def _free(tile: tuple[int, int], element: DType) -> Iterator[Shared]:
                     yield Shared(plain, element, fast, run, swizzle)
         step = max(4, size)
         for pad in range(step, BANK_SPAN_BYTES + 1, step):
-            yield Shared(_rows(tile, fast, whole, whole + pad // size), element, fast, whole, None, pad // size)
+            yield Shared(
+                _rows(tile, fast, whole, whole + pad // size), element, fast, whole, None, pad // size
+            )
 
 
 def _rows(tile: tuple[int, int], fast: int, run: int, pitch: int) -> Layout:

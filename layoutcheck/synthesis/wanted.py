@@ -210,7 +210,13 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], align:
     if isinstance(given, str):
         stripped = given.strip()
         text = stripped.removeprefix("gmem").strip() if stripped.startswith("gmem ") else stripped
-        found = parse_memref(text, Defaults(element, "gmem", align or ALIGN_BYTES["gmem"], None, side))
+        try:
+            found = parse_memref(text, Defaults(element, "gmem", align or ALIGN_BYTES["gmem"], None, side))
+        except InputError as error:
+            raise InputError(
+                f"{side}: {error.message}", text=error.text, start=error.start, end=error.end,
+                expected=error.expected,
+            ) from None  # fmt: skip
     else:
         found = given
     if not isinstance(found, Memref):
@@ -221,15 +227,15 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], align:
         )
     shape, stride = found.layout.shape, found.layout.stride
     flat = isinstance(shape, tuple) and len(shape) == 2
-    if not flat or any(isinstance(one, tuple) for one in (*shape, *stride)):  # type: ignore[misc]
+    if not flat or any(isinstance(one, tuple) for one in (*shape, *stride)):
         raise InputError(f"{side} {found.layout} does not have the tile's two plain modes", expected="(MN,K)")
-    for mode, (whole, extent) in enumerate(zip(shape, tile, strict=True)):  # type: ignore[arg-type]
+    for mode, (whole, extent) in enumerate(zip(shape, tile, strict=True)):
         if isinstance(whole, int) and whole % extent:
             raise InputError(
                 f"the tile's {extent} does not divide {side}'s extent {whole} of mode {mode}",
                 expected="a tile that divides the tensor, or a run-time extent '?'",
             )
-    if any(isinstance(one, int) and one < 1 for one in stride):  # type: ignore[union-attr]
+    if any(isinstance(one, int) and one < 1 for one in stride):
         raise InputError(f"{side} {found.layout} has a stride below 1", expected="strides of at least 1")
     return found
 

@@ -1,7 +1,10 @@
 """Compiles synthesised programs with the installed DSL: JSON lines of programs in, one verdict each out.
 
+    python -m tests.synthesis.compile_programs sm_90a < PROGRAMS
+
 No GPU is needed. A line has the program's `code`, and its tensors' element type, strides and alignment:
-`{"code": ..., "dtype": "BFloat16", "arguments": [["?", 8, 1], ...]}`, an entry for each tensor of `launch`, whose
+`{"code": ..., "dtype": "BFloat16", "arguments": [["?", 8, 1], ...]}`, an entry for each tensor of
+`launch`, whose
 strides are 1, another number or `["?", divisor]`.
 """
 
@@ -15,7 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("CUTE_DSL_ARCH", "sm_90a")
+if __name__ == "__main__":
+    os.environ["CUTE_DSL_ARCH"] = sys.argv[1]
 os.environ["CUTE_DSL_DISABLE_FILE_CACHING"] = "1"
 
 import cutlass
@@ -41,7 +45,10 @@ def compiled(given: dict[str, Any], folder: Path, name: str) -> Any:
     shape = cute.sym_int32(), cute.sym_int32()
     tensors = [
         make_fake_tensor(
-            dtype, shape, tuple(d if isinstance(d, int) else cute.sym_int64(divisibility=d[1]) for d in strides), assumed_align=16
+            dtype,
+            shape,
+            tuple(d if isinstance(d, int) else cute.sym_int64(divisibility=d[1]) for d in strides),
+            assumed_align=16,
         )
         for strides in given["arguments"]
     ]
