@@ -5,17 +5,22 @@
 Of random copies near the boundary, a third of them whole tiles: processor seconds of `check_copy`, alone and
 with the fixes. Of the programs of `tests/patching/broken.py`, every so many: each is traced, repaired as
 `layoutcheck trace --no-launch --fix` does, and counted as repaired where nothing is left rejected or wrong.
-`bits` says how the repaired program's bytes differ from those of the working one, by the PTX of both.
+`bits` says how the repaired program's bytes differ from those of the working one, by the PTX of both. With
+`--gpu` the repaired copies run on the GPU, and so does the whole program: its second tensor must be its
+first, bit by bit. `--each N` applies every fix that is shown for N of the programs, not only the first.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -24,7 +29,7 @@ from typing import Any
 from benchmarks.evidence import head, write
 from benchmarks.measure import quantiles
 from layoutcheck.api import check_copy
-from layoutcheck.tracing import repaired
+from layoutcheck.tracing import repaired, traced
 from tests.conformance.generate import random_copy
 from tests.fixes.tiles import random_tile
 from tests.patching.broken import PROGRAMS, RIGHT
@@ -54,31 +59,63 @@ def speed(count: int) -> dict[str, Any]:
     }
 
 
-def programs(count: int, jobs: int) -> dict[str, Any]:
+def programs(count: int, jobs: int, gpu: bool) -> dict[str, Any]:
     """Every so many programs of all families, and what the repair of each came to."""
-    names = list(PROGRAMS)
-    chosen = names[:: max(1, len(names) // count)][:count]
-    rows = []
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for row in pool.map(_repaired, chosen):
-            rows.append(row)
-            said = row["bits"] or "right bits"
-            sys.stderr.write(f"{len(rows)} of {len(chosen)}: {row['program']}: {row['repaired']}, {said}\n")
-    return {
+    rows = _each(_repaired_on_gpu if gpu else _repaired, _chosen(count), jobs)
+    found = {
         "programs": len(rows),
         "repaired": sum(row["repaired"] for row in rows),
         "right_bits": sum(row["repaired"] and not row["bits"] for row in rows),
         "rows": rows,
     }
+    if gpu:
+        found["confirmed_by_gpu"] = sum("gpu" in row["confirmed_by"] for row in rows)
+        found["launched"] = sum(row["launched"] != NOT_LAUNCHED for row in rows)
+        found["launched_with_right_bits"] = sum(row["launched"] == "" for row in rows)
+    return found
 
 
-def _repaired(name: str) -> dict[str, Any]:
+def every_fix(count: int, jobs: int) -> dict[str, Any]:
+    """Of so many programs every fix that `trace` shows, by its name: whether it is proven in place."""
+    rows = [row for rows in _each(_by_each, _chosen(count), jobs) for row in rows]
+    shown = [row for row in rows if not row["sketch"]]
+    return {
+        "fixes": len(rows),
+        "labelled_sketch": len(rows) - len(shown),
+        "shown_as_fix": len(shown),
+        "proven_in_place": sum(row["proven"] for row in shown),
+        "right_bits": sum(row["proven"] and not row["bits"] for row in shown),
+        "rows": rows,
+    }
+
+
+def _chosen(count: int) -> list[str]:
+    names = list(PROGRAMS)
+    return names[:: max(1, len(names) // count)][:count]
+
+
+def _each(judge: Callable[[str], Any], names: list[str], jobs: int) -> list[Any]:
+    rows = []
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for name, row in zip(names, pool.map(judge, names), strict=True):
+            rows.append(row)
+            sys.stderr.write(f"{len(rows)} of {len(names)}: {name}\n")
+    return rows
+
+
+@contextmanager
+def _script(name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder).resolve() / "kernel.py"
         script.write_text(PROGRAMS[name], encoding="utf-8")
-        found = repaired(str(script), launch=False)
+        yield script
+
+
+def _repaired(name: str, confirm: bool = False) -> dict[str, Any]:
+    with _script(name) as script:
+        found = repaired(str(script), launch=False, confirm=confirm)
         edits = [line for line in found.diff().splitlines() if line[:1] == "+" and line[:3] != "+++"]
-        return {
+        row = {
             "program": name,
             "repaired": bool(found.repairs) and not found.sketches,
             "bits": wrong(found.after[str(script)], RIGHT[name]) if edits else "not edited",
@@ -86,20 +123,94 @@ def _repaired(name: str) -> dict[str, Any]:
             "lines": [line[1:].strip() for line in edits],
             "left": [sketch.reason for sketch in found.sketches],
         }
+        if confirm:
+            row["confirmed_by"] = sorted({judge for one in found.repairs for judge in one.confirmed_by})
+            row["unrun"] = [one.unrun for one in found.repairs if one.unrun]
+            row["launched"] = _launched(found.after[str(script)]) if row["repaired"] else NOT_LAUNCHED
+        return row
+
+
+def _repaired_on_gpu(name: str) -> dict[str, Any]:
+    return _repaired(name, confirm=True)
+
+
+def _launched(text: str) -> str:
+    """A program launched in a process of its own: "" where it copies its first tensor into its second."""
+    if "cute.compile(host, tensor(), tensor())" not in text:
+        return NOT_LAUNCHED
+    done = subprocess.run(
+        [sys.executable, "-c", LAUNCH], input=text, capture_output=True, text=True, timeout=120, check=False
+    )
+    return done.stdout.strip() if done.returncode == 0 else done.stderr.strip().splitlines()[-1][:300]
+
+
+NOT_LAUNCHED = "not launched: it has no second tensor"
+LAUNCH = """
+import runpy, sys, tempfile, torch
+from pathlib import Path
+from cutlass.cute.runtime import from_dlpack
+
+call = "cute.compile(host, tensor("
+text = sys.stdin.read().replace(call, "made = tensor()\\ncompiled = " + call)
+with tempfile.TemporaryDirectory() as folder:
+    script = Path(folder) / "kernel.py"
+    script.write_text(text)
+    program = runpy.run_path(str(script))
+rows, columns = program["made"].shape
+bits = program["made"].element_type.width
+whole = {8: torch.int8, 16: torch.int16, 32: torch.int32}[bits]
+kind = {8: torch.int8, 16: torch.bfloat16, 32: torch.float32}[bits]
+limit = 1 << (bits - 1)
+given = torch.randint(-limit, limit, (rows, columns), device="cuda").to(whole)
+result = torch.zeros_like(given)
+program["compiled"](*(from_dlpack(one.view(kind), assumed_align=16) for one in (given, result)))
+torch.cuda.synchronize()
+differing = int((given != result).sum())
+print(f"{differing} elements differ" if differing else "")
+"""
+
+
+def _by_each(name: str) -> list[dict[str, Any]]:
+    """What becomes of a program by each fix that is shown for it, by its name."""
+    with _script(name) as script:
+        seen = traced(str(script), launch=False, order=False)
+        bad = [r for _, r in seen.reports if r is not None and r.verdict in ("rejected", "wrong")]
+        labels: dict[str, list[str]] = {}
+        for report in bad:
+            for fix in report.fixes:
+                labels.setdefault(fix.strategy, []).append(fix.sketch)
+        rows = []
+        for strategy, reasons in labels.items():
+            found = repaired(str(script), launch=False, by=strategy)
+            rows.append(
+                {
+                    "program": name,
+                    "fix": strategy,
+                    "sketch": "" if "" in reasons else reasons[0],
+                    "proven": any(strategy == repair.title.split(":")[0] for repair in found.repairs),
+                    "bits": "" if found.sketches else wrong(found.after[str(script)], RIGHT[name]),
+                    "left": [sketch.reason for sketch in found.sketches],
+                }
+            )
+        return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--copies", type=int, default=3000)
     parser.add_argument("--programs", type=int, default=len(PROGRAMS))
+    parser.add_argument("--each", type=int, default=0, help="programs of which every fix is tried")
+    parser.add_argument("--gpu", action="store_true", help="run what is repaired on this machine's GPU")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    found = {
-        **head("benchmarks.bench_fixes"),
-        "speed": speed(given.copies),
-        "repair": programs(given.programs, given.jobs),
-    }
+    found = head("benchmarks.bench_fixes")
+    if given.copies:
+        found["speed"] = speed(given.copies)
+    if given.programs:
+        found["repair"] = programs(given.programs, given.jobs, given.gpu)
+    if given.each:
+        found["every_fix"] = every_fix(given.each, given.jobs)
     write(found, given.out)
 
 

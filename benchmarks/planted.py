@@ -1,35 +1,43 @@
 """Bugs planted into real kernels, one at a time: which are detected, and which `trace --fix` repairs.
 
     python -m benchmarks.planted cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK flash-attention=FA
-        [--only TEXT] [--a-kind 1] [--out docs/evidence/planted.json]
+        [--only TEXT] [--a-kind 1] [--jobs 1] [--seconds 0] [--run] [--out docs/evidence/planted.json]
 
 A kernel is copied into a temporary folder, and one argument of one call is written otherwise there: an
 order or a stride (`layout`, `pitch`), a promise or an allocation (`alignment`), `num_bits_per_copy`
 (`width`), `make_swizzle`, the transposition of an ldmatrix (`major`), the block of a launch, the predicate
 of a copy. The program is then traced and repaired. A change is `detected` by a verdict on a copy, by the
 compiler's refusal, or by an exception of the DSL or of the kernel's own checks. `restored` says whether the
-repaired program makes the very copies that the kernel made before. Where a change leaves the copies as they
-were, the call is not reached or the argument does not matter: it is listed and not counted.
+repaired program makes the very copies that the kernel made before. With `--run`, on a GPU, the repaired
+program runs as its author wrote it, without layoutcheck, and `bits` is what its own comparison with PyTorch
+says. Where a change leaves the copies as they were, the call is not reached or the argument does not matter:
+it is listed and not counted. `--seconds` begins no more bugs after so many.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import os
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
 from layoutcheck.patching.edit import Edit, apply, span_of
+from layoutcheck.patching.edits import is_align
 from layoutcheck.patching.program import Source, name_of
 from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.tracing import repaired, traced
@@ -49,15 +57,26 @@ class Kernel:
     package: str = ""
 
 
+def _quack(name: str) -> Kernel:
+    return Kernel("quack", f"quack/{name}.py", "sm_90a", "planted_quack.py", f"case_{name}", "quack")
+
+
 KERNELS = {
     "elementwise_add": Kernel("cutlass", "cute/ampere/kernel/elementwise/elementwise_add.py", "sm_80"),
     "elementwise_apply": Kernel("cutlass", "cute/ampere/kernel/elementwise/elementwise_apply.py", "sm_80"),
     "sgemm": Kernel("cutlass", "cute/ampere/kernel/dense_gemm/sgemm.py", "sm_80"),
     "tensorop_gemm": Kernel("cutlass", "cute/ampere/kernel/dense_gemm/tensorop_gemm.py", "sm_80"),
+    "flash_attention_v2": Kernel("cutlass", "cute/ampere/kernel/attention/flash_attention_v2.py", "sm_80"),
+    "hstu_attention": Kernel("cutlass", "cute/ampere/kernel/attention/hstu_attention.py", "sm_80"),
     "dense_gemm": Kernel("cutlass", "cute/hopper/kernel/dense_gemm/dense_gemm.py", "sm_90a"),
-    "rmsnorm": Kernel(
-        "quack", "quack/rmsnorm.py", "sm_90a", "planted_quack.py", "", "quack"
+    "dense_gemm_persistent": Kernel(
+        "cutlass", "cute/hopper/kernel/dense_gemm/dense_gemm_persistent.py", "sm_90a"
     ),
+    "fmha": Kernel("cutlass", "cute/hopper/kernel/attention/fmha.py", "sm_90a"),
+    "rmsnorm": _quack("rmsnorm"),
+    "softmax": _quack("softmax"),
+    "cross_entropy": _quack("cross_entropy"),
+    "topk": _quack("topk"),
     "flash_fwd": Kernel(
         "flash-attention", "flash_attn/cute/flash_fwd_sm90.py", "sm_90a", "flash_attention_cases.py",
         "case_forward", "flash_attn/cute",
@@ -77,6 +96,10 @@ class Plant:
 
 def plants(source: Source) -> Iterator[Plant]:
     """Every bug that can be planted into a file."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Subscript) and is_align(node) and isinstance(node.slice, ast.Tuple):
+            edit = Edit(source.path, *span_of(source, node.slice.elts[1]), "4")
+            yield Plant("alignment", node.lineno, "Align", edit)
     for call in source.calls():
         name, text = name_of(call), source.text
         keywords = {one.arg: one.value for one in call.keywords if one.arg}
@@ -153,12 +176,13 @@ def copies_of(judged: JudgedTrace) -> Counter[Any]:
     return Counter((str(one.copy), one.refused) for one in judged.trace.copies)
 
 
-def tried(kernel: Kernel, root: Path, plant: Plant, right: Counter[Any]) -> dict[str, Any]:
+def tried(kernel: Kernel, root: Path, plant: Plant, right: Counter[Any], run: bool) -> dict[str, Any]:
     """What became of one bug."""
     row: dict[str, Any] = {"kind": plant.kind, "call": plant.call, "line": plant.line}
     with copied(kernel, root) as (script, file, args):
         text = file.read_text(encoding="utf-8")
         edit = Edit(str(file), plant.edit.start, plant.edit.end, plant.edit.new)
+        row["planted"] = f"{text[edit.start : edit.end]} -> {edit.new}"
         file.write_text(apply({str(file): text}, (edit,))[str(file)], encoding="utf-8")
         seen = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
         verdicts = seen.verdicts()
@@ -171,29 +195,86 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: Counter[Any]) -> dict
             found = repaired(str(script), args, launch=False, arch=kernel.arch, timeout_s=300)
             row["repaired"] = bool(found.repairs) and not found.sketches
             row["edits"] = [one.title for one in found.repairs]
+            diff = found.diff().splitlines()
+            row["lines"] = [line for line in diff if line[:1] in "+-" and line[:3] not in ("+++", "---")]
             row["left"] = [one.reason for one in found.sketches]
             if found.repairs:
                 found.write()
                 after = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
                 row["restored"] = copies_of(after) == right
+                row["bits"] = ran(script, args) if run and row["repaired"] else "not run"
     return row
 
 
-def run(name: str, root: Path, a_kind: int) -> Iterator[dict[str, Any]]:
-    """Every bug of a kernel; first the kernel as it is."""
+def ran(script: Path, args: list[str]) -> str:
+    """What the program says of its own results on this machine's GPU: "right", or how it ended."""
+    try:
+        done = subprocess.run(
+            [sys.executable, script.name, *args], cwd=script.parent, capture_output=True, text=True,
+            env={**os.environ, "PLANTED_BITS": "1"}, timeout=100, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "timeout"
+    if done.returncode == 0 and re.search(r"PASS|verified|successful", done.stdout):
+        return "right"
+    return f"exit {done.returncode}: {(done.stderr.strip() or done.stdout.strip()).splitlines()[-1][:300]}"
+
+
+def right_of(name: str, root: Path, a_kind: int, run: bool) -> dict[str, Any]:
+    """A kernel as it is: its copies, what its results are, and the bugs to plant; why it cannot be used."""
     kernel = KERNELS[name]
     with copied(kernel, root) as (script, file, args):
         right = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
         source = Source(str(file), file.read_text(encoding="utf-8"))
         verdicts = right.verdicts()
-        if verdicts["rejected"] or verdicts["wrong"] or not right.trace.copies:
-            raise InputError(f"{name} is not right as it is: {dict(verdicts)}, {right.trace.failures}")
-        copies = copies_of(right)
-    for plant in chosen(source, a_kind):
-        began = time.time()
-        row = {"kernel": name, **tried(kernel, root, plant, copies)}
-        sys.stderr.write(f"{row} {time.time() - began:.0f} s\n")
-        yield row
+        bits = ran(script, args) if run else "not run"
+    out = {"copies": copies_of(right), "bits": bits, "plants": chosen(source, a_kind), "problem": ""}
+    if verdicts["rejected"] or verdicts["wrong"] or not right.trace.copies:
+        out["problem"] = f"not right as it is: {dict(verdicts)}, {right.trace.failures}"[:400]
+    return out
+
+
+def one_bug(name: str, root: Path, plant: Plant, right: Counter[Any], run: bool) -> dict[str, Any]:
+    """A row of the evidence."""
+    began = time.time()
+    try:
+        row = tried(KERNELS[name], root, plant, right, run)
+    except InputError as error:
+        row = {"kind": plant.kind, "call": plant.call, "line": plant.line, "differs": True,
+               "failures": [str(error)], "detected": "a failure"}  # fmt: skip
+    return {"kernel": name, **row, "seconds": round(time.time() - began, 1)}
+
+
+def all_bugs(
+    kernels: dict[str, Path], a_kind: int, jobs: int, seconds: float, run: bool
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The rows, and what was found of each kernel as it is."""
+    began, rows = time.time(), []
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        starts = {pool.submit(right_of, name, root, a_kind, run): name for name, root in kernels.items()}
+        rights: dict[str, dict[str, Any]] = {}
+        pending: dict[Future[dict[str, Any]], None] = {}
+        queue: list[tuple[str, Plant]] = []
+        for done in as_completed(starts):
+            name = starts[done]
+            rights[name] = done.result()
+            sys.stderr.write(f"{name}: {rights[name]['bits']} {rights[name]['problem']}\n")
+            if not rights[name]["problem"]:
+                queue += [(name, plant) for plant in rights[name]["plants"]]
+        queue.sort(key=lambda pair: rights[pair[0]]["plants"].index(pair[1]))  # a bug of each kernel in turn
+        while queue or pending:
+            while queue and len(pending) < jobs and not (seconds and time.time() - began > seconds):
+                name, plant = queue.pop(0)
+                task = pool.submit(one_bug, name, kernels[name], plant, rights[name]["copies"], run)
+                pending[task] = None
+            if not pending:
+                break
+            for task in wait(pending, return_when=FIRST_COMPLETED).done:
+                del pending[task]
+                rows.append(task.result())
+                sys.stderr.write(f"{rows[-1]}\n")
+    known = {name: {"bits": one["bits"], "problem": one["problem"]} for name, one in rights.items()}
+    return sorted(rows, key=lambda row: (row["kernel"], row["line"], row["kind"])), known
 
 
 def main() -> None:
@@ -201,22 +282,31 @@ def main() -> None:
     parser.add_argument("roots", nargs="+", metavar="NAME=DIR")
     parser.add_argument("--only", default="")
     parser.add_argument("--a-kind", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--run", action="store_true")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     roots = {name: Path(place).resolve() for name, _, place in (one.partition("=") for one in given.roots)}
-    rows: list[dict[str, Any]] = []
-    for name, kernel in KERNELS.items():
-        if kernel.group in roots and given.only in name:
-            rows += run(name, roots[kernel.group], given.a_kind)
+    kernels = {
+        name: roots[kernel.group]
+        for name, kernel in KERNELS.items()
+        if kernel.group in roots and given.only in name
+    }
+    rows, known = all_bugs(kernels, given.a_kind, given.jobs, given.seconds, given.run)
     bugs = [row for row in rows if row["differs"]]
+    faults = [row for row in bugs if row["detected"] == "a copy"]
     found = {
         **head("benchmarks.planted"),
+        "kernels": known,
         "plants": len(rows),
         "differing": len(bugs),
+        "differing_kernels": len({row["kernel"] for row in bugs}),
         "detected": sum(bool(row["detected"]) for row in bugs),
-        "detected_in_a_copy": sum(row["detected"] == "a copy" for row in bugs),
-        "repaired": sum(row.get("repaired", False) for row in bugs),
-        "restored": sum(row.get("restored", False) for row in bugs),
+        "detected_in_a_copy": len(faults),
+        "repaired": sum(row["repaired"] for row in faults),
+        "restored": sum(row.get("restored", False) for row in faults),
+        "right_bits": sum(row.get("bits") == "right" for row in faults),
         "rows": rows,
     }  # fmt: skip
     write(found, given.out)

@@ -28,6 +28,7 @@ class Fix:
 
     `verdict` is "legal" or "slow"; `changes` lists every argument of the copy that it changes; `predicted`
     holds counts such as `instructions_per_thread`; `confirmed_by` a subset of ("model", "compiler", "gpu").
+    `sketch` says why it is no more than a sketch: what it takes in the program is not known; "" where it is.
     """
 
     strategy: str
@@ -39,6 +40,7 @@ class Fix:
     predicted: dict[str, Any] = field(default_factory=dict)
     confirmed_by: tuple[str, ...] = ("model",)
     note: str = ""  # what the fix costs or asks elsewhere, one line
+    sketch: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As the JSON schema has it."""
@@ -52,6 +54,7 @@ class Fix:
             "predicted": self.predicted,
             "confirmed_by": list(self.confirmed_by),
             "note": self.note,
+            "sketch": self.sketch,
         }
 
 

@@ -27,6 +27,7 @@ from layoutcheck.order.memory_map import MemoryMap, memory_maps
 from layoutcheck.patching.causes import causes
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
+from layoutcheck.patching.sketches import labelled
 from layoutcheck.reports.order import is_wrong
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
 from layoutcheck.settings import find as find_settings
@@ -203,6 +204,7 @@ def judge(trace: Trace) -> JudgedTrace:
             known[key] = judge_traced(one.first, fixes_for=SHOWN)
         found = known[key]
         reports.append((one, None if found is None else replace(found, subject=str(one.first.where))))
+    reports = labelled(reports)
     return JudgedTrace(trace, reports, causes(reports))
 
 

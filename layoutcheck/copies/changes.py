@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.notation import print_tiler
+from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -42,6 +46,22 @@ def changes(given: Copy, made: tuple[Copy, ...]) -> tuple[Change, ...]:
         found += _differing(name, str(getattr(given, name)), str(getattr(first, name)))
     found += _differing("operation", given.op, ", ".join(dict.fromkeys(one.op for one in made)))
     return (*found, *_of_barriers(given, first))
+
+
+def moved_sides(given: Copy, made: Copy) -> Iterator[str]:
+    """The sides of whose tensors some element lies elsewhere; what is promised of run-time strides aside."""
+    for side in SIDES:
+        old, new = given.whole(side), made.whole(side)
+        known = not isinstance(old, OtherOperand) and not isinstance(new, OtherOperand)
+        if known and (_unpromised(old.layout), old.swizzle) != (_unpromised(new.layout), new.swizzle):
+            yield side
+
+
+def _unpromised(layout: Layout) -> Layout:
+    """The layout in fewest modes, without what is promised of its run-time strides."""
+    strides = (Dynamic(1, d.bits) if isinstance(d, Dynamic) else d for d in flatten(wrap(layout.stride)))
+    found: Layout = coalesce(Layout(layout.shape, unflatten(strides, layout.shape)))
+    return found
 
 
 def _of_barriers(given: Copy, made: Copy) -> Iterator[Change]:

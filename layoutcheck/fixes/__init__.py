@@ -15,7 +15,7 @@ from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import cosize, size
 from layoutcheck.analysis import Analysis
 from layoutcheck.check import Fix, Report, quality
-from layoutcheck.copies.changes import changes
+from layoutcheck.copies.changes import changes, moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
@@ -248,7 +248,18 @@ def _checked(draft: Draft, broken: Copy, seen: dict[Copy, Working | None]) -> Fi
         _predicted([one.issued for one in works[: len(works) - draft.readers]]),
         ("model",),
         "; ".join(filter(None, (draft.note, _REGISTERS if _hands_out_anew(draft, broken) else ""))),
+        _VIEW if _is_of_a_view(draft, broken) else "",
     )
+
+
+_VIEW = "of one thread's view; the tensor that it is cut from is not known"
+
+
+def _is_of_a_view(draft: Draft, broken: Copy) -> bool:
+    """Whether elements would lie elsewhere in a tensor of which only one thread's view is known."""
+    if broken.tiling is not None or broken.needs_map or len(draft.copies) - draft.readers != 1:
+        return False
+    return next(moved_sides(broken, draft.copies[0]), None) is not None
 
 
 def _working(copy: Copy) -> Working | None:

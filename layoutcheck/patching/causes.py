@@ -39,7 +39,7 @@ def causes(reports: Sequence[tuple[Distinct, Report | None]]) -> tuple[Cause, ..
     bad = {n: (one, r) for n, (one, r) in enumerate(reports) if r is not None and r.verdict in _BAD}
     if len(bad) < 2:
         return ()
-    program = Program(dict(_texts(one for one, _ in bad.values())))
+    program = Program(dict(texts_of(one for one, _ in bad.values())))
     try:
         return tuple(_grouped(program, bad))
     except InputError:  # a file that is not Python: a notebook's cell, text with magic
@@ -68,7 +68,7 @@ def _grouped(program: Program, bad: Mapping[int, tuple[Distinct, Report]]) -> It
         left -= set(groups[best])
 
 
-def _texts(copies: Iterable[Distinct]) -> Iterator[tuple[str, str]]:
+def texts_of(copies: Iterable[Distinct]) -> Iterator[tuple[str, str]]:
     """The files of the copies and their callers, as far as they can be read."""
     for path in {frame.file for one in copies for frame in (one.first.where, *one.first.stack)}:
         with contextlib.suppress(OSError, ValueError):

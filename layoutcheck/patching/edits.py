@@ -99,9 +99,13 @@ def edits_of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument
 
 def _aligned(program: Program, start: Site, need: int) -> Iterator[Candidate]:
     earlier: list[Site] = []
-    for place in program.reached(start):
+    for place in program.behind(start):
         call = place.node
-        assert isinstance(call, ast.Call)
+        if isinstance(call, ast.Subscript) and is_align(call):
+            assert isinstance(call.slice, ast.Tuple)
+            yield (Edit(place.path, *span_of(program.sources[place.path], call.slice.elts[1]), str(need)),)
+        if not isinstance(call, ast.Call):
+            continue
         name = name_of(call)
         keyword = (
             "byte_alignment" if name in _ALLOCATIONS else "assumed_align" if name in _FROM_HOST else None
@@ -109,6 +113,13 @@ def _aligned(program: Program, start: Site, need: int) -> Iterator[Candidate]:
         if keyword is not None:
             yield from _argument(program, place, keyword, str(need), _POSITIONS.get(name), earlier)
         earlier.append(place)
+
+
+def is_align(node: ast.Subscript) -> bool:
+    """`cute.struct.Align[what, bytes]`, the annotation of a struct's member."""
+    value = node.value
+    name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+    return name == "Align" and isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2
 
 
 _POSITIONS = {"allocate_tensor": 2, "allocate": 1, "allocate_array": 2, "from_dlpack": 1}
@@ -312,6 +323,15 @@ def coarser(program: Program, site: Site, element_bits: int) -> Iterator[Candida
                     edit = Edit(place.path, *span_of(source, call.args[1]), str(base))
                     if source.text[edit.start : edit.end] != edit.new:
                         yield (edit,)
+
+
+def width(program: Program, start: Site, bits: int) -> Iterator[Candidate]:
+    """`num_bits_per_copy` of every atom behind an argument written so."""
+    earlier: list[Site] = []
+    for place in program.reached(start):
+        if name_of(place.node) == "make_copy_atom":  # type: ignore[arg-type]
+            yield from _argument(program, place, "num_bits_per_copy", str(bits), None, earlier)
+        earlier.append(place)
 
 
 def turned(source: Source, call: ast.Call, transpose: bool) -> Iterator[Candidate]:

@@ -59,6 +59,15 @@ class Source:
         walk(self.tree, None)
         return found
 
+    @cached_property
+    def assignments(self) -> list[tuple[ast.Assign | ast.AnnAssign | ast.NamedExpr, Function]]:
+        """Every assignment, with the function around it."""
+        return [
+            (node, owner)
+            for node, owner in self.owners.items()
+            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
+        ]
+
     def calls(self) -> Iterator[ast.Call]:
         """Every call."""
         return (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
@@ -117,14 +126,17 @@ class Program:
 
     def reached(self, start: Site) -> Iterator[Site]:
         """The calls that the value of an expression may come from, nearest first."""
+        return (site for site in self.behind(start) if isinstance(site.node, ast.Call))
+
+    def behind(self, start: Site) -> Iterator[Site]:
+        """The expressions that the value of an expression may come from, nearest first."""
         queue, seen = [start], set[int]()
         for site in queue:
             if id(site.node) in seen or len(seen) > MAX_STEPS:
                 continue
             seen.add(id(site.node))
-            if isinstance(site.node, ast.Call):
-                yield site
-            queue.extend(self._behind(site))
+            yield site
+            queue.extend(self._next(site))
 
     def definition(self, site: Site) -> Site:
         """What the one assignment of a name says, and so on; an expression without one is its own."""
@@ -135,7 +147,7 @@ class Program:
             site = found[0]
         return site
 
-    def _behind(self, site: Site) -> Iterator[Site]:
+    def _next(self, site: Site) -> Iterator[Site]:
         node = site.node
         if isinstance(node, ast.Name):
             yield from self._named(site, node.id)
@@ -155,10 +167,8 @@ class Program:
         """What a name is assigned in its function, else what its parameter is given, else globally."""
         source, function = self.sources[site.path], site.function
         found = False
-        for node, owner in source.owners.items():
+        for node, owner in source.assignments:
             if owner is not function:
-                continue
-            if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
                 continue
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
@@ -202,13 +212,14 @@ class Program:
                     yield Site(path, value, source.owners.get(call))
 
     def _attributes(self, site: Site, name: str) -> Iterator[Site]:
-        """What `self.name` and the like are assigned anywhere in the file."""
-        source = self.sources[site.path]
-        for node, owner in source.owners.items():
+        """What `self.name` and the like are assigned anywhere in the file, or are in a `cute.struct`."""
+        for node, owner in self.sources[site.path].assignments:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Attribute) and target.attr == name:
                         yield Site(site.path, node.value, owner)
+            elif node.value is None and getattr(node.target, "id", "") == name:
+                yield Site(site.path, node.annotation, owner)
 
 
 def name_of(call: ast.Call) -> str:

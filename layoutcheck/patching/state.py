@@ -38,8 +38,9 @@ class State:
         self.reports = [(one, judge_traced(one.first)) for one in distinct(trace)]
 
     def bad(self) -> list[tuple[Distinct, Report]]:
-        """The copies that are rejected or wrong, in the program's order."""
-        return [(one, r) for one, r in self.reports if r is not None and r.verdict in BAD]
+        """The copies that are rejected, then those that are wrong, each in the program's order."""
+        found = [(one, r) for one, r in self.reports if r is not None and r.verdict in BAD]
+        return sorted(found, key=lambda pair: -RANKS[pair[1].verdict])
 
     @cached_property
     def ranks(self) -> dict[Place, int]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutcheck.algebra.integers import Dynamic
-from layoutcheck.algebra.inttuple import flatten, unflatten, wrap
-from layoutcheck.algebra.layout import Layout
-from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.check import Fix, Report
+from layoutcheck.copies.atom import VectorAtom
+from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.vectors import WIDEST_BITS
 from layoutcheck.patching.edit import Candidate
-from layoutcheck.patching.edits import candidates, coarser, turned
+from layoutcheck.patching.edits import candidates, coarser, turned, width
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.sources.traced import Distinct
 
@@ -31,7 +30,7 @@ def ways(
     site = program.copy_at(first.where.file, first.where.line)
     if site is None:
         return
-    for fix in sorted(report.fixes, key=lambda one: _other_registers(report, one)):
+    for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
         if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):
             continue
         for edits in candidates(program, report.copy, fix, site):
@@ -42,24 +41,12 @@ def ways(
 
 def moves_global(copy: Copy, fix: Fix) -> bool:
     """Whether a fix gives a tensor in global memory other static strides, not only a promise about them."""
-    if len(fix.copies) != 1:
-        return False
-    for side in ("src", "dst"):
-        old, new = (one.whole(side) for one in (copy, fix.copies[0]))
-        known = old.space == "gmem" and not isinstance(old, OtherOperand)
-        if known and _unpromised(old.layout) != _unpromised(new.layout):
-            return True
-    return False
+    return len(fix.copies) == 1 and any(
+        copy.whole(side).space == "gmem" for side in moved_sides(copy, fix.copies[0])
+    )
 
 
-def _unpromised(layout: Layout) -> Layout:
-    """The layout in fewest modes, without what is promised of its run-time strides."""
-    strides = (Dynamic(1, d.bits) if isinstance(d, Dynamic) else d for d in flatten(wrap(layout.stride)))
-    found: Layout = coalesce(Layout(layout.shape, unflatten(strides, layout.shape)))
-    return found
-
-
-def _other_registers(report: Report, fix: Fix) -> bool:
+def other_registers(report: Report, fix: Fix) -> bool:
     """Whether threads get other elements in their registers, which those who use them must know."""
     registers = "rmem" in (report.copy.src.space, report.copy.dst.space)
     return registers and any(change.argument == "threads and values" for change in fix.changes)
@@ -72,6 +59,10 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
         for edits in coarser(program, site, report.copy.src.dtype.bits):
             yield "swizzle: units of 16 bytes", edits
     start = program.argument(site, "atom")
+    if start is not None and isinstance(atom, VectorAtom) and atom.width_bits > WIDEST_BITS:
+        for bits in (128, 64, 32):
+            for edits in width(program, start, bits):
+                yield f"width: copy {bits} bits at a time", edits
     if start is None or not isinstance(atom, (LdMatrix, StMatrix)):
         return
     for place in program.reached(start):

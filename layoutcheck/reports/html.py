@@ -252,6 +252,7 @@ def _fix(number: int, fix: Fix) -> str:
                 element("span", escape(cost), class_="quiet")),
         element("p", escape(said)),
         element("p", escape(by), class_="quiet") if by else "",
+        element("p", escape(f"a sketch: {fix.sketch}")) if fix.sketch else "",
         element("ul", *(element("li", escape(f"{change.argument}: {change.before} -> {change.after}"))
                         for change in fix.changes), class_="quiet"),
         element("div", element("button", "copy", type="button", class_="copy-code"),

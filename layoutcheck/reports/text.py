@@ -205,6 +205,7 @@ def _fix(number: int, fix: Fix, style: Style) -> list[str]:
     by = [f"confirmed by {' and '.join(confirmed)}"] if confirmed else []
     facts_of = ", ".join(filter(None, [fix.verdict, instructions(fix), *by]))
     said = f"{fix.strategy} ({facts_of}): {fix.title}" + (f"; {fix.note}" if fix.note else "")
+    said += f"; a sketch: {fix.sketch}" if fix.sketch else ""
     lines = style.wrap(said, "     ", f"  {number}. ")
     lead = len(f"  {number}. {fix.strategy}")
     lines[0] = style(lines[0][:lead], "bold") + lines[0][lead:]

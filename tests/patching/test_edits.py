@@ -222,3 +222,29 @@ def test_strides_are_nested_as_the_shape_is_written(shape: str, layout: str, str
 def test_no_python_is_said_so() -> None:
     with pytest.raises(InputError, match="is not valid Python"):
         Program({PATH: "def f(:"}).copy_at(PATH, 1)
+
+
+STORAGE = """
+def kernel(m):
+    @cute.struct
+    class Storage:
+        bar: cute.struct.MemRange[cutlass.Int64, 2]
+        tile: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, 4096], 8]
+
+    storage = smem.allocate(Storage)
+    tile = storage.tile.get_tensor(layout)
+    cute.copy(atom, tile, held)
+"""
+
+
+def test_the_alignment_of_a_structs_member_is_its_annotations() -> None:
+    program = Program({PATH: STORAGE})
+    site = program.copy_at(PATH, STORAGE[: STORAGE.index("cute.copy(")].count("\n") + 1)
+    assert site is not None
+    given = lc.check(
+        '!cute.memref<f16, smem, align<8>, "((8,1),2):((1,0),64)">',
+        '!cute.memref<f16, rmem, align<32>, "((8,1),2):((1,0),8)">', "ldmatrix.x4",
+    )  # fmt: skip
+    [fix] = [fix for fix in given.fixes if fix.strategy == "promise-alignment"]
+    first = next(iter(candidates(program, given.copy, fix, site)))
+    assert apply({PATH: STORAGE}, first)[PATH] == STORAGE.replace("4096], 8]", "4096], 16]")
