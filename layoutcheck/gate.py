@@ -7,9 +7,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from layoutcheck.errors import InputError
+
+T = TypeVar("T")
 
 CONDITIONS = ("case-failed", "no-kernels", "types-only")
 DEFAULT = ("case-failed", "no-kernels")
@@ -46,6 +50,18 @@ class Gate:
 
 
 NO_GATE = Gate(())
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of `count` machines that share the programs, `index` from 1: every `count`-th is its own."""
+
+    index: int
+    count: int
+
+    def of(self, items: Sequence[T]) -> list[T]:
+        """What of `items` is this part's. The parts together have each once."""
+        return list(items[self.index - 1 :: self.count])
 
 
 def gate(fail_on: str | None, coverage: float | None) -> Gate:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from layoutcheck import settings as reading
 from layoutcheck.errors import InputError
+from layoutcheck.gate import Part
 from layoutcheck.lint.cache import Cache
 from layoutcheck.lint.cases import RegisteredCase, shown
 from layoutcheck.lint.run import Result, cache_folder, lint
@@ -53,11 +54,13 @@ def linted(
     arch: str | None = None,
     timeout_s: int | None = None,
     approve: Approve | None = None,
+    part: Part | None = None,
 ) -> tuple[Result, list[str]]:
     """The result of a run, and what was repaired in the files first. Raises InputError for unusable input.
 
     `approve`, where given, asks for the repository's programs too, for `arch` (several with commas) and at
-    most `timeout_s` seconds each: it is called with them before they are run, and may raise.
+    most `timeout_s` seconds each: it is called with them before they are run, and may raise. With `part` only
+    that part of programs and cases is run, and nothing is said of what none of them reached.
     """
     if not 0 <= workers <= 256:
         raise InputError(f"{workers} workers is out of range", expected="1 to 256, or 0 for one a processor")
@@ -88,6 +91,7 @@ def linted(
         from layoutcheck.lint.programs import discover
 
         programs = discover(paths, settings, Cache(cache_folder(settings), "outlines"))
+        programs = part.of(programs) if part else programs
         approve(programs, settings)
     with bar(("read", "trace")) as progress:
         result = lint(
@@ -99,6 +103,7 @@ def linted(
             write_baseline=write_baseline,
             progress=progress,
             programs=programs,
+            part=part,
         )
     return result, repaired
 

@@ -158,7 +158,7 @@ def read(file: Path, *, required: bool = True) -> Settings | None:
         if required:
             raise InputError(f"'{file}' has no table [{TABLE}]")
         return None
-    table = _toml(text, file).get("tool", {}).get("layoutcheck")
+    table = toml(text, file).get("tool", {}).get("layoutcheck")
     if table is None:
         return None
     if not isinstance(table, dict):
@@ -166,7 +166,8 @@ def read(file: Path, *, required: bool = True) -> Settings | None:
     return _settings(table, file)
 
 
-def _toml(text: str, file: Path) -> dict[str, Any]:
+def toml(text: str, file: Path) -> dict[str, Any]:
+    """A TOML document. Raises InputError for what is none."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:

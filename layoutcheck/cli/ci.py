@@ -11,14 +11,16 @@ from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.lint import told
 from layoutcheck.cli.options import Coverage, FailOn, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink
+from layoutcheck.digits import is_number
 from layoutcheck.errors import InputError
-from layoutcheck.gate import gate
+from layoutcheck.gate import Part, gate
 
 if TYPE_CHECKING:
     from layoutcheck.lint.cases import RegisteredCase
     from layoutcheck.settings import Settings
 
 _MOST_ASKED = 12  # programs that the question names
+_MOST_PARTS = 1000
 
 
 def ci(
@@ -44,11 +46,15 @@ def ci(
     no_lowered: NoLowered = False,
     no_order: NoOrder = False,
     workers: Annotated[int, Option("processes; 0 is one a processor")] = 0,
+    shard: Annotated[
+        str | None, Option("run a part of the programs: 2/4 is every fourth from the second")
+    ] = None,
 ) -> int:
     """Run the repository's tests and scripts that compile kernels, and check every copy of every kernel.
 
     This executes the repository's code: in child processes, without network, launching nothing, each for a
     limited time. It asks first; --yes, or `run` in [tool.layoutcheck], answers. The source is linted beside.
+    After SIGTERM the report says what was seen until then.
     Exit status: 0 all was seen and nothing is wrong, 1 something is wrong, 2 something was not seen.
     """
     from layoutcheck.lint.cases import require_dsl
@@ -59,9 +65,15 @@ def ci(
     if write_baseline is not None and (fail_on is not None or require_coverage is not None or strict):
         raise InputError("--write-baseline succeeds", expected="it without --strict, --fail-on and the like")
     asked = gate(fail_on, require_coverage)
+    part = _part(shard)
+    if part is not None and (require_coverage is not None or write_baseline is not None):
+        raise InputError(
+            "--shard runs a part of the programs",
+            expected="it without --require-coverage and --write-baseline",
+        )
     render = reports.renderer(format_)
     if list_:
-        sys.stdout.writelines(f"{line}\n" for line in _listed(paths or ["."], config, arch))
+        sys.stdout.writelines(f"{line}\n" for line in _listed(paths or ["."], config, arch, part))
         return 0
     reason = require_dsl()
     if reason is not None:
@@ -69,7 +81,7 @@ def ci(
     result, _ = linted(
         paths or ["."], config=config, select=select, ignore=ignore, baseline=baseline,
         write_baseline=write_baseline, cache=not no_cache, lowered=not no_lowered, order=not no_order,
-        workers=workers, arch=arch, timeout_s=timeout,
+        workers=workers, arch=arch, timeout_s=timeout, part=part,
         approve=lambda programs, settings: _approve(programs, settings, yes),
     )  # fmt: skip
     for file, made in ((html, ci_page.render), (sarif, reports.sarif), (junit, junit_xml.render)):
@@ -80,7 +92,24 @@ def ci(
     return 0 if write_baseline is not None else status
 
 
-def _listed(paths: Sequence[str], config: Path | None, arch: str | None) -> list[str]:
+def _part(given: str | None) -> Part | None:
+    """`--shard I/N`. Raises InputError."""
+    if given is None:
+        return None
+    words = given.split("/")
+    if (
+        len(words) != 2
+        or not all(map(is_number, words))
+        or not 1 <= int(words[0]) <= int(words[1]) <= _MOST_PARTS
+    ):
+        raise InputError(
+            f"'{given[:40]}' is no part",
+            expected=f"--shard I/N with 1 <= I <= N <= {_MOST_PARTS}, such as 2/4",
+        )
+    return Part(int(words[0]), int(words[1]))
+
+
+def _listed(paths: Sequence[str], config: Path | None, arch: str | None, part: Part | None) -> list[str]:
     """The programs, one a line, as they would be called."""
     from dataclasses import replace
 
@@ -93,7 +122,7 @@ def _listed(paths: Sequence[str], config: Path | None, arch: str | None) -> list
     if arch is not None:
         settings = replace(settings, run_arch=architectures(arch, "--arch"))
     found = discover(paths, settings, Cache(None, "outlines"))
-    return [f"{' '.join(case.command)}  ({case.arch})" for case in found]
+    return [f"{' '.join(case.command)}  ({case.arch})" for case in (part.of(found) if part else found)]
 
 
 def _approve(programs: Sequence[RegisteredCase], settings: Settings, yes: bool) -> None:

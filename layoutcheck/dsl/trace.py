@@ -25,8 +25,13 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
 from layoutcheck.sources.traced import Trace, TraceFailure
 
-# Called now and then with the numbers of kernels and copies seen so far.
+# Called now and then with the numbers of kernels and copies seen so far; may raise Ended.
 Progress = Callable[[int, int], None]
+
+
+class Ended(Exception):
+    """Raised by a `Progress` to end a run: what was seen until then is returned, with these words."""
+
 
 _POLL_SECONDS = 0.05
 _SHARE = 0.25  # of its time that judging a script gets at the least
@@ -144,26 +149,28 @@ def _run(
         )
         collector = Collector(process.pid, observe, lowering, compiled=launch)
         timed_out = False
-        try:
-            while process.poll() is None and not timed_out:
-                busy = collector.take(spool.read(Path(folder)))
-                if progress is not None:
-                    progress(len(collector.kernels), len(collector.copies))
-                if not busy:
-                    time.sleep(_POLL_SECONDS)
-                timed_out = deadline is not None and time.monotonic() > deadline
-        finally:
-            _end(process)
-        collector.take(spool.read(Path(folder)))
 
         def shown() -> None:
             if progress is not None:
                 progress(len(collector.kernels), len(collector.copies))
 
-        shown()
-        if deadline is not None and timeout_s is not None:
-            deadline = max(deadline, time.monotonic() + _SHARE * timeout_s)
-        collector.resolve(shown, deadline)
+        try:
+            try:
+                while process.poll() is None and not timed_out:
+                    busy = collector.take(spool.read(Path(folder)))
+                    shown()
+                    if not busy:
+                        time.sleep(_POLL_SECONDS)
+                    timed_out = deadline is not None and time.monotonic() > deadline
+            finally:
+                _end(process)
+            collector.take(spool.read(Path(folder)))
+            shown()
+            if deadline is not None and timeout_s is not None:
+                deadline = max(deadline, time.monotonic() + _SHARE * timeout_s)
+            collector.resolve(shown, deadline)
+        except Ended as error:
+            return collector.trace(TraceFailure("ended", str(error)))
         return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector))
 
 

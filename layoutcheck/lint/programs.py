@@ -17,12 +17,12 @@ from layoutcheck.errors import InputError
 from layoutcheck.lint import files
 from layoutcheck.lint.cache import Cache, digest, tool_version
 from layoutcheck.lint.cases import RegisteredCase
+from layoutcheck.lint.pytest_files import python_files
 from layoutcheck.lint.text import Unreadable, decode, parsed
 from layoutcheck.regular import read_regular
 from layoutcheck.settings import Settings
 
 _BUILDERS = ("jit", "kernel", "compile")
-_TEST_FILES = ("test_*.py", "*_test.py")  # pytest's default `python_files`
 _ROOTS = ("src/", "python/")  # folders that a repository puts on the path
 _WORD = b"import"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -104,8 +104,9 @@ def _chain(node: ast.Attribute, imported: dict[str, str]) -> str:
 class Repository:
     """The outlines of a repository's files, by path below `root`, and what their imports reach."""
 
-    def __init__(self, outlines: dict[str, Outline]) -> None:
+    def __init__(self, outlines: dict[str, Outline], test_files: Sequence[str]) -> None:
         self.outlines = outlines
+        self._test_files = test_files
         self._modules: dict[str, list[str]] = {}
         for path in outlines:
             for name in _module_names(path, outlines):
@@ -114,7 +115,14 @@ class Repository:
     def runs(self, path: str) -> bool:
         """Whether a file is a script, or a file of tests, that compiles kernels."""
         known = self.outlines[path]
-        return (known.main or (known.tests and _is_test(path))) and self.compiles(path)
+        return (known.main or (known.tests and self.is_test(path))) and self.compiles(path)
+
+    def is_test(self, path: str) -> bool:
+        """Whether pytest looks for tests in a file, by its name."""
+        return any(
+            fnmatch.fnmatch(path if "/" in pattern else path.rpartition("/")[2], pattern)
+            for pattern in self._test_files
+        )
 
     def compiles(self, path: str) -> bool:
         """Whether a file compiles kernels, by itself or through what it imports."""
@@ -206,13 +214,13 @@ def discover(paths: Sequence[str], settings: Settings, cache: Cache) -> list[Reg
     shown = {settings.inside(path): path for path in listed}
     outlines = {inside: _outline(path, cache) for inside, path in shown.items()}
     cache.save()
-    repository = Repository(outlines)
+    repository = Repository(outlines, python_files(settings.root))
     wanted = {settings.inside(path) for path in asked}
     found: list[RegisteredCase] = []
     if settings.run is None:
         for inside in sorted(wanted):
             if repository.runs(inside):
-                found += _programs(inside, shown[inside], (), settings, outlines[inside])
+                found += _programs(inside, shown[inside], (), settings, repository)
         return found
     for entry in settings.run:
         found += _entry(entry, wanted, shown, repository, settings)
@@ -240,18 +248,12 @@ def _entry(
         below = [p for p in sorted(wanted) if inside == "." or p.startswith(f"{inside}/")]
         for each in below:
             if repository.runs(each):
-                known = repository.outlines[each]
-                yield from _programs(each, shown[each], (), settings, known, named=True)
+                yield from _programs(each, shown[each], (), settings, repository, named=True)
     elif (settings.root / path).is_file():
         if inside in wanted:
-            known = repository.outlines[inside]
-            yield from _programs(inside, shown[inside], tuple(arguments), settings, known, named=True)
+            yield from _programs(inside, shown[inside], tuple(arguments), settings, repository, named=True)
     else:
         raise InputError(f"run = '{entry[:80]}': no such file below {settings.root}")
-
-
-def _is_test(path: str) -> bool:
-    return any(fnmatch.fnmatch(path.rpartition("/")[2], pattern) for pattern in _TEST_FILES)
 
 
 def _programs(
@@ -259,11 +261,12 @@ def _programs(
     path: str,
     arguments: tuple[str, ...],
     settings: Settings,
-    known: Outline,
+    repository: Repository,
     named: bool = False,
 ) -> Iterator[RegisteredCase]:
     """A program for each architecture."""
-    if known.tests and (_is_test(inside) or not known.main):
+    known = repository.outlines[inside]
+    if known.tests and (repository.is_test(inside) or not known.main):
         command: tuple[str, ...] = ("-m", "pytest", "-q", inside, *arguments)
     elif any(name.startswith(".") for name in known.names) and (module := _module(inside, settings.root)):
         command = ("-m", module, *arguments)  # it imports from its package by relative names

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutcheck import cells
-from layoutcheck.gate import NO_GATE, Gate
+from layoutcheck.gate import NO_GATE, Gate, Part
 from layoutcheck.lint import baseline, cases, files, leftovers, notebook
 from layoutcheck.lint import runs as running
 from layoutcheck.lint.cache import Cache
@@ -80,6 +80,11 @@ class Result:
     runs: tuple[Ran, ...] = ()
     wanted: bool = False  # programs were looked for, and there may be none
 
+    @property
+    def ended(self) -> int:
+        """The number of runs that SIGTERM ended."""
+        return sum(any(one.startswith("ended: ") for one in run.failures) for run in self.runs)
+
     def status(self, strict: bool = False, gate: Gate = NO_GATE) -> int:
         """The exit status, as `gate.py` has it."""
         failing = _FAILING_STRICT if strict else _FAILING
@@ -97,7 +102,8 @@ class Result:
         )
         types = counts.address_sources.get("types", 0)
         kernels = counts.kernels if counts.cases or self.wanted else None
-        return gate.unseen(failed, kernels, types, counts.traced, counts.sites)
+        ended = [f"SIGTERM came before {self.ended} of {len(self.runs)} runs had ended"] if self.ended else []
+        return ended + gate.unseen(failed, kernels, types, counts.traced, counts.sites)
 
 
 def lint(
@@ -110,8 +116,11 @@ def lint(
     write_baseline: Path | None = None,
     progress: Progress | None = None,
     programs: Sequence[cases.RegisteredCase] | None = None,
+    part: Part | None = None,
 ) -> Result:
     """Lint files and folders. With `static` nothing is run; `programs` are run beside cases.
+
+    With `part` only that part of the cases is run, and what no run reached is not told.
 
     Raises InputError for a path, a setting or a baseline that cannot be used.
     """
@@ -123,7 +132,7 @@ def lint(
     read = files.read(listed, store, workers, progress)
     store.save()
     found = [finding for file in read for finding in file.reading.findings]
-    runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress, programs)
+    runs, notes, untraced = _trace(listed, settings, static, workers, folder, progress, programs, part)
     untold = tuple(notes)  # why cases were not traced, where that is so
     reached: dict[tuple[str, int], str] = {}
     counts = {"silenced": sum(file.reading.silenced for file in read), "untraced": untraced}
@@ -148,9 +157,9 @@ def lint(
             notes.append(f"expected to be slow, which types alone do not show: {names}")
     wanted = [finding for finding in found if settings.selected(finding.code, finding.path)]
     traced, never = _coverage(read, reached, runs is not None)
-    if runs is not None:
+    if runs is not None and part is None:
         wanted += [f for f in _never_traced(never) if settings.selected(f.code, f.path)]
-    complete = runs is not None and not any(run.trace.failures for run in runs.traced)
+    complete = part is None and runs is not None and not any(run.trace.failures for run in runs.traced)
     unused = leftovers.unused(read, texts.suppressions, reached if complete else {})
     wanted += [f for f in unused if settings.selected(f.code, f.path)]
     wanted.sort(key=lambda finding: finding.order)
@@ -166,7 +175,7 @@ def lint(
         new, moved = baseline.new(wanted, known, place, lambda path: not (settings.root / path).exists())
         known = Counter({entry: count for entry, count in known.items() if entry not in moved})
         notes += leftovers.moved(moved)
-    if known and (runs is not None or not untold):
+    if known and part is None and (runs is not None or not untold):
         looked = {settings.inside(path) for path in listed}
         notes += leftovers.stale(baseline.stale(wanted, known, place), looked, settings)
     return Result(
@@ -208,6 +217,7 @@ def _trace(
     folder: Path | None,
     progress: Progress | None,
     programs: Sequence[cases.RegisteredCase] | None,
+    part: Part | None,
 ) -> tuple[_Runs | None, list[str], int]:
     """The traces of registered cases and programs; None, and a note, where there are none or no way to.
 
@@ -220,15 +230,16 @@ def _trace(
     if not found and not programs:
         return None, [], 0
     what = f"{len(found)} registered case{'s' if len(found) > 1 else ''}"
-    mine = [*(programs or ()), *(case for case in found if cases.registered(case.path, settings))]
+    registered = [case for case in found if cases.registered(case.path, settings)]
+    mine = [*(programs or ()), *(part.of(registered) if part else registered)]
     if static:
         return None, [f"{what} not traced: --static runs nothing"], 0
-    if not mine:
+    if not programs and not registered:
         return None, [f"{what} not traced: no file of theirs is under [tool.layoutcheck] paths"], 0
     reason = cases.require_dsl()
     if reason is not None:
         return None, [f"{what} not traced: {reason}"], len(mine)
-    left = len(found) + len(programs or ()) - len(mine)
+    left = len(found) - len(registered)
     notes = [f"{left} of {what} not under [tool.layoutcheck] paths"] if left else []
     store = Cache(folder, "traces")
     try:

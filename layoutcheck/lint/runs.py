@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ _SKIP = (".", "__pycache__", "venv", "node_modules")
 _CONFIGURATION = ("pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini")  # what pytest reads
 _LASTING = frozenset(("test", "refused", "uncompiled"))  # failures that the program has made itself
 _NO_ARGUMENTS = "the following arguments are required"  # argparse's words
+_ENDED = "SIGTERM came before it had ended"
+_GRACE_SECONDS = 8.0  # between SIGTERM and the end of what still runs; an idle program ends within 5
 _TAIL_BYTES = 4096
 _MOST_WORDS = 200
 
@@ -48,7 +51,8 @@ def trace(
 ) -> list[CaseRun]:
     """Run every case in a child process and trace what it builds; in the order of `cases`.
 
-    Raises InputError where kernels cannot be traced at all. An interrupt ends the children first.
+    Raises InputError where kernels cannot be traced at all. An interrupt ends the children first. After
+    SIGTERM the runs hold what was seen until then, and a failure "ended" where that is not all.
     """
     from layoutcheck.sources.trace_lines import from_lines, to_lines
 
@@ -61,27 +65,69 @@ def trace(
             runs[case] = CaseRun(case, from_lines(stored["lines"]), cached=True)
     todo = [case for case in callable_ if case not in runs]
     threads = max(1, workers or min(len(todo) or 1, os.cpu_count() or 1))
-    with _pool(todo, settings, threads) as submit:
+
+    def take(case: RegisteredCase, found: Trace, seconds: float) -> None:
+        runs[case] = CaseRun(case, found, seconds=seconds)
+        lasting = _LASTING if case.command else frozenset[str]()
+        if all(failure.kind in lasting for failure in found.failures):  # others may be the machine's
+            kept = imports_of([*found.imported, *_configuration(case, settings)], cache)
+            cache.put(keys[case], {"lines": list(to_lines(found)), **kept})
+        if progress:
+            progress("trace", len(runs), len(callable_))
+
+    with _pool(todo, settings, threads) as (submit, stop):
         waiting = {submit(case): case for case in todo}
-        for future in as_completed(waiting):
-            case = waiting[future]
-            found, seconds = future.result()
-            runs[case] = CaseRun(case, found, seconds=seconds)
-            lasting = _LASTING if case.command else frozenset[str]()
-            if all(failure.kind in lasting for failure in found.failures):  # others may be the machine's
-                kept = imports_of([*found.imported, *_configuration(case, settings)], cache)
-                cache.put(keys[case], {"lines": list(to_lines(found)), **kept})
-            if progress:
-                progress("trace", len(runs), len(callable_))
+        try:
+            with _sigterm_raises():
+                for future in as_completed(waiting):
+                    take(waiting[future], *future.result())
+        except _Terminated:
+            stop.set()
+            begun = [future for future in waiting if not future.cancel()]
+            ended = wait(begun, _GRACE_SECONDS).done
+            for child in active_children():  # a worker that judges does not hear of the end
+                child.kill()
+            for future, case in waiting.items():
+                if case not in runs:
+                    able = future in ended and future.exception() is None
+                    take(case, *(future.result() if able else (_ended(), 0.0)))
     return [runs[case] for case in cases if case in runs]
+
+
+class _Terminated(BaseException):
+    """SIGTERM."""
+
+
+@contextmanager
+def _sigterm_raises() -> Iterator[None]:
+    """The first SIGTERM raises `_Terminated` here, in the main thread; the second ends the process."""
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise _Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _ended() -> Trace:
+    from layoutcheck.sources.traced import Trace, TraceFailure
+
+    return Trace(failures=(TraceFailure("ended", _ENDED),))
 
 
 Submit = Callable[[RegisteredCase], "Future[tuple[Trace, float]]"]
 
 
 @contextmanager
-def _pool(todo: Sequence[RegisteredCase], settings: Settings, workers: int) -> Iterator[Submit]:
-    """What runs a case; on the way out by an exception all that runs is ended first."""
+def _pool(todo: Sequence[RegisteredCase], settings: Settings, workers: int) -> Iterator[tuple[Submit, Any]]:
+    """What runs a case, and the event that ends what runs, as an exception on the way out does."""
     programs = any(case.command for case in todo)
     context = get_context("spawn")
     stop: Any = context.Event() if programs else threading.Event()
@@ -98,7 +144,7 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, workers: int) -> I
             return pool.submit(_run, case, settings, lowering, stop)
 
         try:
-            yield submit
+            yield submit, stop
         except BaseException:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -121,6 +167,7 @@ def _begin(settings: Settings, stop: Any, workers: int) -> None:
     from layoutcheck.dsl.spool import end_with_parent
 
     end_with_parent()
+    signal.signal(signal.SIGTERM, lambda *_: _worker.update(terminated=True))  # one for the whole group
     _worker.update(lowering=_lowering(settings), settings=settings, stop=stop)
     threads = max(1, (os.cpu_count() or 1) // workers)
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))
@@ -132,12 +179,14 @@ def _in_worker(case: RegisteredCase) -> tuple[Trace, float]:
 
 def _run(case: RegisteredCase, settings: Settings, lowering: Lowering, stop: Any) -> tuple[Trace, float]:
     """The trace of a case, and the seconds that it took."""
-    from layoutcheck.dsl.trace import trace_callable, trace_script
+    from layoutcheck.dsl.trace import Ended, trace_callable, trace_script
 
     def halt(*_: object) -> None:
-        if stop.is_set():
-            raise InterruptedError  # leaves the trace by the way that ends its children
+        if stop.is_set() or "terminated" in _worker:
+            raise Ended(_ENDED)
 
+    if stop.is_set():
+        return _ended(), 0.0
     start = time.monotonic()
     common: dict[str, Any] = {
         "arch": case.arch,

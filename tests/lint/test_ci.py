@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -124,6 +128,59 @@ def test_a_program_that_is_not_seen_to_its_end_fails(
     said = capsys.readouterr()
     assert "LC911" in said.out and "unrecognized arguments: --what" in " ".join(said.out.split())
     assert "case-failed: 1 run" in said.err and "no-kernels" in said.err
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_sigterm_leaves_a_report_of_what_was_seen(repository: Path, group: bool) -> None:
+    """A program that built a kernel and hangs, and one that has not begun."""
+    pytest.importorskip("cutlass")
+    hangs = "    except Exception: open('built', 'w')\n    time.sleep(100)\n"
+    (repository / "half.py").write_text(
+        f"import time\nfrom kernels import build\nif __name__ == '__main__':\n    try: build(8)\n{hangs}"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "layoutcheck",
+        "ci",
+        "--yes",
+        "--format",
+        "json",
+        "--output",
+        "found.json",
+    ]
+    process = subprocess.Popen(
+        [*command, "--fail-on", "none", *FAST], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not (repository / "built").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (os.killpg if group else os.kill)(process.pid, signal.SIGTERM)
+    assert "SIGTERM came before 2 of 2 runs had ended" in process.communicate(timeout=60)[1]
+    assert process.returncode == 1  # the copy; a run that has ended so never gives 0
+    found = json.loads((repository / "found.json").read_text())
+    assert [(f["code"], f["path"]) for f in found["findings"]] == [
+        ("LC911", "half.py"), ("LC101", "kernels.py"), ("LC911", "test_kernels.py"),
+    ]  # fmt: skip
+
+
+def test_parts_share_the_programs(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shared = []
+    for part in ("1/3", "2/3", "3/3"):
+        assert run(["ci", "--list", "--shard", part]) == 0
+        shared += capsys.readouterr().out.splitlines()
+    assert run(["ci", "--list"]) == 0
+    assert sorted(shared) == sorted(capsys.readouterr().out.splitlines()) and len(shared) == 2
+
+
+@pytest.mark.parametrize(
+    "words", [["0/2"], ["3/2"], ["1"], ["1/2/3"], ["a/2"], ["1/1001"], ["1/2", "--require-coverage", "9"]]
+)
+def test_a_part_that_is_none_is_refused(
+    repository: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["ci", "--yes", "--shard", *words]) == 2
+    assert "--shard" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("network", [True, False])

@@ -100,6 +100,29 @@ def test_an_entry_that_cannot_be_used_is_named(repository: Settings, entry: str,
         discover(["."], replace(repository, run=(entry,)), Cache(None, "outlines"))
 
 
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"pytest.ini": "[pytest]\npython_files = check_*.py late_test.py\n"}, ["check_gemm", "late_test"]),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = ['tests/check_*']\n"}, ["check_gemm"]),
+        ({"tox.ini": "[pytest]\npython_files = check_%.py\n    *_gemm.py\n"}, ["check_gemm", "test_gemm"]),
+        ({"setup.cfg": "[tool:pytest]\npython_files=check_*\n"}, ["check_gemm"]),
+        ({"pytest.ini": "", "setup.cfg": "[tool:pytest]\npython_files=check_*\n"}, None),
+        ({"tox.ini": "[tox]\npython_files=check_*\n"}, None),
+        ({"pyproject.toml": "[tool.pytest"}, None),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = 7\n"}, None),
+    ],
+)
+def test_pytest_says_which_files_hold_tests(
+    repository: Settings, files: dict[str, str], found: list[str] | None
+) -> None:
+    (repository.root / "tests/check_gemm.py").write_text("from pkg import gemm\ndef test_it(): gemm()\n")
+    for name, text in files.items():
+        (repository.root / name).write_text(text)
+    wanted = TESTS if found is None else [f"tests/{name}.py" for name in found]
+    assert [c for c in commands(repository) if "pytest" in c] == [f"-m pytest -q {path}" for path in wanted]
+
+
 def test_excluded_files_are_not_run(repository: Settings) -> None:
     left = commands(replace(repository, exclude=("tests/",)))
     assert left == ["bench.py", "-m pkg.script"]

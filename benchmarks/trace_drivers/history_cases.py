@@ -1,0 +1,128 @@
+"""What builds the kernel that a fix of `benchmarks/history.json` mends, a case a function."""
+
+import sys
+import types
+
+import torch
+
+sys.modules.setdefault("flash_attn_2_cuda", types.ModuleType("flash_attn_2_cuda"))
+BF16, F32 = torch.bfloat16, torch.float32
+
+
+def made(*shape, dtype=BF16, **named):
+    return torch.randn(*shape, device="cuda", dtype=dtype, **named)
+
+
+def quack_gemm_fp32():
+    from quack.gemm_interface import gemm
+
+    gemm(made(512, 768), made(768, 1024), out_dtype=F32, tuned=False)
+
+
+def quack_gemm():
+    from quack.gemm_interface import gemm
+
+    gemm(made(512, 768), made(768, 1024), tuned=False)
+
+
+def quack_norm_act():
+    from quack.gemm_norm_act import gemm_norm_act_fn
+
+    m = n = k = 512
+    gemm_norm_act_fn(
+        made(1, m, k), made(1, n, k), D=None, C=None, PostAct=made(1, m, n),
+        tile_count_semaphore=None, activation=None, tile_M=128, tile_N=128,
+        cluster_M=1, cluster_N=1, colvec=made(1, m), rowvec=made(1, n),
+    )  # fmt: skip
+
+
+def quack_gemm_bias():
+    from quack.gemm_interface import gemm_act
+
+    gemm_act(made(512, 768), made(768, 1024), bias=made(1024), activation="relu", tuned=False)
+
+
+def quack_add_m_major():
+    from quack.gemm_interface import gemm_add
+
+    gemm_add(made(512, 768), made(768, 1024), made(1024, 512).T, tuned=False)
+
+
+def quack_gather_add():
+    from quack.gemm_interface import gemm_add
+
+    rows = torch.arange(512, device="cuda", dtype=torch.int32)
+    ends = torch.tensor([0, 256, 512], device="cuda", dtype=torch.int32)
+    gemm_add(made(1024, 768), made(2, 768, 1024), made(512, 1024), cu_seqlens_m=ends, A_idx=rows, tuned=False)
+
+
+def quack_rmsnorm_bwd_cluster():
+    from quack.rmsnorm import rmsnorm_bwd
+
+    rmsnorm_bwd(made(512, 32768), made(32768, dtype=F32), made(512, 32768), made(512, dtype=F32))
+
+
+def attended(head_dim, rows=512, columns=512, heads=4, kv_heads=4, value_dim=None, **named):
+    from flash_attn.cute.interface import flash_attn_func
+
+    value_dim = value_dim or head_dim
+    q = made(2, rows, heads, head_dim, requires_grad=True)
+    k = made(2, columns, kv_heads, head_dim, requires_grad=True)
+    v = made(2, columns, kv_heads, value_dim, requires_grad=True)
+    out = flash_attn_func(q, k, v, **named)
+    return (out[0] if isinstance(out, tuple) else out), (q, k, v)
+
+
+def flash_forward():
+    attended(128)
+
+
+def flash_forward_short():
+    attended(128, rows=64)
+
+
+def flash_forward_narrow():
+    attended(16)
+
+
+def flash_forward_sink():
+    from flash_attn.cute.interface import _flash_attn_fwd
+
+    q, k, v = (made(2, 512, 4, 128) for _ in range(3))
+    _flash_attn_fwd(q, k, v, learnable_sink=made(4), return_lse=False)
+
+
+def flash_forward_score():
+    def scored(tSrS_ssa, b_idx, h_idx, q_idx, kv_idx, seqlen_info, aux_tensors):  # noqa: N803
+        return tSrS_ssa + kv_idx.to(tSrS_ssa.dtype)
+
+    attended(128, score_mod=scored)
+
+
+def flash_forward_paged():
+    from flash_attn.cute.interface import flash_attn_varlen_func
+
+    q, k, v = made(256, 4, 192), made(16, 64, 4, 192), made(16, 64, 4, 128)
+    table = torch.zeros(2, 8, device="cuda", dtype=torch.int32)
+    ends = torch.tensor([0, 128, 256], device="cuda", dtype=torch.int32)
+    used = torch.tensor([512, 512], device="cuda", dtype=torch.int32)
+    flash_attn_varlen_func(q, k, v, cu_seqlens_q=ends, seqused_k=used, page_table=table)
+
+
+def flash_backward():
+    out, inputs = attended(128, causal=True)
+    torch.autograd.grad(out, inputs, torch.empty_like(out))
+
+
+def sliding():
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import from_dlpack
+    from kernels.K03_sliding_smem import smem_sliding
+
+    m, n, k = 40, 56, 72  # no multiples of the block's 16
+    tensors = [from_dlpack(made(*shape, dtype=F32)) for shape in ((m, k), (k, n), (m, n))]
+    cute.compile(smem_sliding, *tensors)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
