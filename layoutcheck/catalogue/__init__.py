@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutcheck.brackets import closing
-from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, machine, raised
+from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, installed, machine, raised
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.errors import InputError
 
@@ -24,6 +24,12 @@ _HEAD, _TAIL = (
 )  # characters of a long log that are searched: how it begins, and what ended it
 _MOST_LAYOUTS = 6
 _MOST_QUOTED = 300  # characters
+_NAMES = (
+    "dsl.not-sliced",
+    "dsl.api-moved",
+    "dsl.name-undefined",
+    "elsewhere.library-version",
+)  # of the DSL's names
 _SPACE = re.compile(r"\s+")
 _GROUP = re.compile(r"\{(\w+)\}")
 
@@ -53,7 +59,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     """
     folded = _folded(text)
     found = list(_matches(folded))
-    kept = [match for match in found if not match[0].general]
+    better = {name for entry, _ in found for name in entry.instead_of}
+    kept = [match for match in found if not match[0].general and match[0].name not in better]
     if not kept:
         statement = raised.find(folded)
         if statement:
@@ -90,6 +97,11 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 
         facts = tuple(tensor_map.faults(folded) or ())
+    name = groups.get("what") or groups.get("function", "")
+    if entry.name in _NAMES:
+        facts = tuple(f"the installed DSL has {one}" for one in installed.defined(name))
+    if entry.name == "dsl.coded" and "fix" not in groups:
+        groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
     if "have" in groups and "most" in groups:
         facts = (f"{int(groups['have'], 0):,} B are asked for, {int(groups['most'], 0):,} B allowed",)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))

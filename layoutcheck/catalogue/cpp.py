@@ -232,15 +232,79 @@ ENTRIES = (
     known(
         "cpp.no-traits",
         r"(?:class|struct) [\"'](?:cute::)?(?P<traits>(?:MMA|Copy)_Traits<[^\"']{1,120}>)[\"'] has no member|implicit instantiation of undefined template '(?:cute::)?(?P<undefined>(?:MMA|Copy)_Traits<[^']{1,120}>)'"
-        r"|No (?:Copy|MMA)_Traits|incomplete type [\"'](?:cute::)?(?P<incomplete>(?:MMA|Copy)_Traits<[^\"']{1,120}>)",
-        "CUTLASS has no traits for this instruction: {traits}{undefined}{incomplete}",
-        "Each instruction's layouts are in a specialisation of Copy_Traits or MMA_Traits. This one has none for these "
-        "template arguments in this version, or its header is not included.",
+        r"|No (?:Copy|MMA)_Traits|incomplete type [\"'](?:cute::)?(?P<incomplete>(?:MMA|Copy)_Traits<[^\"']{1,120}>|cutlass::(?:\w+::)*Default\w+)",
+        "CUTLASS has no specialisation for these arguments: {traits}{undefined}{incomplete}",
+        "Each instruction's layouts are in a specialisation of Copy_Traits or MMA_Traits, and defaults of the 2.x kernels in "
+        "one for each architecture. There is none for these template arguments in this version, or its header is not included.",
         "Include the header of its architecture (cute/atom/mma_traits_sm100.hpp and its kin), or use an instruction that has traits",
         (
             'error: class "cute::MMA_Traits<cute::SM100_MMA_F8F6F4_2x1SM_SS>" has no member "ValTypeA"',
             issue(3207),
         ),
+        (
+            'gemm.h(213): error: incomplete type "cutlass::gemm::device::DefaultGemmConfiguration<MMAOp, SmArch, ...>" is not allowed',
+            issue(2461),
+        ),
+    ),
+    known(
+        "cpp.undefined",
+        r"error(?: C[0-9]+)?: (?=.{0,3000}?\bcu(?:te|tlass)\b)(?:identifier \"(?P<what>[\w:]{1,80})\" is undefined|use of undeclared identifier '(?P<other>[\w:]{1,80})'"
+        r"|namespace \"(?P<space>cu\w+)\" has no member \"(?P<member>\w+)\"|'(?P<third>[\w:]{1,80})' (?:was not declared|is not a member of))",
+        "{what}{other}{third}{space} {member} is not declared here",
+        "The header that declares it is not included, the namespace is not open, or this version of CUTLASS has another name "
+        "for it. Errors below this one (incomplete type, error-type) follow from it.",
+        "Include <cute/tensor.hpp> (and the atom's own header) before its use, with `using namespace cute;`, and compare the "
+        "program's CUTLASS version with the headers on the include path",
+        (
+            'src/main.cu(104): error: identifier "X" is undefined Tensor gA = local_tile(mA, cta_tiler, cta_coord, Step<_1, X,_1>{}); '
+            "./cutlass/include/cute/container/tuple.hpp(175): error: incomplete type is not allowed",
+            issue(1854),
+        ),
+        ('error: namespace "cute" has no member "SM90_TMA_LOAD"', "nvcc"),
+    ),
+    known(
+        "cpp.template-arguments",
+        r"error(?: C[0-9]+)?: too (?:few|many) (?:template )?arguments (?:for|to) (?:class |alias |function )?template \"?(?P<what>(?:cutlass|cute)::[\w:]+)",
+        "{what} has other template parameters in this version of CUTLASS",
+        "Parameters are added and removed between versions; the program follows another one.",
+        "Compare with the class in the headers at hand, or check out the version that the program was written for",
+        (
+            '01_gemm_3.0.cu(51): error: too few arguments for class template "cutlass::epilogue::collective::DefaultEpilogue"',
+            issue(1589),
+        ),
+    ),
+    known(
+        "cpp.overload",
+        r"error(?: C[0-9]+)?: (?P<said>(?:more than one (?:instance|operator)|no suitable (?:user-defined )?conversion|call to '[\w:]+' is ambiguous"
+        r"|no matching member function|function \"[^\"]{1,200}\" cannot be called|calling a __host__ function|expression must have a constant value)"
+        r"[^\n]{0,200}?)(?= detected during| note:| \^| [0-9]+ \||$)",
+        "{said}",
+        "The call's argument types fit no declaration, or several: a static integer (Int<8>{}) where a run-time one is given or the "
+        "reverse, a composed layout where a plain one is taken, or a function of another namespace with the same name.",
+        "Write the full name (cute::copy), print the types with cute::print_type, and compare them with the declaration",
+        (
+            'error: more than one instance of overloaded function "cute::print" matches the argument list',
+            "nvcc",
+        ),
+        general=True,
+    ),
+    known(
+        "cpp.problem-refused",
+        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?)(?= at:|$|[.\n])|Status::kError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
+        "CUTLASS refuses the problem: {said}{status}",
+        "can_implement or initialize compares extents, strides, alignments, workspace and architecture with what the kernel was "
+        "built for. Not Supported is also what a kernel for another architecture answers.",
+        "Call gemm.can_implement(arguments) with CUTLASS_DEBUG_TRACE_LEVEL=1, which prints the test that fails",
+        ("Got cutlass error: Error Not Supported at: 345", "CUTLASS examples"),
+    ),
+    known(
+        "cpp.assertion",
+        r"/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh):[0-9]+: .{0,400}?Assertion [`'](?P<said>[^'`]{1,160})' failed",
+        "an assertion of CuTe fails at run time: {said}",
+        "Sizes and shapes that are known only at run time are compared there instead of by the compiler.",
+        "The line is behind the path, block and thread are before it. " + _CHECK,
+        ("/x/include/cute/layout.hpp:123: Assertion `size(a) == size(b)' failed.", HEADERS),
+        level="wrong",
     ),
     known(
         "cpp.no-builder",
@@ -293,8 +357,8 @@ ENTRIES = (
     ),
     known(
         "cpp.other-assertion",
-        r"/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*"
-        r"[^\"']{0,200}[\"'](?P<said>[^\"'\n]{1,200})[\"']",
+        r"(?:/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
+        r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))[\"'](?P<said>[^\"'\n]{1,200})[\"']",
         "{said}",
         "A static assertion of CuTe or CUTLASS fails for the types in its template arguments.",
         "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
@@ -308,7 +372,9 @@ ENTRIES = (
     ),
     known(
         "cpp.other-error",
-        r"/(?:cute|cutlass|flash_?attn?|csrc)/?[\w./]*\.(?:hpp|h|inl|cuh|cu)(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: (?P<said>(?!static.assert)[^\n]{3,160}?)(?= detected during| note:|$)",
+        r"(?:\b(?:cute|cutlass|flash_?attn?|csrc)[\w./\\+-]*\.(?:hpp|h|inl|cuh|cu)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+): (?:fatal )?error(?: C[0-9]+)?"
+        r"|(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?(?=.{0,3000}?\b(?:cute|cutlass)::))"
+        r": (?P<said>(?!static.assert)(?:[^\n]{3,160}?(?:is undefined|is not allowed|is ambiguous|the argument list|has no member \"\w+\"|declared in this scope)|[^\n]{3,160}?(?= detected during| note:| \^| [0-9]+ \||$)|[^\n]{3,160}))",
         "{said}",
         "A template of CuTe or CUTLASS does not compile for its template arguments.",
         "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "

@@ -85,11 +85,12 @@ ENTRIES = (
     ),
     known(
         "dsl.not-an-mlir-value",
-        r"assert isinstance\(arg, _cext\.ir\.Value\)",
-        "a DSL function got a Python integer or a DSL scalar, but it takes a value of the IR",
-        "Functions such as local_partition of DSL 4.0 pass their index to the IR unconverted; an Int32 is no IR "
-        "value (mended after 4.0).",
-        "Upgrade nvidia-cutlass-dsl, or partition by thr_layout through make_tiled_copy_tv and get_slice(tidx)",
+        r"assert isinstance\(arg, _cext\.ir\.Value\)|'(?:int|float|bool)' object has no attribute 'ir_value'",
+        "a DSL function got a Python number or a DSL scalar where it takes the other",
+        "The function hands its argument to the IR unconverted: local_partition of DSL 4.0 refuses an Int32 (mended after "
+        "4.0), that of 4.8 a Python integer, which has no ir_value.",
+        "Wrap a Python number, cutlass.Int32(0); upgrade a DSL of 4.0; or partition by make_tiled_copy_tv and get_slice(tidx)",
+        ("AttributeError: 'int' object has no attribute 'ir_value'", DSL),
         (
             'File "nvidia_cutlass_dsl/python_packages/cutlass/_mlir/dialects/_ods_common.py", line 104, in '
             "get_op_result_or_value\n    assert isinstance(arg, _cext.ir.Value)\nAssertionError",
@@ -149,7 +150,7 @@ ENTRIES = (
     ),
     known(
         "dsl.tensor-rank-below-tiler",
-        r"[Ee]xpect(?:ed|s) rank\((?:target|input)\) >= rank\(tiler\)",
+        r"[Ee]xpect(?:ed|s) rank\((?:target|input)\) >= rank\(tiler\)|rank\(tiler\) <= rank\((?:target|input)\)",
         "the tensor has fewer modes than the tiler",
         "A tiler needs one mode of the tensor for each of its own modes.",
         "Give the tiler one entry for each mode; use None for a mode that stays whole",
@@ -181,7 +182,7 @@ ENTRIES = (
     ),
     known(
         "dsl.leading-stride",
-        r"Expected strides\[leading_dim\] == 1, but got (?P<stride>\S+)",
+        r"Expected strides\[leading_dim\] == 1, but got (?P<stride>[^\s.,]+)",
         "the leading dimension has stride {stride}, not 1",
         "mark_layout_dynamic and mark_compact_shape_dynamic keep the leading mode's stride 1 static, and this tensor "
         "is not contiguous there: a transposed or strided view.",
@@ -225,11 +226,13 @@ ENTRIES = (
     ),
     known(
         "dsl.assumption-false",
-        r"Expected \S+ to be divisible by (?P<divby>[0-9]+), got",
-        "cute.assume promises a divisor that the value does not have",
-        "The value is known at compile time, and {divby} does not divide it.",
+        r"Expected \S+ to be divisible by (?P<divby>[0-9]+), got|is not divisible by the divisibility ?\((?P<other>[0-9]+)\)",
+        "a promised divisor does not divide the value",
+        "cute.assume and mark_compact_shape_dynamic promise a divisor; the value at hand is known, and {divby}{other} does not "
+        "divide it.",
         "Promise a divisor that is true for every call, or pad the extent",
         ("ValueError: Expected 100 to be divisible by 8, got 4", DSL),
+        ("RuntimeError: The shape(8) of mode(0) is not divisible by the divisibility(3).", DSL),
         rule="LC267",
     ),
     known(
@@ -332,13 +335,78 @@ ENTRIES = (
     ),
     known(
         "dsl.no-source",
-        r"OSError: could not get source code.{0,1500}ast_preprocessor|ast_preprocessor.{0,1500}could not get source code",
+        r"OSError: could not get source code.{0,1500}ast_preprocessor|ast_preprocessor.{0,1500}could not get source code"
+        r"|UNSUP_NO_SOURCE",
         "the DSL cannot read the function's source",
         "@cute.jit and @cute.kernel rewrite the function from its source file. A function typed at the Python prompt, made "
         "by exec, or without a file of its own has none.",
         "Put the function into a file (a notebook cell is one as well)",
         ("OSError: could not get source code File ast_preprocessor.py", issue(3413)),
         level=ELSEWHERE,
+    ),
+    known(
+        "dsl.not-sliced",
+        r"'(?P<whole>TiledCopy|TiledMma)' object has no attribute '(?P<what>(?:partition|retile)_?\w*)'",
+        "{whole}.{what}: one thread partitions, not the whole",
+        "A tiled copy or MMA describes all threads; what partitions a tensor is the slice of one of them.",
+        "thr = tiled.get_slice(tidx), then thr.{what}(tensor)",
+        ("AttributeError: 'TiledCopy' object has no attribute 'partition_S'", DSL),
+        instead_of=("elsewhere.library-version",),
+    ),
+    known(
+        "dsl.not-a-tensor",
+        r"'(?P<given>int|float|bool|str|tuple|list|_?(?:Composed)?Layout)' object has no attribute '(?P<what>iterator|element_type|memspace|_trait|mark_\w+"
+        r"|partition_\w+|load|store)'",
+        "a {given} is given where a tensor, an atom or a slice is taken",
+        "The function asks its argument for .{what}, which a {given} does not have.",
+        "Look at the argument that the line passes: a layout is made a tensor by cute.make_tensor(pointer, layout), an integer a "
+        "coordinate of a tensor",
+        ("AttributeError: 'int' object has no attribute 'iterator'", DSL),
+        instead_of=("elsewhere.library-version",),
+    ),
+    known(
+        "dsl.operand-types",
+        r"unsupported operand type\(s\) for (?P<op>\S{1,6}): (?P<types>'_?(?:Composed)?(?:Layout|Tensor|Pointer|Swizzle)\w*' and '\w+'"
+        r"|'\w+' and '_?(?:Composed)?(?:Layout|Tensor|Pointer|Swizzle)\w*')",
+        "{op} is not defined for {types}",
+        "Layouts are functions, not numbers; a tensor's arithmetic is that of its values in registers.",
+        "Evaluate a layout, layout(coordinate); move a pointer or tensor, ptr + offset or cute.domain_offset(coord, tensor); "
+        "load a tensor first, tensor.load() + 1",
+        ("TypeError: unsupported operand type(s) for +: '_Layout' and 'int'", DSL),
+    ),
+    known(
+        "dsl.type-refused",
+        r"Inputs are incorrect for type: ?(?P<type>[\w.]+) (?P<said>[^\n]{5,160}?)(?= -->| note:|$)",
+        "{type}: {said}",
+        "The type of the atom or tensor cannot hold these parameters.",
+        "num_bits_per_copy is 0 (the widest that layouts and alignment allow) or a power of two from 8 on; "
+        "`layoutcheck explain SRC DST --atom ATOM --bits N` says which widths the copy has",
+        (
+            "TypeError: Inputs are incorrect for type: cute.nvgpu.CopyAtomSIMTSyncCopyType expected copy_bits to be 0 "
+            "(auto) or a power of 2 (>= 8), but got 24",
+            DSL,
+        ),
+        rule="LC103",
+    ),
+    known(
+        "dsl.broadcast",
+        r"ValueError: cannot broadcast (?P<shape>\([^\n]{1,80})|lhs and rhs must have the same shape, but got (?P<shapes>[^\n]{3,120})",
+        "two vectors in registers differ in shape: {shape}{shapes}",
+        "Arithmetic and store() of register tensors pair elements of equal shapes; a mode of extent 1 is repeated.",
+        "Give both the same partition: make_rmem_tensor_like(other), or retile. " + _EVALUATE,
+        ("ValueError: cannot broadcast (128, 4)", DSL),
+        ("ValueError: lhs and rhs must have the same shape, but got (8,) and (128, 64)", DSL),
+    ),
+    known(
+        "dsl.name-undefined",
+        r"NameError(?: in `\w+`)?: name '(?P<what>\w+)' is not defined",
+        "the name {what} has no value where the function is compiled",
+        "It is not imported, or it is first assigned inside a dynamic if or loop: the DSL compiles both paths, and on one of "
+        "them the name has no value.",
+        "Import it, or assign it before the branch",
+        ("DSLUserCodeError: error: NameError in `kernel`: name 'v' is not defined", DSL),
+        level=ELSEWHERE,
+        instead_of=("dsl.dynamic-condition",),
     ),
     known(
         "dsl.runtime-library",
@@ -504,6 +572,31 @@ ENTRIES = (
         "It is a message of CuTe's compiler that the catalogue has no entry for.",
         _EVALUATE + ". " + TRACE,
         ('loc("kernel"("k.py":28:0)): error: expects two operands of one rank', DSL),
+        general=True,
+    ),
+    known(
+        "dsl.coded",
+        r"error\[(?:[\w.]+::)?(?P<code>[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\]:? (?P<said>[^\n]{3,240}?)(?= -->| = note:| note:| suggestion:|$|(?<=\.) [A-Z])"
+        r"(?:.{0,2000}?suggestion: (?P<fix>[^\n]{5,200}?)\.?(?= suggestion:| File |$|\. ))?",
+        "{said}",
+        "The DSL refuses the program under its code {code}.",
+        "{fix}. NVIDIA's guides to the DSL's control flow and compilation have the background",
+        (
+            "error[UNSUP_EARLY_EXIT]: Early exit (return) is not allowed in `k`. A staged for/while/if runs as a whole, so it "
+            "cannot return/break/continue out early.",
+            DSL,
+        ),
+        ("error[CALL_KERNEL_TARGET]: `k` is decorated with @cute.kernel.", issue(3429)),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "dsl.argument-type",
+        r"(?:[Ee]xpect(?:ed|s)|must be)[^\n]{3,100}?,? (?:but )?(?:got|found|is) <class '(?P<given>cutlass[\w.]*|int|float|bool|tuple|list|NoneType)'>",
+        "a DSL function got a {given}, which it does not take here",
+        "Layouts, shapes, tensors and atoms are different types, and a shape is a tuple, not a layout.",
+        "Look at the signature: help(function). " + _EVALUATE,
+        ("ValueError: expected a Tensor, but got <class 'cutlass.cute.core._Layout'>", DSL),
         general=True,
     ),
     known(

@@ -26,7 +26,8 @@ ENTRIES = (
     ),
     known(
         "elsewhere.no-gpu",
-        r"no CUDA-capable device|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice|Found no NVIDIA driver|Torch not compiled with CUDA",
+        r"no CUDA-capable device|CUDA_ERROR_NO_DEVICE|cudaErrorNoDevice|Found no NVIDIA driver|Torch not compiled with CUDA"
+        r"|libcuda\.so(?:\.1)?: cannot open shared object file",
         "there is no GPU here",
         "The program launches a kernel on a machine without a GPU.",
         "`layoutcheck trace --no-launch SCRIPT` compiles and judges it without one",
@@ -35,7 +36,8 @@ ENTRIES = (
     ),
     known(
         "elsewhere.import",
-        r"(?:ModuleNotFoundError|ImportError): [^\n]{0,120}(?:cutlass|cute|_cutlass_ir|cuda\.bindings|tvm_ffi|quack)",
+        r"(?:ModuleNotFoundError|ImportError): [^\n]{0,120}(?:cutlass|cute|_cutlass_ir|cuda\.bindings|tvm_ffi|quack)"
+        r"|No matching distribution found for nvidia-cutlass-dsl|nvidia-cutlass-dsl\S* requires|not supported by nvidia-cutlass-dsl",
         "the DSL cannot be imported",
         "The package nvidia-cutlass-dsl is missing, of another Python, or mixed with the older nvidia-cutlass.",
         "pip install nvidia-cutlass-dsl in this environment; NVIDIA's CuTe DSL quick start has the requirements",
@@ -54,10 +56,11 @@ ENTRIES = (
     ),
     known(
         "elsewhere.triton",
-        r"triton\.(?:compiler|runtime)\.errors?\.\w+|triton\.runtime\.autotuner",
-        "an error of Triton",
-        "Triton chooses its own layouts; layoutcheck reads CuTe's.",
-        "The Triton project answers it",
+        r"(?P<tool>triton|cuda\.tile|numba|jaxlib|tvm|cupy|warp)\.(?:[\w.]+\.)?(?:_?(?:exception|errors?|core|xla_extension|runtime|compiler|cudadrv|cuda)\.)+\w+"
+        r"|triton\.runtime\.autotuner",
+        "an error of another kernel compiler ({tool})",
+        "It chooses its own layouts; layoutcheck reads CuTe's.",
+        "Its project answers it (Triton: triton-lang/triton, cuTile: NVIDIA/cutile-python)",
         ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 294912", "Triton"),
         level=ELSEWHERE,
     ),
@@ -115,8 +118,8 @@ ENTRIES = (
     ),
     known(
         "elsewhere.library-version",
-        r"TypeError: \w+(?:\.\w+)*\(\) (?:takes|got|missing) [^\n]{3,160}|TypeError: got an unexpected keyword argument '\w+'"
-        r"|AttributeError: '\w+' object has no attribute '\w+'",
+        r"TypeError: (?:\w+\.)*(?P<function>\w+)\(\) (?:takes|got|missing) [^\n]{3,160}|TypeError: got an unexpected keyword argument '\w+'"
+        r"|AttributeError: '\w+' object has no attribute '(?P<what>\w+)'",
         "a function or object does not have what the program uses",
         "The program and a library that it uses (often the DSL) are of different versions.",
         "Compare the versions that the program's requirements name with `pip list`",

@@ -19,6 +19,7 @@ class Known:
     - `level`: "rejected" (it does not compile or launch), "wrong" (it runs and fails), "slow", or "elsewhere"
     - `rule`: the code of the rule that finds the same fault before the compile, if there is one
     - `general`: whether it answers only where no other entry does
+    - `instead_of`: names of entries that it answers better where both are recognised
     - `examples`: texts as they are printed, each with the public report or the source that prints it
     """
 
@@ -30,13 +31,15 @@ class Known:
     level: str = "rejected"
     rule: str | None = None
     general: bool = False
+    instead_of: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
 
 
 def known(name: str, pattern: str, title: str, cause: str, remedy: str, *examples: tuple[str, str],
-          level: str = "rejected", rule: str | None = None, general: bool = False) -> Known:  # fmt: skip
+          level: str = "rejected", rule: str | None = None, general: bool = False,
+          instead_of: tuple[str, ...] = ()) -> Known:  # fmt: skip
     """An entry whose pattern is given as text; `examples` are pairs of a printed text and where it is from."""
-    return Known(name, re.compile(pattern), title, cause, remedy, level, rule, general, examples)
+    return Known(name, re.compile(pattern), title, cause, remedy, level, rule, general, instead_of, examples)
 
 
 def issue(number: int, repository: str = "NVIDIA/cutlass") -> str:

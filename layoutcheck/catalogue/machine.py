@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.entry import TRACE, issue, known
+from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
 
 SANITIZER = "compute-sanitizer 2025.3"
 NCU = "Nsight Compute 2025"
@@ -54,6 +54,57 @@ ENTRIES = (
         level="wrong",
     ),
     known(
+        "cuda.address-space",
+        r"operation not supported on global/shared address space|(?:cudaError|CUDA_ERROR_)(?:InvalidAddressSpace|INVALID_ADDRESS_SPACE)"
+        r"|error code: 717\b|Warp Invalid Address ?[Ss]pace",
+        "an instruction for one memory space got an address of another",
+        "ldmatrix, cp.async, TMA and mbarrier instructions take shared addresses: a pointer made from an integer, or tagged as "
+        "another space than it points to, faults so.",
+        "Look at where the pointer is made: AddressSpace.smem in make_ptr, cute::make_smem_ptr in C++. "
+        + TRACE,
+        ("CUDA error: operation not supported on global/shared address space", "CUDA driver, error 717"),
+        level="wrong",
+        rule="LC104",
+    ),
+    known(
+        "cuda.earlier-fault",
+        r"(?:TMA descriptor|tensor map:?|TensorMap|cuTensorMapEncode\w+|cudaMalloc\w*|cudaMemcpy\w*|cudaFree\w*|cuModuleLoad\w*|cudaStreamSynchronize"
+        r"|cudaDeviceSynchronize)[^\n]{0,40}?[ :=(](?:error ?(?:code)?:? ?)?(?P<code>700|715|716|717|718|719)\b",
+        "an earlier kernel has faulted; this call only reports it (error {code})",
+        "After a fault in a kernel every later call of the context returns the fault's code: 700 an illegal address, 715 an illegal "
+        "instruction, 716 a misaligned address, 717 another address space, 718 an invalid program counter, 719 a launch failure "
+        "(CUDA driver API, CUresult).",
+        "Find the kernel that faults: run with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer. " + TRACE,
+        ("Exception: Failed to encode tensor map: 700", issue(6590, "sgl-project/sglang")),
+        (
+            "Error: Failed to initialize the TMA descriptor 715 TMA Desc Addr: 0xfffffce54f80",
+            issue(13961, "vllm-project/vllm"),
+        ),
+        level="wrong",
+        instead_of=("driver.tensor-map",),
+    ),
+    known(
+        "cuda.assert",
+        r"device-side assert triggered|cudaErrorAssert|CUDA_ERROR_ASSERT|error code: 710\b",
+        "an assert in a kernel failed",
+        "Its text is printed above, with block and thread: in CuTe often a size or an index (idx < size, rank).",
+        "Read the assertion's own line; without it run with CUDA_LAUNCH_BLOCKING=1",
+        ("RuntimeError: CUDA error: device-side assert triggered", "PyTorch"),
+        level="wrong",
+    ),
+    known(
+        "cuda.no-function",
+        r"invalid device function|cudaErrorInvalidDeviceFunction|named symbol not found|CUDA_ERROR_NOT_FOUND|cudaErrorSymbolNotFound"
+        r"|device kernel image is invalid|CUDA_ERROR_INVALID_IMAGE|CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|cudaErrorInvalidPtx",
+        "the loaded code has no kernel for this GPU, or not under this name",
+        "The code was built for another architecture (sm_90a runs on sm_90 only, sm_100a not on sm_120), or its PTX does not "
+        "assemble for this GPU.",
+        "`cuobjdump --list-elf FILE` names the architectures in a library. Build for this GPU: CUTE_DSL_ARCH, TORCH_CUDA_ARCH_LIST or -gencode",
+        ("CUDA error: invalid device function", "CUDA runtime"),
+        ("CUDA_ERROR_INVALID_PTX", issue(6583, "jax-ml/jax")),
+        level=ELSEWHERE,
+    ),
+    known(
         "cuda.cluster-gone",
         r"[Cc]luster target block not present|CLUSTER_(?:BLOCK|TARGET)\w*_NOT_PRESENT|Cga Exception|CTA Not Present",
         "a block accesses another block of its cluster that has ended",
@@ -82,7 +133,8 @@ ENTRIES = (
     ),
     known(
         "cuda.launch-failure",
-        r"unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaErrorLaunchFailure|error code: 719\b",
+        r"unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaErrorLaunchFailure|error code: 71[89]\b"
+        r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware stack error",
         "the kernel died for a reason that the driver does not name",
         "Copies to another block of a cluster that does not exist or has ended (LC229), faults inside TMA, and misuse of an "
         "mbarrier end so: an arrival on one that was not initialised (mbarrier_init_tx_bytes arrives, it does not "
@@ -93,7 +145,7 @@ ENTRIES = (
     ),
     known(
         "cuda.shared-capacity",
-        r"uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>0x[0-9a-f]+) max\)"
+        r"uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>(?!0xc000 )0x[0-9a-f]+) max\)"
         r"|dynamic_smem_exceeds_limit|dynamic_smem_bytes|[Ss]hared memory (?:usage|size)[^.\n]{0,80}exceed"
         r"|smem[^.\n]{0,60}exceeds|requires [0-9]+ bytes (?:of )?shared memory",
         "the kernel needs more shared memory than a block may have",
@@ -102,14 +154,16 @@ ENTRIES = (
         "Use fewer stages or a smaller tile, or reuse one buffer for load and epilogue; cute's SmemAllocator counts the "
         "bytes: kernel.smem_usage()",
         (
-            "ptxas error : Entry function 'kernel' uses too much shared data (0x1c400 bytes, 0xc000 max)",
-            "ptxas",
+            "ptxas error : Entry function 'kernel' uses too much shared data (0x2ab44 bytes, 0x29000 max)",
+            "https://github.com/apache/tvm/pull/17267",
         ),
     ),
     known(
         "cuda.invalid-launch",
         r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
         r"|cudaErrorLaunchOutOfResources|too many resources requested for launch|error code: 1\b"
+        r"|(?:CUDA driver error|Triton Error \[CUDA\]|CUDA Error|CUDA runtime error): invalid (?:argument|configuration)"
+        r"|(?:CUDA_ERROR|cudaError)_?(?:INVALID_CLUSTER_SIZE|InvalidClusterSize)|invalid cluster size"
         r"|\.cuh?:[0-9]+\W{1,4}invalid argument",
         "the launch itself is refused",
         "Most often the block's shared memory exceeds the limit (NVIDIA/cutlass#2747); else a block of more than 1,024 "
@@ -121,16 +175,93 @@ ENTRIES = (
     ),
     known(
         "ptxas.target",
-        r"(?:Instruction|Feature|Modifier) '?(?P<what>[\w.:]+)'? (?:not supported on|requires) \.?target ?'?(?P<arch>sm_\w+)'?"
-        r"|not supported on \.target|cannot be compiled to .{0,40}sm_\w+",
-        "ptxas does not know this instruction for the target",
-        "The instruction belongs to another architecture, or to the architecture's accelerated form: sm_90a, not sm_90.",
-        "Set CUTE_DSL_ARCH (or -gencode) to the GPU's own target with its suffix a",
+        r"(?:Instruction|Feature|Modifier) '(?P<what>[^']{1,80})' not supported on \.target '(?P<arch>sm_\w+)'",
+        "{arch} does not have {what}",
+        "The instruction belongs to another architecture, or to the accelerated form of this one: wgmma exists for sm_90a only; "
+        "tcgen05 for sm_100a, sm_101a, sm_103a and sm_110a; block-scaled mma.sync for sm_120a and sm_121a; setmaxnreg and "
+        "tensormap.replace for sm_90a and the forms with a of later ones (PTX ISA, target notes of each instruction).",
+        "If the GPU's family has it, name the target with its suffix a (CUTE_DSL_ARCH, or -gencode arch=compute_120a,code=sm_120a). "
+        "Else leave the file out of this target's build: one kernel source serves one family",
         (
             "ptxas /tmp/x.ptx, line 20; error : Instruction 'wgmma.fence' not supported on .target 'sm_90'",
             "ptxas",
         ),
+        (
+            "ptxas /tmp/tmpxft_000793eb_00000000-6_ds4_mmq.ptx, line 283031; error   : Instruction 'mma with block scale' "
+            "not supported on .target 'sm_120'",
+            issue(672, "antirez/ds4"),
+        ),
         rule="LC108",
+    ),
+    known(
+        "ptxas.target-too-old",
+        r"(?:Instruction|Feature|Modifier) '(?P<what>[^']{1,80})' requires \.target '?(?P<arch>sm_\w+)'?"
+        r"|not supported on \.target|cannot be compiled to .{0,40}sm_\w+",
+        "the target is older than {what}, which begins with {arch}",
+        "The build names an architecture that does not have the instruction: often the default of nvcc or of a list of "
+        "architectures.",
+        "Name the GPU's own architecture (CUTE_DSL_ARCH, TORCH_CUDA_ARCH_LIST, -gencode), or guard the code by __CUDA_ARCH__",
+        (
+            "ptxas /tmp/a.compute_60.ptx, line 206889; error   : Feature 'cp.async' requires .target sm_80 or higher",
+            issue(1620, "ModelCloud/GPTQModel"),
+        ),
+        rule="LC108",
+    ),
+    known(
+        "compiler.cannot-select",
+        r"LLVM ERROR: Cannot select: (?:intrinsic )?%?(?:llvm\.nvvm\.)?(?P<what>[\w.]{1,80})",
+        "the target does not have {what}",
+        "LLVM finds no instruction of the target architecture for this operation. It is compiled for another architecture "
+        "than the one that has it, or without the suffix a.",
+        "Set the target of the GPU, with its suffix: CUTE_DSL_ARCH=sm_100a for tcgen05",
+        (
+            "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.tcgen05.dealloc.cg1",
+            issue(22147, "iree-org/iree"),
+        ),
+        rule="LC108",
+    ),
+    known(
+        "ptxas.version",
+        r"(?P<what>(?:Instruction|Feature|Modifier) '[^']{1,80}' requires PTX ISA \.version [0-9.]+[0-9]"
+        r"|Unsupported \.version [0-9.]+[0-9]; current version is '[0-9.]+'|Value '(?:sm|compute)_\w+' is not defined for option '[\w-]+')",
+        "compiler and ptxas are of different CUDA versions: {what}",
+        "The PTX states one version of the PTX ISA. ptxas (or the driver) knows older ones only, or the instruction is newer.",
+        "Use the ptxas of the toolkit that made the PTX, or a newer one: `ptxas --version`, and `nvidia-smi` for the driver's",
+        (
+            "ptxas /tmp/tempfile-8bf0, line 303; error   : Feature 'WGMMA' requires PTX ISA .version 8.0 or later",
+            issue(6523, "openxla/xla"),
+        ),
+        ("ptxas fatal   : Unsupported .version 8.7; current version is '8.4'", "ptxas"),
+        level=ELSEWHERE,
+    ),
+    known(
+        "ptxas.static-shared",
+        r"uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>0xc000) max\)",
+        "the kernel declares more than 48 KiB of static shared memory",
+        "Arrays declared __shared__ with fixed extents are static, and static shared memory ends at 48 KiB on every GPU; what "
+        "is beyond is dynamic (CUDA C++ Programming Guide, compute capabilities).",
+        "Declare the buffer extern __shared__ and raise the limit with cudaFuncSetAttribute(kernel, "
+        "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), or use a smaller tile. What cute's SmemAllocator allocates is dynamic",
+        (
+            "ptxas error : Entry function 'kernel' uses too much shared data (0x1c400 bytes, 0xc000 max)",
+            "ptxas",
+        ),
+    ),
+    known(
+        "ptxas.registers",
+        r"Register allocation failed with register count of '(?P<count>[0-9]+)'|(?P<spilled>[0-9]+) bytes spill stores"
+        r"|Registers are spilled to local memory",
+        "the kernel needs more registers than a thread may have",
+        "Accumulators and fragments fill the register file: 255 registers a thread, 65,536 a multiprocessor, less where "
+        "__launch_bounds__ or setmaxnreg leaves fewer.",
+        "`layoutcheck resources` counts the registers that a tile needs. Use a smaller tile, more warps for one tile, or a "
+        "higher setmaxnreg for the warps that compute",
+        (
+            "ptxas error   : (C7600) Register allocation failed with register count of '168'. Compile the program with a "
+            "higher register target",
+            "ptxas",
+        ),
+        level="slow",
     ),
     known(
         "ptxas.syntax",
@@ -175,7 +306,7 @@ ENTRIES = (
     known(
         "sanitizer.misaligned",
         r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
-        r"Address (?P<address>0x[0-9a-f]+) is misaligned",
+        r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is misaligned",
         "a {size} B {access} of {space} memory at {address}, which is not a multiple of {size}",
         "One instruction of {size} bytes needs an address that is a multiple of {size}. The type promised it; the base, "
         "the pitch or an offset does not keep it.",
@@ -193,7 +324,7 @@ ENTRIES = (
     known(
         "sanitizer.out-of-bounds",
         r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
-        r"Address (?P<address>0x[0-9a-f]+) is out of bounds",
+        r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is out of bounds",
         "a {size} B {access} of {space} memory at {address}, outside of the allocation",
         "In shared memory the tile, a stage index or a swizzled address leaves the block's allocation; in global memory a "
         "tail tile has no predicate, or one for the wrong mode. memcheck sees no write into a neighbour of the same "
@@ -300,7 +431,8 @@ ENTRIES = (
     known(
         "ncu.uncoalesced",
         r"uncoalesced global accesses resulting in a total of (?P<excess>[0-9]+) excessive sectors|memory access pattern for global "
-        r"(?:loads?|stores?)[^.]{0,60}might not be optimal",
+        r"(?:loads?|stores?)[^.]{0,60}might not be optimal"
+        r"|memory access pattern for (?:loads|stores) from L1TEX to L2 is not optimal|bytes transmitted per sector are utilized",
         "global accesses use part of the sectors that they fetch",
         "A sector is 32 bytes. Neighbouring threads read addresses that are further apart than their width.",
         "Give neighbouring threads neighbouring vectors (thread layout along the contiguous mode); LC302 names the stride",
@@ -313,8 +445,36 @@ ENTRIES = (
         rule="LC302",
     ),
     known(
+        "ncu.uncoalesced-shared",
+        r"uncoalesced shared accesses resulting in a total of (?P<excess>[0-9,]+) excessive wavefronts"
+        r"|l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*",
+        "shared-memory accesses take {excess} more wavefronts than their bytes need",
+        "A wavefront serves 32 banks of 4 bytes. Accesses whose threads meet in one bank are split.",
+        "`layoutcheck trace --banks SCRIPT` names the lines with their wavefronts; LC301 and LC305 propose a swizzle or padding",
+        (
+            "This kernel has uncoalesced shared accesses resulting in a total of 1048576 excessive wavefronts (75% of the "
+            "total 1398101 wavefronts).",
+            NCU,
+        ),
+        level="slow",
+        rule="LC301",
+    ),
+    known(
+        "ncu.occupancy",
+        r"(?:theoretical occupancy \((?P<occupancy>[0-9.]+)%\)|[Oo]ccupancy)[^\n]{0,80} limited by (?:the )?(?:number of )?(?:required )?(?:amount of )?(?P<what>[\w ]{3,40}?)(?= and |\.|,|$)",
+        "occupancy is limited by {what}",
+        "Registers, shared memory and barriers of the blocks on a multiprocessor are finite; the tile and its stages decide them.",
+        "`layoutcheck resources` counts what a tile shape needs, and how many blocks fit. Kernels of wgmma and tcgen05 run well with one block",
+        (
+            "This kernel's theoretical occupancy (25.0%) is limited by the required amount of shared memory.",
+            NCU,
+        ),
+        level="slow",
+    ),
+    known(
         "kernel-hangs",
-        r"(?:Timeout|timed out)[^\n]{0,80}(?:kernel|mbarrier|barrier|synchroniz)|kernel (?:hangs?|never returns|deadlock)",
+        r"(?:Timeout|timed out)[^\n]{0,80}(?:kernel|mbarrier|barrier|synchroniz)|kernel (?:hangs?|never returns|deadlock)"
+        r"|(?:mbarrier|barrier)[^\n]{0,40}(?:time(?:d )?out|deadlock)|cudaErrorLaunchTimeout|CUDA_ERROR_LAUNCH_TIMEOUT|launch timed out",
         "the kernel never returns",
         "A wait is for something that never comes: transaction bytes that differ from what TMA delivers, an arrival count "
         "that too few threads reach, a phase that has passed, a barrier under divergence, or a TMA copy issued by no thread.",

@@ -7,14 +7,13 @@ them is kept: a message is looked for in the version that the user has.
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
-_PACKAGE = "nvidia_cutlass_dsl"
+from layoutcheck.catalogue.installed import files, short
+
 _SAID = re.compile(r"(?:\w*(?:Error|Exception)|\berror): (?:Error: )?(?=\S)")
 _MOST_SAID = 8  # messages of one text that are looked for
 _MOST_FILES = 4  # that are parsed for one message: those with most of its words
@@ -57,7 +56,7 @@ def _search(message: str) -> list[Raised]:
     words = message.split()[:40]
     length = min(4, len(words))
     windows = {" ".join(words[at : at + length]) for at in range(len(words) - length + 1)}
-    counted = [(sum(window in text for window in windows), path, text) for path, text in _files()]
+    counted = [(sum(window in text for window in windows), path, text) for path, text in files()]
     fitting = [
         found
         for count, path, text in sorted(counted, reverse=True)[:_MOST_FILES]
@@ -66,20 +65,6 @@ def _search(message: str) -> list[Raised]:
     ]
     most = max((weight for weight, _ in fitting), default=0)
     return [raised for weight, raised in fitting if weight == most]
-
-
-@lru_cache(maxsize=1)
-def _files() -> tuple[tuple[str, str], ...]:
-    """(path, text) of the Python files of the installed DSL, without the generated bindings."""
-    spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        return ()
-    return tuple(
-        (str(path), path.read_text(errors="replace"))
-        for root in spec.submodule_search_locations
-        for path in sorted(Path(root).rglob("*.py"))
-        if "_mlir" not in path.parts
-    )
 
 
 def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raised]]:
@@ -92,16 +77,17 @@ def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raise
         template = _template(node)
         if template is None:
             continue
+        if function.endswith("__getattr__"):  # the words of Python's own errors
+            continue
         weight = sum(letter.isalpha() for part in template if part for letter in part)
         if weight < _FEWEST_LETTERS:
             continue
         pattern = "".join(_HOLE if part is None else re.escape(part) for part in template)
         match = re.match(pattern, message, re.DOTALL)
         if match:
-            short = path.rpartition("/cutlass/")[2]
             kernel = any(part in path for part in _OWN_CODE)
             said = match[0] + message[match.end() :].partition(" Traceback")[0][:80] * (template[-1] is None)
-            yield weight, Raised(said.strip(), f"{short}:{node.lineno}", function, condition, kernel)
+            yield weight, Raised(said.strip(), f"{short(path)}:{node.lineno}", function, condition, kernel)
 
 
 def _walk(node: ast.AST, function: str, condition: str) -> Iterator[tuple[ast.Raise | ast.Assert, str, str]]:

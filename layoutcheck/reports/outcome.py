@@ -76,9 +76,11 @@ class Explained(NamedTuple):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The error as a finding of its rule, or of the general rule of its level."""
+        """The error as a finding of its rule, or of the general rule of its level, if there is one."""
         answer = self.answer
-        code = answer.entry.rule or {"rejected": "LC100", "wrong": "LC200"}[answer.entry.level]
+        code = answer.entry.rule or {"rejected": "LC100", "wrong": "LC200"}.get(answer.entry.level)
+        if code is None:  # slow, and not by a copy
+            return ()
         return (Finding(code, self.verdict, answer.title, f"{answer.cause} {answer.remedy}."),)
 
 

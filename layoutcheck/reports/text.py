@@ -70,7 +70,7 @@ def _explained(outcome: Explained, style: Style) -> list[str]:
     if answer.facts:
         lines += [
             "",
-            "  in the text:",
+            "  found:",
             *(line for fact in answer.facts for line in style.wrap(fact, "      ", "    ")),
         ]
     return [*lines, "", *style.wrap(f"what helps: {answer.remedy}.", "    ", "  ")]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.brackets import split, type_end
@@ -114,8 +115,15 @@ def read_errors(text: str, arch: str = "sm_90a") -> list[Diagnostic | Answer]:
                 expected="the output from the line with 'error' on, as it was printed",
             ) from None
         if found[0].entry.level == ELSEWHERE:
-            raise InputError(f"not an error of a layout: {found[0].title}. {found[0].remedy}") from None
+            raise InputError(_elsewhere(found[0])) from None
         return list(found)
+
+
+def _elsewhere(answer: Answer) -> str:
+    """What is said of an error that another tool answers: its name, then cause and help in lines of 80."""
+    parts = (answer.cause, *(f"{fact}." for fact in answer.facts), f"what helps: {answer.remedy}.")
+    lines = (line for part in parts for line in wrap(part, 78, break_long_words=False, break_on_hyphens=False))
+    return "\n".join([f"not an error of a layout: {answer.title}", *(f"  {line}" for line in lines)])
 
 
 def _catalogued(text: str) -> list[Answer]:

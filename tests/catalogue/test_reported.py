@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.catalogue import ENTRIES, answers, raised
+from layoutcheck.catalogue import ENTRIES, answers, installed, raised
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.sources.diagnostics import Diagnostic, read_errors
@@ -45,7 +45,7 @@ def test_nine_in_ten_of_at_least_150_reported_texts_are_answered() -> None:
 
 def test_a_statement_of_the_installed_dsl_is_found_by_its_message() -> None:
     """The parts that Python computes are anything; place and function are of a statement with these words."""
-    files = [(path, text) for path, text in raised._files() if path.endswith("cute/core.py")]
+    files = [(path, text) for path, text in installed.files() if path.endswith("cute/core.py")]
     assert files
     wanted = []
     for path, text in files:

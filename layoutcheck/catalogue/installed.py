@@ -1,0 +1,94 @@
+"""The Python files of the installed CuTe DSL, read and never imported: what it defines, what it advises."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+_PACKAGE = "nvidia_cutlass_dsl"
+_CATALOGUE = "base_dsl/diagnostics.py"  # the DSL's own errors by code, since 4.8
+_MOST_PLACES = 3
+_IMPLICIT = ("loc", "ip")  # places in the IR, which no user gives
+_FIELD = re.compile(r"`?\{\w+\}`?")
+
+
+@lru_cache(maxsize=1)
+def files() -> tuple[tuple[str, str], ...]:
+    """(path, text) of the files, without the generated bindings; none where the DSL is not installed."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return ()
+    return tuple(
+        (str(path), path.read_text(errors="replace"))
+        for root in spec.submodule_search_locations
+        for path in sorted(Path(root).rglob("*.py"))
+        if "_mlir" not in path.parts
+    )
+
+
+def short(path: str) -> str:
+    """A file's path inside the package cutlass: "cute/core.py"."""
+    return path.rpartition("/cutlass/")[2]
+
+
+@lru_cache(maxsize=16)
+def defined(name: str) -> tuple[str, ...]:
+    """The functions and classes of this name, for example "ThrCopy.partition_S(src) in cute/atom.py"."""
+    found: dict[str, None] = {}
+    if not name.isidentifier() or name.startswith("_"):
+        return ()
+    definition = re.compile(rf"^ *(?:def|class) {name}\b", re.MULTILINE)
+    for path, text in files():
+        if definition.search(text):
+            for owner, node in _definitions(ast.parse(text), name):
+                found.setdefault(f"{owner}{name}{_parameters(node)} in {short(path)}")
+    return tuple(found)[:_MOST_PLACES]
+
+
+def _definitions(tree: ast.AST, name: str, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:
+    """The definitions of a name in modules and public classes; functions inside functions are nobody's to call."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+            yield owner, node
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _definitions(node, name, f"{node.name}.")
+
+
+def _parameters(node: ast.stmt) -> str:
+    """A function's parameters by name, as a call writes them; "" for a class."""
+    if not isinstance(node, ast.FunctionDef):
+        return ""
+    given = node.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args) if one.arg not in ("self", "cls")]
+    names += (
+        ["*"] if given.kwonlyargs and not given.vararg else [f"*{given.vararg.arg}"] if given.vararg else []
+    )
+    names += [one.arg for one in given.kwonlyargs if one.arg not in _IMPLICIT]
+    return f"({', '.join(names).removesuffix(', *')})"
+
+
+@lru_cache(maxsize=1)
+def _advice() -> dict[str, str]:
+    """The first suggestion of each of the DSL's coded errors."""
+    made = {}
+    for path, text in files():
+        if not path.endswith(_CATALOGUE):
+            continue
+        for statement in ast.walk(ast.parse(text)):
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                try:
+                    said, fixes = ast.literal_eval(statement.value)
+                except (ValueError, TypeError, SyntaxError):
+                    continue
+                if isinstance(said, str) and isinstance(fixes, tuple) and fixes:
+                    made[statement.targets[0].id] = str(fixes[0])
+    return made
+
+
+def advice(code: str) -> str:
+    """What the DSL suggests for an error of its own under this code; "" where it is not known."""
+    return _FIELD.sub("it", _advice().get(code, "")).rstrip(".")
