@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutcheck.brackets import closing
-from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, installed, machine, raised
+from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, frames, installed, machine, raised
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.errors import InputError
 
@@ -65,6 +65,9 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
         statement = raised.find(folded)
         if statement:
             return [_of_statement(statement, folded, place)]
+    traceback = None if found else frames.find(folded)
+    if traceback:
+        return [_of_parts(elsewhere.PYTHON, traceback._asdict(), traceback.said, folded, place)]
     kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())
@@ -74,13 +77,18 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
 def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:
     """The answer to a message that a statement of the installed DSL raises."""
     entry = dsl.RAISED if statement.kernel else elsewhere.RAISED
-    at = folded.find(statement.said)
     parts = {"said": statement.said, "function": statement.function, "place": statement.place}
     parts["when"] = f" where `{statement.condition}`" if statement.condition else ""
+    return _of_parts(entry, parts, statement.said, folded, place)
+
+
+def _of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place: str | None) -> Answer:
+    """The answer of an entry that is found by other means than its pattern."""
+    where = place or _place(folded, max(folded.find(said), 0))
     title, cause, remedy = (_filled(part, parts) for part in (entry.title, entry.cause, entry.remedy))
-    where = place or _place(folded, max(at, 0))
-    remedy = _of_script(remedy, where)
-    return Answer(entry, title, cause, remedy, statement.said[:_MOST_QUOTED], where, _tensors(folded))
+    return Answer(
+        entry, title, cause, _of_script(remedy, where), said[:_MOST_QUOTED], where, _tensors(folded)
+    )
 
 
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
@@ -102,8 +110,9 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         facts = tuple(f"the installed DSL has {one}" for one in installed.defined(name))
     if entry.name == "dsl.coded" and "fix" not in groups:
         groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
-    if "have" in groups and "most" in groups:
-        facts = (f"{int(groups['have'], 0):,} B are asked for, {int(groups['most'], 0):,} B allowed",)
+    have, most = groups.get("have") or groups.get("needed"), groups.get("most") or groups.get("limit")
+    if have and most:
+        facts = (f"{int(have, 0):,} B are asked for, {int(most, 0):,} B allowed",)
     title, cause, remedy = (_filled(part, groups) for part in (entry.title, entry.cause, entry.remedy))
     where = place or _place(folded, match.start())
     remedy = _of_script(remedy, where)

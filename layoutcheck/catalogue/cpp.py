@@ -155,7 +155,7 @@ ENTRIES = (
         "cpp.mma-operands",
         r"Expected (?:tmem|desc registers|registers) in MMA_Atom::call|Accumulators? must be MMA-partitioned"
         r"|GMMA C and D (?:value_type|layouts) must match|TiledMMA must match partitioned ShapeMN"
-        r"|MMA atom must (?:source|have|A operand)",
+        r"|MMA atom must (?:source|have|A operand)|Expected (?:post-partitioned shape|an MMA[\w-]* ?partitioned tensor)",
         "an operand of the MMA is in another memory space, or partitioned in another way, than the instruction needs",
         "Each operand must come from this MMA's partition_fragment_A, B or C (descriptors for shared memory, tensor memory "
         "for tcgen05 accumulators).",
@@ -179,7 +179,7 @@ ENTRIES = (
     known(
         "cpp.algebra",
         r"Non-injective Layout detected in complement|Shape and Stride must be congruent|Mismatched tuple_size"
-        r"|Too many modes in tiler|Index out of range",
+        r"|Too many modes in tiler|Index out of range|Left inverse divisibility|Require(?:s|d)? (?:Swizzle )?offset == 0|Requires pow2 shape\*stride",
         "an operation of the layout algebra has no result",
         "complement and the products need a layout that reaches each address once; shapes and strides must have the same nesting; a tiler has at most as many modes as the tensor.",
         "Evaluate the call without a compiler: layoutcheck.complement, logical_divide and zipped_divide name the mode",
@@ -188,7 +188,7 @@ ENTRIES = (
     known(
         "cpp.static-shape",
         r"(?:TileShape\w*|BlockShapeMNK|Accumulator layout|ClusterShape\W*) (?:must be|has to be) (?:static|rank)"
-        r"|Dynamic owning tensors not supported|vec_mode should be static",
+        r"|Dynamic owning tensors not supported|vec_mode should be static|static.assert[^\n]{0,200}(?:requires?|[Ee]xpected|must be|needs?) (?:a )?static\b[^\n\"]{0,60}",
         "a shape must be known at compile time and is not, or it has other modes",
         "Tiles, atoms and register tensors have static shapes (Int<N>{}, _128{}), not run-time integers.",
         "Write Int<N>{} or decltype of a constexpr shape",
@@ -196,7 +196,7 @@ ENTRIES = (
     ),
     known(
         "cpp.capacity",
-        r"Smem usage is too high|SMEM usage exceeded capacity|Not enough SMEM or TMEM capacity|smem reduction buffer not large enough",
+        r"Smem usage is too high|SMEM usage exceeded capacity|Not enough SMEM or TMEM capacity|Requesting more TMEM than is available|smem reduction buffer not large enough",
         "the tile and its stages do not fit shared or tensor memory",
         "Stages times the bytes of A and B, and the epilogue's buffer, exceed what one block may have.",
         "Use fewer stages or a smaller tile",
@@ -307,6 +307,63 @@ ENTRIES = (
         level="wrong",
     ),
     known(
+        "cpp.mma-types",
+        r"static.assert[^\n]{0,300}?(?P<said>[\w ]*supports (?:types with leq )?[0-9]+ ?bit types|Unknown type for \w+|No MMA matches[^\"\n]{0,80}|\w* ?result type can only be[^\"\n]{0,40}"
+        r"|[Ss]caling factor vector size[^\"\n]{0,80}|[\w ]*Vector size can only be[^\"\n]{0,60}|Only supports 16bit base types|MMA_Traits not implemented for this MMA_Operation)",
+        "no tensor-core instruction has these operand types: {said}",
+        "Each instruction takes a few element types, and block scales of one vector size: NVFP4 (e2m1, ue4m3) 16, MXFP4 and MXFP8 (ue8m0) 32.",
+        "Choose the MMA by its operand types (F16BF16, TF32, F8F6F4, S8, MXF8F6F4, MXF4NVF4); `layoutcheck numerics units --arch ARCH` lists those of an architecture",
+        ('error: static assertion failed with "SM100_MMA_F16BF16_SS supports 16bit types"', HEADERS),
+    ),
+    known(
+        "cpp.memory-space",
+        r"static.assert[^\n]{0,300}?(?P<said>[\w ]*(?:[Ee]xpect(?:ed|s)|can only be constructed on|must be) (?:an? )?(?:shared |global )?(?:gmem|smem|tmem|rmem|TMEM|shared|global)(?:_desc)?\b[^\"\n]{0,60})",
+        "a tensor is in another memory space than the operation takes: {said}",
+        "The memory space is in the pointer's type: make_gmem_ptr, make_smem_ptr, make_tmem_ptr. A raw pointer has none.",
+        "Tag the pointer where the tensor is made, and pass shared tensors (not descriptors or registers) where smem is expected",
+        ('error: static assertion failed with "UMMA Descriptors can only be constructed on smem."', HEADERS),
+        general=True,
+        rule="LC104",
+    ),
+    known(
+        "cpp.rank",
+        r"static.assert[^\n]{0,300}?(?P<said>(?:[Ee]xpected|[Rr]equires?)[\w ,-]* rank-?[0-9]?\b[^\"\n]{0,60}|Rank of [^\"\n]{3,80}|[\w ]*(?:requires|only supports) [0-9]D tensors?|Need equal rank[^\"\n]{0,60}|[^\"\n]{0,60}rank-[0-9] tensors?)",
+        "a tensor or layout has another number of modes: {said}",
+        "A copy or MMA takes a tensor with its own number of modes: instruction values first, then one mode for each mode of the tile. A stage or k mode that is left on, or a slice too many, changes it.",
+        "Print the layout (cute::print), slice the extra mode off, tensor(_, _, stage), or group modes (group_modes<0,2>)",
+        ('error: static assertion failed with "Rank of tensor to be partitioned too small."', issue(1284)),
+        general=True,
+        rule="LC105",
+    ),
+    known(
+        "cpp.arguments-not-set",
+        r"Extra arguments not set|Params must be set via \.with|Set \.with\(\) before use",
+        "the atom lacks the arguments that each call gives",
+        "A TMA copy needs its mbarrier and mask, a block-scaled MMA its scale factors, a predicated atom its predicate: they are not part of the type.",
+        "Pass the atom with them: copy(tma.with(mbarrier, mask), src, dst), mma.with(scale_a, scale_b)",
+        ('error: static assertion failed with "Extra arguments not set. Set .with() before use."', HEADERS),
+    ),
+    known(
+        "cpp.swizzle-parameters",
+        r"abs\(SShift\) must be|BBits must be|MBase must be|Number of bits in Y and Z don't match",
+        "the swizzle's parameters do not fit together",
+        "Swizzle<B,M,S> exchanges B bits from bit M on with those S bits higher: B and M are not negative, and |S| is at least B.",
+        "128-byte swizzles of 16-bit elements are Swizzle<3,3,3> in elements, Swizzle<3,4,3> in bytes; `layoutcheck draw` shows one",
+        ('error: static assertion failed with "abs(SShift) must be more than BBits."', HEADERS),
+    ),
+    known(
+        "cpp.type-width",
+        r"same type-width as the Tensor|sizeof\(OtherValueType\) must be same|Size of Element must not be greater than Storage|No support for subbyte copying",
+        "the atom's element type has another width than the tensor's",
+        "Copy_Atom<Op, T> counts values of T; a tensor of another width is cut in the wrong places.",
+        "Use the tensor's value type in Copy_Atom, or recast<T>(tensor) first",
+        (
+            'error: static assertion failed with "Expected a CopyAtom with the same type-width as the Tensor."',
+            HEADERS,
+        ),
+        rule="LC106",
+    ),
+    known(
         "cpp.no-builder",
         r"Could not build a collective for given parameters|no matching collective builder",
         "CUTLASS has no collective for these types, layouts and schedules",
@@ -331,7 +388,7 @@ ENTRIES = (
     ),
     known(
         "cpp.launch-refused",
-        r"Failed to launch the CUTLASS kernel|Got cutlass error: Error Internal|Failed to initialize cutlass|cluster_launch\.hpp",
+        r"Failed to launch the CUTLASS kernel|cutlass error: Error Internal|Status::kErrorInternal|Failed to initialize cutlass|cluster_launch\.hpp",
         "CUTLASS cannot launch the kernel",
         "initialize or the launch fails, most often because the kernel's shared memory exceeds what the GPU allows a block "
         "(99 KiB on sm_120 and sm_121), or because the kernel was built for another architecture (example 77 for sm_100 on sm_120).",
@@ -340,6 +397,7 @@ ENTRIES = (
             "Failed to launch the CUTLASS kernel. Last CUDA error is: no error",
             issue(2342, "flashinfer-ai/flashinfer"),
         ),
+        instead_of=("cuda.invalid-launch",),
     ),
     known(
         "cpp.copy-overflow",
@@ -358,8 +416,9 @@ ENTRIES = (
     known(
         "cpp.other-assertion",
         r"(?:/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
-        r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))[\"'](?P<said>[^\"'\n]{1,200})[\"']",
-        "{said}",
+        r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))[\"'](?P<said>[^\"'\n]{1,200})[\"']"
+        r"|\bstatic_assert\((?=[^\n]{0,300}?\b(?:rank|size|is_static|cute|cosize|depth|shape|stride|\w*(?:Layout|Shape|Stride|Tile|Tensor|Copy|MMA|Mma)\w*)\b)[^\"\n]{1,300}\"(?P<source>[^\"\n]{1,200})\"",
+        "{said}{source}",
         "A static assertion of CuTe or CUTLASS fails for the types in its template arguments.",
         "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
         + _CHECK,
@@ -384,8 +443,8 @@ ENTRIES = (
     ),
     known(
         "cpp.instantiation",
-        r"instantiation of (?:function |class )?[\"'](?:auto |void |decltype\(auto\) )?cute::(?P<what>[\w:]{1,60})",
-        "the template cute::{what} does not compile for its arguments",
+        r"instantiation of (?:function |class )?[\"'](?:auto |void |decltype\(auto\) )?(?=[^\"']{0,4000}?\bcute::)(?P<what>[\w:]{1,60})",
+        "the template {what} does not compile for its arguments",
         "The text shows the instantiations and not the error itself, which stands above them.",
         "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
         + _CHECK,

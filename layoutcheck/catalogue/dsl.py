@@ -40,6 +40,17 @@ ENTRIES = (
         rule="LC108",
     ),
     known(
+        "dsl.arch-unknown",
+        r"KeyError: '(?P<arch>sm_\w+)'|(?:[Uu]nsupported|[Uu]nknown|[Ii]nvalid) (?:GPU )?(?:arch\w*|target)[^\n]{0,40}?(?P<other>sm_[0-9]\w*)",
+        "the installed DSL does not know {arch}{other}",
+        "Each version of the DSL has a list of architectures; newer GPUs are added with newer versions.",
+        "Upgrade nvidia-cutlass-dsl, or set CUTE_DSL_ARCH to the GPU's family (sm_100f) or to an architecture that it knows",
+        (
+            "compiler.py, in compile File enum.py, in __getitem__ KeyError: 'sm_107a'",
+            "https://github.com/flashinfer-ai/flashinfer/pull/4649",
+        ),
+    ),
+    known(
         "dsl.arch-too-old",
         r"expects arch to be at least (?P<first>sm_\w+), but got (?:Arch\.)?(?P<arch>sm_\w+)",
         "{arch} does not have this operation; {first} is the first that has it",
@@ -483,7 +494,7 @@ ENTRIES = (
     known(
         "dsl.compiler-died",
         r"Segfault encountered|Segmentation fault|Aborted \(core dumped\)|Floating point exception|SIGABRT|SIGSEGV"
-        r"|terminated by signal",
+        r"|terminated by signal|\b(?:malloc|free|realloc)\(\): [\w ]+|double free or corruption|munmap_chunk\(\)|corrupted size vs|stack smashing detected",
         "the compiler died without a message",
         "The DSL's native code aborts on some layouts instead of refusing them: a slice of a swizzled composed layout "
         "whose extents are not powers of two (NVIDIA/cutlass#3454) or whose strides are dynamic (#3255), crd2idx with its "

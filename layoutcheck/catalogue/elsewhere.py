@@ -7,7 +7,7 @@ from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 ENTRIES = (
     known(
         "elsewhere.memory",
-        r"CUDA out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY",
+        r"CUDA out of memory|\berror: out of memory|CUDA (?:runtime )?[Ee]rror(?: code)?[: #=]{1,3}2\b|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY",
         "the GPU has no memory left",
         "It is the allocator's error.",
         "PyTorch's memory guide (torch.cuda.memory_summary) shows who holds it",
@@ -75,7 +75,8 @@ ENTRIES = (
     ),
     known(
         "elsewhere.gpu-too-old",
-        r"Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs",
+        r"no kernel found to launch|No compiled \w+ for (?:CUDA )?device|is for sm[0-9]+-sm[0-9]+, but was built for|no (?:available|suitable|supported) kernel"
+        r"|requires (?:compute capability|a GPU with|SM|sm_)[^\n]{0,60}|Expected is_sm[\w ]+(?:\|\| is_sm\w+ )*to be true|only supports (?:Ampere|Hopper|Turing|Blackwell) GPUs",
         "this library does not support this GPU",
         "It checks the architecture before it launches.",
         "The library's own page lists the GPUs; choose another attention backend",
@@ -119,7 +120,7 @@ ENTRIES = (
     known(
         "elsewhere.library-version",
         r"TypeError: (?:\w+\.)*(?P<function>\w+)\(\) (?:takes|got|missing) [^\n]{3,160}|TypeError: got an unexpected keyword argument '\w+'"
-        r"|AttributeError: '\w+' object has no attribute '(?P<what>\w+)'",
+        r"|'\w+' object has no attribute '(?P<what>\w+)'|module '[\w.]+' has no attribute '(?P<member>\w+)'|cannot import name '(?P<name>\w+)' from",
         "a function or object does not have what the program uses",
         "The program and a library that it uses (often the DSL) are of different versions.",
         "Compare the versions that the program's requirements name with `pip list`",
@@ -130,8 +131,37 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "elsewhere.assertion",
+        r"Assertion (?:error|failed|failure)?:? ?\((?P<file>[^)\n]{3,160})\):? (?P<said>[^\n]{2,160})|Assertion [`'](?P<condition>[^`'\n]{1,160})' failed"
+        r"|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",
+        "a library refuses its arguments: {said}{condition}{check}{expected}",
+        "It checks shapes, types, alignment and the GPU before it launches a kernel, and this condition is false.",
+        "The line is in the project whose file is named {file}; it says which arguments and GPUs it supports",
+        (
+            "RuntimeError: Assertion error (csrc/apis/layout.hpp:49): not disable_ue8m0_cast",
+            issue(27, "timothystewart6/vllm-gb10"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "elsewhere.compile",
+        r"\.(?:cuh?|cc|cpp|hpp|h|inl)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed[^\"']{0,80}[\"'](?P<said>[^\"'\n]{1,160})[\"']"
+        r"|(?P<other>(?!static.assert)[^\n]{3,120}))|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined",
+        "a C++ file does not compile: {said}{other}{identifier}",
+        "Neither the file nor the message is CuTe's. A missing name with CU_ or cuda in it is of a newer CUDA toolkit than the one at hand.",
+        "The project whose file is named answers it; its build page names the compilers and architectures that it supports",
+        (
+            'ggml-cuda/fattn-new-mma.cu(859): error: static assertion failed with "bad nbatch_K2, nbatch_V2 for MLA"',
+            issue(412, "ikawrakow/ik_llama.cpp"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
         "elsewhere.build",
-        r"nvcc fatal|nvlink error|[Uu]ndefined reference to|CMake Error|fatal error: [\w./]+: No such file|ninja: build stopped"
+        r"nvcc fatal|nvlink (?:error|fatal)|\bFAILED: |[Nn]inja build failed|compilation terminated|N(?:VCC|VRTC|vrtc) compilation failed|command '[^']*(?:nvcc|ninja|cmake|gcc|g\+\+)[^']*'"
+        r"|make(?:\[[0-9]+\])?: \*\*\*|Error compiling objects for extension|Failed building wheel|did not run successfully|failed to run custom build command|Could not build wheels|build stopped|NVRTC_ERROR|[Uu]ndefined reference to|CMake Error|fatal error: [\w./]+: No such file|ninja: build stopped"
         r"|Unsupported gpu architecture",
         "an error of the build, not of a kernel",
         "The toolkit is older than the target, or a header or library is missing.",
@@ -140,6 +170,17 @@ ENTRIES = (
         level=ELSEWHERE,
         general=True,
     ),
+)
+
+PYTHON = known(
+    "elsewhere.python",
+    r"(?!)",  # found by catalogue.frames, in a traceback
+    "{package} raises it: {said}",
+    "No part of the message is one that CuTe, CUDA or their tools print.",
+    "{place}; the project {package} answers what it raises",
+    ("Traceback File train.py, line 3 ValueError: batch size must be positive", "Python"),
+    level=ELSEWHERE,
+    general=True,
 )
 
 RAISED = known(

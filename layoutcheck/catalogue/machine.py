@@ -11,11 +11,17 @@ _FAULT = (
     "predicates, a swizzled tile on a base that its period does not divide, or an offset beyond 32 bits."
 )
 
+
+def _codes(*codes: int) -> str:
+    """The pattern of these error codes of the runtime, printed as numbers alone: "CUDA error 9 at k.cu:604"."""
+    return r"|CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}(?:" + "|".join(map(str, codes)) + r")\b"
+
+
 ENTRIES = (
     known(
         "cuda.misaligned-address",
         r"misaligned address|CUDA_ERROR_MISALIGNED_ADDRESS|cudaErrorMisalignedAddress|error code: 716\b"
-        r"|Warp Misaligned Address",
+        r"|Warp Misaligned Address" + _codes(716, 74),
         "an instruction's address is not a multiple of its width",
         "The type promised an alignment (assumed_align, divisibility, byte_alignment) that the run-time address does not "
         "have: a sliced or offset tensor, a pitch that is not a multiple of 16 bytes.",
@@ -32,7 +38,7 @@ ENTRIES = (
     known(
         "cuda.illegal-instruction",
         r"[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
-        r"|Warp Illegal Instruction",
+        r"|Warp Illegal Instruction" + _codes(715, 73),
         "the GPU refuses an instruction's operands",
         "TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
         "are not a multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners; "
@@ -46,7 +52,8 @@ ENTRIES = (
     known(
         "cuda.illegal-access",
         r"illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS|cudaErrorIllegalAddress|error code: 700\b"
-        r"|Warp Illegal Address|Warp Out-of-range Address|EXCEPTION_(?:WARP|LANE)_(?:ILLEGAL|OUT_OF_RANGE)_ADDRESS",
+        r"|Warp Illegal Address|Warp Out-of-range Address|EXCEPTION_(?:WARP|LANE)_(?:ILLEGAL|OUT_OF_RANGE)_ADDRESS"
+        + _codes(700, 77),
         "an address outside of every allocation is read or written",
         _FAULT,
         "compute-sanitizer names the line and the thread. " + TRACE,
@@ -56,7 +63,7 @@ ENTRIES = (
     known(
         "cuda.address-space",
         r"operation not supported on global/shared address space|(?:cudaError|CUDA_ERROR_)(?:InvalidAddressSpace|INVALID_ADDRESS_SPACE)"
-        r"|error code: 717\b|Warp Invalid Address ?[Ss]pace",
+        r"|error code: 717\b|Warp Invalid Address ?[Ss]pace" + _codes(717, 75),
         "an instruction for one memory space got an address of another",
         "ldmatrix, cp.async, TMA and mbarrier instructions take shared addresses: a pointer made from an integer, or tagged as "
         "another space than it points to, faults so.",
@@ -84,8 +91,21 @@ ENTRIES = (
         instead_of=("driver.tensor-map",),
     ),
     known(
+        "driver.xid",
+        r"\bXid\b[^\n]{0,40}?: (?P<code>[0-9]{1,3})\b",
+        "the driver logs Xid {code}: a fault on the GPU",
+        "13 (graphics exception) and 31 (MMU fault) are a kernel's own fault: an illegal instruction or an address outside of every "
+        "allocation. 43 and 45 follow from such a fault. 48, 63, 64, 79, 94 and 95 are of the hardware (NVIDIA, GPU debug guide, Xid errors).",
+        "For 13 and 31 find the kernel under compute-sanitizer or with CUDA_LAUNCH_BLOCKING=1. " + TRACE,
+        (
+            "NVRM: Xid (PCI:0000:70:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 1, SM 1): MMU Fault",
+            issue(15610, "NVIDIA/TensorRT-LLM"),
+        ),
+        level="wrong",
+    ),
+    known(
         "cuda.assert",
-        r"device-side assert triggered|cudaErrorAssert|CUDA_ERROR_ASSERT|error code: 710\b",
+        r"device-side assert triggered|cudaErrorAssert|CUDA_ERROR_ASSERT|error code: 710\b" + _codes(710, 59),
         "an assert in a kernel failed",
         "Its text is printed above, with block and thread: in CuTe often a size or an index (idx < size, rank).",
         "Read the assertion's own line; without it run with CUDA_LAUNCH_BLOCKING=1",
@@ -95,7 +115,8 @@ ENTRIES = (
     known(
         "cuda.no-function",
         r"invalid device function|cudaErrorInvalidDeviceFunction|named symbol not found|CUDA_ERROR_NOT_FOUND|cudaErrorSymbolNotFound"
-        r"|device kernel image is invalid|CUDA_ERROR_INVALID_IMAGE|CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|cudaErrorInvalidPtx",
+        r"|device kernel image is invalid|CUDA_ERROR_INVALID_IMAGE|CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|cudaErrorInvalidPtx"
+        + _codes(98, 200, 218, 500),
         "the loaded code has no kernel for this GPU, or not under this name",
         "The code was built for another architecture (sm_90a runs on sm_90 only, sm_100a not on sm_120), or its PTX does not "
         "assemble for this GPU.",
@@ -134,7 +155,8 @@ ENTRIES = (
     known(
         "cuda.launch-failure",
         r"unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaErrorLaunchFailure|error code: 71[89]\b"
-        r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware stack error",
+        r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware stack error"
+        + _codes(719, 718, 4),
         "the kernel died for a reason that the driver does not name",
         "Copies to another block of a cluster that does not exist or has ended (LC229), faults inside TMA, and misuse of an "
         "mbarrier end so: an arrival on one that was not initialised (mbarrier_init_tx_bytes arrives, it does not "
@@ -146,6 +168,7 @@ ENTRIES = (
     known(
         "cuda.shared-capacity",
         r"uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>(?!0xc000 )0x[0-9a-f]+) max\)"
+        r"|out of resource: shared memory,? ?Required: (?P<needed>[0-9]+),? ?Hardware limit: (?P<limit>[0-9]+)"
         r"|dynamic_smem_exceeds_limit|dynamic_smem_bytes|[Ss]hared memory (?:usage|size)[^.\n]{0,80}exceed"
         r"|smem[^.\n]{0,60}exceeds|requires [0-9]+ bytes (?:of )?shared memory",
         "the kernel needs more shared memory than a block may have",
@@ -162,9 +185,10 @@ ENTRIES = (
         "cuda.invalid-launch",
         r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
         r"|cudaErrorLaunchOutOfResources|too many resources requested for launch|error code: 1\b"
-        r"|(?:CUDA driver error|Triton Error \[CUDA\]|CUDA Error|CUDA runtime error): invalid (?:argument|configuration)"
+        r"|(?:[Cc][Uu][Dd][Aa]|Triton|GPU|[Kk]ernels?|[Ll]aunch|\.cuh?\b)[^\n]{0,120}?\binvalid argument|\binvalid argument[^\n]{0,80}(?:cuda|\.cuh?\b|kernel)"
+        r"|invalid configuration argument"
         r"|(?:CUDA_ERROR|cudaError)_?(?:INVALID_CLUSTER_SIZE|InvalidClusterSize)|invalid cluster size"
-        r"|\.cuh?:[0-9]+\W{1,4}invalid argument",
+        r"|\.cuh?:[0-9]+\W{1,4}invalid argument" + _codes(1, 9, 701),
         "the launch itself is refused",
         "Most often the block's shared memory exceeds the limit (NVIDIA/cutlass#2747); else a block of more than 1,024 "
         "threads, a grid with an extent of 0 or above 65,535 in y or z, a cluster that does not divide the grid, or too "
@@ -223,7 +247,7 @@ ENTRIES = (
     known(
         "ptxas.version",
         r"(?P<what>(?:Instruction|Feature|Modifier) '[^']{1,80}' requires PTX ISA \.version [0-9.]+[0-9]"
-        r"|Unsupported \.version [0-9.]+[0-9]; current version is '[0-9.]+'|Value '(?:sm|compute)_\w+' is not defined for option '[\w-]+')",
+        r"|Unsupported \.version [0-9.]+[0-9]; current version is '[0-9.]+'|ptxas does not support CC [0-9.]+[0-9]|Value '(?:sm|compute)_\w+' is not defined for option '[\w-]+')",
         "compiler and ptxas are of different CUDA versions: {what}",
         "The PTX states one version of the PTX ISA. ptxas (or the driver) knows older ones only, or the instruction is newer.",
         "Use the ptxas of the toolkit that made the PTX, or a newer one: `ptxas --version`, and `nvidia-smi` for the driver's",
@@ -265,11 +289,14 @@ ENTRIES = (
     ),
     known(
         "ptxas.syntax",
-        r"Parsing error near '(?P<near>[^']{1,80})'|ptxas[^|]{0,120}(?P<said>Modifier '[^']+' cannot be applied[^\n]{0,80}"
+        r"(?P<space>State space (?:incorrect|mismatch)[^\n]{0,60}? instruction '[^']+')"
+        r"|(?P<form>(?:Arguments|Operands?|Modifiers?|Types?|Illegal|Unexpected|Unknown|Incorrect|Vector)\b[^\n]{0,60}? (?:for|in|to|of) (?:instruction|modifier|operand) '[^']+')"
+        r"|Parsing error near '(?P<near>[^']{1,80})'|ptxas[^|]{0,120}(?P<said>Modifier '[^']+' cannot be applied[^\n]{0,80}"
         r"|[Uu]nexpected value '[^']+', expected[^\n]{0,60}|Unknown (?:symbol|modifier) '[^']+'|Arguments mismatch for instruction '[^']+')",
-        "ptxas refuses the PTX: {said}{near}",
+        "ptxas refuses the PTX: {said}{near}{space}{form}",
         "The compiler or inline PTX wrote an instruction in a form that this ptxas does not have: a width that the "
-        "instruction lacks (cp.async.cg moves 16 bytes only), a state space, or a newer PTX version.",
+        "instruction lacks (cp.async.cg moves 16 bytes only), a state space, or a newer PTX version (.shared::cta as the "
+        "destination of cp.async.bulk begins with PTX 8.6).",
         "Choose a width and a memory space that the instruction has (`layoutcheck explain SRC DST --atom ATOM`), or match "
         "the versions of compiler and ptxas",
         (
@@ -376,7 +403,7 @@ ENTRIES = (
     ),
     known(
         "sanitizer.race",
-        r"(?:Potential )?(?P<kind>RAW|WAR|WAW) hazard detected|Race reported between (?P<first>\w+) access",
+        r"(?:Potential )?(?P<kind>RAW|WAR|WAW) hazards? detected|RACECHECK SUMMARY: (?!0 )[0-9]+ hazards?|Race reported between (?P<first>\w+) access",
         "two threads access the same shared memory without a barrier or wait between them",
         "racecheck saw the accesses in one run. Data of cp.async is there after cp_async_wait_group and a barrier; data of "
         "TMA after the wait on its mbarrier. racecheck alarms on some right kernels with cp.async.bulk "
@@ -485,7 +512,9 @@ ENTRIES = (
     ),
     known(
         "cuda.other",
-        r"(?P<said>CUDA_ERROR_[A-Z_]+|cudaError[A-Z]\w+|CUDA (?:runtime |driver )?[Ee]rror: [^\n]{3,80}?(?= CUDA kernel| Search| at |$|\.))",
+        r"(?P<said>CUDA_ERROR_[A-Z_]+|cudaError(?!_t\b|String)[A-Z]\w+|invalid resource handle|invalid device (?:pointer|symbol|ordinal)|unknown error \(999\)"
+        r"|peer access (?:is not|has)[^\n]{0,60}|driver shutting down|context is destroyed|invalid texture reference|API call is not supported"
+        r"|CUDA (?:runtime |driver )?[Ee]rror: [^\n]{3,80}?(?= CUDA kernel| Search| at |$|\.))",
         "the CUDA driver reports {said}",
         "An earlier kernel or the call itself fails; CUDA reports errors of kernels at a later call.",
         "Run again with CUDA_LAUNCH_BLOCKING=1, and under compute-sanitizer, to find the kernel. " + TRACE,
@@ -501,6 +530,31 @@ ENTRIES = (
         "Look the instruction up in the PTX ISA for this target. "
         "`layoutcheck explain SRC DST --atom ATOM` says which forms a copy has",
         ("ptxas error : Illegal vector size: 8", "ptxas"),
+        general=True,
+    ),
+    known(
+        "ptxas.warning",
+        r"ptxas (?:/\S+, line [0-9]+; )?(?:warning|info) ?: (?!Compiling|Used|Function properties|[0-9]+ bytes|\(C7|Potential Performance)(?P<said>[^\n]{5,160}?(?= for entry| ptxas |$|\. )|[^\n]{5,160})",
+        "ptxas warns: {said}",
+        "The kernel is compiled. What ptxas ignored or could not do changes its speed, rarely its result.",
+        "`layoutcheck resources` counts registers, shared memory and blocks of a tile; minnctapersm and launch bounds must fit them",
+        (
+            "ptxas warning : Value of threads per SM for entry k is out of range. .minnctapersm will be ignored",
+            issue(265, "torch/cunn"),
+        ),
+        level="slow",
+        general=True,
+    ),
+    known(
+        "results-differ",
+        r"Tensor-likes are not (?:close|equal)|Disposition: Failed|Mismatched elements: [0-9]+ ?/ ?[0-9]+|Not equal to tolerance|max_(?:abs_)?(?:error|diff)[ =:]+(?:nan|inf)",
+        "the kernel's result differs from the reference",
+        "Either the arithmetic rounds by more than the tolerance, or data is moved to the wrong place or read too early: then whole "
+        "rows, vectors or tiles differ.",
+        TRACE
+        + ", and the order of its accesses; `layoutcheck numerics tol` gives the tolerance that the arithmetic allows",
+        ("AssertionError: Tensor-likes are not close! Mismatched elements: 512 / 16384 (3.1%)", "PyTorch"),
+        level="wrong",
         general=True,
     ),
     known(

@@ -122,7 +122,9 @@ def read_errors(text: str, arch: str = "sm_90a") -> list[Diagnostic | Answer]:
 def _elsewhere(answer: Answer) -> str:
     """What is said of an error that another tool answers: its name, then cause and help in lines of 80."""
     parts = (answer.cause, *(f"{fact}." for fact in answer.facts), f"what helps: {answer.remedy}.")
-    lines = (line for part in parts for line in wrap(part, 78, break_long_words=False, break_on_hyphens=False))
+    lines = (
+        line for part in parts for line in wrap(part, 78, break_long_words=False, break_on_hyphens=False)
+    )
     return "\n".join([f"not an error of a layout: {answer.title}", *(f"  {line}" for line in lines)])
 
 
