@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from layoutcheck.algebra.integers import divisor
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.arch import WARP
-from layoutcheck.machine.canonical.modes import MODES
 from layoutcheck.synthesis.deals import Deal, deals
 from layoutcheck.synthesis.moves import Descriptor, Direct, Global, Matrix, Move, Threads, Tma
 from layoutcheck.synthesis.wanted import Consumer, Wanted, fast_mode
@@ -26,7 +25,7 @@ def writers(wanted: Wanted) -> list[Move]:
     probe = Global(wanted.probe(src), True)
     widest = _widest(wanted, src)
     if "tma" in wanted.engines and _tma(wanted, src) and fast is not None:
-        found.append(Tma(wanted.tile, size, fast, True, _swizzles(wanted)))
+        found.append(Tma(wanted.tile, size, fast, True, wanted.arch.number >= 100))
     if "cp.async" in wanted.engines and wanted.arch.number >= 80 and fast is not None:
         for width in ASYNC_BYTES:
             if size <= width <= widest:
@@ -57,7 +56,7 @@ def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
     found: list[Move] = []
     fast = fast_mode(wanted.dst)
     if "tma" in wanted.engines and _tma(wanted, wanted.dst) and fast is not None:
-        found.append(Tma(wanted.tile, size, fast, False, _swizzles(wanted)))
+        found.append(Tma(wanted.tile, size, fast, False, wanted.arch.number >= 100))
     if "universal" in wanted.engines or "cp.async" in wanted.engines:  # cp.async only loads
         probe = Global(wanted.probe(wanted.dst), False)
         widest = _widest(wanted, wanted.dst)
@@ -117,10 +116,6 @@ def _widest(wanted: Wanted, tensor: Memref) -> int:
 def _tma(wanted: Wanted, tensor: Memref) -> bool:
     """Whether a tensor map can be made of it: base and pitch of 16 bytes (cuTensorMapEncodeTiled)."""
     return wanted.arch.number >= 90 and _widest(wanted, tensor) == WIDEST_BYTES
-
-
-def _swizzles(wanted: Wanted) -> tuple[tuple[int, int, int], ...]:
-    return tuple(key for key in MODES if key[0] and key[1:] == (4, 3))
 
 
 def _matrices(wanted: Wanted, consumer: Consumer) -> Iterator[Matrix]:

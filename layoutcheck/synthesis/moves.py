@@ -22,6 +22,7 @@ from layoutcheck.machine import banks
 from layoutcheck.machine.arch import SECTOR_BYTES, WARP
 from layoutcheck.machine.banks import CP_ASYNC, LOAD, MATRIX, OFF, STORE, IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
+from layoutcheck.machine.canonical.modes import MODES
 from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.machine.cp_async import bypass
 from layoutcheck.synthesis.deals import Deal
@@ -378,13 +379,16 @@ class Descriptor(Move):
 
 @dataclass(frozen=True, eq=False)
 class Tma(Move):
-    """A bulk tensor copy between a global tensor and shared memory, in boxes as wide as a run."""
+    """A bulk tensor copy between a global tensor and shared memory, in boxes as wide as a run.
+
+    `wide` says that the architecture swizzles atoms of 32 bytes too (S<2,5,2>).
+    """
 
     tile: tuple[int, int]
     element_bytes: int
     fast: int
     read: bool
-    swizzles: tuple[tuple[int, int, int], ...]
+    wide: bool
     kind: str = "tma"
 
     def fits(self, shared: Shared) -> bool:
@@ -395,7 +399,8 @@ class Tma(Move):
             return False
         if s is None:
             return shared.run <= MOST_BOX
-        return (s.bits, s.base, s.shift) in self.swizzles and run == ROW_BYTES << s.bits
+        mode = MODES.get((s.bits, s.base, s.shift))
+        return mode is not None and mode.units * ROW_BYTES == run and (s.base == 4 or self.wide)
 
     def boxes(self, shared: Shared) -> int:
         """Instructions: rows that follow each other, a run apart, are one box, up to `MOST_BOX` of them."""
