@@ -1,7 +1,7 @@
 """Every operand layout that NVIDIA's helpers make, as JSON lines; run as a module, it asks the installed DSL.
 
-A line has the helper, its tile (MN,K), element type, major mode, and the layout of one stage with its swizzle, as
-the pointer has it (bytes). What a helper refuses is left out.
+A line has the helper, its tile (MN,K), element type, major mode, and the layout of one stage with its
+swizzle, as the pointer has it (bytes). What a helper refuses is left out.
 """
 
 from __future__ import annotations
@@ -25,47 +25,40 @@ TILES = (64, 128, 192, 256), (16, 32, 64, 96, 128)
 def rows() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
 
-    def add(helper: str, unit: str, tile: tuple[int, int], name: str, major: str, make: Any) -> None:
+    def add(about: dict[str, Any], helper: str, unit: str, make: Any, *given: Any) -> None:
         try:
-            layout = make()
+            layout = make(*given)
             outer = (
                 cute.slice_(layout.outer, (None, None, 0)) if cute.rank(layout.outer) == 3 else layout.outer
             )
         except Exception:  # the helper's own limits: each has its way to say so
             return
-        if tuple(cute.size(outer, mode=[n]) for n in (0, 1)) != tile:  # an atom that is larger than the tile
-            return
-        found.append(
-            {"helper": helper, "unit": unit, "tile": tile, "dtype": name, "major": major,
-             "layout": str(outer), "swizzle": str(layout.inner)}
-        )  # fmt: skip
+        if tuple(cute.size(outer, mode=[n]) for n in (0, 1)) == about["tile"]:  # else an atom that is larger
+            found.append(
+                {**about, "helper": helper, "unit": unit, "layout": str(outer), "swizzle": str(layout.inner)}
+            )
+
+    def tiled(module: Any, kind: Any, dtype: Any, tile: tuple[int, int], order: tuple[int, int]) -> Any:
+        return cute.tile_to_shape(module.make_smem_layout_atom(kind, dtype), tile, order)
 
     def collect() -> None:
         for name, mn, k, major in product(TYPES, *TILES, ("K", "MN")):
             dtype, tile = getattr(cutlass, name), (mn, k)
+            about = {"tile": tile, "dtype": name, "major": major}
             order = (0, 1) if major == "K" else (1, 0)
-            enum = LayoutEnum.ROW_MAJOR if major == "K" else LayoutEnum.COL_MAJOR
+            row, column = LayoutEnum.ROW_MAJOR, LayoutEnum.COL_MAJOR
             mode = OperandMajorMode.K if major == "K" else OperandMajorMode.MN
-            other = LayoutEnum.COL_MAJOR if major == "MN" else LayoutEnum.ROW_MAJOR
-            add(
-                "sm90_utils.make_smem_layout_a", "wgmma", tile, name, major,
-                lambda: hopper_helpers.make_smem_layout_a(enum, (mn, 64, k), dtype, 1),
-            )  # fmt: skip
-            add(
-                "sm90_utils.make_smem_layout_b", "wgmma", tile, name, major,
-                lambda: hopper_helpers.make_smem_layout_b(other, (64, mn, k), dtype, 1),
-            )  # fmt: skip
-            add(
-                "sm100_utils.make_smem_layout", "tcgen05", tile, name, major,
-                lambda: blackwell_helpers.make_smem_layout(mode, tile, dtype, 1),
-            )  # fmt: skip
+            a, b = hopper_helpers.make_smem_layout_a, hopper_helpers.make_smem_layout_b
+            enum = row if major == "K" else column
+            add(about, "sm90_utils.make_smem_layout_a", "wgmma", a, enum, (mn, 64, k), dtype, 1)
+            add(about, "sm90_utils.make_smem_layout_b", "wgmma", b, enum, (64, mn, k), dtype, 1)
+            both = blackwell_helpers.make_smem_layout
+            add(about, "sm100_utils.make_smem_layout", "tcgen05", both, mode, tile, dtype, 1)
             for unit, module in (("wgmma", warpgroup), ("tcgen05", tcgen05)):
                 for kind in module.SmemLayoutAtomKind:
                     if str(kind).split(".")[-1].startswith(f"{major}_"):
-                        add(
-                            f"{unit}.make_smem_layout_atom({kind})", unit, tile, name, major,
-                            lambda: cute.tile_to_shape(module.make_smem_layout_atom(kind, dtype), tile, order),
-                        )  # fmt: skip
+                        name = f"{unit}.make_smem_layout_atom({kind})"
+                        add(about, name, unit, tiled, module, kind, dtype, tile, order)
 
     @cute.jit
     def inside() -> None:

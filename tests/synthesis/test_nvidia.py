@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import pytest
@@ -35,7 +35,7 @@ def rows() -> list[dict[str, Any]]:
     return list(unique.values())
 
 
-@lru_cache(maxsize=None)
+@cache
 def best(unit: str, tile: tuple[int, int], name: str, major: str) -> tuple[Space, dict[str, Found]]:
     """The space of an operand, and the best plan of each engine."""
     div = 128 // dtype(name).bits
