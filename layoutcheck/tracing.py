@@ -28,6 +28,7 @@ from layoutcheck.patching.causes import causes
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.sketches import labelled
+from layoutcheck.reports.advice import Advised
 from layoutcheck.reports.order import is_wrong
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
 from layoutcheck.settings import find as find_settings
@@ -35,6 +36,7 @@ from layoutcheck.settings import order_seconds, wants_lowered, wants_order
 from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderReport, Trace, distinct
 from layoutcheck.sources.traced_module import TracedModule
+from layoutcheck.synthesis.optimum import ENOUGH, optimum
 
 if TYPE_CHECKING:
     from layoutcheck.gpu.confirmation import Confirmation
@@ -206,6 +208,17 @@ def judge(trace: Trace) -> JudgedTrace:
         reports.append((one, None if found is None else replace(found, subject=str(one.first.where))))
     reports = labelled(reports)
     return JudgedTrace(trace, reports, causes(reports))
+
+
+def advised(judged: JudgedTrace) -> list[Advised]:
+    """The copies that cost `ENOUGH` times their optimum or more, dearest first, each with the replacement."""
+    found = []
+    for one, report in judged.reports:
+        copy = None if report is None or report.verdict not in ("legal", "slow") else report.copy
+        best = None if copy is None else optimum(copy)
+        if best is not None and best.ratio >= ENOUGH:
+            found.append(Advised(one, best))
+    return sorted(found, key=lambda one: -one.best.ratio)
 
 
 def status(judged: JudgedTrace, strict: bool, gate: Gate) -> int:

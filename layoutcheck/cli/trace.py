@@ -35,6 +35,9 @@ def trace(
         bool, Option("with --fix: run the repaired copies on the GPU (without one, in the simulator)")
     ] = False,
     no_order: NoOrder = False,
+    advise: Annotated[
+        bool, Option("name copies into shared memory that cost twice their optimum, and the replacement")
+    ] = False,
 ) -> int:
     """Run a Python script and check every copy of every kernel that it compiles, at the script's own lines.
 
@@ -50,7 +53,7 @@ def trace(
     gated = strict or fail_on is not None or require_coverage is not None
     words = args or []
     if memory:
-        if banks or fix or diff or confirm or by is not None or no_lowered or no_order or gated:
+        if banks or fix or diff or confirm or by is not None or no_lowered or no_order or gated or advise:
             raise InputError("--memory judges nothing", expected="trace --memory by itself")
         sink = Sink(output, everything)
         trace, maps = tracing.memory(
@@ -66,6 +69,8 @@ def trace(
         raise InputError(
             f"trace has no format '{format_[:40]}'", expected="text, json, github, sarif or html"
         )
+    if advise and (fix or banks or format_ != "text"):
+        raise InputError("--advise adds to the report of a trace, which is text", expected="trace --advise")
     asked = gate(fail_on, require_coverage)
     if diff and not fix:
         raise InputError("--diff needs --fix", expected="--fix --diff")
@@ -125,4 +130,8 @@ def trace(
         sink.put(annotate.render_located(located(found), sink.style))
     else:
         sink.put((render_json if format_ == "json" else render)(found, sink.style, asked))
+        if advise:
+            from layoutcheck.reports.advice import render as render_advice
+
+            sink.put(render_advice(tracing.advised(found), sink.style))
     return tracing.status(found, strict, asked)

@@ -26,6 +26,23 @@ def program(found: Found, steps: list[list[Step]], wanted: Wanted, write_back: s
     return code.folded("\n".join(_Program(found, steps, wanted, write_back).lines()) + "\n")
 
 
+def statements(found: Found, steps: list[Step], wanted: Wanted, anew: bool) -> str:
+    """A writer's statements in place of a copy: `src` and `dst` are its tiles, `tidx` the thread.
+
+    With `anew` the shared tile is allocated anew, as `dst`.
+    """
+    made = _Program(found, [steps], wanted, "")
+    lines = made.setup()
+    if anew:
+        assert found.shared is not None
+        shared = found.shared.memref
+        lines.insert(0, f"dst = {code.allocation_code(shared, code.layout_code(shared.layout))}")
+    lines += made.threads(0, "src", "dst")
+    if steps[0].role == "async":
+        lines += ["cute.arch.cp_async_commit_group()", "cute.arch.cp_async_wait_group(0)"]
+    return code.folded("\n".join(lines))
+
+
 class _Program:
     def __init__(self, found: Found, steps: list[list[Step]], wanted: Wanted, write_back: str) -> None:
         self.found, self.steps, self.wanted, self.write_back = found, steps, wanted, write_back
@@ -95,7 +112,7 @@ class _Program:
             *(f"{name}_tiles = cute.local_tile({name}, TILE, (row, None))" for name in self._written()),
         ]
         if self.found.shared is None:
-            return [*lines, *self._setup(), "for k in cutlass.range(count):", *_indented(self._direct())]
+            return [*lines, *self.setup(), "for k in cutlass.range(count):", *_indented(self._direct())]
         shared = self.found.shared
         tile: Any = shared.memref.layout
         stride = shared.size // self.wanted.element_bytes
@@ -124,13 +141,13 @@ class _Program:
                 "of_stage, to_tile = cpasync.tma_partition(store, 0, cute.make_layout(1), "
                 "cute.group_modes(smem, 0, 2), cute.group_modes(dst_tiles, 0, 2))"
             )
-        lines += self._setup()
+        lines += self.setup()
         return [*lines, *self._loop()]
 
     def _written(self) -> list[str]:
         return [*self.outs, *(["dst"] if self.wanted.dst is not None else [])]
 
-    def _setup(self) -> list[str]:
+    def setup(self) -> list[str]:
         """Tiled copies, one for each step of threads."""
         lines = []
         for move, steps in enumerate(self.steps):
@@ -190,7 +207,7 @@ class _Program:
                 f"    cute.copy(load, from_tile[None, {k}], to_stage[None, {stage}], "
                 f"tma_bar_ptr=arrived + {stage})",
             ]
-        return self._threads(0, f"tiles[None, None, {k}]", f"smem[None, None, {stage}]")
+        return self.threads(0, f"tiles[None, None, {k}]", f"smem[None, None, {stage}]")
 
     def _wait(self, k: str, stage: str, groups: int) -> list[str]:
         """Tile `k` is there, for every thread."""
@@ -218,11 +235,11 @@ class _Program:
                     "    cute.arch.cp_async_bulk_wait_group(0, read=True)",
                 ]
             elif consumer.target == "gmem":
-                lines += self._threads(move, at, f"dst_tiles[None, None, {k}]")
+                lines += self.threads(move, at, f"dst_tiles[None, None, {k}]")
             elif not self.steps[move]:
                 lines += self._operand(at, f"{next(outs)}_tiles[None, None, {k}]", str(consumer))
             else:
-                lines += self._threads(move, at, "", f"{next(outs)}_tiles[None, None, {k}]")
+                lines += self.threads(move, at, "", f"{next(outs)}_tiles[None, None, {k}]")
         return lines
 
     def _operand(self, stage: str, out: str, name: str) -> list[str]:
@@ -239,10 +256,10 @@ class _Program:
 
     def _direct(self) -> list[str]:
         if self.wanted.dst is not None:
-            return self._threads(0, "tiles[None, None, k]", "dst_tiles[None, None, k]")
-        return self._threads(0, "tiles[None, None, k]", "", f"{self.outs[0]}_tiles[None, None, k]")
+            return self.threads(0, "tiles[None, None, k]", "dst_tiles[None, None, k]")
+        return self.threads(0, "tiles[None, None, k]", "", f"{self.outs[0]}_tiles[None, None, k]")
 
-    def _threads(self, move: int, src: str, dst: str, out: str = "") -> list[str]:
+    def threads(self, move: int, src: str, dst: str, out: str = "") -> list[str]:
         """The steps of a move of threads, from one tile to another, or to registers and on to `out`."""
         lines: list[str] = []
         for step in self.steps[move]:

@@ -48,17 +48,21 @@ class _Fields(NamedTuple):
     swizzle: Swizzle | None = None
     padding: int = 0
     kind: str = ""
+    given_align: int = 0
 
 
 class Shared(_Fields):
-    """A layout of the tile: `fast` is the contiguous mode, in runs of `run` elements, padded by `padding`.
+    """A layout of the tile: the mode `fast` is contiguous, in runs of `run` elements, padded by `padding`.
 
     `swizzle` acts on byte addresses; `kind` is a canonical layout's name, "" for others.
+    `given_align` is what the address of a tile that is not ours is a multiple of, 0 for ours.
     """
 
     @property
     def align(self) -> int:
         """What the tile's address is a multiple of."""
+        if self.given_align:
+            return self.given_align
         return BASE_ALIGN if self.swizzle is None else max(BASE_ALIGN, self.swizzle.period)
 
     @cached_property
@@ -70,7 +74,7 @@ class Shared(_Fields):
     @property
     def granule(self) -> int:
         """Bytes that stay together: the widest access."""
-        return 16 if self.swizzle is None else min(16, self.swizzle.granule)
+        return min(16, self.align & -self.align, self.swizzle.granule if self.swizzle else 16)
 
     @property
     def memref(self) -> Memref:

@@ -1,0 +1,171 @@
+"""The best way from one given tile to another: what a copy costs, and what it could.
+
+Source and destination stay as they are, or the shared tile gets another layout with the same contiguous
+mode. Only copies of threads from global to shared memory are looked at: their threads and values are free,
+where those of registers follow from who uses the registers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from layoutcheck.algebra.inttuple import flatten, is_static, product
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.analysis import Analysis
+from layoutcheck.copies.atom import ThreadAtom
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.copies.tiled import threads as threads_of
+from layoutcheck.copies.tiling import of_tiles
+from layoutcheck.copies.vectors import contiguous_mode
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import WARP, parse_arch
+from layoutcheck.machine.cost import predicted_time
+from layoutcheck.synthesis.candidates import writers
+from layoutcheck.synthesis.copies import Step, judged
+from layoutcheck.synthesis.moves import Threads
+from layoutcheck.synthesis.program import statements
+from layoutcheck.synthesis.search import Found, Space, search
+from layoutcheck.synthesis.shared import Shared, layouts
+from layoutcheck.synthesis.wanted import MOST_EXTENT, Wanted
+
+WORTH = 1.1
+"""How much faster another layout of the shared tile has to be, which its readers must take too."""
+ENOUGH = 2.0
+"""How often its optimum a copy has to cost to be named."""
+
+
+class Optimum(NamedTuple):
+    """What a copy costs a block, and the best way that was found.
+
+    `cycles` are predicted for the copy; `keeps` says that the shared tile stays as it is; `steps` are the
+    copies of what was `found`, each judged.
+    """
+
+    cycles: float
+    keeps: bool
+    found: Found
+    steps: list[Step]
+    wanted: Wanted
+
+    @property
+    def least(self) -> float:
+        """Predicted for the best."""
+        return self.found.cycles
+
+    @property
+    def ratio(self) -> float:
+        """How often its optimum the copy costs."""
+        return self.cycles / self.least
+
+    @property
+    def title(self) -> str:
+        """What the best is: `cp.async 128 bits, the shared tile under S<3,4,3>`."""
+        [move], shared = self.found.moves, self.found.shared
+        assert isinstance(move, Threads) and shared is not None
+        words = f"{move.kind} {move.width_bytes(move.deal.fast) * 8} bits"
+        if move.deal.block > 1:
+            words += f", blocks of {move.deal.vector} x {move.deal.block} turned in registers"
+        if not self.keeps:
+            words += f", the shared tile {shared}"
+        return words
+
+    @property
+    def code(self) -> str:
+        """Statements in place of the copy: `src` and `dst` are its tiles, `tidx` the thread."""
+        return statements(self.found, self.steps, self.wanted, not self.keeps)
+
+
+def optimum(copy: Copy) -> Optimum | None:
+    """The best way for a copy of whole tiles; None for others, and where nothing better works."""
+    wanted = _wanted(copy)
+    given = None if wanted is None else _given(copy)
+    now = None if wanted is None or given is None else _cycles(copy, wanted)
+    if wanted is None or given is None or now is None:
+        return None
+    moves = writers(wanted)
+    free = [
+        one
+        for one in layouts(wanted.tile, wanted.dtype, (), None)
+        if one.fast == given.fast
+        and one.size <= max(given.size, math.prod(wanted.tile) * wanted.element_bytes)
+    ]
+    best: Optimum | None = None
+    for some, keeps in (([given], True), (free, False)):
+        enough = now if best is None else best.least / WORTH
+        for found in search(Space(some, moves, [], []), 1, wanted.arch.smem_per_block_bytes):
+            if found.cycles >= enough:
+                break
+            answer = judged(found, wanted)
+            if not answer.refusal:
+                steps = [step for move in answer.steps for step in move]
+                best = Optimum(now, keeps, found, steps, wanted)
+                break
+    return best
+
+
+def _wanted(copy: Copy) -> Wanted | None:
+    """The request that the copy answers; None where it is none of a global and a shared tile of two modes."""
+    tiling = copy.tiling
+    if tiling is None or not isinstance(copy.atom, ThreadAtom) or copy.pred is not None:
+        return None
+    src, dst = tiling.src, tiling.dst
+    if isinstance(src, OtherOperand) or isinstance(dst, OtherOperand):
+        return None
+    extents = [product(mode.shape) for mode in src.layout.modes]
+    threads = tiling.block_threads or threads_of(tiling.tiled)
+    if (
+        (src.space, dst.space) != ("gmem", "smem")
+        or src.dtype != dst.dtype
+        or src.dtype.bits not in (8, 16, 32, 64)
+        or len(extents) != 2
+        or not all(isinstance(n, int) and 1 < n <= MOST_EXTENT for n in extents)
+        or extents != [product(mode.shape) for mode in dst.layout.modes]
+        or any(isinstance(mode.shape, tuple) for mode in src.layout.modes)
+        or threads % WARP
+    ):
+        return None
+    tile: Any = tuple(extents)
+    return Wanted(
+        tile, src.dtype, src, None, (), None, threads, 1, parse_arch(copy.arch), ("cp.async", "universal")
+    )
+
+
+def _given(copy: Copy) -> Shared | None:
+    """The shared tile as the search has layouts; None where no mode is contiguous."""
+    dst = copy.whole("dst")
+    if isinstance(dst, OtherOperand) or not (is_static(dst.layout.shape) and is_static(dst.layout.stride)):
+        return None
+    fast = contiguous_mode(dst.layout)
+    if fast is None:
+        return None
+    run, far = 1, [stride for extent, stride in _leaves(dst.layout[1 - fast]) if extent > 1]
+    rows = len(far)
+    for extent, stride in _leaves(dst.layout[fast]):
+        if stride == run and len(far) == rows:
+            run *= extent
+        elif extent > 1:
+            far.append(stride)
+    pitch = math.gcd(*far) if far else run
+    return Shared(
+        dst.layout, dst.dtype, fast, run, dst.swizzle, pitch - run, given_align=dst.proved_align_bytes
+    )
+
+
+def _leaves(mode: Layout) -> list[tuple[int, int]]:
+    extents: Any = flatten(mode.shape)
+    strides: Any = flatten(mode.stride)
+    return list(zip(extents, strides, strict=True))
+
+
+def _cycles(copy: Copy, wanted: Wanted) -> float | None:
+    """Predicted for the copy as it is, its global strides counted as the search counts them."""
+    tiling = copy.tiling
+    assert tiling is not None
+    try:
+        static = of_tiles(copy, wanted.probe(tiling.src), tiling.dst)
+    except InputError:
+        return None
+    cost = Analysis(static).cost
+    return None if cost is None else predicted_time(cost.counts).cycles

@@ -1,0 +1,121 @@
+"""What a copy into shared memory could cost, and what `trace --advise` says of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from layoutcheck import tracing
+from layoutcheck.judge import judge
+from layoutcheck.reports.advice import render
+from layoutcheck.reports.style import Style
+from layoutcheck.reports.trace import JudgedTrace
+from layoutcheck.sources.request import build
+from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
+from layoutcheck.synthesis.optimum import Optimum, optimum
+
+MN = "(128,64):(1,?{i64 div=8})"
+
+
+def of(dst: str, atom: str, bits: int, thr: str, val: str, **given: Any) -> Optimum | None:
+    copy, _ = build(MN, dst, atom, bits=bits, dtype="bf16", thr=thr, val=val, **given)
+    return optimum(copy)
+
+
+def test_a_narrow_copy_could_be_wide_and_the_tile_stays() -> None:
+    found = of("(128,64):(1,128)", "cp.async", 32, "(32,8):(8,1)", "(2,1):(1,0)", dst_align=128)
+    assert found is not None and found.keeps and found.ratio > 1.9
+    [step] = found.steps
+    assert step.copy.needed_atom.instruction_bits == 128
+    # 16 of 128 bits each where there were 64: a quarter of the warp instructions.
+    assert found.found.counts.instructions == 128 * 64 * 2 // 16 // 32
+    assert "cute.copy(fill_atom, fill.partition_S(src), fill.partition_D(dst))" in found.code
+
+
+def test_a_transpose_into_shared_memory_turns_blocks_in_registers() -> None:
+    found = of("(128,64):(64,1)", "universal", 16, "(16,16):(16,1)", "(1,1)", dst_align=128)
+    assert found is not None and found.ratio > 4
+    load, turn, store = found.steps
+    assert (load.role, turn.role, store.role) == ("load", "turn", "store")
+    assert load.copy.needed_atom.instruction_bits == store.copy.needed_atom.instruction_bits == 128
+    assert "dst = allocator.allocate_tensor(" in found.code and not found.keeps
+
+
+def test_what_is_best_or_not_known_is_left_alone() -> None:
+    best = "(16,16):(1,16)", "(8,1):(1,0)"
+    assert of("(128,64):(1,128)", "cp.async.cg", 128, *best, dst_align=128) is None
+    copy, _ = build("(8):(1)", "(8):(1)", "cp.async", bits=128, dtype="bf16")
+    assert optimum(copy) is None  # one thread's views
+
+
+def test_advice_names_the_place_the_costs_and_the_replacement() -> None:
+    copy, _ = build(
+        MN, "(128,64):(64,1)", "universal", bits=16, dtype="bf16", thr="(16,16):(16,1)", val="(1,1)"
+    )
+    trace = Trace((TracedCopy(copy, "cute.copy", Frame("kernel.py", 3), (), "k", "sm_90a"),))
+    judged = JudgedTrace(trace, [(one, judge(one.first.copy)) for one in distinct(trace)])
+    said = render(tracing.advised(judged), Style())
+    assert "kernel.py:3" in said and "times" in said and "cute.copy(fill_store_atom" in said
+    assert "every other copy of the shared tile" in " ".join(said.split())
+    none = render([], Style())
+    assert "no copy of threads" in none
+
+
+@pytest.mark.sweep
+def test_advised_statements_compile() -> None:
+    """In a kernel that copies one tile by them and writes it out."""
+    import json
+    import subprocess
+    import sys
+
+    copies = [
+        ("(128,64):(64,1)", "universal", 16, "(16,16):(16,1)", "(1,1)"),
+        ("(128,64):(1,128)", "cp.async", 32, "(32,8):(8,1)", "(2,1):(1,0)"),
+    ]
+    jobs = []
+    for dst, atom, bits, thr, val in copies:
+        found = of(dst, atom, bits, thr, val, dst_align=128)
+        assert found is not None
+        stride = dst.partition(":")[2]
+        body = "\n".join(f"    {line}" for line in found.code.splitlines())
+        jobs.append(
+            {
+                "dtype": "BFloat16",
+                "arguments": [[1, ["?", 8]], [1, ["?", 8]]],
+                "code": KERNEL % (stride, body),
+            }
+        )
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.synthesis.compile_programs", "sm_90a"],
+        input="\n".join(map(json.dumps, jobs)), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [None, None]
+
+
+KERNEL = """
+import cutlass
+from cutlass import cute
+
+
+@cute.kernel
+def kernel(whole: cute.Tensor, out: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    allocator = cutlass.memory.SmemAllocator()
+    src = cute.local_tile(whole, (128, 64), (0, 0))
+    dst = allocator.allocate_tensor(
+        cutlass.BFloat16, cute.make_layout((128, 64), stride=%s), byte_alignment=128
+    )
+%s
+    cute.arch.sync_threads()
+    written = cute.local_tile(out, (128, 64), (0, 0))
+    for i in cutlass.range(tidx, 8192, 256):
+        written[i] = dst[i]
+
+
+@cute.jit
+def launch(src: cute.Tensor, out: cute.Tensor, stream):
+    stride = (1, cute.assume(src.stride[1], divby=8))
+    src = cute.make_tensor(src.iterator, cute.make_layout(src.shape, stride=stride))
+    kernel(src, out).launch(grid=(1, 1, 1), block=(256, 1, 1), stream=stream)
+"""
