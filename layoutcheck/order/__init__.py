@@ -15,12 +15,13 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.events import Watched, WatchedKernel, kernels
+from layoutcheck.order.events import MOST_TILES, Watched, WatchedKernel, kernels
 from layoutcheck.order.overlap import lost_stores
 from layoutcheck.order.problems import Undecided
 from layoutcheck.order.replays import Replays
@@ -91,9 +92,9 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
         replays.unchecked |= between.unchecked
         replays.tell(between.problems)
         for token in (0, 1)[: (1 + kernel.tokens) * _within(kernel)]:
-            blocks = [kernel.watch(index, token, budget) for index in indices]
+            blocks = _watched(kernel, indices, token, budget)
             assumed |= {sentence for block in blocks for sentence in block.assumed}
-            replays.replay(blocks)
+            replays.replay(blocks, longer=partial(_watched, kernel, indices, token, budget, MOST_TILES + 2))
             if not token:
                 replays.tell(lost_stores(blocks[0], module))
                 _other_trips(kernel, blocks, replays)
@@ -106,6 +107,16 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
         tuple(sorted(replays.unchecked)), threads, size, replays.events,
         trips=tuple(sorted(set(replays.trips))),
     )  # fmt: skip
+
+
+def _watched(
+    kernel: WatchedKernel,
+    indices: list[tuple[int, int, int]],
+    token: int,
+    budget: Budget,
+    tiles: int = MOST_TILES,
+) -> list[Watched]:
+    return [kernel.watch(index, token, budget, tiles) for index in indices]
 
 
 def _other_trips(kernel: WatchedKernel, blocks: list[Watched], replays: Replays) -> None:

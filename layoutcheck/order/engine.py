@@ -16,6 +16,7 @@ from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.registers import Registers
 from layoutcheck.order.rendezvous import Rendezvous
 from layoutcheck.order.replay import FULL, Accesses, Stopped, Warp, World
+from layoutcheck.order.tensor_cores import TensorCores
 from layoutcheck.order.timeline import timeline
 from layoutcheck.sources.mlir import Operation
 
@@ -27,6 +28,8 @@ _LEFT_OUT = (
     "st_async",
     "tc_mma",
     "tc_copy",
+    "tmem_read",
+    "tmem_write",
 )  # where its place or condition is not known
 _ANYWHERE = ("elect", "warp_sync", "cp_commit", "cp_wait", "bulk_commit", "bulk_wait", "fence", "fence_proxy")
 
@@ -44,6 +47,7 @@ class Outcome:
     stopped: str = ""
     undecided: Undecided | None = None
     past_cut: bool = False  # it stopped with some warp behind a loop that was cut
+    stuck: frozenset[tuple[int, Operation | None, tuple[int, ...]]] = frozenset()
 
 
 class Engine:
@@ -58,11 +62,13 @@ class Engine:
         self.mbarriers = Mbarriers(self.world)
         self.globally = GlobalMemory(self.world)
         self.registers = Registers(self.world)
-        self.copies = AsyncCopies(self.world, self.mbarriers, self.globally, self.registers)
+        self.copies = AsyncCopies(self.world, self.mbarriers, self.globally)
+        self.tensors = TensorCores(self.world, self.mbarriers, self.registers)
         self.meeting = Rendezvous(self.world)
         self.backwards = backwards
         self.handlers: dict[str, Handler] = {
             **self.mbarriers.handlers(), **self.copies.handlers(), **self.meeting.handlers(),
+            **self.tensors.handlers(),
             "unknown": self._unknown, "fence": self._fence,
         }  # fmt: skip
 
@@ -103,6 +109,11 @@ class Engine:
             stopped,
             undecided,
             bool(stopped) and any(self._past_cut(warp) for warp in world.warps),
+            frozenset(
+                (w.number, w.waits.event.meaning.op, w.waits.event.turns)
+                for w in world.warps
+                if not w.exited and w.waits is not None
+            ),
         )
 
     def _past_cut(self, warp: Warp) -> bool:

@@ -62,6 +62,11 @@ class Event:
     number: int = 0  # in program order, of its block
     rests: int = 0
 
+    def number_of(self, operand: int, thread: int) -> int:
+        """The number of an operand for one thread."""
+        value = self.values[operand]
+        return value if isinstance(value, int) else int(value[thread])
+
 
 @dataclass(slots=True)
 class Watched:
@@ -145,17 +150,24 @@ class WatchedKernel:
         return list(found)
 
     def watch(
-        self, block: tuple[int, int, int] = (0, 0, 0), token: int = 0, budget: Budget | None = None
+        self,
+        block: tuple[int, int, int] = (0, 0, 0),
+        token: int = 0,
+        budget: Budget | None = None,
+        tiles: int = MOST_TILES,
     ) -> Watched:
-        """The events of one block; `token` is what every trial of an mbarrier returns. Raises OutOfTime."""
+        """The events of one block; `token` is what every trial of an mbarrier returns. Raises OutOfTime.
+
+        Loops over tiles are followed for `tiles` turns.
+        """
         launch = replace(self.launch, index=block)
         roots: Any = [(op, m.operands, []) for op, m in self.meanings.items()]
         machine, run = prepare(self.operation, launch, roots, recorded=lambda _op: "")
         watched = Watched(launch, token=token)
         run.consecutive = True
         run.tick = (budget or Budget()).check
-        run.most_turns = dict.fromkeys(self._tiles(), MOST_TILES)
-        run.translate = _Recorder(machine, run, self.meanings, watched, token).step
+        run.most_turns = dict.fromkeys(self._tiles(), tiles)
+        run.translate = _Recorder(machine, run, self.meanings, watched, tiles).step
         run.control = {name: self._noticed(maker, watched) for name, maker in run.control.items()}
         run_kernel(self.operation, machine, run, self.given, self.types)
         watched.notes, watched.reasons = tuple(sorted(machine.notes)), machine.reasons
@@ -205,16 +217,18 @@ class _Recorder:
     """Makes steps that write down an event and then do what the evaluator does."""
 
     def __init__(
-        self, machine: Machine, run: Flow, meanings: dict[Operation, Meaning], out: Watched, token: int
+        self, machine: Machine, run: Flow, meanings: dict[Operation, Meaning], out: Watched, tiles: int
     ) -> None:
         self.machine, self.slots, self.meanings, self.out = machine, run.slots, meanings, out
         self.inner: Callable[[Operation], Step] = run.translate
-        self.token = token
+        self.token, self.most = out.token, tiles
         self.reasons: Reasons = machine.reasons
 
     def step(self, op: Operation) -> Step:
         """The step of an operation."""
         meaning = self.meanings.get(op)
+        if op.name == "nvvm.clusterlaunchcontrol.query.cancel":
+            return self._tile(op)
         inner = self.inner(op)
         if meaning is None:
             return inner
@@ -244,6 +258,25 @@ class _Recorder:
                     machine.values[slot], machine.provenance[slot] = token, 0
 
         del out
+        return run
+
+    def _tile(self, op: Operation) -> Step:
+        """The hardware hands out tiles until a loop has had its turns, and then none.
+
+        Every warp that asks in a loop of its own is told the same. Which tile it is decides on no
+        synchronisation: it is the block's own again.
+        """
+        machine, (out,) = self.machine, [self.slots[value] for value in op.results]
+        more = "is_canceled" in op.attributes.get("query_type", "")
+        axis = "xyz".find(op.attributes.get("query_type", "").rstrip(">")[-1:])
+        index = machine.launch.index[max(axis, 0)]
+        machine.reasons.bit("uniform", f"the hardware hands out {self.most} tiles to a block")
+
+        def run() -> None:
+            turn = machine.iterations[-1] if machine.iterations else 0
+            machine.values[out] = int(turn < self.most - 1) if more else index
+            machine.provenance[out] = 0
+
         return run
 
     def doubt(self, trust: int) -> bool:

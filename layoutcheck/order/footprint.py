@@ -22,11 +22,11 @@ _TCGEN05_BYTES = {
 
 
 def operand(
-    descriptor: int, rows: range, major: str, k_bytes: int = 32, *, tcgen05: bool = False
+    descriptor: int, rows: range, major: str, k_bytes: int = 32, *, size: int = 2, tcgen05: bool = False
 ) -> IntArray:
     """Addresses of the 16-byte units of the rows (of M or N) of an operand, `k_bytes` along K.
 
-    `major` is "k" where K is contiguous, "m" where M or N is: then K has 16 elements of 2 bytes.
+    `major` is "k" where K is contiguous, "m" where M or N is; elements have `size` bytes.
     """
     start = (descriptor & 0x3FFF) << 4
     leading = (descriptor >> 16 & 0x3FFF) << 4
@@ -41,9 +41,10 @@ def operand(
         else:
             at = start + row // 8 * stride + row % 8 * width + unit * UNIT
         return _swizzled(at.ravel(), width)
-    # M or N contiguous, in units of 8 elements: `width` bytes of them, then the next group
-    unit = np.arange(rows.start // 8, -(-rows.stop // 8), dtype=np.int64)[:, None]
-    k = np.arange(max(16, k_bytes // 2), dtype=np.int64)[None, :]
+    # M or N contiguous, in units of 16 bytes: `width` bytes of them, then the next group
+    many = UNIT // size
+    unit = np.arange(rows.start // many, -(-rows.stop // many), dtype=np.int64)[:, None]
+    k = np.arange(max(1, k_bytes // size), dtype=np.int64)[None, :]
     each = width // UNIT
     along, across = (leading, stride) if width != UNIT else (stride, leading)
     at = start + unit // each * along + unit % each * UNIT + k // 8 * across + k % 8 * width

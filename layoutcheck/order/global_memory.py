@@ -64,7 +64,7 @@ class GlobalMemory:
                 cells = np.arange((address - low) // CELL, (address + size - low) // CELL, dtype=np.int64)
                 clocks = self.world.clocks
                 access = Access(cells, index << 10 | thread, clocks.bulk_reads(warp.number), 0, True)
-                report(self.world, shadow.read(access, clocks.known[warp.number]), shared=False)
+                report(self.world, shadow.read(access, clocks.known[warp.number]), memory="global")
 
 
 def source_of(event: Event) -> tuple[Any, Any] | None:

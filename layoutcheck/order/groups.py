@@ -1,7 +1,6 @@
-"""Asynchronous work: cp.async, bulk and TMA copies, wgmma, tcgen05, and the fences between the proxies.
+"""Asynchronous copies: cp.async, bulk and TMA copies, and the fences between the proxies.
 
-PTX ISA: "Data Movement and Conversion Instructions: Asynchronous copy"; "Asynchronous Warpgroup Level Matrix
-Instructions"; "TensorCore 5th Generation Family Instructions"; "Memory Consistency Model: Proxies".
+PTX ISA: "Data Movement and Conversion Instructions: Asynchronous copy"; "Memory Consistency Model: Proxies".
 """
 
 from __future__ import annotations
@@ -10,34 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from layoutcheck.dsl.lowered.values import unsigned
 from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.events import Event
-from layoutcheck.order.footprint import UNIT, operand
 from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.problems import Party, Problem, Undecided
-from layoutcheck.order.registers import Registers
 from layoutcheck.order.replay import Warp, World, report
 from layoutcheck.order.shadow import Access
 from layoutcheck.order.waiting import Groups
-
-_K_BYTES = 32  # of one wgmma or tcgen05.mma, dense: 256 bits of every operand type
 
 
 class AsyncCopies:
     """Groups of every warp, and the accesses of what they hold."""
 
-    def __init__(
-        self, world: World, mbarriers: Mbarriers, globally: GlobalMemory, registers: Registers
-    ) -> None:
+    def __init__(self, world: World, mbarriers: Mbarriers, globally: GlobalMemory) -> None:
         self.world, self.mbarriers, self.globally = world, mbarriers, globally
-        self.registers = registers
         self.cp: dict[int, Groups] = {}
         self.bulk: dict[int, dict[int, Groups]] = {}  # warp -> lane that issues -> groups
-        self.mma: dict[int, Groups] = {}
-        self.tensor: dict[int, Groups] = {}
-        self.footprints: dict[Any, Any] = {}
         self.sources: dict[int, Party] = {}  # warp -> its last bulk store
 
     def handlers(self) -> dict[str, Any]:
@@ -47,9 +35,7 @@ class AsyncCopies:
             "bulk_load": self.load, "bulk_store": self.store, "bulk_commit": self.bulk_commit,
             "bulk_wait": self.bulk_wait, "bulk_peer": self.peer, "st_async": self.send,
             "fence_proxy": self.fence,
-            "fence_init": self.fence_init, "wgmma": self.multiply, "wgmma_fence": self.mma_fence,
-            "wgmma_commit": self.mma_commit, "wgmma_wait": self.mma_wait, "tc_mma": self.tensor_multiply,
-            "tc_copy": self.tensor_copy, "tc_commit": self.tensor_commit,
+            "fence_init": self.fence_init,
         }  # fmt: skip
 
     def copy(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
@@ -254,99 +240,6 @@ class AsyncCopies:
         self.world.fenced[warp.number] = self.world.clocks.snapshot(warp.number)
         return True
 
-    def multiply(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
-        """wgmma: reads A and B by the asynchronous proxy, each warp 16 of the 64 rows of A and all of B."""
-        groups = self.mma.setdefault(warp.number, Groups())
-        groups.pending = True
-        self.registers.multiply(warp, index, groups.step)
-        facts, quarter = event.meaning.facts, warp.first // 32 % 4
-        descriptors = [_u64(_of(value, warp.first)) for value in event.values]
-        component = self.world.clocks.wgmma(warp.number)
-        if len(descriptors) > 1:
-            rows = range(16 * quarter, 16 * quarter + 16)
-            units = self._units(descriptors[0], rows, facts["majors"][0])
-            self._read(warp, index, units, component, groups.step)
-        units = self._units(descriptors[-1], range(int(facts["n"])), facts["majors"][-1])
-        self._read(warp, index, units, component, groups.step)
-        return True
-
-    def _units(self, descriptor: int, rows: range, major: str) -> Any:
-        """The cells of block 0 that an operand lies in."""
-        key = (descriptor, rows, major)
-        found = self.footprints.get(key)
-        if found is None:
-            world = self.world
-            units = operand(descriptor, rows, major)
-            units = units[(units >= 0) & (units + UNIT <= world.span)]
-            each = max(1, UNIT // world.cell)
-            found = (units[:, None] // world.cell + np.arange(each, dtype=np.int64)[None, :]).ravel()
-            self.footprints[key] = found
-        return found
-
-    def _read(self, warp: Warp, index: int, cells: Any, component: int, step: int) -> None:
-        world = self.world
-        if warp.block:
-            cells = cells + warp.block * (world.span // world.cell)
-        access = Access(cells, index << 10 | warp.first, component, step, True)
-        report(world, world.shared.read(access, world.clocks.known[warp.number]))
-
-    def mma_fence(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
-        """wgmma.fence: of registers."""
-        self.registers.fence(warp)
-        return True
-
-    def mma_commit(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
-        """wgmma.commit_group."""
-        self.mma.setdefault(warp.number, Groups()).commit()
-        return True
-
-    def mma_wait(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
-        """wgmma.wait_group: the warpgroup's operands have been read."""
-        groups = self.mma.setdefault(warp.number, Groups())
-        clocks = self.world.clocks
-        needed = len(groups.closed) - event.meaning.count
-        first = warp.number - warp.first // 32 % 4
-        for other in self.world.warps[first : first + 4]:  # the warpgroup executes each wgmma together
-            done = len(self.mma[other.number].closed) if other.number in self.mma else 0
-            if other.block == warp.block and done < needed and not other.exited:
-                return False
-        clocks.learn_step(warp.number, clocks.wgmma(warp.number), groups.done(event.meaning.count))
-        return True
-
-    def tensor_multiply(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
-        """tcgen05.mma: its footprint in shared memory is not followed."""
-        del warp, event
-        self.world.skip("operands of tcgen05.mma in shared memory")
-        return True
-
-    def tensor_copy(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
-        """tcgen05.cp: likewise."""
-        del warp, event
-        self.world.skip("sources of tcgen05.cp in shared memory")
-        return True
-
-    def tensor_commit(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
-        """tcgen05.commit: an arrival when all tcgen05 work of the thread is done."""
-        clocks = self.world.clocks
-        groups = self.tensor.setdefault(warp.number, Groups())
-        clock = clocks.snapshot(warp.number)
-        clock[:, clocks.tcgen05(warp.number)] = groups.cut()
-        for place, group in self.mbarriers.places(warp, event, lanes):
-            targets = [place]
-            if event.meaning.facts.get("multicast"):
-                mask = _of(event.values[1], warp.first + group[0]) & 0xFFFF
-                targets = [
-                    (self.world.ranks[r], place[1])
-                    for r in range(16)
-                    if mask >> r & 1 and r in self.world.ranks
-                ]
-            for target in targets:
-                party = self.world.party(warp, index, group[0], target[1], 8)
-                barrier = self.mbarriers.find(target, warp, party)
-                if barrier is not None:
-                    self.mbarriers.come(barrier, clock, len(group), party)
-        return True
-
     def leave(self, warp: Warp) -> None:
         """A warp exits: the sources of its bulk stores must have been read."""
         for groups in self.bulk.get(warp.number, {}).values():
@@ -362,10 +255,6 @@ def _lanes(lanes: int) -> list[int]:
 
 def _of(value: Any, thread: int) -> int:
     return value if isinstance(value, int) else int(value[thread])
-
-
-def _u64(value: int) -> int:
-    return int(unsigned(value, 64))
 
 
 def _said(attribute: str) -> bool:

@@ -12,6 +12,7 @@ st_async                                  st.async: (to, mbarrier) in the shared
 fence_proxy, fence_init, fence            fence.proxy.async, fence.mbarrier_init, membar and the like
 cluster_arrive, cluster_wait, elect
 wgmma, wgmma_fence, wgmma_commit, wgmma_wait; tc_mma, tc_commit, tc_copy: the tensor cores of sm_90 and sm_100
+tmem_read, tmem_write                     tcgen05.ld and tcgen05.st: `size` lanes, `count` columns
 registers                                 arithmetic on accumulators of wgmma
 
 Names and operands are those of the DSL's `nvvm` dialect; what each does: PTX ISA 9.x, section "Instruction
@@ -37,6 +38,7 @@ _NO_ACCESS = re.compile(
 WGMMA = re.compile(
     r"wgmma\.mma_async(?:\.sp)?\.sync\.aligned\.m([0-9]+)n([0-9]+)k([0-9]+)\.(\w+)\.(\w+)\.(\w+)"
 )
+_COPIED_ROWS = {"shape_32x128b": "32", "shape_64x128b": "64", "shape_128x128b": "128"}  # of 16 bytes
 _SPACES = {SHARED: "smem", CLUSTER: "dsmem", GLOBAL: "gmem", GENERIC: "generic", TENSOR: "tmem"}
 _WAIT_NAMES = {
     "nvvm.mbarrier.try_wait.parity", "nvvm.mbarrier.try_wait.parity.timelimit", "nvvm.mbarrier.wait.parity",
@@ -235,14 +237,26 @@ def _tcgen05(op: Operation) -> Meaning | None:
         return Meaning(
             "tc_commit", [*pointer, *rest], _space(pointer[0]), facts={"multicast": "yes" if rest else ""}
         )
+    words = {key: match[1] for key, value in op.attributes.items() if (match := _WORD.search(value))}
+    pair = "yes" if "cta_2" in (words.get("ctaGroup", ""), words.get("group", "")) else ""
+    if name in (
+        "mma",
+        "mma.block_scale",
+    ):  # D, A (a descriptor, or in tensor memory), B, the instruction's words
+        facts = {"d": "yes", "a": "yes" if op.operands[1].type != "i64" else "", "pair": pair}
+        return Meaning("tc_mma", op.operands[:4], "smem", facts={**facts, "kind": words.get("kind", "")})
     if name.startswith("mma") and "smem_desc" not in name:
-        return Meaning(
-            "tc_mma", [v for v in op.operands if v.type == "i64"][:2], "smem", facts=dict(op.attributes)
-        )
+        return Meaning("tc_mma", space="smem")
     if name.startswith("cp"):
-        return Meaning(
-            "tc_copy", [v for v in op.operands if v.type == "i64"][:1], "smem", facts=dict(op.attributes)
-        )
+        rows = _COPIED_ROWS.get(words.get("shape", ""), "")
+        source = [v for v in op.operands if v.type == "i64"][:1]
+        return Meaning("tc_copy", source, "smem", facts={"rows": rows, "pair": pair})
+    if name in ("ld", "st"):
+        lanes = 32 if "32x32b" in words.get("shape", "") else 16
+        kind = parse_type((op.results[0] if name == "ld" else op.operands[1]).type)
+        registers = kind.count if kind.kind == "vector" else 1
+        kind_of = "tmem_read" if name == "ld" else "tmem_write"
+        return Meaning(kind_of, op.operands[:1], "tmem", lanes, registers * 32 // lanes)
     if name.startswith("alloc"):  # writes the address of tensor memory to shared memory, for all 32 lanes
         pointer = [v for v in op.operands if v.type.startswith("!llvm.ptr")][:1]
         return (

@@ -243,21 +243,21 @@ class Accesses:
         return found
 
 
-def report(world: World, clashes: Iterator[Clash], *, shared: bool = True) -> None:
-    """What the shadow finds, as problems; `shared` False where it is one of global memory."""
+def report(world: World, clashes: Iterator[Clash], *, memory: str = "") -> None:
+    """What the shadow finds, as problems; `memory` is "global" or "tensor" where it is not shared memory."""
     for clash in clashes:
         parties = []
         for record in (clash.earlier, clash.later):
             index, thread = record >> 10, record & 1023
-            address = world.address_of(clash.cell) if shared else -1
+            address = -1 if memory else world.address_of(clash.cell)
             parties.append(Party(world.events[index], world.block_of[index], thread, address, world.cell))
         first, second = parties
         later = first.block == second.block and first.event.number > second.event.number
         if later and _in_sequence(first.event.meaning.op, second.event.meaning.op):
             first, second = second, first  # as the program has it, whoever came first in this run
         if not _harmless(clash, first, second):
-            facts: dict[str, int | str] = {} if shared else {"memory": "global"}
-            kind = "race" if clash.kind == "race" and not shared else _kind(clash, first, second)
+            facts: dict[str, int | str] = {"memory": memory} if memory else {}
+            kind = "race" if clash.kind == "race" and memory == "global" else _kind(clash, first, second)
             world.tell(Problem(kind, first, second, [], facts))
 
 
@@ -306,10 +306,10 @@ def _kind(clash: Clash, first: Party, second: Party) -> str:
     if clash.kind == "proxy":
         write = clash.write_first and other in (*_ASYNC_READS, "bulk_load")
         return "no-proxy-fence" if write else "no-proxy-fence-before-overwrite"
-    if one in _ASYNC_WRITES:
+    if one in _ASYNC_WRITES or (one == "tc_mma" and clash.write_first):
         return "not-complete"
     if one in _ASYNC_READS:
         return "overwritten-while-copied"
-    if other in _ASYNC_WRITES:
+    if other in (*_ASYNC_WRITES, "tc_mma"):
         return "overwritten-by-copy"
     return "race"

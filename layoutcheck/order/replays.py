@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from layoutcheck.order.budget import Budget, OutOfTime
@@ -27,11 +27,24 @@ class Replays:
         self.unchecked: set[str] = set()
         self.trips: list[int] = []  # tried so far, the usual one first
 
-    def replay(self, blocks: list[Watched], orders: Sequence[bool] = (False, True)) -> None:
-        """Run the warps of the blocks forwards and backwards. Raises OutOfTime."""
+    def replay(
+        self,
+        blocks: list[Watched],
+        orders: Sequence[bool] = (False, True),
+        longer: Callable[[], list[Watched]] | None = None,
+    ) -> None:
+        """Run the warps of the blocks forwards and backwards. Raises OutOfTime.
+
+        `longer` gives the same blocks with more turns of the loops that were cut: what still waits at the
+        same place, in the same turn, waits for nothing that was cut.
+        """
         for backwards in orders:
             outcome = run(blocks, self.transfers, backwards, self.budget)
             self.events = max(self.events, outcome.events)
+            if outcome.past_cut and longer is not None and any(p.kind in _ENDLESS for p in outcome.problems):
+                more = run(longer(), self.transfers, backwards, self.budget)
+                if more.stuck == outcome.stuck and more.stopped == outcome.stopped:
+                    outcome.past_cut = False
             if outcome.undecided is not None:
                 self.problem = self.problem or self.teller.undecided(outcome.undecided)
                 continue

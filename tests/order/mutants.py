@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import transfers
 from layoutcheck.order.budget import Budget, OutOfTime
-from layoutcheck.order.events import Event, Watched, WatchedKernel, kernels, lanes_of
+from layoutcheck.order.events import MOST_TILES, Event, Watched, WatchedKernel, kernels, lanes_of
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.replays import Replays
 from layoutcheck.order.tell import Teller
@@ -109,13 +110,20 @@ def mutations(kernel: WatchedKernel) -> Iterator[Mutation]:
 
 
 def judged(
-    replays: Replays, runs: list[list[Watched]], mutation: Mutation | None, base: Any = ()
+    replays: Replays,
+    runs: list[list[Watched]],
+    mutation: Mutation | None,
+    base: Any = (),
+    longer: list[Watched] | None = None,
 ) -> dict[Any, KernelFinding]:
     """The findings of a kernel, or of a mutant until one is wrong, by code and places."""
     found: dict[Any, KernelFinding] = {}
     for number, blocks in enumerate(runs):
-        mutants = blocks if mutation is None else [mutation.of(block) for block in blocks]
-        replays.replay(mutants, (False,) if number else (False, True))
+        mutants = blocks if mutation is None else _mutated(blocks, mutation)
+        more = None
+        if longer is not None and mutation is not None and not number:
+            more = partial(_mutated, longer, mutation)
+        replays.replay(mutants, (False,) if number else (False, True), more)
         found = {
             (f.code, f.evidence["kind"], *((p.where.file, p.where.line) for p in f.places[:2])): f
             for f in replays.kept()
@@ -125,6 +133,10 @@ def judged(
         ):
             break
     return found
+
+
+def _mutated(blocks: list[Watched], mutation: Mutation) -> list[Watched]:
+    return [mutation.of(block) for block in blocks]
 
 
 def redundant(mutation: Mutation, runs: list[list[Watched]]) -> str:
@@ -359,13 +371,14 @@ def of_kernel(name: str, kernel: WatchedKernel, module: TracedModule) -> dict[st
         other = kernel.with_extent(extent)
         if other is not None:
             runs.append([other.watch(index, 0, Budget(SECONDS)) for index in indices])
+    longer = [kernel.watch(index, 0, Budget(SECONDS), MOST_TILES + 2) for index in indices]
     first = replays()
     base = judged(first, runs, None)
     counts, missed, reasons = Counter[str](), list[dict[str, str]](), Counter[str]()
     for mutation in mutations(kernel):
         one = replays()
         try:
-            new = [f for key, f in judged(one, runs, mutation, base).items() if key not in base]
+            new = [f for key, f in judged(one, runs, mutation, base, longer).items() if key not in base]
         except OutOfTime:
             new = [f for f in one.kept() if f.code not in {b.code for b in base.values()}]
         wrong = [f for f in new if f.severity == "wrong"]

@@ -30,8 +30,8 @@ def does(place: KernelPlace) -> str:
 
 def where_bytes(problem: Problem) -> str:
     """The bytes of shared memory that two accesses meet in."""
-    if problem.facts.get("memory") == "global":
-        return "the same global memory"
+    if problem.facts.get("memory"):
+        return f"the same {problem.facts['memory']} memory"
     at: Party | None = (
         problem.second if problem.second is not None and problem.second.address >= 0 else problem.first
     )

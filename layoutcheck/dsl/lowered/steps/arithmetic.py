@@ -138,6 +138,24 @@ def _funnel(steps: Steps, op: Operation) -> Step:
     return run
 
 
+def _matrix_descriptor(steps: Steps, op: Operation) -> Step:
+    """The shared memory descriptor of tcgen05: PTX ISA, "Shared memory descriptor"; bits 46 to 48 are 1."""
+    values, provenance = steps.machine.values, steps.machine.provenance
+    slots, out = [steps.slots[v] for v in op.operands], steps.slots[op.results[0]]
+    fields = ((0x3FFF, 0), (0x3FFF, 16), (0x3FFF, 32), (7, 49), (1, 52), (7, 61))
+
+    def run() -> None:
+        found: Any = 1 << 46
+        for slot, (mask, shift) in zip(slots, fields, strict=True):
+            found = found | (number(values[slot]) & mask) << shift
+        values[out] = wrap(found, 64)
+        provenance[out] = 0
+        for slot in slots:
+            provenance[out] |= provenance[slot]
+
+    return run
+
+
 MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
     **dict.fromkeys(
         ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "arith.index_castui", "llvm.sext",
@@ -150,5 +168,6 @@ MAKERS: dict[str, Callable[[Steps, Operation], Step]] = {
     **dict.fromkeys(("math.ctpop", "math.ctlz", "math.cttz", "llvm.intr.ctpop"), _count_bits),
     **dict.fromkeys(("arith.mului_extended", "arith.mulsi_extended"), _extended),
     "llvm.inline_asm": _inline_asm,
+    "nvvm.tcgen05.mma_smem_desc": _matrix_descriptor,
     **dict.fromkeys(("llvm.intr.fshl", "llvm.intr.fshr"), _funnel),
 }  # fmt: skip

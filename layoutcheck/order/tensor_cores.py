@@ -1,0 +1,226 @@
+"""Tensor cores: wgmma and tcgen05, what they read and write, and what says that they are done.
+
+PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions"; "TensorCore 5th Generation Family Instructions"
+(Tensor Memory; Instruction descriptor; Memory Consistency Model: pipelined instructions). Operands in shared
+memory are those of their descriptors (`footprint`). tcgen05 operations of one warp execute in order.
+
+Of tensor memory 16 lanes of one column are a cell. `tcgen05.ld` and `tcgen05.st` count as complete at once:
+`tcgen05.wait` and `tcgen05.fence` are not looked at, nor are scale factors. Where a rectangle is not certain,
+the smaller one is taken. Kernels that allocate tensor memory more than once are not followed in it: the
+addresses are not known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.values import unsigned
+from layoutcheck.order.clocks import HAPPENED, Clock
+from layoutcheck.order.events import Event
+from layoutcheck.order.footprint import UNIT, operand
+from layoutcheck.order.mbarriers import Mbarriers
+from layoutcheck.order.registers import Registers
+from layoutcheck.order.replay import Warp, World, report
+from layoutcheck.order.shadow import Access, Shadow
+from layoutcheck.order.waiting import Groups
+
+LANES, COLUMNS, EACH = 128, 512, 16  # of tensor memory; lanes in a cell
+_ELEMENT_BYTES = {"f16": 2, "tf32": 4}  # of A and B by the kind of MMA; 1 for all others
+_K_COLUMNS = 8  # of A in tensor memory: 32 bytes of each row
+_EVER = np.iinfo(np.int32).max
+
+
+class TensorCores:
+    """Groups of wgmma by warp, steps of tcgen05 by warp, and a shadow of tensor memory."""
+
+    def __init__(self, world: World, mbarriers: Mbarriers, registers: Registers) -> None:
+        self.world, self.mbarriers, self.registers = world, mbarriers, registers
+        self.mma: dict[int, Groups] = {}
+        self.tensor: dict[int, Groups] = {}
+        self.footprints: dict[Any, Any] = {}
+        self.cells = LANES // EACH * COLUMNS
+        self.memory = Shadow(self.cells * len(world.blocks), HAPPENED, None)
+        allocations = {e.meaning.op for e in world.events if e.meaning.facts.get("constant") == "tmem"}
+        self.followed = len(allocations) == 1
+
+    def handlers(self) -> dict[str, Any]:
+        """By kind of event."""
+        return {
+            "wgmma": self.multiply, "wgmma_fence": self.fence, "wgmma_commit": self.commit,
+            "wgmma_wait": self.wait, "tc_mma": self.tensor_multiply, "tc_copy": self.tensor_copy,
+            "tc_commit": self.tensor_commit, "tmem_read": self.access, "tmem_write": self.access,
+        }  # fmt: skip
+
+    def multiply(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
+        """wgmma: reads A and B by the asynchronous proxy, each warp 16 of the 64 rows of A and all of B."""
+        groups = self.mma.setdefault(warp.number, Groups())
+        groups.pending = True
+        self.registers.multiply(warp, index, groups.step)
+        facts, quarter = event.meaning.facts, warp.first // 32 % 4
+        descriptors = [_u64(event.number_of(i, warp.first)) for i in range(len(event.values))]
+        component = self.world.clocks.wgmma(warp.number)
+        if len(descriptors) > 1:
+            rows = range(16 * quarter, 16 * quarter + 16)
+            units = self._units(descriptors[0], rows, facts["majors"][0])
+            self._read(warp, index, units, component, groups.step)
+        units = self._units(descriptors[-1], range(int(facts["n"])), facts["majors"][-1])
+        self._read(warp, index, units, component, groups.step)
+        return True
+
+    def _units(self, descriptor: int, rows: range, major: str, **more: Any) -> Any:
+        """The cells of block 0 that an operand lies in."""
+        key = (descriptor, rows, major, *more.values())
+        found = self.footprints.get(key)
+        if found is None:
+            world = self.world
+            units = np.unique(operand(descriptor, rows, major, **more))
+            units = units[(units >= 0) & (units + UNIT <= world.span)]
+            each = max(1, UNIT // world.cell)
+            found = (units[:, None] // world.cell + np.arange(each, dtype=np.int64)[None, :]).ravel()
+            self.footprints[key] = found
+        return found
+
+    def _read(
+        self, warp: Warp, index: int, cells: Any, component: int, step: int, block: int | None = None
+    ) -> None:
+        world = self.world
+        thread = index << 10 | warp.first
+        at = warp.block if block is None else block
+        access = Access(cells + at * (world.span // world.cell), thread, component, step, True)
+        report(world, world.shared.read(access, world.clocks.known[warp.number]))
+
+    def fence(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
+        """wgmma.fence: of registers."""
+        self.registers.fence(warp)
+        return True
+
+    def commit(self, warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
+        """wgmma.commit_group."""
+        self.mma.setdefault(warp.number, Groups()).commit()
+        return True
+
+    def wait(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
+        """wgmma.wait_group: the warpgroup's operands have been read."""
+        groups = self.mma.setdefault(warp.number, Groups())
+        clocks = self.world.clocks
+        needed = len(groups.closed) - event.meaning.count
+        first = warp.number - warp.first // 32 % 4
+        for other in self.world.warps[first : first + 4]:  # the warpgroup executes each wgmma together
+            done = len(self.mma[other.number].closed) if other.number in self.mma else 0
+            if other.block == warp.block and done < needed and not other.exited:
+                return False
+        clocks.learn_step(warp.number, clocks.wgmma(warp.number), groups.done(event.meaning.count))
+        return True
+
+    def tensor_multiply(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
+        """tcgen05.mma: reads A and B, writes D; with `.cta_group::2` in both blocks of a pair."""
+        facts = event.meaning.facts
+        if "d" not in facts:
+            self.world.skip("operands of tcgen05.mma with sparse matrices, .ws or in inline PTX")
+            return True
+        d, a, b, words = (_u64(event.number_of(i, warp.first)) for i in range(4))
+        m, n = (words >> 24 & 31) << 4, (words >> 17 & 63) << 3
+        pair = facts["pair"] == "yes"
+        step = self.tensor.setdefault(warp.number, Groups()).step
+        component = self.world.clocks.tcgen05(warp.number)
+        size = _ELEMENT_BYTES.get(facts["kind"], 1)
+        of = [(b, n // (1 + pair), words >> 16 & 1)]
+        if not facts["a"]:
+            of.append((a, m // (1 + pair), words >> 15 & 1))
+        for block in self._blocks(warp, pair):
+            for descriptor, rows, transposed in of:
+                units = self._units(
+                    descriptor, range(rows), "m" if transposed else "k", size=size, tcgen05=True
+                )
+                self._read(warp, index, units, component, step, block)
+            if facts["a"]:
+                self._tensor(warp, index, block, _rectangle(a, m, _K_COLUMNS, pair), False, component, step)
+            wide = n // 2 if pair and m == LANES else n
+            halves = facts["kind"] in ("f16", "f8f6f4") and not words >> 4 & 3  # D of 16 bits
+            at = _rectangle(d, m, wide // 2 if halves else wide, pair)
+            self._tensor(warp, index, block, at, True, component, step)
+        return True
+
+    def _blocks(self, warp: Warp, pair: bool) -> list[int]:
+        """The blocks whose memory an instruction of a warp reaches."""
+        world = self.world
+        peer = world.ranks.get(world.blocks[warp.block].launch.rank ^ 1) if pair else None
+        return [warp.block] if peer is None else [warp.block, peer]
+
+    def tensor_copy(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
+        """tcgen05.cp: reads shared memory, row after row of 16 bytes; what it writes is not looked at."""
+        facts = event.meaning.facts
+        if not facts.get("rows"):
+            self.world.skip("sources of tcgen05.cp in shared memory")
+            return True
+        step = self.tensor.setdefault(warp.number, Groups()).step
+        component = self.world.clocks.tcgen05(warp.number)
+        descriptor = _u64(event.number_of(0, warp.first))
+        units = self._units(descriptor, range(int(facts["rows"])), "k", k_bytes=UNIT, tcgen05=True)
+        for block in self._blocks(warp, facts["pair"] == "yes"):
+            self._read(warp, index, units, component, step, block)
+        return True
+
+    def access(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
+        """tcgen05.ld, tcgen05.st: a warp accesses its quarter of the lanes."""
+        address = event.number_of(0, warp.first)
+        lanes, columns = event.meaning.size, event.meaning.count
+        quarter = warp.first // 32 % 4 * 32
+        cells = _cells(quarter + (address >> 16 & 31), lanes, address & 0xFFFF, columns)
+        write = event.meaning.kind == "tmem_write"
+        step = self.world.clocks.now(warp.number)
+        self._tensor(warp, index, warp.block, cells, write, warp.number, step)
+        return True
+
+    def _tensor(
+        self, warp: Warp, index: int, block: int, cells: Any, write: bool, component: int, step: int
+    ) -> None:
+        """An access of tensor memory; what the same agent did before is over."""
+        if not self.followed or not cells.size:
+            return
+        clock: Clock = self.world.clocks.known[warp.number]
+        if component != warp.number:
+            clock = clock.copy()
+            clock[:, component] = _EVER
+        access = Access(cells + block * self.cells, index << 10 | warp.first, component, step, False)
+        found = (self.memory.write if write else self.memory.read)(access, clock)
+        report(self.world, found, memory="tensor")
+
+    def tensor_commit(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """tcgen05.commit: an arrival when all tcgen05 work of the thread is done."""
+        clocks, ranks = self.world.clocks, self.world.ranks
+        groups = self.tensor.setdefault(warp.number, Groups())
+        clock = clocks.snapshot(warp.number)
+        clock[:, clocks.tcgen05(warp.number)] = groups.cut()
+        for place, group in self.mbarriers.places(warp, event, lanes):
+            targets = [place]
+            if event.meaning.facts.get("multicast"):
+                mask = event.number_of(1, warp.first + group[0]) & 0xFFFF
+                targets = [(ranks[r], place[1]) for r in range(16) if mask >> r & 1 and r in ranks]
+            for target in targets:
+                party = self.world.party(warp, index, group[0], target[1], 8)
+                barrier = self.mbarriers.find(target, warp, party)
+                if barrier is not None:
+                    self.mbarriers.come(barrier, clock, len(group), party)
+        return True
+
+
+def _rectangle(address: int, m: int, columns: int, pair: bool) -> Any:
+    """Cells of an MMA's rows in one block: 16 lanes of each quarter where there are 64 rows, else all."""
+    column = address & 0xFFFF
+    if m // (1 + pair) == 64 and not (pair and m == LANES):
+        return np.concatenate([_cells(first, 16, column, columns) for first in range(0, LANES, 32)])
+    return _cells(0, LANES, column, columns)
+
+
+def _cells(lane: int, lanes: int, column: int, columns: int) -> Any:
+    low, high = lane // EACH, -(-(lane + lanes) // EACH)
+    columns = max(0, min(columns, COLUMNS - column))
+    row = np.arange(low, high, dtype=np.int64)[:, None] * COLUMNS
+    return (row + np.arange(column, column + columns, dtype=np.int64)[None, :]).ravel()
+
+
+def _u64(value: int) -> int:
+    return int(unsigned(value, 64))
