@@ -10,6 +10,8 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.errors import InputError, meant
 from layoutcheck.gpu.confirm import confirm
+from layoutcheck.gpu.process import machine_here
+from layoutcheck.gpu.races import MOST_SEEDS, Races, confirm_order
 from layoutcheck.lint import cases as registered
 from layoutcheck.lint import files, runs
 from layoutcheck.lint.cache import Cache
@@ -20,6 +22,8 @@ from layoutcheck.reports.outcome import Failure
 from layoutcheck.sources.cases import case, case_names
 from layoutcheck.sources.records import read_lines, read_record
 from layoutcheck.sources.request import build
+
+SEEDS = 8  # of delays, where nothing else is asked for
 
 Named = list[tuple[str, Copy]]
 
@@ -46,6 +50,38 @@ def confirmed(source: str, workers: int = 4, folder: Path = Path()) -> Confirmed
         i: reproducer.write(folder, one.name, named[i][1]) for i, one in enumerate(found) if one.disagrees
     }
     return Confirmed(found, machine, failures, scripts, surprises)
+
+
+def confirmed_order(
+    program: str,
+    workers: int = 4,
+    seeds: int | None = None,
+    seed: int | None = None,
+    timeout: int | None = None,
+) -> Races:
+    """Run a program with delays at what the order check finds in its kernels; `seed` is the only one tried.
+
+    Raises InputError for what cannot be run, and where there is no GPU.
+    """
+    for name, value, most in (
+        ("workers", workers, 64),
+        ("seeds", seeds, MOST_SEEDS),
+        ("timeout", timeout, 3600),
+    ):
+        if value is not None and not 1 <= value <= most:
+            raise InputError(f"{value} {name} is out of range", expected=f"1 to {most}")
+    if seed is not None and (seeds is not None or seed < 0):
+        said = "--seed and --seeds exclude each other" if seeds is not None else f"no seed {seed}"
+        raise InputError(said, expected="a number from 0 on, or how many")
+    machine = machine_here()
+    if machine.get("why"):
+        raise InputError(f"nothing can be run: {machine['why']}", expected="a GPU")
+    project = settings.find(Path())
+    with bar(("run",)) as progress:
+        return confirm_order(
+            program, machine, seeds=range(seeds or SEEDS) if seed is None else [seed], workers=workers,
+            timeout_s=timeout or 60, order_seconds=settings.order_seconds(project), progress=progress,
+        )  # fmt: skip
 
 
 def _traced(source: str, progress: Progress | None) -> tuple[Named, list[Failure], list[str]]:

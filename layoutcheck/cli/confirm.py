@@ -13,26 +13,51 @@ from layoutcheck.errors import InputError
 
 def confirm(
     source: Annotated[
-        str, Option("a named case, a JSONL file ('-' is stdin), or a kernel repo", positional=True)
+        str,
+        Option(
+            "a named case, a JSONL file ('-' is stdin), or a kernel repo; --order: a program",
+            positional=True,
+        ),
     ],
     format_: Format = "text",
     as_json: Annotated[bool, Option("the same as --format json", "--json")] = False,
     output: Output = None,
     workers: Annotated[int, Option("processes that share the GPU")] = 4,
-    reproducers: Annotated[Path, Option("folder for the script of each disagreement")] = Path(),
+    reproducers: Annotated[Path | None, Option("folder for the script of each disagreement")] = None,
+    order: Annotated[
+        bool, Option("run a program with delays at what the order check finds", "--order")
+    ] = False,
+    seeds: Annotated[int | None, Option("with --order: how many delays are tried (default 8)")] = None,
+    seed: Annotated[int | None, Option("with --order: the one seed that is tried, as a replay")] = None,
+    timeout: Annotated[int | None, Option("with --order: seconds for each run (default 60)")] = None,
 ) -> int:
     """Compile copies with the DSL, run them on the GPU (or simulate them), and compare bit for bit.
 
     Of a kernel repo (a folder, or a Python file) the registered cases are run, in child processes, and every
     copy that they build is confirmed.
     Exit status: 0 model, compiler and machine agree, 1 they do not, 2 unusable input or no DSL.
+
+    With --order the source is a program and its arguments in one word ('test_kernel.py --size 64'). It launches
+    kernels, and fails where a result is wrong. It is run several times: each finding of the order check is tried
+    with sleeping warps (nanosleep in the PTX) at its two lines. Exit status: 1 a run fails, 0 none does, 2
+    unusable input or no GPU.
     """
-    from layoutcheck.confirming import confirmed
+    from layoutcheck.confirming import confirmed, confirmed_order
+    from layoutcheck.reports import races
     from layoutcheck.reports.confirmation import render, render_json
 
     if not as_json and format_ not in ("text", "json"):
         raise InputError(f"confirm has no format '{format_[:40]}'", expected="text or json")
     sink = Sink(output)
-    found = confirmed(source, workers, reproducers)
+    if order:
+        if reproducers is not None:
+            raise InputError("--order writes no reproducers: each run has a seed that replays it")
+        shown = confirmed_order(source, workers, seeds, seed, timeout)
+        sink.put((races.render_json if as_json or format_ == "json" else races.render)(shown, sink.style))
+        return shown.status
+    options = (("--seeds", seeds), ("--seed", seed), ("--timeout", timeout))
+    if given := [name for name, value in options if value is not None]:
+        raise InputError(f"{given[0]} is an option of confirm --order")
+    found = confirmed(source, workers, reproducers or Path())
     sink.put((render_json if as_json or format_ == "json" else render)(found, sink.style))
     return found.status

@@ -72,6 +72,7 @@ class Unsupported:
 
 Event: TypeAlias = "Built | Loaded | Unsupported"
 Record = Callable[[Event], None]
+Change = Callable[[Any, str], None]
 
 _numbers = itertools.count(1)
 _stopping: ContextVar[bool] = ContextVar("layoutcheck_stopping", default=False)
@@ -113,10 +114,11 @@ def unsupported() -> str:
 
 
 @contextlib.contextmanager
-def watch(record: Record, *, stop: bool = False) -> Iterator[None]:
+def watch(record: Record, *, stop: bool = False, change: Change | None = None) -> Iterator[None]:
     """Call `record` for every module built while this lasts, whether or not the DSL is imported by then.
 
     `stop` ends every build after its trace: nothing is compiled, and what would be launched does nothing.
+    `change` gets every module, and its kernel's name, after it was recorded and before it is compiled.
     """
     undo: list[Callable[[], None]] = []
 
@@ -125,7 +127,7 @@ def watch(record: Record, *, stop: bool = False) -> Iterator[None]:
         if problem:
             record(Unsupported(problem))
         else:
-            undo.append(_wrap(module, record, stop))
+            undo.append(_wrap(module, record, stop, change))
 
     undo.append(when_imported(HOME, wrap))
     undo.append(when_imported(OPERATIONS, lambda module: undo.append(_deepen(module))))
@@ -138,7 +140,7 @@ def watch(record: Record, *, stop: bool = False) -> Iterator[None]:
             one()
 
 
-def _wrap(module: Any, record: Record, stop: bool) -> Callable[[], None]:
+def _wrap(module: Any, record: Record, stop: bool, change: Change | None = None) -> Callable[[], None]:
     """Put ourselves around the builds; the function that takes us away again."""
     owner = module.BaseDSL
     build, generate = owner.build_module, owner.generate_mlir
@@ -150,6 +152,8 @@ def _wrap(module: Any, record: Record, stop: bool) -> Callable[[], None]:
             _observe(self, built, str(function_name), record)
         if stop and _stopping.get():
             raise _Stop
+        if change is not None:
+            change(built, str(function_name))
         return build(self, built, function_name)
 
     def generate_mlir(self: Any, *args: Any, **named: Any) -> Any:

@@ -163,7 +163,7 @@ def _run(
                         time.sleep(_POLL_SECONDS)
                     timed_out = deadline is not None and time.monotonic() > deadline
             finally:
-                _end(process)
+                end(process)
             collector.take(spool.read(Path(folder)))
             shown()
             if deadline is not None and timeout_s is not None:
@@ -174,7 +174,7 @@ def _run(
         return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector))
 
 
-def _end(process: subprocess.Popen[Any]) -> None:
+def end(process: subprocess.Popen[Any]) -> None:
     """End the script and whatever it started that is left."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)

@@ -15,7 +15,7 @@ def diagnose(world: World, problem: Problem) -> None:
     if problem.kind == "not-complete":
         if first.event.meaning.kind == "cp_async":
             _cp_async(world, problem, first, second)
-        else:
+        elif first.event.meaning.kind in ("bulk_load", "st_async"):
             _mbarrier(world, problem, first, second)
     elif problem.kind == "overwritten-while-copied":
         _reader(world, problem, first, second)

@@ -306,7 +306,7 @@ def _kind(clash: Clash, first: Party, second: Party) -> str:
     if clash.kind == "proxy":
         write = clash.write_first and other in (*_ASYNC_READS, "bulk_load")
         return "no-proxy-fence" if write else "no-proxy-fence-before-overwrite"
-    if one in _ASYNC_WRITES or (one == "tc_mma" and clash.write_first):
+    if one in _ASYNC_WRITES or (one == "tc_mma" and (clash.write_first or other == "tmem_read")):
         return "not-complete"
     if one in _ASYNC_READS:
         return "overwritten-while-copied"

@@ -51,6 +51,8 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
 def _missing(problem: Problem, places: Sequence[KernelPlace]) -> str:
     facts, second = problem.facts, line(places[1])
     cause, wait = facts.get("cause"), places[2] if len(places) > 2 else None
+    if facts.get("memory") == "tensor":
+        return f"Missing: tcgen05.commit to an mbarrier behind {line(places[0])}, and a wait for that phase before {second}."
     if places[0].what != "copies (cp.async)":
         if cause == "early-wait" and wait is not None:
             return f"The wait at {line(wait)} has returned for an earlier phase: it asks for parity {facts['parity']}, and returns at once while the phase of the other parity is still running."

@@ -37,7 +37,9 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The asynchronous read, the overwrite, and the wait between them."""
     first, second = places[0], places[1]
     wait = "warpgroup.wait_group(0)" if "wgmma" in first.what else "cp_async_bulk_wait_group(0, read=True)"
-    if problem.facts.get("cause") == "no-barrier" and len(places) > 2:
+    if "tcgen05" in first.what:
+        missing = f"Missing: tcgen05.commit to an mbarrier behind {line(first)}, and a wait for that phase before {line(second)}."
+    elif problem.facts.get("cause") == "no-barrier" and len(places) > 2:
         missing = f"Missing: a barrier between the wait at {line(places[2])} and {line(second)}."
     else:
         missing = f"Missing: {wait} by the thread that issues it, and a barrier, before {line(second)}."
