@@ -1,7 +1,8 @@
 """Small kernels with the faults of public reports: `how` 0 as after the fix, 1 as before it.
 
-Every kernel is our own; what it has of the report is the synchronisation. `REPORTS` says which report, and what
-the check has to tell. Each writes what it computes to `target`, so that a GPU shows what becomes of the fault:
+Every kernel is our own; what it has of the report is the synchronisation. `REPORTS` says which report, and
+what the check has to tell. Each writes what it computes to `target`, so that a GPU shows what becomes of
+the fault:
 
     python -m tests.order.reported NAME HOW     # needs a GPU and torch; fails where a result is wrong
 """
@@ -212,7 +213,7 @@ def converted_state(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
 
 @cute.kernel
 def reloaded_stage(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
-    """Two stages, loaded and stored in bulk by one thread: a stage is loaded again before it has been stored."""
+    """Two stages, loaded and stored in bulk: a stage is loaded again before it has been stored."""
     thread, _, _ = arch.thread_idx()
     data, bar = (
         SmemAllocator().allocate_tensor(Int32, cute.make_layout((WORDS, 2)), byte_alignment=128),
@@ -317,8 +318,9 @@ def shared_operand(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     """All threads stage an operand that two groups of warps read; the next turn stages over it."""
     thread, _, _ = arch.thread_idx()
     data = buffer(4 * THREADS)
+    here = quads(data.iterator, 1)[thread, None, 0]
     for turn in cutlass.range(TURNS, unroll=1):
-        cute.copy(cp(), quads(source)[thread, None, turn], quads(data.iterator, 1)[thread, None, 0])  # staged
+        cute.copy(cp(), quads(source)[thread, None, turn], here)  # staged
         arch.cp_async_commit_group()
         arch.cp_async_wait_group(0)
         arch.sync_threads()
@@ -335,10 +337,11 @@ def barrier_for_wait(source: cute.Pointer, target: cute.Pointer, how: Constexpr)
     """One warp copies by cp.async; the barrier behind it does not wait for the copy."""
     thread, _, _ = arch.thread_idx()
     data = buffer(THREADS)
+    here = quads(data.iterator, 1)[thread, None, 0]
     data[thread] = Int32(-1)
     arch.sync_threads()
     if thread < 32:
-        cute.copy(cp(), quads(source)[thread, None, 0], quads(data.iterator, 1)[thread, None, 0])  # copied
+        cute.copy(cp(), quads(source)[thread, None, 0], here)  # copied
         arch.cp_async_commit_group()
         if const_expr(how == 0):
             arch.cp_async_wait_group(0)
@@ -496,10 +499,10 @@ REPORTS = {
         "inclusionAI/cuLA#114", "a tile changed in place is stored by TMA without a proxy fence",
         ("LC505", "# in place", "CopyBulkS2GOp")),
     "reloaded_stage": Report(
-        "deepseek-ai/DeepEP#660 (#657, #674)", "wait_group leaves open the store of the stage that is loaded again",
+        "deepseek-ai/DeepEP#660 (#657, #674)", "the store of the stage that is loaded again is left open",
         ("LC502", "CopyBulkS2GOp", "CopyBulkG2SOp")),
     "read_then_loaded": Report(
-        "deepseek-ai/DeepEP#642 (#621, #632)", "ordinary reads before a TMA load without a proxy fence (a note)",
+        "deepseek-ai/DeepEP#642 (#621, #632)", "ordinary reads and a TMA load, no proxy fence (a note)",
         ("LC522", "# read", "CopyBulkG2SOp")),
     "arrived_twice": Report(
         "vllm-project/vllm#26026", "bar.arrive in a loop, with nothing that waits for the other side",

@@ -1,0 +1,61 @@
+"""Faults of public reports: told as before the fix, silent as after it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.order import check_module
+from layoutcheck.sources.traced import KernelFinding, OrderReport, Trace
+
+pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="lines of calls need Python 3.11")
+
+SCRIPT = Path(__file__).with_name("reported.py")
+LINES = SCRIPT.read_text().splitlines()
+# Of each kernel: code, words of the first line, words of the second.
+TOLD = {
+    name: (code, first, second)
+    for name, code, first, second in re.findall(
+        r'^    "(\w+)": Report\(\n.*\n        \("(LC\d+)", "(.*?)", "(.*?)"\)', SCRIPT.read_text(), re.MULTILINE
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def traced() -> Trace:
+    with Lowering(copies=False, order=check_module) as lowering:
+        return trace_script(
+            "-m", ["tests.order.reported"], launch=False, arch="sm_90a", timeout_s=120, lowering=lowering
+        )
+
+
+def report(trace: Trace, name: str, how: int) -> OrderReport:
+    """The report on one variant."""
+    (found,) = [order for order in trace.orders if order.kernel.endswith(f"_{name}_{how}")]
+    assert found.problem == "" and found.events > 0
+    return found
+
+
+def words(finding: KernelFinding) -> list[str]:
+    """The lines of a finding, and of its callers."""
+    return ["\n".join(LINES[f.line - 1] for f in (p.where, *p.stack)) for p in finding.places]
+
+
+def test_every_report_has_a_kernel() -> None:
+    assert len(TOLD) == SCRIPT.read_text().count(": Report(") >= 20
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_it_is_told_before_the_fix_and_not_after(traced: Trace, name: str) -> None:
+    code, first, second = TOLD[name]
+    wanted = "note" if code > "LC519" else "wrong"
+    found = [f for f in report(traced, name, 1).findings if f.code == code and f.severity == wanted]
+    assert any(first in words(f)[0] and second in words(f)[-1] for f in found), [f.title for f in found]
+    after = report(traced, name, 0).findings
+    assert not [f.title for f in after if f.severity == "wrong" or f.code == code]
