@@ -94,7 +94,7 @@ def _kernel(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Orde
         for token in (0, 1)[: (1 + kernel.tokens) * _within(kernel)]:
             blocks = _watched(kernel, indices, token, budget)
             assumed |= {sentence for block in blocks for sentence in block.assumed}
-            replays.replay(blocks, longer=partial(_watched, kernel, indices, token, budget, MOST_TILES + 2))
+            replays.replay(blocks, longer=partial(_watched, kernel, indices, token, budget, 2 * MOST_TILES))
             if not token:
                 replays.tell(lost_stores(blocks[0], module))
                 _other_trips(kernel, blocks, replays)

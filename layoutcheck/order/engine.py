@@ -47,7 +47,9 @@ class Outcome:
     stopped: str = ""
     undecided: Undecided | None = None
     past_cut: bool = False  # it stopped with some warp behind a loop that was cut
-    stuck: frozenset[tuple[int, Operation | None, tuple[int, ...]]] = frozenset()
+    trying: bool = False  # it stopped with some warp at a trial that a run need not wait for
+    stuck: frozenset[tuple[int, Operation | None, tuple[int, ...]]] = frozenset()  # who waits where, when
+    behind: frozenset[int] = frozenset()  # the warps behind a loop that was cut
 
 
 class Engine:
@@ -101,6 +103,7 @@ class Engine:
         for problem in world.problems.values():
             diagnose(world, problem)
             problem.timeline = timeline(world, problem)
+        waiting = [w for w in world.warps if not w.exited and w.waits is not None]
         return Outcome(
             list(world.problems.values()),
             len(world.events),
@@ -109,11 +112,13 @@ class Engine:
             stopped,
             undecided,
             bool(stopped) and any(self._past_cut(warp) for warp in world.warps),
+            any(w.waits.event.meaning.kind == "mbar_token" for w in waiting if w.waits is not None),
             frozenset(
                 (w.number, w.waits.event.meaning.op, w.waits.event.turns)
-                for w in world.warps
-                if not w.exited and w.waits is not None
+                for w in waiting
+                if w.waits is not None
             ),
+            frozenset(w.number for w in world.warps if self._past_cut(w)),
         )
 
     def _past_cut(self, warp: Warp) -> bool:

@@ -40,7 +40,7 @@ from layoutcheck.sources.mlir import Operation, parse
 from layoutcheck.sources.mlir import Value as SsaValue
 
 MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning
-MOST_TILES = 3  # turns of a loop over tiles, which asks a scheduler for the next one
+MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the next one
 _DATA = ("data", "blocked")
 
 

@@ -32,6 +32,8 @@ class Mbarriers:
         for place, group in self.places(warp, event, lanes):
             count = _of(event.values[1], warp.first + group[0])
             party = self.world.party(warp, index, group[0], place[1], 8)
+            if not 1 <= count < 1 << 20:  # PTX ISA, mbarrier.init
+                self.world.tell(Problem("count-out-of-range", None, party, [], {"count": count}))
             made = (warp.number, clocks.now(warp.number))
             self.known[place] = Mbarrier(clocks.new(), count, made, party, count)
         return True

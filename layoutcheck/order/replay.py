@@ -46,7 +46,7 @@ class Stopped(Exception):
     """The kernel's behaviour is undefined from here on."""
 
 
-_FATAL = ("not-initialised", "too-many-arrivals", "copied-by-many", "too-few-bytes")
+_FATAL = ("not-initialised", "count-out-of-range", "too-many-arrivals", "copied-by-many", "too-few-bytes")
 
 
 class World:

@@ -43,7 +43,8 @@ class Replays:
             self.events = max(self.events, outcome.events)
             if outcome.past_cut and longer is not None and any(p.kind in _ENDLESS for p in outcome.problems):
                 more = run(longer(), self.transfers, backwards, self.budget)
-                if more.stuck == outcome.stuck and more.stopped == outcome.stopped:
+                inside = {one for one in outcome.stuck if one[0] not in outcome.behind}
+                if inside and inside <= more.stuck and more.stopped == outcome.stopped:
                     outcome.past_cut = False
             if outcome.undecided is not None:
                 self.problem = self.problem or self.teller.undecided(outcome.undecided)
@@ -75,7 +76,7 @@ def _counts(problem: Problem, blocks: list[Watched], outcome: Outcome) -> bool:
     """Whether a problem can be told: what never ends may only seem so where loops were cut."""
     if problem.kind not in _ENDLESS:
         return True
-    return blocks[0].token == 0 and _followed(blocks) and not outcome.past_cut
+    return not outcome.trying and _followed(blocks) and not outcome.past_cut
 
 
 def _followed(blocks: list[Watched]) -> bool:

@@ -21,7 +21,7 @@ import json
 import shlex
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -34,7 +34,7 @@ import numpy as np
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import transfers
+from layoutcheck.order import engine, transfers
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import MOST_TILES, Event, Watched, WatchedKernel, kernels, lanes_of
 from layoutcheck.order.meaning import Meaning
@@ -115,6 +115,7 @@ def judged(
     mutation: Mutation | None,
     base: Any = (),
     longer: list[Watched] | None = None,
+    usual: int = 1,
 ) -> dict[Any, KernelFinding]:
     """The findings of a kernel, or of a mutant until one is wrong, by code and places."""
     found: dict[Any, KernelFinding] = {}
@@ -123,7 +124,7 @@ def judged(
         more = None
         if longer is not None and mutation is not None and not number:
             more = partial(_mutated, longer, mutation)
-        replays.replay(mutants, (False,) if number else (False, True), more)
+        replays.replay(mutants, (False,) if number >= usual else (False, True), more)
         found = {
             (f.code, f.evidence["kind"], *((p.where.file, p.where.line) for p in f.places[:2])): f
             for f in replays.kept()
@@ -135,12 +136,19 @@ def judged(
     return found
 
 
+def _ends(runs: list[list[Watched]], mutation: Mutation, sizes: dict[str, int]) -> bool:
+    return all(engine.run(_mutated(blocks, mutation), sizes).stopped == "" for blocks in runs)
+
+
 def _mutated(blocks: list[Watched], mutation: Mutation) -> list[Watched]:
     return [mutation.of(block) for block in blocks]
 
 
-def redundant(mutation: Mutation, runs: list[list[Watched]]) -> str:
-    """Why a mutant does what the kernel does; "" where its events do not show it."""
+def redundant(mutation: Mutation, runs: list[list[Watched]], ends: Callable[[], bool]) -> str:
+    """Why a mutant does what the kernel does; "" where its events do not show it.
+
+    `ends` says whether every warp of the mutant comes to its end.
+    """
     kind = mutation.meaning.kind
     if kind == "fence_init":
         return "fence.mbarrier_init emits nothing"
@@ -148,6 +156,14 @@ def redundant(mutation: Mutation, runs: list[list[Watched]]) -> str:
     programs = [events for block in blocks for events in _warps(block) if _has(events, mutation)]
     if not programs:
         return "no warp of the runs executes it"
+    if kind == "mbar_init":
+        return _unused(mutation, blocks)
+    if (
+        mutation.change == "parity flipped"
+        and all(_is_last(events, mutation) for events in programs)
+        and ends()
+    ):
+        return "nothing follows it that accesses shared memory, and it does not wait"
     if mutation.change != "deleted" and kind not in GROUPS:
         return ""
     reasons: list[tuple[bool, Any, str]] = [
@@ -176,6 +192,32 @@ def redundant(mutation: Mutation, runs: list[list[Watched]]) -> str:
             return reason
     if kind == "barrier" and all(_parts_nothing(block, mutation) for block in blocks):
         return "the warps' accesses before and after it, up to the next barriers, are of different bytes"
+    return ""
+
+
+# Which operand of an event is an mbarrier.
+MBARRIER_AT = {"cp_arrive": 0, "tc_commit": 0, "bulk_load": 1, "st_async": 1}
+
+
+def _unused(mutation: Mutation, blocks: list[Watched]) -> str:
+    """Why the initialisation of an mbarrier does not matter: nobody uses it, or nobody waits for it."""
+    places, count = set[int](), 1
+    for event in blocks[0].events:
+        if event.meaning is mutation.meaning:
+            places |= set(np.unique(np.asarray(event.values[0]) & 0xFFFFFF).tolist())
+            count = min(count, int(np.min(event.values[1])) + mutation.step)
+    used = waited = False
+    for block in blocks:
+        for event in block.events:
+            kind = event.meaning.kind
+            at = MBARRIER_AT.get(kind, 0 if kind.startswith("mbar") and kind != "mbar_init" else -1)
+            if at >= 0 and places & set(np.unique(np.asarray(event.values[at]) & 0xFFFFFF).tolist()):
+                used = True
+                waited |= kind in ("mbar_wait", "mbar_token")
+    if not used:
+        return "nothing uses the mbarrier"
+    if not waited and mutation.change != "deleted" and count > 0:
+        return "nobody waits for the mbarrier"
     return ""
 
 
@@ -303,8 +345,9 @@ def _parts_nothing(block: Watched, mutation: Mutation) -> bool:
             continue
         before = block.events[whole[number - 1] + 1 if number else 0 : i]
         after = block.events[i + 1 : whole[number + 1] if number + 1 < len(whole) else len(block.events)]
-        one = [e for e in before if e.meaning.kind in _PLAIN and e.meaning.space != "gmem"]
-        others = [e for e in before if e.meaning.kind not in (*_PLAIN, *_SILENT, "cp_async", "bulk_store")]
+        one = [e for e in before if e.meaning.kind in (*_PLAIN, "mbar_init") and e.meaning.space != "gmem"]
+        known = (*_PLAIN, *_SILENT, "cp_async", "bulk_store", "mbar_init", "fence_init")
+        others = [e for e in before if e.meaning.kind not in known]
         if any(e.meaning.kind != "bulk_wait" or e.meaning is mutation.meaning for e in others):
             return False
         if any(e.meaning.kind == "bulk_wait" for e in others) and not all(
@@ -349,9 +392,10 @@ def _touched(events: list[Event], threads: int) -> Any:
             lanes &= np.arange(threads) % 32 < meaning.count
         thread = np.flatnonzero(lanes)
         start = np.broadcast_to(np.asarray(event.values[0], np.int64), (threads,))[thread] & 0xFFFFFF
-        byte = (start[:, None] + np.arange(meaning.size)).ravel()
-        warp = np.repeat(thread // 32, meaning.size)
-        write = meaning.kind in ("write", "matrix_write", "atomic", "cp_async")
+        size = 8 if meaning.kind == "mbar_init" else meaning.size
+        byte = (start[:, None] + np.arange(size)).ravel()
+        warp = np.repeat(thread // 32, size)
+        write = meaning.kind in ("write", "matrix_write", "atomic", "cp_async", "mbar_init")
         parts.append(np.stack([byte, warp, np.full_like(byte, write)], axis=1))
     return np.unique(np.concatenate(parts), axis=0)
 
@@ -371,19 +415,20 @@ def of_kernel(name: str, kernel: WatchedKernel, module: TracedModule) -> dict[st
         other = kernel.with_extent(extent)
         if other is not None:
             runs.append([other.watch(index, 0, Budget(SECONDS)) for index in indices])
-    longer = [kernel.watch(index, 0, Budget(SECONDS), MOST_TILES + 2) for index in indices]
+    longer = [kernel.watch(index, 0, Budget(SECONDS), 2 * MOST_TILES) for index in indices]
     first = replays()
     base = judged(first, runs, None)
     counts, missed, reasons = Counter[str](), list[dict[str, str]](), Counter[str]()
     for mutation in mutations(kernel):
         one = replays()
         try:
-            new = [f for key, f in judged(one, runs, mutation, base, longer).items() if key not in base]
+            told = judged(one, runs, mutation, base, longer, len(tokens))
+            new = [f for key, f in told.items() if key not in base]
         except OutOfTime:
             new = [f for f in one.kept() if f.code not in {b.code for b in base.values()}]
         wrong = [f for f in new if f.severity == "wrong"]
         result = "found" if wrong else "noted" if new else "missed"
-        reason = "" if wrong else redundant(mutation, runs)
+        reason = "" if wrong else redundant(mutation, runs, partial(_ends, runs, mutation, sizes))
         if reason:
             result, reasons[reason] = "redundant", reasons[reason] + 1
         counts[result] += 1

@@ -22,7 +22,9 @@ LINES = SCRIPT.read_text().splitlines()
 TOLD = {
     name: (code, first, second)
     for name, code, first, second in re.findall(
-        r'^    "(\w+)": Report\(\n.*\n        \("(LC\d+)", "(.*?)", "(.*?)"\)', SCRIPT.read_text(), re.MULTILINE
+        r'^    "(\w+)": Report\(\n.*\n        \("(LC\d+)", "(.*?)", "(.*?)"\)',
+        SCRIPT.read_text(),
+        re.MULTILINE,
     )
 }
 

@@ -4,7 +4,8 @@
 
 A warp waits for, arrives at, or copies with an mbarrier that is not initialised (for example
 because of a stage index beyond the stages), or that another warp initialises with no barrier in
-between. The operation then works on the old contents of that memory.
+between. The operation then works on the old contents of that memory. A count of arrivals that PTX does not have
+initialises nothing either.
 
 ## Why
 
@@ -30,9 +31,15 @@ from layoutcheck.order.rules.rule import make_rule
 from layoutcheck.order.rules.words import does, line
 from layoutcheck.sources.traced import KernelPlace
 
+LARGEST = (1 << 20) - 1  # PTX ISA, mbarrier.init
+
 
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """Who initialises it, if anybody does, and who uses it."""
+    if problem.kind == "count-out-of-range":
+        return f"{line(places[0])} {places[0].what} for {problem.facts['count']} arrivals", (
+            f"{does(places[0])}. PTX has counts from 1 to {LARGEST:,}; with another the mbarrier is undefined."
+        )
     if problem.kind == "not-initialised":
         return f"{line(places[0])} {places[0].what} that is not initialised at that time", (
             f"{does(places[0])}; no mbarrier is initialised at byte {problem.facts['address']} of shared memory before. "
@@ -62,4 +69,11 @@ cute.arch.sync_threads()
 cute.arch.mbarrier_wait(bar, 0)
 """
 
-RULE = make_rule(__doc__, "wrong", ("not-initialised", "initialisation-not-seen"), tell, FLAGGED, CLEAN)
+RULE = make_rule(
+    __doc__,
+    "wrong",
+    ("not-initialised", "initialisation-not-seen", "count-out-of-range"),
+    tell,
+    FLAGGED,
+    CLEAN,
+)
