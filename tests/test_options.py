@@ -18,6 +18,7 @@ import pytest
 
 from layoutcheck import confirming, linting, tracing
 from layoutcheck.cli import _COMMANDS, arguments, run
+from layoutcheck.gpu.races import Races
 from layoutcheck.judge import judge
 from layoutcheck.lint.finding import LintFinding
 from layoutcheck.lint.run import Counts, Result
@@ -40,7 +41,8 @@ MODES: dict[str, dict[str, list[str]]] = {
     "lint": {"run": ["FOLDER"], "statistics": ["FOLDER", "--statistics"],
              "static": ["FOLDER", "--static"], "baseline": ["FOLDER", "--write-baseline", "NEW"],
              "fix": ["FOLDER", "--fix"]},
-    "confirm": {"case": ["issue-2320"], "json": ["issue-2320", "--json"]},
+    "confirm": {"case": ["issue-2320"], "json": ["issue-2320", "--json"],
+                "order": ["PROGRAM", "--order"]},
     "draw": {"layout": ["(4,8):(8,1)"], "case": ["--case", "issue-2320"]},
     "trace": {"run": ["PROGRAM"], "fix": ["PROGRAM", "--fix"], "banks": ["PROGRAM", "--banks"],
               "memory": ["PROGRAM", "--memory"],
@@ -61,8 +63,10 @@ VALUES: dict[str, str] = {
     "format_": "json", "ignore": "LC263", "jsonl": "LINES", "layout": "(64,64):(1,64)", "major": "MN",
     "align": "8", "engine": "universal", "plan": "0", "stages": "2", "threads": "64",
     "dst": "(?,?{div=8}):(?{div=8},1)",
-    "output": "OUT", "paths": "OTHER", "reproducers": "FOLDER", "require_coverage": "50", "script": "OTHER",
-    "select": "LC1", "source": "issue-2314", "swizzle": "S<3,4,3>", "target": "(2,2)", "thr": "(4,8)",
+    "output": "OUT",
+    "paths": "OTHER", "reproducers": "FOLDER", "require_coverage": "50", "script": "OTHER",
+    "seed": "2", "seeds": "3", "select": "LC1",
+    "source": "issue-2314", "swizzle": "S<3,4,3>", "target": "(2,2)", "thr": "(4,8)",
     "timeout": "3", "unit": "tcgen05", "val": "(1,2)", "watch": "PROGRAM", "workers": "3",
     "write_baseline": "NEW",
 }  # fmt: skip
@@ -152,6 +156,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str
     monkeypatch.setattr(Repaired, "write", lambda self: calls.append("written") or [])
     monkeypatch.setattr(linting, "linted", recorded((a_result(), [])))
     monkeypatch.setattr(confirming, "confirmed", recorded(Confirmed([], {}, [], {}, [])))
+    monkeypatch.setattr(confirming, "confirmed_order", recorded(Races("program", {}, (), (), 1)))
     monkeypatch.setattr("layoutcheck.cli.explain.asked", lambda outcomes: calls.append("asked") or outcomes)
     monkeypatch.setattr("layoutcheck.cli.check.asked", lambda outcomes: calls.append("asked") or outcomes)
     monkeypatch.setattr("layoutcheck.editor.server.serve", recorded(None))

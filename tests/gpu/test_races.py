@@ -1,0 +1,98 @@
+"""`confirm --order` without a GPU: what is planned, what comes into the PTX, and what is refused."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from layoutcheck.confirming import confirmed_order
+from layoutcheck.errors import InputError
+from layoutcheck.gpu.process import no_gpu
+from layoutcheck.gpu.races import confirm_order, plan
+from layoutcheck.reports.races import render, render_json
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
+
+FOLDER = Path(__file__).parents[1] / "order"
+# A program that "fails" where its PTX has delays: it launches nothing.
+PROGRAM = """
+import glob, os, sys
+os.environ.update(CUTE_DSL_KEEP="ptx", CUTE_DSL_DUMP_DIR={dump!r}, CUTE_DSL_ARCH="sm_90a")
+sys.path[:0] = [{root!r}, {folder!r}]
+import kernels
+from cutlass import Int32
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_ptr
+pointers = [make_ptr(Int32, 1 << 24, cute.AddressSpace.gmem, assumed_align=128) for _ in range(2)]
+cute.compile(kernels.run_neighbours, *pointers, int(sys.argv[1]))
+texts = [open(name).read() for name in glob.glob({dump!r} + "/*.ptx")]
+sleeps = sum(text.count("nanosleep.u32") for text in texts)
+sys.exit(f"{{sleeps}} sleeps" if sleeps else 0)
+"""
+
+
+def finding(*lines: int) -> KernelFinding:
+    places = tuple(KernelPlace("reads", Frame("/k.py", line)) for line in lines)
+    return KernelFinding("LC504", "wrong", "a race", "nothing orders them", places)
+
+
+def test_a_seed_gives_the_same_delays_at_one_line_or_both() -> None:
+    plans = [plan(finding(3, 9), seed) for seed in range(60)]
+    assert plans == [plan(finding(3, 9), seed) for seed in range(60)]
+    assert {tuple(one.line for one in delays) for delays in plans} == {(3,), (9,), (3, 9)}
+    assert len(set(plans)) > 30 and all(0 < d.warps <= 0xFFFFFFFF for delays in plans for d in delays)
+    assert plan(finding(3), random.randrange(9))[0].line == 3
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    pytest.importorskip("cutlass", reason="needs the DSL")
+    file = tmp_path / "program.py"
+    (tmp_path / "dump").mkdir()
+    file.write_text(
+        PROGRAM.format(dump=str(tmp_path / "dump"), root=str(FOLDER.parents[1]), folder=str(FOLDER))
+    )
+    return str(file)
+
+
+def test_delays_come_into_the_ptx_and_are_told(program: str) -> None:
+    races = confirm_order(f"{program} 1", {"name": "none"}, seeds=[0], workers=1)
+    (tried,) = races.tried
+    assert [run.status for run in races.usual] == [0, 0] and races.status == 1
+    assert tried.shown is not None and tried.shown.put == 2 and tried.shown.said == "2 sleeps"
+    assert tried.shown.delays == plan(tried.finding, 0)
+    text = render(races, Style(width=200))
+    assert "without delays: 0 of 2 runs fail" in text and "shows with seed 0" in text
+    assert "--seed 0" in text and f"sleep {tried.shown.delays[0].nanoseconds:,} ns before" in text
+    assert '"shown": 0' in render_json(races, Style())
+
+
+@pytest.mark.sweep
+def test_a_right_kernel_has_nothing_to_confirm(program: str) -> None:
+    races = confirm_order(f"{program} 0", {}, seeds=[0])
+    assert races.status == 0 and races.usual == () and "nothing to confirm" in render(races, Style())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("nothing.py", "no program 'nothing.py'"),
+        ("'", "cannot be split"),
+        ("", "no program"),
+        (__file__ + " x", "compiled no kernel"),
+    ],
+)
+def test_what_cannot_be_run_is_an_input_error(given: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        confirm_order(given, {}, seeds=[0])
+
+
+def test_options_out_of_range_and_no_gpu() -> None:
+    for options in ({"workers": 0}, {"seeds": 0}, {"timeout": 0}, {"seed": -1}, {"seed": 1, "seeds": 2}):
+        with pytest.raises(InputError):
+            confirmed_order("program.py", **options)
+    if no_gpu():
+        with pytest.raises(InputError, match="nothing can be run"):
+            confirmed_order("program.py")
