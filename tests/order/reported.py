@@ -569,9 +569,9 @@ def on_gpu(name: str, how: int) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
+    if len(sys.argv) == 3 and sys.argv[2].isdecimal():
         on_gpu(sys.argv[1], int(sys.argv[2]))
     else:
-        for name in sys.argv[1:] or REPORTS:
+        for name in [word for word in sys.argv[1:] if word in REPORTS] or REPORTS:
             for how in (0, 1):
                 cute.compile(run, *pointers(), name, how)
