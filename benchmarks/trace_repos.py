@@ -1,7 +1,7 @@
 """Whole repositories traced on a machine without a GPU: `python -m benchmarks.trace_repos cutlass=DIR ...`.
 
     python -m benchmarks.trace_repos cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK kernels=.
-        [--output docs/evidence/trace.json] [--jobs 2] [--only TEXT] [--timeout 300] [--lowered]
+        [--output docs/evidence/trace.json] [--jobs 2] [--only TEXT] [--timeout 300] [--lowered] [--order]
 
 `cutlass` is a folder of scripts that are run as they are, without arguments; `quack`, `flash-attention` and
 `liger-kernel` are what goes on the path (a checkout, or its `src`) of the kernels that
@@ -135,15 +135,21 @@ class Agreement:
         return "disagrees" if found else "agrees"
 
 
-def run(job: Job, timeout_s: float, observe: Observe | None) -> tuple[JudgedTrace, float]:
-    """As `layoutcheck trace --no-launch` runs a script; `observe` sees every module."""
+def run(
+    job: Job, timeout_s: float, observe: Observe | None, copies: bool = True
+) -> tuple[JudgedTrace, float]:
+    """As `layoutcheck trace --no-launch` runs a script; `observe` sees every module.
+
+    `copies` False leaves copies unjudged.
+    """
     start = time.perf_counter()
-    with tempfile.TemporaryFile() as log, Lowering(order=ordered) as lowering:
+    with tempfile.TemporaryFile() as log, Lowering(copies=copies, order=ordered) as lowering:
         found = trace_script(
             str(job.script), job.args, launch=False, arch=job.arch, timeout_s=timeout_s, output=log,
             cwd=str(job.script.parent), observe=observe, lowering=lowering,
         )  # fmt: skip
-    return judge(found), time.perf_counter() - start
+    judged = judge(found) if copies else JudgedTrace(found, [])
+    return judged, time.perf_counter() - start
 
 
 def ordered(module: TracedModule, lowered: str, problem: str) -> OrderReport:
@@ -289,6 +295,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("--lowered", action="store_true", help="hold every copy against the DSL's lowering")
+    parser.add_argument("--order", action="store_true", help="check the order of accesses only")
     given = parser.parse_args()
     todo = []
     for text in given.repositories:
@@ -302,7 +309,7 @@ def main() -> None:
     with ExitStack() as stack:
         agreement = Agreement(stack.enter_context(Session())) if given.lowered else None
         pool = stack.enter_context(ThreadPoolExecutor(given.jobs))
-        ran = pool.map(lambda j: run(j, given.timeout, agreement), todo)
+        ran = pool.map(lambda j: run(j, given.timeout, agreement, not given.order), todo)
         for job, (judged, seconds) in zip(todo, ran, strict=True):
             rows.append((job, judged, seconds))
             bad = {k: v for k, v in judged.verdicts().items() if k in REPORTED}

@@ -22,6 +22,7 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -464,22 +465,30 @@ def collect(scripts: list[str], out: Path, arch: str | None) -> None:
                 trace_script(path, args, launch=False, arch=arch, timeout_s=300, lowering=lowering)
 
 
-def run_all(given: Path, out: Path | None) -> None:
-    """Mutate every kernel of a file that `collect` made."""
-    found = []
-    for line in given.read_text().splitlines():
-        one = json.loads(line)
-        module = TracedModule(one["text"], one["kernel"], one["arch"], one["sites"], one["places"])
-        start = time.process_time()
-        for kernel in kernels(one["lowered"], argument_types(without_locations(module.text))):
-            if not any(m.kind in DELETED for m in kernel.meanings.values()):
-                continue
-            row = of_kernel(f"{Path(shlex.split(one['script'])[0]).name}: {kernel.name[:70]}", kernel, module)
-            found.append(row)
-            shown = {k: row[k] for k in ("mutants", "found", "noted", "redundant", "missed", "problem")}
-            print(row["kernel"][:60], shown, f"{time.process_time() - start:.0f} s", flush=True)
+def run_all(given: list[Path], out: Path | None, jobs: int) -> None:
+    """Mutate every kernel of files that `collect` made."""
+    lines = [line for file in given for line in file.read_text().splitlines()]
+    found: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(jobs) as pool:
+        for rows in pool.map(of_line, lines):
+            found += rows
             if out is not None:
                 _write(out, found)
+
+
+def of_line(line: str) -> list[dict[str, Any]]:
+    """All mutants of the kernels of one module."""
+    one = json.loads(line)
+    module = TracedModule(one["text"], one["kernel"], one["arch"], one["sites"], one["places"])
+    start, found = time.process_time(), []
+    for kernel in kernels(one["lowered"], argument_types(without_locations(module.text))):
+        if not any(m.kind in DELETED for m in kernel.meanings.values()):
+            continue
+        row = of_kernel(f"{Path(shlex.split(one['script'])[0]).name}: {kernel.name[:70]}", kernel, module)
+        found.append(row)
+        shown = {k: row[k] for k in ("mutants", "found", "noted", "redundant", "missed", "problem")}
+        print(row["kernel"][:60], shown, f"{time.process_time() - start:.0f} s", flush=True)
+    return found
 
 
 def _write(out: Path, found: list[dict[str, Any]]) -> None:
@@ -501,13 +510,14 @@ def main() -> None:
     one.add_argument("--arch")
     one.add_argument("--out", type=Path, required=True)
     two = commands.add_parser("run")
-    two.add_argument("modules", type=Path)
+    two.add_argument("modules", type=Path, nargs="+")
+    two.add_argument("--jobs", type=int, default=1)
     two.add_argument("--out", type=Path)
     given = parser.parse_args()
     if given.command == "collect":
         collect(given.scripts, given.out, given.arch)
     else:
-        run_all(given.modules, given.out)
+        run_all(given.modules, given.out, given.jobs)
 
 
 if __name__ == "__main__":
