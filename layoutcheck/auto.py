@@ -35,6 +35,7 @@ def _tell(pid: int) -> None:
     from layoutcheck.dsl.observe import version
     from layoutcheck.dsl.spool import as_dict
     from layoutcheck.order import check_module
+    from layoutcheck.provenance import check_products
     from layoutcheck.reports.style import Style
     from layoutcheck.reports.trace import render
     from layoutcheck.settings import find, order_seconds, wants_lowered, wants_order
@@ -44,7 +45,9 @@ def _tell(pid: int) -> None:
         settings = find(Path())
         lowered, order = wants_lowered(settings), wants_order(settings)
         check = partial(check_module, seconds=order_seconds(settings))
-        with Lowering(LOWERING_SECONDS, copies=lowered, order=check if order else None) as lowering:
+        with Lowering(
+            LOWERING_SECONDS, copies=lowered, order=check if order else None, products=check_products
+        ) as lowering:
             collector = Collector(lowering=lowering if lowered or order else None)
             collector.take(as_dict(event) for event in _events)
             collector.take([{"kind": "process", "dsl": version(), "python": ""}])

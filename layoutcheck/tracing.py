@@ -28,6 +28,7 @@ from layoutcheck.patching.causes import causes
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.sketches import labelled
+from layoutcheck.provenance import check_products
 from layoutcheck.reports.advice import Advised
 from layoutcheck.reports.order import is_wrong
 from layoutcheck.reports.trace import SHOWN, JudgedTrace
@@ -62,7 +63,10 @@ def traced(
     settings = find_settings(Path())
     lowered, order = lowered and wants_lowered(settings), order and wants_order(settings)
     check = partial(check_module, seconds=order_seconds(settings))
-    with _shown() as progress, Lowering(copies=lowered, order=check if order else None) as lowering:
+    with (
+        _shown() as progress,
+        Lowering(copies=lowered, order=check if order else None, products=check_products) as lowering,
+    ):
         found = trace_script(
             script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,
             lowering=lowering if lowered or order else None,
@@ -104,7 +108,7 @@ def repaired(
     check = partial(check_module, seconds=min(_ORDER_SECONDS, order_seconds(settings)))
 
     def trace(path: str, cwd: str | None) -> Trace:
-        with Lowering(copies=lowered, order=check if order else None) as lowering:
+        with Lowering(copies=lowered, order=check if order else None, products=check_products) as lowering:
             return trace_script(
                 path, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, cwd=cwd,
                 lowering=lowering if lowered or order else None,

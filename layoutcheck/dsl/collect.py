@@ -94,7 +94,9 @@ class Collector:
                 break
             if between is not None:
                 between()
-            operands = check_operands(module)
+            operands = (
+                check_operands(module) if self.lowering is None else self.lowering.check_products(module)
+            )
             self._operands += [operands] if operands.products or operands.unchecked else []
             if self.lowering is not None:
                 mine = self.copies[span.start : span.stop]

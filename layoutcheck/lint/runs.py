@@ -154,9 +154,10 @@ def _pool(todo: Sequence[RegisteredCase], settings: Settings, workers: int) -> I
 def _lowering(settings: Settings) -> Lowering:
     from layoutcheck.dsl.lowered.resolve import Lowering
     from layoutcheck.order import check_module
+    from layoutcheck.provenance import check_products
 
     check = partial(check_module, seconds=settings.order_seconds)
-    return Lowering(copies=settings.lowered, order=check if settings.order else None)
+    return Lowering(copies=settings.lowered, order=check if settings.order else None, products=check_products)
 
 
 _worker: dict[str, Any] = {}  # of a worker process: what `_begin` was given

@@ -21,6 +21,14 @@ from layoutcheck.sources.traced_module import TracedModule
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
+_PRODUCTS = ('"cute.gemm"(', '"cute.mma_atom_call"(')
+
+
+def multiplies(module: TracedModule) -> bool:
+    """Whether a traced module has products."""
+    return any(name in module.text for name in _PRODUCTS)
+
+
 def check_operands(module: TracedModule) -> OperandReport:
     """The operands of a traced module's products. Raises nothing: what cannot be checked says so."""
     made = partial(OperandReport, module.kernel, module.arch)

@@ -138,7 +138,7 @@ class WatchedKernel:
 
         return make
 
-    def _tiles(self) -> list[Operation]:
+    def tiles(self) -> list[Operation]:
         """The loops without a count in which something happens."""
         found: dict[Operation, None] = {}
         for op in self.meanings:
@@ -166,8 +166,8 @@ class WatchedKernel:
         watched = Watched(launch, token=token)
         run.consecutive = True
         run.tick = (budget or Budget()).check
-        run.most_turns = dict.fromkeys(self._tiles(), tiles)
-        run.translate = _Recorder(machine, run, self.meanings, watched, tiles).step
+        run.most_turns = dict.fromkeys(self.tiles(), tiles)
+        run.translate = Recorder(machine, run, self.meanings, watched, tiles).step
         run.control = {name: self._noticed(maker, watched) for name, maker in run.control.items()}
         run_kernel(self.operation, machine, run, self.given, self.types)
         watched.notes, watched.reasons = tuple(sorted(machine.notes)), machine.reasons
@@ -213,7 +213,7 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
     return found
 
 
-class _Recorder:
+class Recorder:
     """Makes steps that write down an event and then do what the evaluator does."""
 
     def __init__(

@@ -16,6 +16,7 @@ from layoutcheck.order import check_module
 from layoutcheck.patching.overlay import project_of
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
+from layoutcheck.provenance import check_products
 from layoutcheck.regular import read_regular
 from layoutcheck.settings import Settings
 from layoutcheck.sources.traced import Trace
@@ -51,7 +52,9 @@ def _of_file(path: str, found: Sequence[cases.RegisteredCase], settings: Setting
         del cwd  # a case runs in its project's root, wherever lint is called from
         there = Path(script).resolve().parents[len(main.relative_to(project).parts) - 1]
         check = partial(check_module, seconds=settings.order_seconds)
-        with Lowering(copies=settings.lowered, order=check if settings.order else None) as lowering:
+        with Lowering(
+            copies=settings.lowered, order=check if settings.order else None, products=check_products
+        ) as lowering:
             runs = [
                 trace_callable(
                     script, case.function, arch=case.arch, timeout_s=settings.timeout,

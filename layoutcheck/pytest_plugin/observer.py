@@ -30,6 +30,7 @@ from layoutcheck.judge import judge_traced
 from layoutcheck.lint.cache import dsl_version
 from layoutcheck.order import check_module
 from layoutcheck.order.rules import rules as order_rules
+from layoutcheck.provenance import check_products
 from layoutcheck.reports import json as reports_json
 from layoutcheck.reports import order, text
 from layoutcheck.reports.confirmation import Confirmed, render
@@ -299,7 +300,11 @@ def _lowering(config: pytest.Config) -> Lowering | None:
         check = partial(check_module, seconds=order_seconds(settings))
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
-    return Lowering(copies=copies, order=check if order else None) if copies or order else None
+    return (
+        Lowering(copies=copies, order=check if order else None, products=check_products)
+        if copies or order
+        else None
+    )
 
 
 def _allowed(item: pytest.Item) -> set[str]:

@@ -158,9 +158,7 @@ def operand_counts(reports: Sequence[OperandReport], style: Style) -> Iterator[s
         return
     wrong = sum(finding.severity in FAILING for finding, _ in distinct(reports))
     followed = sum(one.followed for one in reports)
-    yield from style.wrap(
-        f"operands: {followed} of {total} products by mma.sync followed: {wrong} wrong", "    ", "  "
-    )
+    yield from style.wrap(f"operands: {followed} of {total} products followed: {wrong} wrong", "    ", "  ")
     yield from _sentences("not checked", (s for one in reports for s in one.unchecked), style)
 
 

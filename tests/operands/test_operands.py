@@ -145,7 +145,7 @@ def test_a_trace_has_them_whatever_else_is_checked(
     assert [f.code for one in trace.operands for f in one.findings] == ["LC601"] * 3
     assert from_lines(to_lines(trace)).operands == trace.operands
     line = next(iter(operand_counts(trace.operands, Style(width=200))))
-    assert line == "  operands: 20 of 24 products by mma.sync followed: 2 wrong"
+    assert line == "  operands: 20 of 24 products followed: 2 wrong"
 
 
 def test_a_module_that_cannot_be_read_says_so() -> None:

@@ -92,8 +92,15 @@ class Memory:
         return run
 
     def _from_registers(self, address: Number, kind: Type) -> tuple[Value, int, bool]:
-        """What registers in memory hold, a vector element by element."""
+        """What registers in memory hold, an aggregate part by part."""
         load = self.machine.registers.load
+        if kind.kind in ("array", "struct"):
+            count = kind.count or len(kind.parts)
+            found = [self._from_registers(address + kind.offset(i), kind.part(i)) for i in range(count)]
+            joined = 0
+            for _, provenance, _ in found:
+                joined |= provenance
+            return tuple(value for value, _, _ in found), joined, all(known for _, _, known in found)
         if kind.kind != "vector" or kind.bits % (8 * kind.count):
             return load(address, kind.size_bytes)
         each = kind.bits // 8 // kind.count

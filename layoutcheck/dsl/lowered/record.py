@@ -62,3 +62,7 @@ class Data:
     def part(self, start: int, size: int) -> Data:
         """Some of these bytes."""
         return Data(self.access, self.start + start, size, self.number)
+
+    def among(self, _mask: Any, _other: Any) -> Data:
+        """These bytes in the threads of `mask`, and another value's in the rest: counted as these."""
+        return self

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,15 +31,25 @@ from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
+from layoutcheck.operands import check_operands, multiplies
 from layoutcheck.sources.threads import told_by
-from layoutcheck.sources.traced import Addresses, ElementReport, LoweredFault, OrderReport, TracedCopy
+from layoutcheck.sources.traced import (
+    Addresses,
+    ElementReport,
+    LoweredFault,
+    OperandReport,
+    OrderReport,
+    TracedCopy,
+)
 from layoutcheck.sources.traced_module import TracedModule
 
 MODULE_SECONDS = 60.0
+T = TypeVar("T")
 
 
 # Called with a module, its lowered text, and why there is none ("" where there is).
 Ordering = Callable[[TracedModule, str, str], OrderReport]
+Multiplying = Callable[[TracedModule, str, str], OperandReport]
 
 
 class Lowering:
@@ -47,15 +57,21 @@ class Lowering:
 
     `seconds` is the time that all modules together may take. `problem` says why nothing more can be lowered,
     once that is so. What was found of a module is kept: the same module again costs nothing. `copies`
-    False leaves copies to their types; `order`, where given, checks the order of accesses in every module.
+    False leaves copies to their types; `order`, where given, checks the order of accesses in every module,
+    `products` the elements that its products multiply.
     """
 
     def __init__(
-        self, seconds: float | None = None, *, copies: bool = True, order: Ordering | None = None
+        self,
+        seconds: float | None = None,
+        *,
+        copies: bool = True,
+        order: Ordering | None = None,
+        products: Multiplying | None = None,
     ) -> None:
         self.problem = ""
         self.copies = copies
-        self.order = order
+        self.order, self.products = order, products
         self._answer: tuple[str, dict[str, Any]] = ("", {})  # of the module that was lowered last
         self._seconds, self._spent = seconds, 0.0
         self._session: Session | None = None
@@ -176,8 +192,15 @@ class Lowering:
 
     def check_order(self, module: TracedModule) -> OrderReport | None:
         """The order of accesses of a module's kernel; None where that is not asked for."""
-        if self.order is None:
-            return None
+        return None if self.order is None else self._looked(module, self.order)
+
+    def check_products(self, module: TracedModule) -> OperandReport:
+        """What a module's products multiply; by its types alone where elements are not to be followed."""
+        follows = self.products is not None and multiplies(module)
+        return self._looked(module, self.products) if follows and self.products else check_operands(module)
+
+    def _looked(self, module: TracedModule, check: Callable[[TracedModule, str, str], T]) -> T:
+        """What a check says of a module and of its lowering."""
         start = time.monotonic()
         problem, lowered = self.problem, ""
         if not problem:
@@ -189,7 +212,7 @@ class Lowering:
                         problem = "the compiler refuses copies of it"
                 except DslUnavailable as error:
                     problem = self.problem = str(error)
-        found = self.order(module, lowered, problem)
+        found = check(module, lowered, problem)
         self._spend(start)
         return found
 

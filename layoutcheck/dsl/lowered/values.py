@@ -85,9 +85,13 @@ def select(mask: Value, yes: Value, no: Value) -> Value:
         return tuple(select(mask, a, b) for a, b in zip(yes, no, strict=True))
     if yes is no:
         return yes
-    if isinstance(yes, Data) or (isinstance(yes, tuple) and not isinstance(no, Data)):
+    if isinstance(yes, Data):
+        return yes.among(mask, no)
+    if isinstance(yes, tuple) and not isinstance(no, Data):
         return yes
-    if isinstance(no, (Data, tuple)):
+    if isinstance(no, Data):
+        return no.among(1 - mask if isinstance(mask, int) else ~mask.astype(bool), yes)
+    if isinstance(no, tuple):
         return no
     if isinstance(mask, int):
         return yes if mask & 1 else no

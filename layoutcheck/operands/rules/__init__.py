@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from layoutcheck.operands.rules import lc601_operand_order
+from layoutcheck.operands.rules import (
+    lc601_operand_order,
+    lc602_operand_element,
+    lc603_operand_depth,
+    lc604_result_place,
+)
 from layoutcheck.operands.rules.rule import OperandRule
 
 
 def rules() -> dict[str, OperandRule]:
     """Every rule about operands by its code."""
-    return {one.code: one for one in (lc601_operand_order.RULE,)}
+    modules = (lc601_operand_order, lc602_operand_element, lc603_operand_depth, lc604_result_place)
+    return {one.RULE.code: one.RULE for one in modules}

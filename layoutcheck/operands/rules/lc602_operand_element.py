@@ -1,0 +1,59 @@
+"""LC602 operand-element: an operand of a product holds elements that do not share its rows and its k.
+
+## What it means
+
+All elements in one row of a tensor core's operand must have one m (or n), all those of one k another coordinate. The
+elements that reach the instruction were followed from global memory through every copy: some of them are of another row
+or another k than their neighbours. The tile was written through one layout, or one swizzle, and is read through another;
+or ldmatrix transposes, or does not, where it should not, or should; or the registers were filled in another order than
+the MMA's.
+
+## Why
+
+PTX ISA, mma.sync, "Matrix Fragments", and wgmma.mma_async, "Shared Memory Matrix Layout": lane and register, or the
+matrix descriptor and its swizzle, alone say which element of A and B a value is. Each copy on the way may be legal, and
+still no assignment of rows and k fits what arrives. On an H200 such kernels return wrong sums.
+
+## How to fix it
+
+Allocate the shared tile with one layout and its swizzle, and give that tensor to every copy and to the MMA. For ldmatrix:
+`transpose=True` if the operand's tile is contiguous along M or N. For fragments: `make_tiled_copy_A` or `make_tiled_copy_B` of
+the tiled MMA, and `retile`. For wgmma and tcgen05: the layout atom that `layoutcheck canonical` names.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC602] reason` at the product's line, or `ignore = ["LC602"]` in the settings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.operands.rules.rule import make_rule
+
+
+def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
+    """The first element that is not of its row and k."""
+    held, taken = (f"{letter}{list(facts[key])}" for key in ("held", "taken"))
+    title = f"{letter} of a product holds elements of other rows or of another k"
+    expected = f"; the other elements of its row and of its k make it {taken}" if facts["taken"] else ""
+    message = (
+        f"{facts['where']} holds {held}{expected}. The tile is written and read through different layouts or swizzles, "
+        f"or the fragment is filled in another order than the MMA's."
+    )
+    return title, message
+
+
+FLAGGED = """
+swizzled = cute.recast_ptr(sA.iterator, cute.make_swizzle(3, 4, 3), dtype=sA.element_type)
+cute.copy(copy_g2s, tAgA, thr_copy.partition_D(cute.make_tensor(swizzled, sA.layout)))
+cute.copy(copy_s2r, thr_a.partition_S(sA), thr_a.retile(rA))  # reads without the swizzle
+cute.gemm(tiled_mma, acc, rA, rB, acc)
+"""
+CLEAN = """
+cute.copy(copy_g2s, tAgA, thr_copy.partition_D(sA))
+cute.copy(copy_s2r, thr_a.partition_S(sA), thr_a.retile(rA))
+cute.gemm(tiled_mma, acc, rA, rB, acc)
+"""
+
+RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)

@@ -1,0 +1,60 @@
+"""LC603 operand-depth: the k that A brings is not the k that B brings.
+
+## What it means
+
+A product sums over k: element k of a row of A times element k of a column of B. The elements were followed from global
+memory to the instruction. Their coordinates along K differ, and not by one distance that is the same in the whole sum:
+products pair elements of different k, within an instruction (a permuted fragment) or between instructions (another
+k-block, another stage). Or a sum takes one k twice.
+
+## Why
+
+PTX ISA, mma.sync and wgmma.mma_async: D = A B + C, both operands indexed by the same k. An order of k that A and B share
+changes no sum and is left alone, and so is one distance throughout (a slice of a wider tensor). On an H200 kernels that
+pair different k return wrong sums.
+
+## How to fix it
+
+Fill both fragments through tiled copies of one tiled MMA, and slice both with the same k-block and the same stage.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC603] reason` at the product's line, or `ignore = ["LC603"]` in the settings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.operands.rules.rule import make_rule
+
+
+def tell(facts: dict[str, Any]) -> tuple[str, str]:
+    """The first k that is paired with another, or that comes twice."""
+    if facts["twice"]:
+        message = (
+            f"k = {facts['a']} of A is multiplied by k = {facts['b']} of B twice in one sum. Each k-block and stage must be "
+            f"taken once, and the accumulators cleared before the next sum."
+        )
+        return "a sum takes one k twice", message
+    where = "in one instruction" if facts["within"] else "in one sum, by another instruction"
+    first = facts["first"]
+    message = (
+        f"at k = {facts['k']} of the instruction A brings k = {facts['a']} of its tensor and B k = {facts['b']}; {where} they "
+        f"bring {first[0]} and {first[1]}. Both must be taken in the same order, by the same k-blocks and stages."
+    )
+    return "a product pairs different k of A and B", message
+
+
+FLAGGED = """
+cute.copy(copy_a, sA_view[None, None, k], rA_view[None, None, k])
+cute.copy(copy_b, sB_view[None, None, (k + 1) % k_blocks], rB_view[None, None, k])
+cute.gemm(tiled_mma, acc, rA[None, None, k], rB[None, None, k], acc)
+"""
+CLEAN = """
+cute.copy(copy_a, sA_view[None, None, k], rA_view[None, None, k])
+cute.copy(copy_b, sB_view[None, None, k], rB_view[None, None, k])
+cute.gemm(tiled_mma, acc, rA[None, None, k], rB[None, None, k], acc)
+"""
+
+RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)

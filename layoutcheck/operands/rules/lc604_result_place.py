@@ -1,0 +1,55 @@
+"""LC604 result-place: an element of C is stored at another row or column than its operands are of.
+
+## What it means
+
+An accumulator is the sum of a row of A times a column of B. Both were followed from global memory, and the accumulator to
+its store: the coordinate of C along one mode is not that of the row of A (or of the column of B), up to one distance for
+the whole tile, although both go through the same coordinates. Rows or columns of C change places.
+
+## Why
+
+PTX ISA, mma.sync and wgmma.mma_async, "Matrix Fragments" of the accumulator: which row and column a register holds follows
+from the lane and the register. If the operands are filled in another order than the one in which C is partitioned, or C
+is copied out through a fragment of another layout, every copy is legal and C is permuted. On an H200 it is.
+
+## How to fix it
+
+Partition C with the tiled MMA that multiplies, and make the copies of A, B and C from it: `make_tiled_copy_A`,
+`make_tiled_copy_B`, `make_tiled_copy_C`, each with `retile`.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC604] reason` at the product's line, or `ignore = ["LC604"]` in the settings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.operands.rules.rule import make_rule
+
+
+def tell(letter: str, facts: dict[str, Any]) -> tuple[str, str]:
+    """The first element that is stored elsewhere, and the count."""
+    what = "row of A" if letter == "A" else "column of B"
+    name = "m" if letter == "A" else "n"
+    first = facts["first"]
+    message = (
+        f"C{list(facts['at'])} gets the sum of the {what} with {name} = {facts['coordinate']}, although C's coordinate "
+        f"{first[0]} gets that of {name} = {first[1]}; {facts['differ']:,} of {facts['of']:,} elements change places."
+    )
+    return f"C is stored under another {name} than its {what}", message
+
+
+FLAGGED = """
+copy_b = cute.make_tiled_copy_B(ldmatrix, other_mma)
+cute.gemm(tiled_mma, acc, rA, rB, acc)
+cute.copy(store, acc, tiled_mma.get_slice(tidx).partition_C(gC))
+"""
+CLEAN = """
+copy_b = cute.make_tiled_copy_B(ldmatrix, tiled_mma)
+cute.gemm(tiled_mma, acc, rA, rB, acc)
+cute.copy(store, acc, tiled_mma.get_slice(tidx).partition_C(gC))
+"""
+
+RULE = make_rule(__doc__, "wrong", FLAGGED, CLEAN)

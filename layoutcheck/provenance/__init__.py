@@ -1,0 +1,150 @@
+"""Provenance: which element of which global tensor every register and byte holds, and whether products fit.
+
+    check_products(module, lowered, problem) -> OperandReport
+
+The lowering of a traced kernel is evaluated for block 0 (all blocks of a cluster), with dynamic extents made
+small (`follow`); its copies are replayed on shared memory whose bytes say what they are copies of (`replay`);
+what reaches the tensor cores is held against the contract of a product (`contract`). docs/operands.md says
+what is followed and what is not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.errors import InputError
+from layoutcheck.operands import check_operands, multiplies
+from layoutcheck.order import MOST_BLOCKS, Undecided, transfers
+from layoutcheck.order.budget import Budget, OutOfTime
+from layoutcheck.order.events import WatchedKernel, kernels
+from layoutcheck.provenance.contract import judge
+from layoutcheck.provenance.follow import follow, is_product, products_of
+from layoutcheck.provenance.judged import Judged
+from layoutcheck.provenance.products import Products
+from layoutcheck.provenance.replay import Replay, tensor_maps
+from layoutcheck.provenance.schedule import schedule
+from layoutcheck.provenance.tell import told
+from layoutcheck.provenance.tensors import tensors
+from layoutcheck.sources.mlir import Operation, without_locations
+from layoutcheck.sources.traced import KernelFinding, OperandReport
+from layoutcheck.sources.traced_module import TracedModule
+
+SECONDS = 10.0  # of processor time that a kernel may take
+EXTENT = 256  # of every dynamic mode
+_SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+_NOT_MET = "they are not executed by the block that is followed"
+
+
+def check_products(
+    module: TracedModule, lowered: str, problem: str, seconds: float = SECONDS
+) -> OperandReport:
+    """The products of a traced module. Raises nothing: what cannot be checked says so."""
+    by_types = check_operands(module)
+    if not multiplies(module):
+        return by_types
+    if problem:
+        return replace(by_types, unchecked=(*by_types.unchecked, f"elements of products: {problem}"))
+    try:
+        found = [_checked(kernel, module, Budget(seconds)) for kernel in kernels_of(module, lowered)]
+    except InputError as error:
+        reason = f"elements of products: the lowered module cannot be read: {error.message}"
+    except OutOfTime:
+        reason = f"elements of products: the time budget of {seconds:g} s was used up"
+    except Undecided as error:
+        reason = f"elements of products: the order of warps is not known: {error}"
+    except _SURPRISES as error:
+        reason = (
+            f"elements of products: the lowered module is not as expected: {type(error).__name__}: {error}"
+        )
+    else:
+        return _together(by_types, [one for one in found if one.products])
+    return replace(by_types, unchecked=(*by_types.unchecked, reason))
+
+
+def _together(by_types: OperandReport, found: list[OperandReport]) -> OperandReport:
+    """Both checks of a module. What every element that was followed contradicts does not count."""
+    if not found:
+        return by_types
+    findings = [finding for one in found for finding in one.findings]
+    whole = all(one.followed == one.products and not one.unchecked for one in found)
+    if by_types.findings and not (whole and not findings):
+        seen = {one.places[-1].where for one in by_types.findings}
+        findings = [*by_types.findings, *(f for f in findings if f.places[0].where not in seen)]
+    return replace(
+        by_types, findings=tuple(findings),
+        unchecked=tuple(dict.fromkeys(sentence for one in found for sentence in one.unchecked)),
+        products=sum(one.products for one in found), followed=sum(one.followed for one in found),
+    )  # fmt: skip
+
+
+def _checked(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> OperandReport:
+    every = list(dict.fromkeys(_site(op) for op in kernel.operation.walk() if is_product(op)))
+    made = OperandReport(module.kernel, module.arch, products=len(every))
+    cluster = kernel.launch.cluster
+    size = cluster[0] * cluster[1] * cluster[2]
+    if not every:
+        return made
+    if size > MOST_BLOCKS:
+        why = f"a cluster of {size} blocks; up to {MOST_BLOCKS} are followed"
+        return replace(made, unchecked=(f"elements of products: {why}",))
+    products, judged = examine(kernel, module.text, budget)
+    reasons: dict[str, str] = {}
+    for op in kernel.operation.walk():
+        if is_product(op) and op not in judged.followed:
+            reasons.setdefault(_site(op), judged.reasons.get(op, _NOT_MET))
+    broken = {_site(one.op) for one in judged.breaches if one.kind != "place"}
+    counted = Counter(why for site, why in reasons.items() if site not in broken)
+    unchecked = [f"elements of {n} of {len(every)} products: {why}" for why, n in counted.items()]
+    lost = sorted(products.replay.lost)
+    unchecked += [f"copies: {why}" for why in lost if counted]
+    problem = next((one.problem for one in products.replay.blocks if one.problem), "")
+    unchecked += [f"elements of products: {problem}"] if problem else []
+    if judged.stored > judged.placed and not any(one.kind == "place" for one in judged.breaches):
+        part = f"{judged.stored - judged.placed:,} of {judged.stored:,} bytes of results"
+        unchecked.append(f"where {part} are stored: {'; '.join(judged.unplaced)}")
+    elif products.met and not judged.stored and not products.replay.lost:
+        unchecked.append("where results are stored: none was seen to reach global memory")
+    findings: dict[object, KernelFinding] = {}
+    for breach in judged.breaches:
+        one = told(breach, module)
+        findings.setdefault((one.code, *(p.where for p in one.places)), one)
+    return replace(
+        made, findings=tuple(findings.values()), unchecked=tuple(unchecked),
+        followed=len(every) - len(set(reasons) - broken),
+    )  # fmt: skip
+
+
+def _site(op: Operation) -> str:
+    return tag(op) or f"#{op.start}"
+
+
+def examine(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Products, Judged]:
+    """Follow the elements of one kernel of the traced module `text`, and judge its products.
+
+    Raises OutOfTime and Undecided.
+    """
+    small = products_of(kernel.with_extent(EXTENT) or kernel)
+    cluster = small.launch.cluster
+    indices = [(x, y, z) for z in range(cluster[2]) for y in range(cluster[1]) for x in range(cluster[0])]
+    blocks = [follow(small, index, budget) for index in indices]
+    given = small.given[1] if small.given else []
+    maps = tensor_maps(given)
+    replay = Replay(blocks, maps)
+    products = Products(replay)
+    for block, number, mask in schedule([one.watched for one in blocks], transfers(text), budget):
+        budget.check()
+        deed = replay.run(block, number, mask)
+        if deed is not None:
+            products.take(block, deed, mask)
+    return products, judge(products, tensors(given, small.types, maps))
+
+
+def kernels_of(module: TracedModule, lowered: str) -> list[WatchedKernel]:
+    """The kernels of a lowered module. Raises InputError."""
+    return kernels(lowered, argument_types(without_locations(module.text)))
+
+
+__all__ = ["check_products"]

@@ -1,0 +1,73 @@
+"""The contract of a product, with no annotation: its operands fit together, and C is where it belongs.
+
+1. Elements of one row of an operand share m (or n), those of one k share k (`Side.scrambled`).
+2. The k that A brings is the k that B brings, up to one distance for the whole sum, and none comes twice
+   (`depth`).
+3. C is stored at the m of its row of A and at the n of its row of B, up to one distance (`place`).
+
+Coordinates are those of the global tensors. Each is compared only where one mode of a tensor varies along it:
+what several modes share, or what has no tensor, is not judged.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutcheck.provenance.depth import NO_TENSOR, Depths, coordinate
+from layoutcheck.provenance.judged import Breach, Judged, Names
+from layoutcheck.provenance.place import place_results
+from layoutcheck.provenance.products import Execution, Products
+from layoutcheck.provenance.tensors import Tensor
+from layoutcheck.sources.mlir import Operation
+
+
+def judge(products: Products, known: dict[int, list[Tensor]]) -> Judged:
+    """Hold every execution against the contract."""
+    found = Judged()
+    found.reasons.update(products.unknown)
+    names = Names(known)
+    by_op: dict[Operation, list[Execution]] = {}
+    for one in products.executions:
+        by_op.setdefault(one.op, []).append(one)
+    depths = Depths(names, found)
+    for op, executions in by_op.items():
+        why = _scrambled(op, executions, names, found) or depths.take(op, executions)
+        if why:
+            found.reasons.setdefault(op, why)
+        elif op not in found.reasons:
+            found.followed[op] = None
+    depths.finish(repeats=not products.guessed)
+    place_results(products, names, found)
+    return found
+
+
+def _scrambled(op: Operation, executions: list[Execution], names: Names, found: Judged) -> str:
+    """Tell the first element that is not of its row and k; why a side is not known, else."""
+    why = ""
+    for letter in "AB":
+        sides = [(one, one.a if letter == "A" else one.b) for one in executions]
+        why = why or next((s.reason for _, s in sides if s.reason), "")
+        one, broken = next(((e, s) for e, s in sides if s.scrambled and not s.reason), (None, None))
+        if broken is None or broken.scrambled is None or one is None:
+            continue
+        if broken.computed:
+            why = why or f"elements of another product in another order, in {letter}"
+            continue
+        g, m, k = broken.scrambled
+        labels = broken.labels[g]
+        there = labels != 0
+        i, j = int(np.argmax(there.any(1))), int(np.argmax(there.any(0)))
+        expected = labels[m, j] + labels[i, k] - labels[i, j]
+        tensor = names.tensor(labels[there])
+        if tensor is None:
+            why = why or NO_TENSOR
+            continue
+        both = tensor.coordinates(np.array([labels[m, k], expected]))
+        facts = (
+            ("row", m), ("k", k), ("held", tuple(map(int, coordinate(tensor, labels[m, k])))),
+            ("taken", () if both is None else tuple(map(int, both[1]))), ("group", int(one.groups[g])),
+            ("bits", one.bits),
+        )  # fmt: skip
+        found.breaches.append(Breach("scrambled", op, letter, facts))
+        why = why or f"the elements of {letter} are scrambled"
+    return why

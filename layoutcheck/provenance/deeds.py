@@ -1,0 +1,44 @@
+"""`Deed`: what an event of a block does with data; `Followed`: a block with all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from layoutcheck.dsl.lowered.record import Mask, Number
+from layoutcheck.order.events import Watched
+from layoutcheck.provenance.refs import Array
+from layoutcheck.sources.mlir import Operation
+
+
+@dataclass(eq=False, slots=True)
+class Deed:
+    """What an event does with data.
+
+    `kind` is load, ldmatrix, store, stmatrix, copy, tma_load, tma_store, bulk, mma or wgmma.
+    `at` and `second` are addresses, `refs` what is stored or multiplied, `base` the first reference of what
+    comes into registers, `width` bytes a thread. `mask` are the threads that take part. `lost` says why it
+    cannot be followed.
+    """
+
+    kind: str
+    op: Operation
+    mask: Mask | None
+    at: Number = 0
+    second: Number = 0
+    width: int = 0
+    base: int = 0
+    refs: tuple[Array, ...] = ()
+    numbers: tuple[Number, ...] = ()
+    facts: dict[str, Any] = field(default_factory=dict)
+    lost: str = ""
+
+
+@dataclass(slots=True)
+class Followed:
+    """A block: its events, deeds by the number of their event, and how many references there are."""
+
+    watched: Watched
+    deeds: dict[int, Deed]
+    references: int
+    problem: str = ""

@@ -1,0 +1,55 @@
+"""What the judges of a product share: breaches of its contract, and coordinates of addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
+from layoutcheck.provenance.tensors import Tensor
+from layoutcheck.sources.mlir import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """What breaks the contract: `kind` "scrambled", "depth" or "place", with its numbers."""
+
+    kind: str
+    op: Operation
+    letter: str = ""
+    facts: tuple[tuple[str, object], ...] = ()
+    store: Operation | None = None
+
+    def __getitem__(self, key: str) -> object:
+        return dict(self.facts)[key]
+
+
+@dataclass(slots=True)
+class Judged:
+    """`breaches`, the instructions that were fully followed, and why the others were not.
+
+    Of `stored` bytes of results `placed` were compared; `unplaced` says why others were not.
+    """
+
+    breaches: list[Breach] = field(default_factory=list)
+    followed: dict[Operation, None] = field(default_factory=dict)
+    reasons: dict[Operation, str] = field(default_factory=dict)
+    placed: int = 0
+    stored: int = 0
+    unplaced: dict[str, None] = field(default_factory=dict)
+
+
+class Names:
+    """Coordinates of addresses."""
+
+    def __init__(self, known: dict[int, list[Tensor]]) -> None:
+        self.known = known
+
+    def tensor(self, at: Array) -> Tensor | None:
+        """The one tensor that all addresses lie in."""
+        if not at.size or int(at.min()) < GLOBAL or int(at.max()) >= PRODUCT:
+            return None
+        first, last = int(at.min()) // GLOBAL_STEP, int(at.max()) // GLOBAL_STEP
+        if first != last:
+            return None
+        return next((one for one in self.known.get(first, []) if one.coordinates(at) is not None), None)

@@ -1,0 +1,128 @@
+"""Where C is stored, held against the rows of A and the columns of B that its elements are sums of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.provenance.judged import Breach, Judged, Names
+from layoutcheck.provenance.products import Products
+from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
+from layoutcheck.provenance.replay import Stored
+from layoutcheck.sources.mlir import Operation
+
+NO_TENSOR = "they are stored in no tensor that the kernel's arguments tell"
+NO_NAME = "their products are not followed"
+SEVERAL = "rows or columns lie along several modes of a tensor"
+OTHERS = "C has other rows or columns than A and B have"
+
+
+@dataclass(slots=True)
+class _Stores:
+    """Bytes of results in one global object, their rows and columns, and which of `ops` stored each."""
+
+    at: Array
+    rows: Array
+    columns: Array
+    which: Array
+    ops: list[Operation]
+
+
+def place_results(products: Products, names: Names, found: Judged) -> None:
+    """Compare the places of all results. What cannot be compared is in `found.unplaced`."""
+    for stores in _by_object(products):
+        found.stored += stores.at.size
+        why = _placed(stores, products, names, found)
+        if why:
+            found.unplaced[why] = None
+
+
+def _by_object(products: Products) -> Iterator[_Stores]:
+    groups: dict[int, list[Stored]] = {}
+    for one in products.replay.stored:
+        groups.setdefault(int(one.at[0]) // GLOBAL_STEP, []).append(one)
+    for members in groups.values():
+        ops = list(dict.fromkeys(one.op for one in members))
+        number = {op: i for i, op in enumerate(ops)}
+        which = np.concatenate([np.full(one.at.size, number[one.op]) for one in members])
+        at = np.concatenate([x.at for x in members])
+        rows = np.concatenate([products.row_of[x.block][x.labels] for x in members])
+        columns = np.concatenate([products.column_of[x.block][x.labels] for x in members])
+        yield _Stores(at, rows, columns, which, ops)
+
+
+def _placed(stores: _Stores, products: Products, names: Names, found: Judged) -> str:
+    """Compare the places of elements; why that cannot be done, else ""."""
+    target = names.tensor(stores.at)
+    if target is None:
+        return NO_TENSOR
+    whole = (stores.at - target.base) % target.bytes == 0
+    at, which, rows, columns = (x[whole] for x in (stores.at, stores.which, stores.rows, stores.columns))
+    named = (rows >= GLOBAL) & (rows < PRODUCT) & (columns >= GLOBAL) & (columns < PRODUCT)
+    if not named.any():
+        return NO_NAME
+    at, which = at[named], which[named]
+    places = target.coordinates(at)
+    given = [_one_mode(part[named], names) for part in (rows, columns)]
+    if places is None or given[0] is None or given[1] is None:
+        return SEVERAL
+    varying = np.flatnonzero((places != places[:1]).any(0)).tolist()
+    if len(varying) != 2:
+        return SEVERAL
+    extents = {m.place: m.extent for m in target.modes}
+    wrong: tuple[str, int, Array] | None = None
+    for modes in (varying, varying[::-1]):
+        pairs = [(letter, mode, *one) for letter, mode, one in zip("AB", modes, given, strict=True) if one]
+        if not all(extents.get(mode) == n and _alike(places[:, mode], x) for _, mode, x, n in pairs):
+            continue
+        off = [(letter, mode, x) for letter, mode, x, _ in pairs if np.ptp(places[:, mode] - x)]
+        if not off:
+            found.placed += int(named.sum()) * target.bytes
+            return NO_NAME if not named.all() else ""
+        wrong = wrong or off[0]
+    if wrong is None:
+        return OTHERS
+    found.breaches.append(_breach(*wrong, places, which, stores.ops, products))
+    return ""
+
+
+def _one_mode(at: Array, names: Names) -> tuple[Array, int] | None:
+    """The coordinates of addresses along the one mode that they vary along, and its extent."""
+    tensor = names.tensor(at)
+    coordinates = None if tensor is None else tensor.coordinates(at)
+    if tensor is None or coordinates is None:
+        return None
+    varying = np.flatnonzero((coordinates != coordinates[:1]).any(0))
+    if len(varying) != 1:
+        return None
+    mode = int(varying[0])
+    return coordinates[:, mode], next((m.extent for m in tensor.modes if m.place == mode), 1)
+
+
+def _alike(places: Array, given: Array) -> bool:
+    """Whether both go through the same coordinates, up to one distance."""
+    a, b = np.unique(places), np.unique(given)
+    return len(a) == len(b) and bool((a - a[0] == b - b[0]).all())
+
+
+def _breach(
+    letter: str,
+    mode: int,
+    given: Array,
+    places: Array,
+    which: Array,
+    ops: list[Operation],
+    products: Products,
+) -> Breach:
+    apart = places[:, mode] - given
+    usual = int(np.bincount(apart - apart.min()).argmax()) + int(apart.min())
+    right, bad = int(np.flatnonzero(apart == usual)[0]), int(np.flatnonzero(apart != usual)[0])
+    facts = (
+        ("at", tuple(int(c) for c in places[bad])), ("mode", mode), ("coordinate", int(given[bad])),
+        ("first", (int(places[right, mode]), int(given[right]))),
+        ("differ", int((apart != usual).sum())), ("of", len(apart)),
+    )  # fmt: skip
+    return Breach("place", next(iter(products.met)), letter, facts, ops[int(which[bad])])

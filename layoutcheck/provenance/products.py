@@ -1,0 +1,183 @@
+"""`Products`: every execution of a product's instruction, with what its operands held.
+
+The element (m, n) of an accumulator is named by the address of an element of row m of A and of one of row n
+of B, those of the first product of its sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.record import Mask
+from layoutcheck.provenance.deeds import Deed
+from layoutcheck.provenance.fragments import (
+    LANES,
+    accumulator_registers,
+    described,
+    operand_registers,
+)
+from layoutcheck.provenance.refs import MIXED, PRODUCT, Array
+from layoutcheck.provenance.replay import Replay
+from layoutcheck.provenance.sides import Side, side
+from layoutcheck.sources.mlir import Operation
+
+_BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}
+
+
+@dataclass(slots=True)
+class Execution:
+    """One execution of an instruction by warps, or warpgroups (`groups`): its operands, and its sums.
+
+    `sums` (groups, rows, columns) are the numbers of its accumulators.
+    """
+
+    op: Operation
+    block: int
+    a: Side
+    b: Side
+    sums: Array
+    groups: Array
+    bits: int
+
+
+@dataclass(slots=True)
+class Products:
+    """`met` is every instruction that was executed; `unknown` says why some executions could not be read."""
+
+    replay: Replay
+    row_of: list[Array] = field(init=False)
+    column_of: list[Array] = field(init=False)
+    executions: list[Execution] = field(default_factory=list)
+    met: dict[Operation, None] = field(default_factory=dict)
+    unknown: dict[Operation, str] = field(default_factory=dict)
+    _waiting: dict[Deed, Mask] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        sizes = [one.references for one in self.replay.blocks]
+        self.row_of = [np.zeros(n, np.int64) for n in sizes]
+        self.column_of = [np.zeros(n, np.int64) for n in sizes]
+
+    @property
+    def guessed(self) -> bool:
+        """Whether numbers that a kernel loads are behind what it does: they are not known."""
+        reasons = (one.watched.reasons for one in self.replay.blocks)
+        return any(
+            kind in ("uniform", "data") and "load" in why for one in reasons for kind, why in one.known
+        )
+
+    def take(self, block: int, deed: Deed, mask: Mask | None) -> None:
+        """One execution by the threads of `mask`."""
+        self.met[deed.op] = None
+        threads = self.replay.blocks[block].watched.launch.threads
+        active = np.ones(threads, bool) if mask is None else mask.copy()
+        if deed.mask is not None:
+            active &= deed.mask
+        if deed.kind == "wgmma":  # the warps of a warpgroup may come one by one
+            waiting = self._waiting.pop(deed, np.zeros(threads, bool)) | active
+            active = np.repeat(waiting.reshape(-1, 128).all(1), 128) if not threads % 128 else waiting
+            if (waiting & ~active).any():
+                self._waiting[deed] = waiting & ~active
+            if not active.any():
+                return
+        if deed.lost:
+            self.unknown.setdefault(deed.op, deed.lost)
+            return
+        why = self._mma(block, deed, active) if deed.kind == "mma" else self._wgmma(block, deed, active)
+        if why:
+            self.unknown.setdefault(deed.op, why)
+
+    def _mma(self, block: int, deed: Deed, active: Mask) -> str:
+        shape = deed.facts["shape"]
+        if len(shape) != 3 or shape[:2] != (16, 8) or len(active) % LANES:
+            return "an mma.sync of another shape than m16n8k"
+        depth = shape[2]
+        a, b, result = deed.refs
+        bits = a.shape[1] * 8 * LANES // (16 * depth)
+        if bits not in (8, 16, 32) or b.shape[1] * 8 * LANES != 8 * depth * bits:
+            return "elements of less than a byte, or registers of another count"
+        warps = np.flatnonzero(active.reshape(-1, LANES).all(1))
+        if not warps.size:
+            return "" if not active.any() else "an mma.sync by part of a warp"
+        left = self._registers(block, a, "A", bits, depth, warps, 16)
+        right = self._registers(block, b, "B", bits, depth, warps, 8)
+        self._note(block, deed.op, left, right, self._sums(result, warps, 8, 1), warps, bits)
+        return ""
+
+    def _registers(
+        self, block: int, refs: Array, letter: str, bits: int, depth: int, warps: Array, rows: int
+    ) -> Array:
+        """(warps, rows, k) labels of an operand in registers."""
+        own = refs.reshape(-1, LANES, refs.shape[1])[warps][:, :, :: bits // 8]
+        labels = self.replay.resolved(block, own)
+        row, k = operand_registers(letter, labels.shape[2], bits)
+        found = np.zeros((len(warps), rows, depth), np.int64)
+        found[:, row, k] = labels
+        return found
+
+    @staticmethod
+    def _sums(result: Array, groups: Array, columns: int, warps: int) -> Array:
+        """(groups, rows, columns) references of accumulators."""
+        elements = 16 * columns // LANES
+        own = result[:, :: max(1, result.shape[1] // elements)][:, :elements]
+        each = own.reshape(-1, warps, LANES, elements)[groups]
+        m, n = accumulator_registers(elements)
+        found = np.zeros((len(groups), warps, 16, columns), np.int64)
+        found[:, :, m, n] = each
+        return found.reshape(len(groups), 16 * warps, columns)
+
+    def _wgmma(self, block: int, deed: Deed, active: Mask) -> str:
+        match = deed.facts["match"]
+        if match is None or ".sp" in match[0] or len(active) % 128:
+            return "a sparse wgmma, or one by part of a warpgroup"
+        rows, columns, depth = (int(match[i]) for i in (1, 2, 3))
+        bits = _BITS.get(match[5].split("x")[0], 0)
+        if not bits:
+            return "a wgmma of elements of less than a byte"
+        groups = np.flatnonzero(active.reshape(-1, 128).all(1))
+        if not groups.size:
+            return "" if not active.any() else "a wgmma by part of a warpgroup"
+        *registers, result = deed.refs
+        majors = deed.facts["majors"]
+        right = self._described(block, deed, -1, columns, depth, bits, majors[-1], groups)
+        if registers:
+            whole = np.concatenate([np.broadcast_to(r, (len(active), r.shape[1])) for r in registers], 1)
+            warps = (groups[:, None] * 4 + np.arange(4)).reshape(-1)
+            left: Array | None = self._registers(block, whole, "A", bits, depth, warps, 16)
+            assert left is not None
+            left = left.reshape(len(groups), rows, depth)
+        else:
+            left = self._described(block, deed, 0, rows, depth, bits, majors[0], groups)
+        if left is None or right is None:
+            return "a matrix descriptor with a base offset, or beyond shared memory"
+        self._note(block, deed.op, left, right, self._sums(result, groups, columns, 4), groups, bits)
+        return ""
+
+    def _described(
+        self, block: int, deed: Deed, which: int, rows: int, depth: int, bits: int, major: str, groups: Array
+    ) -> Array | None:
+        """(groups, rows, k) labels of an operand in shared memory."""
+        found = []
+        for group in groups:
+            value = np.atleast_1d(np.asarray(deed.numbers[which], np.int64))
+            descriptor = int(value[min(128 * int(group), len(value) - 1)]) & ((1 << 64) - 1)
+            at = described(descriptor, rows, depth, bits, major)
+            if at is None or int(at.max()) >= len(self.replay.shared[block]):
+                return None
+            found.append(self.replay.shared[block][at])
+        return np.stack(found)
+
+    def _note(
+        self, block: int, op: Operation, left: Array, right: Array, sums: Array, groups: Array, bits: int
+    ) -> None:
+        row_of, column_of = self.row_of[block], self.column_of[block]
+        a, b = side(left, row_of, column_of), side(right, row_of, column_of)
+        index = sums & ~(PRODUCT | MIXED)
+        known_a, known_b = not a.reason and a.scrambled is None, not b.reason and b.scrambled is None
+        rows = np.broadcast_to(a.rows[:, :, None] if known_a else np.int64(1), index.shape)
+        columns = np.broadcast_to(b.rows[:, None, :] if known_b else np.int64(1), index.shape)
+        new = row_of[index] == 0
+        row_of[index] = np.where(new, rows, row_of[index])
+        column_of[index] = np.where(new, columns, column_of[index])
+        self.executions.append(Execution(op, block, a, b, index, groups, bits))

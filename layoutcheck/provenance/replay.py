@@ -1,0 +1,272 @@
+"""`Replay`: the deeds of a cluster's blocks on labelled shared memory, in an order in which they can run.
+
+A label is a reference that stands for itself (`refs`): the address of a byte of global memory, an element of
+a product, 0 or UNKNOWN. Data is taken to arrive when its copy is issued: what
+is read too early is for `order`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.atoms.tma.descriptor import SPAN_BYTES, SWIZZLES, Descriptor
+from layoutcheck.atoms.tma.words import decode
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_register
+from layoutcheck.dsl.lowered.record import Mask, Number
+from layoutcheck.errors import InputError
+from layoutcheck.provenance.deeds import Deed, Followed
+from layoutcheck.provenance.refs import GLOBAL, MIXED, PRODUCT, UNKNOWN, Array
+from layoutcheck.sources.mlir import Operation
+
+_SPAN = 256 * 1024  # bytes of shared memory of a block
+
+
+@dataclass(slots=True)
+class Stored:
+    """Labels that a store of a block puts at addresses of global memory."""
+
+    op: Operation
+    at: Array
+    labels: Array
+    block: int
+
+
+@dataclass(slots=True)
+class Replay:
+    """`maps` are the tensor maps by the address that a kernel sees; `stored` are bytes of products."""
+
+    blocks: list[Followed]
+    maps: dict[int, Descriptor | None]
+    shared: list[Array] = field(init=False)
+    labels: list[Array] = field(init=False)
+    stored: list[Stored] = field(default_factory=list)
+    lost: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.shared = [np.zeros(_SPAN, np.int64) for _ in self.blocks]
+        self.labels = [np.zeros(one.references, np.int64) for one in self.blocks]
+
+    def resolved(self, block: int, at: Array) -> Array:
+        """References as labels."""
+        pending = (at & ~MIXED) < GLOBAL
+        if not pending.any():
+            return at
+        table = self.labels[block]
+        index = np.where(pending, at & ~MIXED, 0)
+        found = np.where(index > UNKNOWN, table[np.minimum(index, len(table) - 1)] | (at & MIXED), index)
+        return np.where(pending, np.where(found == MIXED, 0, found), at)
+
+    def run(self, block: int, number: int, mask: Mask | None) -> Deed | None:
+        """Do what an event does with memory; a product is given back to be judged."""
+        deed = self.blocks[block].deeds.get(number)
+        if deed is None:
+            return None
+        threads = self.blocks[block].watched.launch.threads
+        active = np.ones(threads, bool) if mask is None else mask
+        if deed.mask is not None:
+            active = active & deed.mask
+        if deed.kind in ("mma", "wgmma"):
+            return deed
+        getattr(self, f"_{deed.kind}")(block, deed, active)
+        return None
+
+    def _place(self, block: int, at: Number, threads: int) -> tuple[Any, Array]:
+        """The block whose shared memory an address is in, and the offsets there."""
+        row = np.broadcast_to(np.asarray(at, np.int64), (threads,))
+        rank = int(row.flat[0] & ((1 << 42) - 1)) >> 24
+        ranks = {one.watched.launch.rank: i for i, one in enumerate(self.blocks)}
+        return ranks.get(rank, block), row & (spaces.SHARED_BYTES - 1)
+
+    def _skip(self, deed: Deed) -> bool:
+        if deed.lost:
+            self.lost[deed.lost] = self.lost.get(deed.lost, 0) + 1
+        return bool(deed.lost)
+
+    def _load(self, block: int, deed: Deed, active: Mask) -> None:
+        where, at = self._place(block, deed.at, len(active))
+        rows = np.flatnonzero(active)
+        bytes_ = at[rows, None] + np.arange(deed.width)
+        self._into(block, deed, rows, self.shared[where][np.minimum(bytes_, _SPAN - 1)])
+
+    def _into(self, block: int, deed: Deed, rows: Array, found: Array) -> None:
+        index = deed.base + rows[:, None] * deed.width + np.arange(deed.width)
+        self.labels[block][index] = found
+
+    def _ldmatrix(self, block: int, deed: Deed, active: Mask) -> None:
+        rows = np.flatnonzero(active)
+        if self._skip(deed) or len(active) % 32:
+            self._into(block, deed, rows, np.full((len(rows), deed.width), UNKNOWN, np.int64))
+            return
+        where, at = self._place(block, deed.at, len(active))
+        bytes_ = self._matrices(at, deed)[rows]
+        self._into(block, deed, rows, self.shared[where][np.minimum(bytes_, _SPAN - 1)])
+
+    @staticmethod
+    def _matrices(at: Array, deed: Deed) -> Array:
+        """(threads, bytes): the addresses of the bytes of each lane's registers."""
+        parts = []
+        for i in range(deed.facts["count"]):
+            if deed.facts["transposed"]:
+                parts += [transposed_register(at, i, half)[:, None] + np.arange(2) for half in (0, 1)]
+            else:
+                parts.append(matrix_register(at, i)[:, None] + np.arange(4))
+        return np.concatenate(parts, 1)
+
+    def _write(self, where: int, bytes_: Array, labels: Array) -> None:
+        inside = bytes_ < _SPAN
+        self.shared[where][bytes_[inside]] = labels[inside]
+
+    def _store(self, block: int, deed: Deed, active: Mask) -> None:
+        rows = np.flatnonzero(active)
+        labels = self.resolved(block, np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows])
+        space = spaces.space_of(0, deed.at)
+        if spaces.space_of(0, deed.at) == "gmem":
+            if not self._skip(deed):
+                at = np.broadcast_to(np.asarray(deed.at, np.int64), (len(active),))[rows, None] + np.arange(
+                    deed.width
+                )
+                self._keep(block, deed.op, at, labels)
+            return
+        if space == "rmem":
+            return
+        where, at = self._place(block, deed.at, len(active))
+        if self._skip(deed):
+            self.shared[where][:] = UNKNOWN  # anywhere
+            return
+        self._write(where, at[rows, None] + np.arange(deed.width), labels)
+
+    def _keep(self, block: int, op: Operation, at: Array, labels: Array) -> None:
+        kept = ((labels & PRODUCT) != 0) & ((labels & MIXED) == 0)
+        if kept.any():
+            self.stored.append(Stored(op, at[kept], labels[kept] & ~PRODUCT, block))
+
+    def _stmatrix(self, block: int, deed: Deed, active: Mask) -> None:
+        where, at = self._place(block, deed.at, len(active))
+        if self._skip(deed) or len(active) % 32:
+            self.shared[where][:] = UNKNOWN
+            return
+        rows = np.flatnonzero(active)
+        given = np.concatenate([np.broadcast_to(one, (len(active), 4)) for one in deed.refs], 1)[rows]
+        self._write(where, self._matrices(at, deed)[rows], self.resolved(block, given))
+
+    def _copy(self, block: int, deed: Deed, active: Mask) -> None:
+        where, at = self._place(block, deed.at, len(active))
+        rows = np.flatnonzero(active)
+        if self._skip(deed):
+            self.shared[where][:] = UNKNOWN
+            return
+        source = np.broadcast_to(np.asarray(deed.second, np.int64), (len(active),))[rows, None]
+        step = np.arange(deed.width)
+        labels = source + step
+        if deed.numbers:
+            count = np.broadcast_to(np.asarray(deed.numbers[0], np.int64), (len(active),))[rows, None]
+            labels = np.where(step < count, labels, 0)
+        self._write(where, at[rows, None] + step, labels)
+
+    def _bulk(self, block: int, deed: Deed, active: Mask) -> None:
+        rows = np.flatnonzero(active)
+        if self._skip(deed) or not rows.size:
+            self.shared[block][:] = UNKNOWN
+            return
+        first = int(rows[0])
+        to, source, count = (
+            int(np.broadcast_to(np.asarray(x, np.int64), (len(active),))[first])
+            for x in (deed.at, deed.second, deed.numbers[0])
+        )
+        step = np.arange(min(count, _SPAN))
+        if deed.facts["from"] == "gmem":
+            where, at = self._place(block, to, 1)
+            self._write(where, at[0] + step, source + step)
+            return
+        origin, at = self._place(block, source, 1)
+        labels = self.shared[origin][np.minimum(at[0] + step, _SPAN - 1)]
+        if deed.facts["to"] == "gmem":
+            self._keep(block, deed.op, to + step, labels)
+        else:
+            where, there = self._place(block, to, 1)
+            self._write(where, there[0] + step, labels)
+
+    def _tma_load(self, block: int, deed: Deed, active: Mask) -> None:
+        found = self._box(deed, active)
+        where, at = self._place(block, deed.at, len(active))
+        if found is None:
+            self.shared[where][:] = UNKNOWN
+            return
+        first, offsets, labels = found
+        targets = [where]
+        if deed.facts["multicast"] is not None:
+            mask = int(np.broadcast_to(np.asarray(deed.facts["multicast"], np.int64), (len(active),))[first])
+            targets = [i for i, one in enumerate(self.blocks) if mask >> one.watched.launch.rank & 1]
+        start = int(at[first])
+        for target in targets:
+            self._write(target, self._swizzled(start + offsets, deed), labels)
+
+    def _tma_store(self, block: int, deed: Deed, active: Mask) -> None:
+        found = self._box(deed, active)
+        if found is None:
+            return
+        first, offsets, at = found
+        where, start = self._place(block, deed.at, len(active))
+        bytes_ = self._swizzled(int(start[first]) + offsets, deed)
+        labels = self.shared[where][np.minimum(bytes_, _SPAN - 1)]
+        inside = at != 0
+        self._keep(block, deed.op, at[inside], labels[inside])
+
+    def _map(self, deed: Deed, first: int) -> Descriptor | None:
+        second = np.atleast_1d(np.asarray(deed.second, np.int64))
+        return self.maps.get(int(second[min(first, len(second) - 1)]))
+
+    def _swizzled(self, bytes_: Array, deed: Deed) -> Array:
+        swizzle = SWIZZLES[deed.facts["swizzle"]]
+        return bytes_ if swizzle is None else swizzle(bytes_)
+
+    def _box(self, deed: Deed, active: Mask) -> tuple[int, Array, Array] | None:
+        """(the thread, the box's bytes in shared memory before the swizzle, their global addresses)."""
+        rows = np.flatnonzero(active)
+        if not rows.size:
+            return None
+        first = int(rows[0])
+        map_ = self._map(deed, first)
+        if map_ is None and not deed.lost:
+            deed.lost = "a tensor map that the host's code does not make of arguments"
+        if self._skip(deed) or map_ is None:
+            return None
+        known = map_.corners is None and not map_.interleave and map_.element_bits >= 8
+        span = SPAN_BYTES[map_.swizzle]
+        known &= not span or map_.box[0] * map_.element_bits == 8 * span
+        if not known or map_.element_bits != map_.data_bits or set(map_.element_strides) != {1}:
+            deed.lost = "a tensor map of im2col, or of interleaved, packed or narrow rows"
+            self._skip(deed)
+            return None
+        deed.facts["swizzle"] = map_.swizzle
+        size = map_.element_bits // 8
+        start = [int(np.broadcast_to(np.asarray(n, np.int64), (len(active),))[first]) for n in deed.numbers]
+        address = np.full((1,), map_.base, np.int64)
+        inside = np.ones((1,), bool)
+        for extent, box, stride, low in zip(
+            map_.dims, map_.box, (size, *map_.strides_bytes), start, strict=True
+        ):
+            at = low + np.arange(box)
+            address = (address[None, :] + (at * stride)[:, None]).reshape(-1)
+            inside = (inside[None, :] & ((at >= 0) & (at < extent))[:, None]).reshape(-1)
+        labels = (address[:, None] + np.arange(size)) * inside[:, None]
+        return first, np.arange(labels.size, dtype=np.int64), labels.reshape(-1)
+
+
+def tensor_maps(given: Any) -> dict[int, Descriptor | None]:
+    """The tensor maps among a kernel's arguments, by the address that the kernel sees each at."""
+    found: dict[int, Descriptor | None] = {}
+    for i, (value, _) in enumerate(given):
+        while isinstance(value, tuple) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, tuple) and len(value) == 16 and all(isinstance(x, int) for x in value):
+            words, place = [x & ((1 << 64) - 1) for x in value], int(spaces.object_at(i + 1))
+            try:
+                found[place] = decode(words)
+            except InputError:
+                found[place] = None
+    return found

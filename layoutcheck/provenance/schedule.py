@@ -1,0 +1,95 @@
+"""An order in which the warps of a block can run: which events, by which warps, one after the other.
+
+Without mbarriers all warps take part in the same barriers, and the program's order for the whole block is
+one. With them, warps wait for each other: the engine of `order` runs them, and what it executes is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.record import Mask
+from layoutcheck.order.budget import Budget
+from layoutcheck.order.engine import Engine
+from layoutcheck.order.events import Watched
+from layoutcheck.order.replay import Warp
+from layoutcheck.provenance.follow import MMA
+
+_WAITS = ("mbar_wait", "mbar_token", "barrier_arrive")
+_GROUP = 4  # warps that are put together where they do the same
+
+
+class _Logged(Engine):
+    """An engine that says what it executes; accesses are not checked against one another."""
+
+    def __init__(self, blocks: list[Watched], transfers: dict[str, int], budget: Budget) -> None:
+        super().__init__(blocks, transfers, False, budget)
+        self.log: list[tuple[Warp, list[tuple[int, int]]]] = []
+        for kind in ("read", "write", "atomic", "matrix_read", "matrix_write", "registers", MMA, "fence"):
+            self.handlers[kind] = lambda _warp, _index, _event, _lanes: True
+
+    def _advance(self, warp: Warp) -> bool:
+        self.log.append((warp, []))
+        return super()._advance(warp)
+
+    def _execute(self, warp: Warp, index: int, lanes: int) -> bool:
+        event = self.world.events[index]
+        if event.meaning.kind == MMA or (
+            event.meaning.kind in self.handlers
+            and (event.doubt or event.guarded)
+            and _plain(event.meaning.kind)
+        ):
+            done = True
+        else:
+            done = super()._execute(warp, index, lanes)
+        if done:
+            self.log[-1][1].append((index, lanes))
+        return done
+
+
+def _plain(kind: str) -> bool:
+    return kind in ("read", "write", "atomic", "matrix_read", "matrix_write", "registers", "fence")
+
+
+def schedule(
+    blocks: list[Watched], transfers: dict[str, int], budget: Budget
+) -> Iterator[tuple[int, int, Mask | None]]:
+    """(block, event's number, threads): what is executed, in order. Threads are None for the event's own.
+
+    Raises OutOfTime, and Undecided where the order rests on what only a run knows.
+    """
+    waits = any(event.meaning.kind in _WAITS for block in blocks for event in block.events)
+    if len(blocks) == 1 and not waits:
+        for event in blocks[0].events:
+            yield 0, event.number, None
+        return
+    engine = _Logged(blocks, transfers, budget)
+    outcome = engine.run()
+    if outcome.undecided is not None:
+        raise outcome.undecided
+    yield from _merged(engine, blocks[0].launch.threads)
+
+
+def _merged(engine: _Logged, threads: int) -> Iterator[tuple[int, int, Mask | None]]:
+    """The log, with neighbouring warps of a group that did the same put together."""
+    at, log = 0, [one for one in engine.log if one[1]]
+    while at < len(log):
+        warp, did = log[at]
+        together = [warp]
+        while (
+            at + len(together) < len(log)
+            and log[at + len(together)][1] == did
+            and log[at + len(together)][0].block == warp.block
+            and log[at + len(together)][0].first // (32 * _GROUP) == warp.first // (32 * _GROUP)
+        ):
+            together.append(log[at + len(together)][0])
+        for index, lanes in did:
+            mask = np.zeros(threads, bool)
+            for one in together:
+                own = min(32, threads - one.first)
+                mask[one.first : one.first + own] = (lanes >> np.arange(own) & 1).astype(bool)
+            event = engine.world.events[index]
+            yield warp.block, event.number, mask
+        at += len(together)

@@ -1,0 +1,103 @@
+"""`Side`: what one operand of many products holds, told by the addresses of its rows and of its k.
+
+An operand fits a product if all elements of one of its rows share a coordinate m (or n), and all elements of
+one k another: then the address of an element is a sum of two parts. Of elements that are products themselves
+(the P of attention), one of row and column is the coordinate m, the other k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutcheck.provenance.refs import MIXED, PRODUCT, UNKNOWN, Array
+
+CONSTANT = "constants, or elements that no copy brought"
+NOT_FOLLOWED = "elements that come from operations that are not followed"
+COMPUTED = "elements that are computed from several"
+PARTLY = "elements of which only some are there"
+
+
+@dataclass(slots=True)
+class Side:
+    """`rows` (groups, rows) and `depth` (groups, k) are addresses that have the coordinates m (or n), and k.
+
+    `reason` says why it is not known. `scrambled` is (group, row, k) of the first element that does not fit.
+    `labels` are those of all elements.
+    """
+
+    rows: Array
+    depth: Array
+    labels: Array
+    reason: str = ""
+    scrambled: tuple[int, int, int] | None = None
+    computed: bool = False
+
+
+def side(labels: Array, row_of: Array, column_of: Array) -> Side:
+    """The side of (groups, rows, k) labels; `row_of`, `column_of` name the rows and columns of products."""
+    empty = Side(labels[:, :, 0], labels[:, 0, :], labels)
+    if not labels.any():
+        empty.reason = CONSTANT
+        return empty
+    if (labels == UNKNOWN).any():
+        empty.reason = NOT_FOLLOWED
+        return empty
+    if (labels & MIXED).any():
+        empty.reason = COMPUTED
+        return empty
+    products = (labels & PRODUCT) != 0
+    if products.any():
+        return _of_products(labels, products, row_of, column_of)
+    if not labels.all():
+        return _partly(labels)
+    off = labels - labels[:, :, :1] - labels[:, :1, :] + labels[:, :1, :1]
+    return Side(labels[:, :, 0], labels[:, 0, :], labels, scrambled=_first(off != 0))
+
+
+def _first(wrong: Array) -> tuple[int, int, int] | None:
+    if not wrong.any():
+        return None
+    g, m, k = (int(i) for i in np.argwhere(wrong)[0])
+    return g, m, k
+
+
+def _partly(labels: Array) -> Side:
+    """Where whole rows or whole k are missing: those beyond a tensor's end."""
+    there = labels != 0
+    rows, depth = there.any(2), there.any(1)
+    found = Side(np.zeros_like(labels[:, :, 0]), np.zeros_like(labels[:, 0, :]), labels)
+    if not (there == (rows[:, :, None] & depth[:, None, :])).all():
+        found.reason = PARTLY
+        return found
+    for g in range(len(labels)):
+        if not rows[g].any():
+            continue
+        m, k = int(np.argmax(rows[g])), int(np.argmax(depth[g]))
+        found.rows[g], found.depth[g] = labels[g, :, k], labels[g, m, :]
+        off = (labels[g] - labels[g, :, k][:, None] - labels[g, m][None, :] + labels[g, m, k]) * there[g]
+        if off.any():
+            i, j = (int(x) for x in np.argwhere(off)[0])
+            found.scrambled = (g, i, j)
+            return found
+    return found
+
+
+def _of_products(labels: Array, products: Array, row_of: Array, column_of: Array) -> Side:
+    found = Side(labels[:, :, 0], labels[:, 0, :], labels, computed=True)
+    if not products.all():
+        found.reason = PARTLY
+        return found
+    index = labels & ~PRODUCT
+    rows, columns = row_of[index], column_of[index]
+    if (rows <= UNKNOWN).any() or (columns <= UNKNOWN).any():
+        found.reason = COMPUTED
+        return found
+    for first, second in ((rows, columns), (columns, rows)):
+        if (first == first[:, :, :1]).all() and (second == second[:, :1, :]).all():
+            found.rows, found.depth = first[:, :, 0], second[:, 0, :]
+            return found
+    off = (rows != rows[:, :, :1]) | (columns != columns[:, :1, :])
+    found.scrambled = _first(off)
+    return found

@@ -1,0 +1,56 @@
+"""Breaches of a product's contract as findings, with their places in the user's source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.operands.rules import lc602_operand_element as lc602
+from layoutcheck.operands.rules import lc603_operand_depth as lc603
+from layoutcheck.operands.rules import lc604_result_place as lc604
+from layoutcheck.provenance.fragments import operand_registers
+from layoutcheck.provenance.judged import Breach
+from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
+from layoutcheck.sources.traced_module import TracedModule
+
+
+def told(breach: Breach, module: TracedModule) -> KernelFinding:
+    """The finding of a breach."""
+    facts: dict[str, Any] = dict(breach.facts)
+    places = [_place(module, breach.op, "the product")]
+    if breach.kind == "scrambled":
+        facts["where"], thread = _where(breach)
+        places[0] = _place(module, breach.op, "the product", thread)
+        rule, (title, message) = lc602.RULE, lc602.tell(breach.letter, facts)
+    elif breach.kind == "depth":
+        rule, (title, message) = lc603.RULE, lc603.tell(facts)
+    else:
+        assert breach.store is not None
+        places.append(_place(module, breach.store, "the store of its result"))
+        rule, (title, message) = lc604.RULE, lc604.tell(breach.letter, facts)
+    evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "operand": breach.letter}
+    evidence |= {key: list(value) if isinstance(value, tuple) else value for key, value in facts.items()}
+    return KernelFinding(rule.code, rule.severity, title, message, tuple(places), evidence)
+
+
+def _where(breach: Breach) -> tuple[str, int]:
+    """The register that holds the element of that row and k, or its place in shared memory; the thread."""
+    row, k, group, bits = (int(str(breach[key])) for key in ("row", "k", "group", "bits"))
+    if breach.op.name != "nvvm.mma.sync":
+        return f"shared memory at row {row}, k = {k} of the descriptor", 128 * group
+    for count in (1, 2, 4, 8, 16):
+        rows, depths = operand_registers(breach.letter, count, bits)
+        found: Any = np.argwhere((rows == row) & (depths == k))
+        if len(found):
+            lane, value = (int(x) for x in found[0])
+            return f"{breach.letter.lower()}{value} of thread {32 * group + lane}", 32 * group + lane
+    return f"row {row}, k = {k} of warp {group}", 32 * group
+
+
+def _place(module: TracedModule, op: Operation, what: str, thread: int = 0) -> KernelPlace:
+    frames = module.frames(tag(op))
+    where = frames[0] if frames else Frame("", 0)
+    return KernelPlace(what, where, tuple(frames[1:]), thread)

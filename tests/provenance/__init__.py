@@ -1,0 +1,1 @@
+"""Elements followed from global memory to the tensor cores, and back."""

@@ -1,0 +1,68 @@
+"""What a path's kernel returns, by the elements that were followed: sums of the executed products."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP, object_at
+from layoutcheck.order.budget import Budget
+from layoutcheck.provenance import examine, kernels_of
+from layoutcheck.provenance.judged import Judged
+from layoutcheck.provenance.products import Products
+from layoutcheck.provenance.refs import GLOBAL
+from layoutcheck.sources.traced_module import TracedModule
+
+BLANK = -99.0
+
+
+@dataclass
+class Predicted:
+    """C as it is predicted, as it should be, and what the check says."""
+
+    result: Any
+    right: Any
+    judged: Judged
+
+
+def inputs(seed: int, rows: int = 64, depth: int = 64) -> tuple[Any, Any]:
+    """Small integers: every product and sum of them is exact."""
+    draw = np.random.default_rng(seed)
+    return draw.integers(-3, 4, (rows, depth)), draw.integers(-3, 4, (rows, depth))
+
+
+def predict(module: TracedModule, lowered: str, a: Any, b: Any) -> Predicted:
+    """The result of a kernel of A, B (two bytes an element) and C (four), by what was followed."""
+    (kernel,) = kernels_of(module, lowered)
+    products, judged = examine(kernel, module.text, Budget(math.inf))
+    return Predicted(result(products, a, b, (len(a), len(b))), a @ b.T, judged)
+
+
+def result(products: Products, a: Any, b: Any, shape: tuple[int, int]) -> Any:
+    """C: BLANK where nothing is stored."""
+    (block,) = products.replay.blocks
+    sums = np.zeros(block.references)
+    both = (a.reshape(-1), b.reshape(-1))
+    for one in products.executions:
+        left, right = _values(one.a.labels, both), _values(one.b.labels, both)
+        sums[one.sums] += np.einsum("gmk,gnk->gmn", left, right)
+    found = np.full(shape, BLANK).reshape(-1)
+    for stored in products.replay.stored:
+        offset = stored.at - object_at(3)
+        whole = offset % 4 == 0
+        found[offset[whole] // 4] = sums[stored.labels[whole]]
+    return found.reshape(shape)
+
+
+def _values(labels: Any, both: tuple[Any, Any]) -> Any:
+    """The numbers at addresses of A and B; 0 for bytes that are constants."""
+    found = np.zeros(labels.shape)
+    for number, values in enumerate(both, 1):
+        mine = (labels >= GLOBAL) & (labels // GLOBAL_STEP == number)
+        index = np.where(mine, labels - object_at(number), 0) // 2
+        found = np.where(mine, values[np.clip(index, 0, len(values) - 1)], found)
+    unknown = (labels != 0) & (labels < GLOBAL)
+    return np.where(unknown, np.nan, found)

@@ -1,0 +1,229 @@
+"""The parts of provenance by themselves: references, fragments, descriptors, coordinates, the contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutcheck.dsl.lowered.spaces import object_at
+from layoutcheck.operands.fragments import tiled_mma
+from layoutcheck.order.footprint import operand
+from layoutcheck.provenance.carry import carry
+from layoutcheck.provenance.depth import Depths
+from layoutcheck.provenance.fragments import accumulator_registers, described, operand_registers
+from layoutcheck.provenance.judged import Judged, Names
+from layoutcheck.provenance.products import Execution
+from layoutcheck.provenance.refs import GLOBAL, MIXED, PRODUCT, UNKNOWN, Refs, joined, refs_of
+from layoutcheck.provenance.sides import CONSTANT, PARTLY, Side, side
+from layoutcheck.provenance.tensors import Mode, Tensor
+from layoutcheck.sources.mlir import Operation, parse
+
+MEMORY, OTHER = GLOBAL + 16, GLOBAL + 32
+ACCUMULATOR, NEXT = PRODUCT | 7, PRODUCT | 8
+NOTHING = np.zeros(1, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "sums", "result"),
+    [
+        (0, MEMORY, True, MEMORY),
+        (MEMORY, 0, False, MEMORY),
+        (MEMORY, MEMORY, True, MEMORY),
+        (MEMORY, OTHER, False, MEMORY | MIXED),
+        (ACCUMULATOR, MEMORY, True, ACCUMULATOR),
+        (UNKNOWN, ACCUMULATOR, False, ACCUMULATOR),
+        (ACCUMULATOR, NEXT, True, ACCUMULATOR | MIXED),
+        (ACCUMULATOR, NEXT | MIXED, False, ACCUMULATOR),  # scaled by the sum of a row
+        (ACCUMULATOR, NEXT | MIXED, True, ACCUMULATOR | MIXED),  # the next step of that sum
+    ],
+)
+def test_arithmetic_keeps_the_place(a: int, b: int, sums: bool, result: int) -> None:
+    assert joined(np.array([[a]]), np.array([[b]]), sums=sums).tolist() == [[result]]
+
+
+def _last(text: str) -> Operation:
+    module = parse(f'"builtin.module"() ({{\n{text}\n}}) : () -> ()')
+    return [op for op in module.walk() if op.results][-1]
+
+
+V4, V4F = "vector<4xf16>", "vector<4xf32>"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f'"vector.extract"(%0) <{{static_position = array<i64: 2>}}> : ({V4}) -> f16', [104, 105]),
+        (f'"vector.shuffle"(%0, %0) <{{mask = array<i64: 3, 4>}}> : ({V4}, {V4}) -> vector<2xf16>',
+         [106, 107, 100, 101]),
+        (f'"arith.extf"(%0) : ({V4}) -> {V4F}', [100] * 4 + [102] * 4 + [104] * 4 + [106] * 4),
+        (f'"arith.cmpf"(%0, %0) <{{predicate = 1 : i64}}> : ({V4}, {V4}) -> vector<4xi8>', [0] * 4),
+    ],
+)  # fmt: skip
+def test_bytes_move_with_their_elements(line: str, expected: list[int]) -> None:
+    op = _last(f'%0 = "a"() : () -> {V4}\n%2 = {line}')
+    (found,) = carry(op)([np.arange(100, 108).reshape(1, 8)] * len(op.operands))
+    assert found.tolist() == [expected]
+
+
+def test_packing_puts_the_second_operand_lower() -> None:
+    text = (
+        '%0 = "a"() : () -> f32\n%1 = "llvm.inline_asm"(%0, %0) '
+        '<{asm_string = "cvt.rn.bf16x2.f32 $0, $1, $2;"}> : (f32, f32) -> i32'
+    )
+    op = _last(text)
+    high, low = np.full((1, 4), 50), np.full((1, 4), 60)
+    assert carry(op)([high, low])[0].tolist() == [[60, 60, 50, 50]]
+
+
+def test_a_branch_takes_each_threads_own() -> None:
+    one = Refs(np.array([[5], [6]])).among(np.array([1, 0]), Refs(np.array([[8], [9]])))
+    assert one.at.tolist() == [[5], [9]]
+    assert refs_of((one, 3), 2).tolist() == [[5, 0], [9, 0]]
+
+
+@pytest.mark.parametrize(("kind", "depth"), [("bf16", 8), ("bf16", 16), ("tf32", 4), ("tf32", 8)])
+@pytest.mark.parametrize("letter", ["A", "B"])
+def test_registers_are_those_of_the_dsl(letter: str, kind: str, depth: int) -> None:
+    mma = tiled_mma(
+        f"!cute.tiled_mma<!cute_nvgpu.sm80.mma<16x8x{depth}, elem_type = ({kind}, {kind}, f32) >, "
+        'atom_layout_MNK = <"(1,1,1):(0,0,0)">>'
+    )
+    values = (16 if letter == "A" else 8) * depth // 32
+    theirs = mma.coordinates(letter, values, (1, 1))
+    mine = operand_registers(letter, values, mma.bits)
+    for one, other in zip(mine, theirs, strict=True):
+        assert one.tolist() == other[:, :, 0, 0].tolist()
+
+
+def test_accumulators_cover_their_tile_once() -> None:
+    m, n = accumulator_registers(64)
+    assert sorted((16 * n + m).reshape(-1).tolist()) == list(range(16 * 128))
+    assert (int(m[5, 2]), int(n[5, 2])) == (9, 2)  # PTX: c2 of lane 4 g + q is row g + 8, column 2 q
+
+
+@given(
+    st.integers(0, 3), st.integers(0, 60), st.integers(1, 64), st.integers(1, 64), st.sampled_from(["k", "m"])
+)
+def test_descriptors_reach_the_units_that_order_replays(
+    mode: int, start: int, leading: int, stride: int, major: str
+) -> None:
+    word = 8 * start | leading << 16 | stride << 32 | mode << 62
+    mine = described(word, 64, 16, 16, major)
+    assert mine is not None
+    theirs = set(operand(word, range(64), major).tolist())
+    assert {int(at) // 16 * 16 for at in mine.reshape(-1)} == theirs
+    whole = mine[:, :8] if major == "k" else mine[:8, :]
+    ascending = np.diff(whole, axis=1 if major == "k" else 0)
+    assert (ascending == 2).all()
+
+
+def test_a_descriptor_with_a_base_offset_is_not_read() -> None:
+    assert described(1 << 49, 64, 16, 16, "k") is None
+
+
+@given(st.permutations([(2, 7), (14, 5), (70, 3)]), st.integers(0, 104))
+def test_coordinates_are_found_again(modes: list[tuple[int, int]], index: int) -> None:
+    base, place = object_at(2), {step: i for i, (step, _) in enumerate(modes)}
+    ordered = sorted((Mode(place[step], step, extent) for step, extent in modes), key=lambda m: -m.step)
+    tensor = Tensor(base, 2, tuple(ordered), 3)
+    expected = [index // 35, index // 7 % 5, index % 7]
+    found = tensor.coordinates(np.array([base + 2 * index]))
+    assert found is not None
+    assert [int(found[0, place[step]]) for step in (70, 14, 2)] == expected
+    assert tensor.coordinates(np.array([base + 210])) is None
+
+
+def _tile(rows: int = 4, depth: int = 4, pitch: int = 128, start: int = object_at(1)) -> Any:
+    return (start + pitch * np.arange(rows)[:, None] + 2 * np.arange(depth))[None]
+
+
+def test_a_tile_is_one_sum_of_rows_and_k() -> None:
+    one = side(_tile(), NOTHING, NOTHING)
+    assert one.scrambled is None and not one.reason
+    labels = _tile()
+    labels[0, [1, 2], 3] = labels[0, [2, 1], 3]
+    assert side(labels, NOTHING, NOTHING).scrambled == (0, 1, 3)
+
+
+def test_what_is_beyond_the_end_is_left_out() -> None:
+    labels = _tile()
+    labels[:, 2:] = 0
+    one = side(labels, NOTHING, NOTHING)
+    assert not one.reason and one.rows[0].tolist()[2:] == [0, 0] and one.depth.all()
+    labels[0, 0, 1] = 0
+    assert side(labels, NOTHING, NOTHING).reason == PARTLY
+    assert side(0 * labels, NOTHING, NOTHING).reason == CONSTANT
+
+
+def test_results_are_operands_either_way_round() -> None:
+    rows, columns = np.zeros(16, np.int64), np.zeros(16, np.int64)
+    rows[:], columns[:] = 1000 + np.arange(16) // 4, 2000 + np.arange(16) % 4
+    labels = (PRODUCT | np.arange(16)).reshape(1, 4, 4)
+    one, other = side(labels, rows, columns), side(labels.transpose(0, 2, 1), rows, columns)
+    assert one.rows.tolist() == other.depth.tolist() == [[1000, 1001, 1002, 1003]]
+    assert one.depth.tolist() == other.rows.tolist() == [[2000, 2001, 2002, 2003]]
+    labels[0, 0, 0], labels[0, 3, 3] = labels[0, 3, 3], labels[0, 0, 0]
+    assert side(labels, rows, columns).scrambled is not None
+
+
+def _execution(a: Side, b: Side, first: int = 10) -> Execution:
+    op = Operation("nvvm.mma.sync")
+    sums = first + np.arange(16).reshape(1, 4, 4)
+    return Execution(op, 0, a, b, sums, np.array([0]), 16)
+
+
+def _sides(shift_a: int = 0, shift_b: int = 0) -> tuple[Side, Side]:
+    made = [
+        side(_tile(start=object_at(number) + 2 * shift), NOTHING, NOTHING)
+        for number, shift in ((1, shift_a), (2, shift_b))
+    ]
+    return made[0], made[1]
+
+
+def _judged(*executions: Execution, repeats: bool = True) -> Judged:
+    known = {n: [Tensor(object_at(n), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)] for n in (1, 2)}
+    found = Judged()
+    depths = Depths(Names(known), found)
+    for one in executions:
+        depths.take(one.op, [one])
+    depths.finish(repeats)
+    return found
+
+
+def test_one_distance_of_k_is_right_and_two_are_not() -> None:
+    assert not _judged(_execution(*_sides(0, 4)), _execution(*_sides(4, 8))).breaches
+    (breach,) = _judged(_execution(*_sides(0, 4)), _execution(*_sides(4, 4))).breaches
+    assert (breach.kind, breach["a"], breach["b"], breach["first"], breach["within"]) == (
+        "depth", 4, 4, (0, 4), False
+    )  # fmt: skip
+    other_sum = _execution(*_sides(4, 4), first=50)
+    assert not _judged(_execution(*_sides(0, 4)), other_sum).breaches
+
+
+def test_a_k_that_comes_twice_is_told_unless_numbers_are_guessed() -> None:
+    twice = _execution(*_sides()), _execution(*_sides())
+    (breach,) = _judged(*twice).breaches
+    assert breach["twice"] is True
+    assert not _judged(*twice, repeats=False).breaches
+
+
+def test_a_permuted_k_in_one_operand_is_told() -> None:
+    a, b = _sides()
+    labels = b.labels[:, :, [1, 0, 2, 3]]
+    (breach,) = _judged(_execution(a, side(labels, NOTHING, NOTHING))).breaches
+    assert breach.kind == "depth" and breach["within"] is True
+    both = [side(one.labels[:, :, [1, 0, 2, 3]], NOTHING, NOTHING) for one in (a, b)]
+    assert not _judged(_execution(*both)).breaches
+
+
+def test_a_row_with_k_of_its_own_is_told() -> None:
+    a, b = _sides()
+    labels = a.labels + np.array([0, 0, 8, 8])[None, :, None]  # as a swizzle on one side does
+    (breach,) = _judged(_execution(side(labels, NOTHING, NOTHING), b)).breaches
+    assert (breach.kind, breach.letter, breach["held"], breach["taken"]) == ("scrambled", "A", (2, 4), (2, 0))
+    hankel = object_at(1) + 2 * (np.arange(4)[:, None] + np.arange(4))[None]
+    assert not _judged(_execution(side(hankel, NOTHING, NOTHING), b)).breaches
