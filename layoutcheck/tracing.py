@@ -16,6 +16,7 @@ from layoutcheck.dsl.fake_cuda import has_gpu
 from layoutcheck.dsl.lowered import Lowered, read
 from layoutcheck.dsl.lowered.costs import LineCost, line_costs, merged
 from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.lowered.totals import KernelLines, kernel_lines
 from layoutcheck.dsl.session import DslUnavailable
 from layoutcheck.dsl.trace import Progress, trace_script
 from layoutcheck.errors import InputError
@@ -160,6 +161,27 @@ def banks(
 
     found = _each_module(script, args, launch, arch, timeout_s, count)
     return found, merged(costs), problems
+
+
+def lines(
+    script: str,
+    args: Sequence[str] = (),
+    *,
+    launch: bool = True,
+    arch: str | None = None,
+    timeout_s: float | None = None,
+    extent: int | None = None,
+) -> tuple[Trace, list[KernelLines]]:
+    """Run the script; what each line of its kernels costs over a launch, by the lowered addresses.
+
+    `extent` is the number for all dynamic extents. Raises InputError, and DslUnavailable without a DSL.
+    """
+    kernels: list[KernelLines] = []
+
+    def count(module: TracedModule, text: str, problem: str) -> None:
+        kernels.extend(kernel_lines(module, text, problem, extent))
+
+    return _each_module(script, args, launch, arch, timeout_s, count), kernels
 
 
 def memory(

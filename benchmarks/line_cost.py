@@ -1,0 +1,230 @@
+"""What each line costs, by layoutcheck and by Nsight Compute: `python -m benchmarks.line_cost OUT`.
+
+Every transpose of `kernels/` that runs is compiled with line information and launched once on a square matrix
+under `ncu --section SourceCounters`; its counters are summed over the machine instructions of each source line.
+Beside them stands what the trace of the same kernel gives for the same extents (`lowered.totals`), without a
+launch. OUT gets line_cost.json and ncu's reports as tables.
+
+    python -m benchmarks.line_cost OUT [--size 1024] [--only swizzled,tma]
+
+needs ncu with its Python module (extras/python), a GPU, torch and the DSL. A line counts as met where
+wavefronts, sectors and instructions each are within 5 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.evidence import head, write
+
+HERE = Path(__file__).parents[1]
+SIZE, WITHIN = 1024, 0.05
+# Our count -> the counter of a machine instruction. Wavefronts are those of shared memory.
+COUNTERS = {
+    "instructions": "inst_executed",
+    "wavefronts": "memory_l1_wavefronts_shared",
+    "sectors": "memory_l2_theoretical_sectors_global",
+}
+_MEMORY = re.compile(r"\b(LDS|STS|LDG|STG|LDGSTS|LDSM|STSM|ATOMS|ATOMG|RED|LD|ST|ATOM)(?:\.|\b)")
+# Compiled where it runs, as the trace sees it too: by a child of this module.
+CHILD = "--child"
+
+
+def names() -> list[str]:
+    """The transposes that run."""
+    from kernels.transpose import VARIANTS
+
+    return [name for name, variant in VARIANTS.items() if variant.verdict in ("legal", "slow")]
+
+
+def child(name: str, size: int) -> None:
+    """Compile one, with arguments of run-time extents; launch it once where there is a GPU."""
+    from kernels.transpose import VARIANTS
+
+    compiled = VARIANTS[name].builder().compile()
+    if "--launch" not in sys.argv:
+        return
+    import torch
+    from cuda.bindings.driver import CUstream
+    from cutlass.cute.runtime import from_dlpack
+
+    dtype = torch.float32 if name == "fp32_elementwise" else torch.bfloat16
+    x = torch.zeros((size, size), dtype=dtype, device="cuda")
+    tensors = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in (x, x.clone())]
+    torch.cuda.synchronize()
+    torch.cuda.profiler.start()
+    compiled(*tensors, CUstream(torch.cuda.current_stream().cuda_stream))
+    torch.cuda.synchronize()
+    torch.cuda.profiler.stop()
+
+
+def predicted(name: str, size: int) -> dict[str, Any]:
+    """Of each "file:line": our counts; or why there are none."""
+    from layoutcheck.tracing import lines
+
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    trace, kernels = lines(
+        "-m", ["benchmarks.line_cost", CHILD, name], launch=False, arch="sm_90a", timeout_s=200, extent=size
+    )
+    for one in (line for kernel in kernels for line in kernel.lines):
+        at = found[f"{Path(one.where.file).name}:{one.where.line}"]
+        at.update(instructions=one.instructions, wavefronts=one.wavefronts, sectors=one.sectors)
+    problems = [one.message for one in trace.failures] + [one.problem for one in kernels if one.problem]
+    return {"lines": {place: dict(counts) for place, counts in found.items()}, "problems": problems}
+
+
+def profiled(name: str, size: int, out: Path) -> dict[str, Any]:
+    """Of each "file:line": ncu's counts of memory instructions; with the instructions one by one."""
+    report = out / f"{name}.ncu-rep"
+    command = [
+        "ncu", "--section", "SourceCounters", "--import-source", "no", "--clock-control", "none",
+        "--profile-from-start", "off", "--force-overwrite", "--export", str(report),
+        sys.executable, "-m", "benchmarks.line_cost", CHILD, name, "--launch", "--size", str(size),
+    ]  # fmt: skip
+    environment = os.environ | {"CUTE_DSL_LINEINFO": "1", "CUTE_DSL_DISABLE_FILE_CACHING": "1"}
+    ran = subprocess.run(
+        command, capture_output=True, text=True, timeout=170, cwd=HERE, check=False, env=environment
+    )
+    if not report.exists():
+        return {"lines": {}, "said": (ran.stdout + ran.stderr)[-1500:]}
+    # Kept beside it, so that a version of ncu with other names can be read all the same.
+    for page in ("source", "raw"):
+        table = subprocess.run(
+            ["ncu", "--import", str(report), "--page", page, "--csv"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        (out / f"{name}.{page}.csv").write_text(table.stdout or table.stderr)
+    lines: dict[str, Counter[str]] = defaultdict(Counter)
+    try:
+        instructions = list(_instructions(report))
+    except Exception as error:  # what another version of ncu's module says of a name that it does not know
+        return {"lines": {}, "said": f"{type(error).__name__}: {error}"}
+    for one in instructions:
+        for ours in COUNTERS:
+            lines[one["line"]][ours] += one[ours]
+    return {"lines": {place: dict(counts) for place, counts in lines.items()}, "instructions": instructions}
+
+
+def _instructions(report: Path) -> Iterator[dict[str, Any]]:
+    """The memory instructions of the profiled kernels, each with its line and counts."""
+    module = _report_module()
+    context = module.load_report(str(report))
+    for range_ in (context.range_by_idx(i) for i in range(context.num_ranges())):
+        for action in (range_.action_by_idx(i) for i in range(range_.num_actions())):
+            counts: dict[int, Counter[str]] = defaultdict(Counter)
+            for ours, theirs in COUNTERS.items():
+                metric = action.metric_by_name(theirs)
+                if metric is None:
+                    known = [n for n in action.metric_names() if "wavefronts" in n or "sectors" in n]
+                    raise KeyError(f"{report.name} has no {theirs}; it has {known}")
+                at = metric.correlation_ids()
+                for i in range(metric.num_instances()):
+                    counts[at.as_uint64(i)][ours] += metric.as_uint64(i)
+            for pc, found in sorted(counts.items()):
+                text = action.sass_by_pc(pc)
+                if not _MEMORY.search(text):
+                    continue
+                place = action.source_info(pc)
+                line = f"{Path(place.file_name()).name}:{place.line()}" if place is not None else "?"
+                yield {
+                    "pc": pc,
+                    "sass": text.strip(),
+                    "line": line,
+                    **{ours: found[ours] for ours in COUNTERS},
+                }
+
+
+def _report_module() -> Any:
+    """ncu's own reader of its reports, from beside the program."""
+    ncu = Path(shutil.which("ncu") or "ncu").resolve()
+    places = [folder / "extras" / "python" for folder in ncu.parents]
+    places += sorted(Path("/").glob("opt/nvidia/nsight-compute/*/extras/python"), reverse=True)
+    places += sorted(Path("/usr/local").glob("cuda*/nsight-compute*/extras/python"), reverse=True)
+    for place in places:
+        if (place / "ncu_report.py").exists():
+            sys.path.insert(0, str(place))
+            break
+    import ncu_report
+
+    return ncu_report
+
+
+def compared(name: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row a line that either side has."""
+    rows = []
+    for place in sorted({*ours["lines"], *theirs["lines"]}):
+        row: dict[str, Any] = {"kernel": name, "line": place}
+        for key in COUNTERS:
+            row[key] = [ours["lines"].get(place, {}).get(key, 0), theirs["lines"].get(place, {}).get(key, 0)]
+        row["within"] = all(abs(a - b) <= WITHIN * max(a, b) for a, b in (row[key] for key in COUNTERS))
+        rows.append(row)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path, nargs="?")
+    parser.add_argument(CHILD, dest="child", default="")
+    parser.add_argument("--launch", action="store_true")
+    parser.add_argument("--size", type=int, default=SIZE)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    if given.child:
+        child(given.child, given.size)
+        return
+    if given.out is None:
+        parser.error("OUT, the folder for the results, is missing")
+    given.out.mkdir(parents=True, exist_ok=True)
+    rows, kernels = [], {}
+    for name in given.only.split(",") if given.only else names():
+        ours = predicted(name, given.size)
+        theirs = profiled(name, given.size, given.out) if shutil.which("ncu") else {"lines": {}}
+        kernels[name] = {"ours": ours, "ncu": theirs}
+        rows += compared(name, ours, theirs)
+        summary = _summary(rows)
+        record = {
+            **head("benchmarks.line_cost", size=given.size, ncu=_version()),
+            "counters": COUNTERS, "within": WITHIN, "summary": summary, "rows": rows, "kernels": kernels,
+        }  # fmt: skip
+        write(record, given.out / "line_cost.json")
+    for row in rows:
+        pairs = "  ".join(f"{key} {row[key][0]} {row[key][1]}" for key in COUNTERS)
+        print(f"{row['kernel']:18} {row['line']:24} {'ok ' if row['within'] else 'OFF'}  {pairs}")
+    print(json.dumps(_summary(rows)))
+
+
+def _version() -> list[str]:
+    """The last line of what ncu says of itself."""
+    if not shutil.which("ncu"):
+        return []
+    return subprocess.run(
+        ["ncu", "--version"], capture_output=True, text=True, check=False
+    ).stdout.splitlines()[-1:]
+
+
+def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "kernels": len({row["kernel"] for row in rows}),
+        "lines": len(rows),
+        "within": sum(row["within"] for row in rows),
+        **{
+            f"{key} within": sum(abs(a - b) <= WITHIN * max(a, b) for a, b in (row[key] for row in rows))
+            for key in COUNTERS
+        },
+    }
+
+
+if __name__ == "__main__":
+    main()
