@@ -1,7 +1,7 @@
 """What each line costs, by layoutcheck and by Nsight Compute: `python -m benchmarks.line_cost OUT`.
 
 Every transpose of `kernels/` that runs is compiled with line information and launched once on a square matrix
-under `ncu --section SourceCounters`; its counters are summed over the machine instructions of each source line.
+under `ncu --section SourceCounters`; its counters are summed over the machine instructions of each line.
 Beside them stands what the trace of the same kernel gives for the same extents (`lowered.totals`), without a
 launch. OUT gets line_cost.json and ncu's reports as tables.
 
