@@ -1,4 +1,8 @@
-"""FlashAttention's kernels in CuTe DSL (flash_attn.cute), a case a function, as its tests call them."""
+"""FlashAttention's kernels in CuTe DSL (flash_attn.cute), a case a function, as its tests call them.
+
+A second argument, 1, 2 or 3, is the length of the sequences: 512, one that is no multiple of a tile, and a long
+one.
+"""
 
 import sys
 import types
@@ -9,13 +13,14 @@ import torch
 sys.modules.setdefault("flash_attn_2_cuda", types.ModuleType("flash_attn_2_cuda"))
 
 BF16 = torch.bfloat16
+SEQLEN = (512, 1000, 8192)[int(sys.argv[2]) - 1 if len(sys.argv) > 2 else 0]
 
 
 def made(*shape):
     return torch.randn(*shape, device="cuda", dtype=BF16, requires_grad=True)
 
 
-def attend(head_dim, seqlen=512, heads=4, kv_heads=4, **named):
+def attend(head_dim, seqlen=SEQLEN, heads=4, kv_heads=4, **named):
     from flash_attn.cute.interface import flash_attn_func
 
     q = made(2, seqlen, heads, head_dim)
@@ -44,8 +49,8 @@ def case_backward():
 def case_varlen():
     from flash_attn.cute.interface import flash_attn_varlen_func
 
-    q, k, v = (made(1024, 4, 128) for _ in range(3))
-    cu = torch.tensor([0, 300, 1024], device="cuda", dtype=torch.int32)
+    q, k, v = (made(2 * SEQLEN, 4, 128) for _ in range(3))
+    cu = torch.tensor([0, 300, 2 * SEQLEN], device="cuda", dtype=torch.int32)
     flash_attn_varlen_func(q, k, v, cu_seqlens_q=cu, cu_seqlens_k=cu)
 
 

@@ -1,11 +1,14 @@
-"""quack's kernels, a case a function: `python quack_cases.py case_rmsnorm`. Shapes as in its tests."""
+"""quack's kernels, a case a function: `python quack_cases.py case_rmsnorm [SIZE]`. Shapes as in its tests.
+
+SIZE 1, 2 or 3 is the number of rows: 512, one that is no multiple of a tile, and many.
+"""
 
 import sys
 
 import torch
 
 BF16, F32 = torch.bfloat16, torch.float32
-M = 512
+M = (512, 1000, 8192)[int(sys.argv[2]) - 1 if len(sys.argv) > 2 else 0]
 
 
 def made(*shape, dtype=BF16, **named):

@@ -1,0 +1,148 @@
+"""False alarms about place, at three problem sizes: `python -m benchmarks.place_sizes OUT NAME=DIR ...`.
+
+    python -m benchmarks.place_sizes OUT cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK
+        flash-attention=FLASH [--jobs 14] [--only TEXT] [--timeout 100]
+
+Each of CUTLASS's scripts that takes a problem size, and each case of `benchmarks/trace_drivers`, is traced
+without a launch at three sizes: the tile's own, one that is no multiple of it where the script allows that, and
+a larger one. OUT gets place_sizes.json: every copy and element access that is `wrong` or `rejected`, with its
+line; and what is assumed or was not checked, counted by reason. These kernels work: what stands in `wrong` is
+looked at by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.evidence import head, write
+from benchmarks.trace_repos import Job, driver_of, jobs, one_line, place
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.tracing import judge
+
+# Options of CUTLASS's scripts, and three problems for each.
+SIZES = {
+    "--mnkl": ("256,256,512,1", "264,136,328,2", "4096,4096,1024,1"),
+    "--mnk": ("256,256,64", "264,136,72", "2048,1024,512"),
+    "--M": ("1024", "1000", "4096"),
+    "--N": ("1024", "1048", "8192"),
+    "--seqlen_q": ("256", "264", "4096"),
+    "--seqlen_k": ("256", "264", "4096"),
+    "--seqlen_kv": ("256", "264", "2048"),
+    "--q_shape": ("1,128,16,128", "1,256,16,128", "2,1024,16,128"),
+    "--k_shape": ("1,128,16,128", "1,256,16,128", "2,1024,16,128"),
+}
+ARCHES = ("sm_90a", "sm_100a")  # of the drivers' cases
+_OPTION = re.compile(r'"(--\w+)"')
+
+
+def sized(job: Job) -> Iterator[tuple[str, Job]]:
+    """A job at three sizes, each with its words; nothing for a script that takes no size."""
+    if job.script == driver_of(job.group.split()[0]):
+        if job.arch in ARCHES:
+            for factor in (1, 2, 3):
+                yield f"size {factor}", replace(job, args=[*job.args, str(factor)])
+        return
+    known = set(_OPTION.findall(job.script.read_text(errors="replace")))
+    options = [name for name in SIZES if name in known]
+    for i in range(3 if options else 0):
+        words = [word for name in options for word in (name, SIZES[name][i])]
+        yield " ".join(words), replace(job, args=words)
+
+
+def traced(job: Job, timeout_s: float) -> dict[str, Any]:
+    """What one run comes to."""
+    with tempfile.TemporaryFile() as log, Lowering() as lowering:
+        found = trace_script(
+            str(job.script), job.args, launch=False, arch=job.arch, timeout_s=timeout_s, output=log,
+            cwd=str(job.script.parent), lowering=lowering,
+        )  # fmt: skip
+    judged = judge(found)
+    wrong = []
+    for entry, report in judged.reports:
+        if report is not None and report.verdict in ("wrong", "rejected"):
+            told = [one for one in report.findings if one.severity == report.verdict][:1]
+            at = place(entry.first.where.file, entry.first.where.line, job.root)
+            wrong.append([at, *(f"{one.code}: {one.message[:300]}" for one in told)])
+    assumed: Counter[str] = Counter()
+    for copy in found.copies:
+        if copy.unbounded:
+            assumed[f"not checked: {copy.unbounded}"] += 1
+        if copy.bounded_if:
+            assumed[f"rests on the caller: {copy.bounded_if.partition(': ')[0]}"] += 1
+    elements = 0
+    for report in found.elements:
+        elements += report.accesses
+        assumed.update({f"elements, {why.partition(', with')[0]}": n for why, n in report.unchecked})
+        for one in report.findings:
+            if one.severity == "wrong":
+                at = place(one.places[0].where.file, one.places[0].where.line, job.root)
+                wrong.append([at, f"{one.code}: {one.message[:300]}"])
+    return {
+        "kernels": len(found.kernels), "copies": len(found.copies), "elements": elements, "wrong": wrong,
+        "assumed": dict(assumed.most_common()),
+        "failures": [one_line(f"{one.kind}: {one.message}")[:200] for one in found.failures],
+        "versions": found.versions,
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("repositories", nargs="+", metavar="NAME=DIR")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--timeout", type=float, default=100)
+    given = parser.parse_args()
+    todo: list[tuple[str, Job]] = []
+    for text in given.repositories:
+        name, _, folder = text.partition("=")
+        root = Path(folder).resolve()
+        if driver_of(name).exists():
+            os.environ["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+        found = [job for job in jobs(name, root) if given.only in f"{job.group} {job.name}"]
+        todo += [one for job in found for one in sized(job)]
+    rows: list[dict[str, Any]] = []
+    with ThreadPoolExecutor(given.jobs) as pool:
+        ran = pool.map(lambda one: traced(one[1], given.timeout), todo)
+        for (words, job), row in zip(todo, ran, strict=True):
+            rows.append({"script": job.name, "size": words, "arch": job.arch, **row})
+            print(
+                f"{job.name[-50:]:50} {words[:50]:50} {row['kernels']:3} kernels {row['copies']:4} copies "
+                f"{len(row['wrong'])} wrong {' '.join(row['failures'])[:60]}",
+                flush=True,
+            )
+            _keep(rows, given.out)
+    for at, said in sorted({tuple(one[:2]) for row in rows for one in row["wrong"]}):
+        print("WRONG", at, said[:160])
+    print(json.dumps(_keep(rows, given.out)))
+
+
+def _keep(rows: list[dict[str, Any]], out: Path) -> dict[str, Any]:
+    """Write what is known so far; the sums of it."""
+    assumed: Counter[str] = Counter()
+    for row in rows:
+        assumed.update(row["assumed"])
+    summary = {
+        "runs": len(rows),
+        "traced": sum(row["kernels"] > 0 for row in rows),
+        **{key: sum(row[key] for row in rows) for key in ("kernels", "copies", "elements")},
+        "places_wrong": len({one[0] for row in rows for one in row["wrong"]}),
+        "assumed": dict(assumed.most_common()),
+    }
+    write({**head("benchmarks.place_sizes"), "summary": summary, "runs": rows}, out / "place_sizes.json")
+    return summary
+
+
+if __name__ == "__main__":
+    main()
