@@ -4,7 +4,7 @@
         flash-attention=FLASH [--jobs 14] [--only TEXT] [--timeout 100]
 
 Each of CUTLASS's scripts that takes a problem size, and each case of `benchmarks/trace_drivers`, is traced
-without a launch at three sizes: the tile's own, one that is no multiple of it where the script allows that, and
+without a launch at three sizes: the tile's own, one that is no multiple of it where the script allows it, and
 a larger one. OUT gets place_sizes.json: every copy and element access that is `wrong` or `rejected`, with its
 line; and what is assumed or was not checked, counted by reason. These kernels work: what stands in `wrong` is
 looked at by hand.

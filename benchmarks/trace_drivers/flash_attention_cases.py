@@ -1,7 +1,6 @@
 """FlashAttention's kernels in CuTe DSL (flash_attn.cute), a case a function, as its tests call them.
 
-A second argument, 1, 2 or 3, is the length of the sequences: 512, one that is no multiple of a tile, and a long
-one.
+A second argument, 1, 2 or 3, is the length of the sequences: 512, no multiple of a tile, and a long one.
 """
 
 import sys
