@@ -95,7 +95,7 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
             message = (
                 f"The offset is computed in 32 bits, which hold 2^31 elements, and overflows: thread {fault.thread} "
                 f"of block {fault.block} {verb} {width} B at byte {at} of a tensor of {fault.other} B. With a "
-                "dynamic pitch of 64 bits (cute.sym_int64) offsets are computed in 64 bits."
+                "dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, it is computed in 64 bits."
             )
     elif fault.kind == "leaves":
         title = f"the {what} {verb} outside its own allocation in shared memory"

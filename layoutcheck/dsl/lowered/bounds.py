@@ -33,6 +33,10 @@ RELATED = "how the dynamic extents relate is not known"
 LOADED = "addresses or predicates known at run time"
 NOT_MET = "the blocks that were evaluated do not come by"
 _MOST_MULTIPLE = 1024
+_NEAR = 4  # multiples beyond a tensor of 2^31 elements, among which the first is that overflows
+_INTEGERS = (1 << 14, 1 << 20, (1 << 31) - 1)  # given to integer arguments to see if offsets overflow
+WRAPS = "its 32-bit offset overflows if all integer arguments are {} or more"
+REPAIR = "with a dynamic pitch of 64 bits (cute.sym_int64), or coordinates of cutlass.Int64, they are not"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,9 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
             found.faults[tag] = one.faults
         elif one.faults:
             found.unchecked[tag] = RELATED
+    unsaid = {tag for tag in tags if found.unchecked.get(tag) == RUN_TIME}
+    least = _least_integer(kernel, unsaid, promise[1] if promise else None, widest_bytes) if unsaid else {}
+    found.unchecked.update((tag, f"{RUN_TIME}; {WRAPS.format(n)}") for tag, n in least.items())
     open_ = {tag for tag, one in first.items() if isinstance(one, Judged) and not one.sure and not one.faults}
     if promise is None or not open_:
         return found
@@ -96,11 +103,86 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
         left -= right
         multiple *= 2
     found.multiple.update((tag, (0, tails[tag])) for tag in left)
-    judged = _judged(kernel, open_ - found.unchecked.keys(), kernel.grid.many(whole), widest_bytes)
-    for tag, one in judged.items():
-        if isinstance(one, Judged) and any(fault.overflows for fault in one.faults):
-            found.overflows[tag] = kernel.grid.many(quantum)
+    for extent in kernel.grid.many(whole):
+        left = open_ - found.unchecked.keys() - found.overflows.keys()
+        some = _overflowing(kernel, left, extent, widest_bytes)
+        if some:
+            near = [one for one in kernel.grid.many(quantum) if one <= extent]
+            found.overflows.update(_least_extent(kernel, some, quantum, near[-1], extent, widest_bytes))
     return found
+
+
+def _overflowing(kernel: Kernel, tags: Collection[str], extent: int, widest_bytes: int) -> set[str]:
+    """Those of `tags` whose 32-bit offsets overflow and leave their tensor with this extent."""
+    judged = _judged(kernel, tags, extent, widest_bytes).items()
+    return {tag for tag, one in judged if isinstance(one, Judged) and any(f.overflows for f in one.faults)}
+
+
+def _least_extent(
+    kernel: Kernel, tags: set[str], quantum: int, guess: int, high: int, widest_bytes: int
+) -> dict[str, int]:
+    """The least multiple of `quantum` that overflows, by tag: near `guess`, or `high`, with which all do."""
+    found = dict.fromkeys(tags, high)
+    left, extent = set(tags), max(quantum, guess - 2 * quantum)
+    while left and extent <= min(high, guess + _NEAR * quantum):
+        for tag in _overflowing(kernel, left, extent, widest_bytes):
+            found[tag] = extent
+            left.discard(tag)
+        extent += quantum
+    return found
+
+
+def _least_integer(kernel: Kernel, tags: set[str], extent: int | None, widest_bytes: int) -> dict[str, int]:
+    """The least number for all integer arguments with which a 32-bit offset overflows, by tag.
+
+    Where several overflow, those that do so first.
+    """
+    assert kernel.grid is not None
+    grid = kernel.grid
+
+    def overflowing(number: int, negative: bool) -> set[str]:
+        blocks = grid.blocks(tags, extent, number)
+        if isinstance(blocks, str):
+            return set()
+        accesses = {tag: blocks.accesses.get(tag, ()) for tag in tags}
+        return {tag for tag in tags if _wraps(blocks, accesses[tag], widest_bytes, negative)}
+
+    below = 0
+    for number in _INTEGERS:
+        here = overflowing(number, negative=False)
+        low, high = below, number
+        while here and high - low > 1:
+            middle = (low + high) // 2
+            if overflowing(middle, negative=False):
+                high = middle
+            else:
+                low = middle
+        if here:
+            return dict.fromkeys(overflowing(high, negative=True), high)
+        below = number
+    return {}
+
+
+def _wraps(blocks: Blocks, accesses: Collection[Recorded], widest_bytes: int, negative: bool) -> bool:
+    """Whether 32-bit arithmetic of an address in a large tensor overflowed, `negative`: to before it."""
+    total = blocks.threads * len(blocks.at)
+    for access in (one for one in accesses if one.reached):
+        second = access.second_space == "gmem" and access.second is not None
+        own = access.second_provenance if second else access.provenance
+        place = access.second if second else access.address
+        size = blocks.sizes.get(int(np.asarray(place).flat[0]) // GLOBAL_STEP)
+        if not own & blocks.overflow or (size is not None and size < 1 << 31):
+            continue
+        if not negative:
+            return True
+        on = np.ones(total, bool) if access.active is None else access.active
+        for _, _, space, _, address in access_parts(access, widest_bytes):
+            if (
+                space == "gmem"
+                and (on & (np.broadcast_to(np.asarray(address, np.int64), (total,)) < 0)).any()
+            ):
+                return True
+    return False
 
 
 @dataclass(slots=True)
@@ -196,7 +278,7 @@ def conditions(found: Bounds) -> dict[str, str]:
     for tag, extent in found.overflows.items():
         few = (
             f"no tensor may have more than 2^31 elements (all dynamic extents below {extent}): offsets are "
-            "computed in 32 bits; with a pitch of 64 bits (cute.sym_int64) they are not"
+            f"computed in 32 bits; {REPAIR}"
         )
         told[tag] = f"{told[tag]}; {few}" if tag in told else few
     return told

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,7 +79,7 @@ class Grid:
 
     def __init__(self, kernel: Operation, types: dict[str, list[str]]) -> None:
         self.kernel, self.types = kernel, types
-        self._launches: dict[int | None, Launched | None] = {}
+        self._launches: dict[tuple[int | None, int | None], Launched | None] = {}
         self._long = False  # whether the turns of all loops took too long once
         self._lines: dict[tuple[Operation, frozenset[str]], bool] = {}  # loops that corners decide
 
@@ -89,7 +89,7 @@ class Grid:
         for layout in filter(None, map(dynamic_layout, itertools.chain(*self.types.values()))):
             extents = [leaf for leaf in flatten(layout.shape) if isinstance(leaf, Dynamic)]
             quantum = math.lcm(quantum, *(leaf.divisor for leaf in extents))
-        for fixed, count in self._tensors():
+        for fixed, count in _dynamic(itertools.chain(*self.types.values())):
             root = int((_MOST_ELEMENTS / max(1, fixed)) ** (1 / count))
             most = root if not most else min(most, root)
         size = 1024
@@ -98,31 +98,32 @@ class Grid:
         whole = math.lcm(quantum, size)
         return (quantum, whole) if most and whole <= 1 << 16 else None
 
-    def many(self, whole: int) -> int:
-        """The least multiple of `whole` that, as every dynamic extent, gives a tensor over 2^31 elements."""
-        return min(whole * _times(fixed, count, whole) for fixed, count in self._tensors())
+    def many(self, whole: int) -> list[int]:
+        """The least multiples of `whole` that, as all dynamic extents, make a tensor more than 2^31 elements.
 
-    def _tensors(self) -> Iterator[tuple[int, int]]:
-        """Of each tensor with dynamic extents: the product of the others, and the number of these."""
-        for layout in filter(None, map(dynamic_layout, itertools.chain(*self.types.values()))):
-            leaves = flatten(layout.shape)
-            count = sum(isinstance(leaf, Dynamic) for leaf in leaves)
-            fixed = math.prod(int(leaf) for leaf in leaves if not isinstance(leaf, Dynamic))
-            if count and fixed:
-                yield fixed, count
+        One for each of the kernel's own, the least first.
+        """
+        own = self.types.get(name_of(self.kernel), [])
+        return sorted({whole * _times(fixed, count, whole) for fixed, count in _dynamic(own)})
 
-    def launch(self, extent: int | None) -> Launched | None:
-        """How the host launches it, with this number for dynamic extents; None where that is not known."""
-        if extent not in self._launches:
+    def launch(self, extent: int | None, integer: int | None = None) -> Launched | None:
+        """How the host launches it, with this number for dynamic extents; None where that is not known.
+
+        `integer` is the number for integer arguments.
+        """
+        if (extent, integer) not in self._launches:
             top = self.kernel
             while top.parent_operation is not None:
                 top = top.parent_operation
-            self._launches[extent] = launches_of(top, self.types, extent).get(name_of(self.kernel))
-        return self._launches[extent]
+            launches = launches_of(top, self.types, extent, integer)
+            self._launches[extent, integer] = launches.get(name_of(self.kernel))
+        return self._launches[extent, integer]
 
-    def blocks(self, tags: Collection[str], extent: int | None = None) -> Blocks | str:
+    def blocks(
+        self, tags: Collection[str], extent: int | None = None, integer: int | None = None
+    ) -> Blocks | str:
         """The accesses under `tags` of the blocks at the grid's edges, or why they are not known."""
-        launched = self.launch(extent)
+        launched = self.launch(extent, integer)
         if launched is None:
             return RUN_TIME
         how = launch_of(self.kernel, launched)
@@ -189,6 +190,16 @@ class Grid:
         if known is None:
             known = self._lines[loop, tags] = decided_by_corners(loop, flow.tag, flow.full)
         return known
+
+
+def _dynamic(types: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Of each tensor with dynamic extents: the product of the others, and the number of these."""
+    for layout in filter(None, map(dynamic_layout, types)):
+        leaves = flatten(layout.shape)
+        count = sum(isinstance(leaf, Dynamic) for leaf in leaves)
+        fixed = math.prod(int(leaf) for leaf in leaves if not isinstance(leaf, Dynamic))
+        if count and fixed:
+            yield fixed, count
 
 
 def _times(fixed: int, count: int, whole: int) -> int:
