@@ -160,9 +160,7 @@ def test_tails(traced: Traced) -> None:
     # A load without a predicate needs whole tiles, a store with one for each vector whole vectors.
     conditions = [one for one in found.copies if one.bounded_if]
     needed = {one.bounded_if.partition(":")[0] for one in conditions}
-    few = (
-        "no tensor may have more than 2^31 elements (all dynamic extents below 46352)"
-    )
+    few = "no tensor may have more than 2^31 elements (all dynamic extents below 46352)"
     assert {one.kernel.rpartition("_")[2] for one in conditions if few in one.bounded_if} == {"narrow"}
     assert needed == {few} | {f"every dynamic extent has to be a multiple of {n}" for n in (128, 4)}
     assert all(one.kernel.endswith(("_dynamic", "_narrow")) for one in conditions)
