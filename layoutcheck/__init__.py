@@ -34,6 +34,7 @@ _HOMES = {
     "check_copy": "layoutcheck.api",
     "check_error": "layoutcheck.api",
     "synthesize": "layoutcheck.api",
+    "exchange": "layoutcheck.synthesis.exchange",
     "assert_legal": "layoutcheck.assertions",
     "assert_wavefronts": "layoutcheck.assertions",
     "Fix": "layoutcheck.check",

@@ -8,6 +8,8 @@
     copies.py      a plan as copies, judged by `check`
     plans.py       what is returned: plans, best first, with reasons and the space that was searched
     program.py     a plan as a CuTe DSL program
+    optimum.py     what a given copy could cost: `trace --advise`
+    exchange.py    registers to registers through shared memory
 
 Nothing outside of the space is guessed: what is best is best within `Synthesis.space`, which says what
 that is.

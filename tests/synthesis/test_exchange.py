@@ -1,0 +1,56 @@
+"""Layouts between given registers: as wide as Triton's generic swizzling, and never more wavefronts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.errors import InputError
+from layoutcheck.machine.banks import LANES_PER_PHASE
+from layoutcheck.synthesis.exchange import Side
+from tests.synthesis.triton_pairs import PAIRS, Registers, layout_tv
+
+TYPES = {4: "f4E2M1FN", 8: "f8E4M3FN", 16: "bf16", 32: "f32"}
+SMALL = ("bf16 blocked to mma", "f32 transpose")
+
+
+def theirs(side: Registers, other: Registers, bits: int) -> Side:
+    """What Triton's test demands: vectors of the values that both sides have, and no conflict."""
+    common = len([one for one in side[0] if one in other[0]])
+    width = min(128, bits << common)
+    threads = 1 << len(side[1]) + len(side[2])
+    issued = (bits << len(side[0])) // width * -(-threads // 32)
+    wavefronts = issued * 32 // LANES_PER_PHASE[width]
+    return Side(width, issued, wavefronts, wavefronts)
+
+
+@pytest.mark.parametrize(
+    "pair", [pytest.param(p, id=p[0], marks=[] if p[0] in SMALL else [pytest.mark.sweep]) for p in PAIRS]
+)
+def test_no_pair_is_narrower_or_takes_more_wavefronts_than_triton_s(pair: Any) -> None:
+    _, tile, bits, src, dst = pair
+    found = lc.exchange(tile, layout_tv(src, tile[0]), layout_tv(dst, tile[0]), TYPES[bits])
+    for ours, their in ((found.write, theirs(src, dst, bits)), (found.read, theirs(dst, src, bits))):
+        assert ours.width_bits >= their.width_bits
+        assert ours.wavefronts <= their.wavefronts
+        assert ours.instructions <= their.instructions
+    assert "allocate_tensor" in found.code
+
+
+def test_extents_that_are_no_powers_of_two_have_an_answer() -> None:
+    """48 x 96, where linear layouts over bits have none: rows in, columns out."""
+    rows = "((48,4),24):((1,1152),48)"  # a row and a quarter of its columns
+    columns = "((96,2),24):((48,24),1)"
+    found = lc.exchange((48, 96), rows, columns, "f32")
+    assert found.write.wavefronts == found.write.ideal and found.read.wavefronts == found.read.ideal
+
+
+def test_bad_registers_are_refused() -> None:
+    with pytest.raises(InputError, match="does not reach the 256 elements"):
+        lc.exchange((16, 16), "(32,4):(1,32)", "(32,8):(1,32)")
+    with pytest.raises(InputError, match="not a static layout"):
+        lc.exchange((16, 16), "(32,8,1):(1,32,0)", "(32,8):(1,32)")
+    with pytest.raises(InputError, match="two extents"):
+        lc.exchange((16,), "(32,8):(1,32)", "(32,8):(1,32)")
