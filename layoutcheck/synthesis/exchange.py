@@ -41,7 +41,7 @@ from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.synthesis.shared import BASE_ALIGN, MOST_PATTERN_BYTES, layouts
 
 MOST_PERIOD_BYTES = 2 * MOST_PATTERN_BYTES
-"""Of a swizzle: a tile at an odd multiple of 1024 bytes has a constant XORed onto all, which parts no banks."""
+"""Of a swizzle: a tile at an odd multiple of 1024 bytes XORs a constant onto all, which parts no banks."""
 WIDTHS_BITS = (128, 64, 32, 16, 8)
 
 

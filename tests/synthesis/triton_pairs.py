@@ -1,8 +1,8 @@
 """The pairs of register layouts that Triton's tests of generic swizzling convert between, as bases of bits.
 
-Read in triton-lang/triton, unittest/Dialect/TritonGPU/SwizzleTest.cpp: a name, the tile, bits of an element, then
-each side's value, lane and warp bases (row, column). Where a pair has 64 lanes (AMD's), the sixth is a warp's
-bit here.
+Read in triton-lang/triton, unittest/Dialect/TritonGPU/SwizzleTest.cpp: a name, the tile, bits of an element,
+then each side's value, lane and warp bases (row, column). Where a pair has 64 lanes (AMD's), the sixth is a
+warp's bit here.
 """
 
 from __future__ import annotations

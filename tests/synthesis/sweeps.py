@@ -1,0 +1,93 @@
+"""The sweeps of synthesis on many cores, as evidence: optimality, NVIDIA's layouts, programs that compile.
+
+    python -m tests.synthesis.sweeps OUT [--processes 15] [--spaces 500] [--seconds 200]
+
+Needs the DSL, no GPU. Writes OUT/synthesis_sweeps.json and prints a line for each part. What was not reached within
+the time is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+from tests.synthesis.test_nvidia import no_better, rows
+from tests.synthesis.test_optimal import SMALL, counted_alike, held_against_every
+
+
+def space(seed: int) -> bool:
+    return held_against_every(seed, 3 * SMALL)
+
+
+def judged(task: Callable[[Any], Any], given: Any) -> tuple[Any, str]:
+    """The task's answer, and what it did not find as claimed ("" for nothing)."""
+    try:
+        return task(given), ""
+    except AssertionError as error:
+        return None, f"{given}: {error}"[:600]
+
+
+def spread(
+    pool: ProcessPoolExecutor, task: Callable[[Any], Any], given: Iterable[Any], until: float, enough: int
+) -> tuple[list[Any], list[str]]:
+    """Answers that are not empty, until there are enough or time is up; and what was not as claimed."""
+    answers: list[Any] = []
+    wrong: list[str] = []
+    waiting: set[Future[tuple[Any, str]]] = set()
+    left: Iterator[Any] = iter(given)
+    while True:
+        if time.monotonic() < until and len(answers) < enough:
+            more = islice(left, 4 * (os.cpu_count() or 1) - len(waiting))
+            waiting |= {pool.submit(judged, task, one) for one in more}
+        if not waiting:
+            return answers, wrong
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for one in done:
+            answer, problem = one.result()
+            if problem:
+                wrong.append(problem)
+            elif answer:
+                answers.append(answer)
+
+
+def main() -> int:
+    options = argparse.ArgumentParser()
+    options.add_argument("out", type=Path)
+    options.add_argument("--processes", type=int, default=15)
+    options.add_argument("--spaces", type=int, default=500)
+    options.add_argument("--seconds", type=float, default=200)
+    given = options.parse_args()
+    begun = time.monotonic()
+    parts: dict[str, Any] = {}
+    with ProcessPoolExecutor(given.processes) as pool:
+        every = rows()
+        tasks = {
+            "nvidia": (no_better, every, 0.5, len(every)),
+            "optimal": (space, count(), 0.85, given.spaces),
+            "counts": (counted_alike, count(10_000), 1.0, 200),
+        }
+        for name, (task, inputs, share, enough) in tasks.items():
+            answers, wrong = spread(pool, task, inputs, begun + share * given.seconds, enough)
+            parts[name] = {"held": sum(map(int, answers)), "wrong": wrong}
+            print(f"{name}: {parts[name]['held']} held, {len(wrong)} not, {time.monotonic() - begun:.0f} s")
+            print("\n".join(wrong[:5]), flush=True)
+    parts["nvidia"]["layouts"] = len(every)
+    about = {
+        "date": time.strftime("%Y-%m-%d"),
+        "command": "python -m tests.synthesis.sweeps " + " ".join(sys.argv[1:]),
+    }
+    text = json.dumps({"environment": about, **parts}, indent=1) + "\n"
+    (given.out / "synthesis_sweeps.json").write_text(text, encoding="utf-8")
+    return int(any(part["wrong"] for part in parts.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
