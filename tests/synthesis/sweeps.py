@@ -2,8 +2,8 @@
 
     python -m tests.synthesis.sweeps OUT [--processes 15] [--spaces 500] [--seconds 200]
 
-Needs the DSL, no GPU. Writes OUT/synthesis_sweeps.json and prints a line for each part. What was not reached within
-the time is not counted.
+Needs the DSL, no GPU. Writes OUT/synthesis_sweeps.json and prints a line for each part. What was not reached
+within the time is not counted.
 """
 
 from __future__ import annotations
