@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -31,6 +32,7 @@ _SPEAKS_OF = {  # what a file with kernels for an architecture says
 _CUTE = re.compile(rb"\bcutlass\b")
 _TORCH = re.compile(rb"^\s*(import|from) torch\b", re.MULTILINE)
 _MAIN = ("sm_90a", "sm_100a")  # each architecture takes the whole time again: these, where there are any
+_LINE = 100
 _TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
@@ -91,22 +93,36 @@ def _pyproject(
     others = [arch for arch in archs if arch not in main]
     lines = [f"[{TABLE}]", "# What `layoutcheck ci` runs, for each architecture, launching nothing."]
     lines += [f"# Scripts in {', '.join(rest)} compile kernels too."] * bool(rest)
-    lines += ["run = [" + ", ".join(json.dumps(entry) for entry in run) + "]"]
+    lines += _array("run", run)
     comment = f"  # kernels speak of {', '.join(others)} too" if others else ""
     lines += ["run-arch = [" + ", ".join(map(json.dumps, main)) + f"]{comment}", "run-timeout = 1200"]
     gap = "" if not old else "\n" if old.endswith("\n") else "\n\n"
     return Planned(PYPROJECT, old, old + gap + "\n".join(lines) + "\n", "settings")
 
 
+def _array(key: str, entries: Sequence[str]) -> list[str]:
+    """A TOML array of texts, an entry a line where one line would be long."""
+    texts = [json.dumps(entry) for entry in entries]
+    line = f"{key} = [{', '.join(texts)}]"
+    return [line] if len(line) <= _LINE else [f"{key} = [", *(f"  {text}," for text in texts), "]"]
+
+
 def _entries(paths: Sequence[str], programs: Sequence[RegisteredCase]) -> tuple[list[str], list[str]]:
-    """The entries of `run`, tests by their top folder, then examples; and the folders of scripts left out."""
+    """The entries of `run`, tests by their top folder, then examples; and the folders of scripts left out.
+
+    A top folder of which every program is wanted stands for them, and for those that it will have.
+    """
     tests = [p for p, case in zip(paths, programs, strict=True) if case.command[1:2] == ("pytest",)]
     scripts = [p for p, case in zip(paths, programs, strict=True) if case.command[1:2] != ("pytest",)]
     folders = {p.partition("/")[0] if "/" in p else p for p in tests}
     wanted = [p for p in scripts if not tests or "example" in p.partition("/")[0]]
     wanted = [p for p in wanted if p.partition("/")[0] not in folders]
     left = [p for p in scripts if p not in wanted and p.partition("/")[0] not in folders]
-    return [*sorted(folders), *sorted(wanted)], sorted({p.partition("/")[0] for p in left})
+    tops = Counter(p.partition("/")[0] for p in wanted if "/" in p)
+    mixed = {p.partition("/")[0] for p in left}
+    whole = {top for top, count in tops.items() if count > 1 and top not in mixed}
+    alone = [p for p in wanted if p.partition("/")[0] not in whole]
+    return [*sorted(folders), *sorted({*whole, *alone})], sorted(mixed)
 
 
 def _workflow(root: Path, torch: bool, requirement: str) -> Planned:

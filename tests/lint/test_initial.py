@@ -77,3 +77,17 @@ def test_nothing_is_written_unasked(
 def test_no_repository(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init", "gone"]) == 2
     assert "no folder 'gone'" in capsys.readouterr().err
+
+
+def test_a_folder_of_scripts_stands_for_those_that_it_will_have(repository: Path) -> None:
+    """Without tests every script is wanted; a long list has a line for each entry."""
+    (repository / "tests/test_a.py").unlink()
+    script = "import pkg\nif __name__ == '__main__': pkg.f(1)\n"
+    (repository / "bench/three.py").write_text(script)
+    alone = [f"a_script_of_a_long_name_{number}.py" for number in range(5)]
+    for name in alone:
+        (repository / name).write_text(script)
+    assert run(["init", "--yes"]) == 0
+    settings = read(repository / "pyproject.toml")
+    assert settings is not None and settings.run == (*alone, "bench", "examples/one.py")
+    assert max(map(len, (repository / "pyproject.toml").read_text().splitlines())) < 100
