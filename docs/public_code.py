@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from docs.confirmations import row
 
+SIDES = ("before", "after")
+_MOST_NAMED = 2
 _PAGE = """# Public code
 
 Fixes that public repositories made, traced before and after, and what `layoutcheck ci` found in
@@ -16,9 +19,12 @@ repositories that no rule was written for. No GPU was used.
 {reports}
 ## Fixes, before and after
 
-`python -m benchmarks.history` checks out the parent of a fix and the fix, and traces both. *Caught*: the
-parent has a finding that the fix takes away, and the fix brings none. The findings are in
-`docs/evidence/history.json`.
+`python -m benchmarks.history` traces a repository before and after a fix. *Caught*: the first tree has a
+finding that the second lacks, and the second has none that the first lacks. *Undone on* a later commit: the
+code of the fix's day runs with no DSL that can be traced, so the fix is taken back on that commit, by its own
+diff or by hand. All findings, and the versions on each side, are in `docs/evidence/history.json`.
+
+{summary}
 
 {fixes}
 
@@ -49,17 +55,26 @@ layoutcheck trace --no-launch --arch {arch} {script}
 
 def page(history: dict[str, Any], public: dict[str, Any]) -> str:
     """The page of both evidence files."""
-    fixes = _head("fix", "about", "what it mends", "result")
+    fixes = _head("fix", "about", "what it mends", "trees", "DSL", "result", "gone")
     repositories = _head(
-        "repository", "programs", "with kernels", "kernels", "copies", "known for all threads", "wrong",
-        "slow", "looked at by hand",
+        "repository", "programs", "with kernels", "kernels", "copies", "known for all threads",
+        "copy sites reached", "wrong", "slow", "looked at by hand",
     )  # fmt: skip
     findings = _head("place", "finding", "so?")
     for name, fix in history["fixes"].items():
         result = fix["verdict"] + (
             f": {fix['reason']}" if fix["reason"] and fix["verdict"] != "caught" else ""
         )
-        fixes.append(row(name, fix["about"], fix["title"], result))
+        dsl = " / ".join(dict.fromkeys(fix[side].get("versions", {}).get("dsl", "?") for side in SIDES))
+        gone = "; ".join(finding.partition(" ")[2] for finding in list(fix["gone"])[:_MOST_NAMED])
+        more = f"; {len(fix['gone']) - _MOST_NAMED} more" if len(fix["gone"]) > _MOST_NAMED else ""
+        fixes.append(
+            row(
+                name, fix["about"], fix["title"], fix.get("trees", "parent and fix"), dsl, result, gone + more
+            )
+        )
+    verdicts = Counter(fix["verdict"] for fix in history["fixes"].values())
+    summary = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     for name, found in public["repositories"].items():
         severities = [one["severity"] for one in found["findings"]]
         wrong = sum(each in ("wrong", "rejected") for each in severities)
@@ -68,7 +83,8 @@ def page(history: dict[str, Any], public: dict[str, Any]) -> str:
         repositories.append(
             row(
                 name, *(str(found[key]) for key in ("programs", "built_kernels", "kernels", "copies")),
-                str(everywhere), str(wrong), str(severities.count("slow")), str(looked),
+                str(everywhere), f"{found['traced']} of {found['sites']}", str(wrong),
+                str(severities.count("slow")), str(looked),
             )
         )  # fmt: skip
         findings += [
@@ -77,8 +93,8 @@ def page(history: dict[str, Any], public: dict[str, Any]) -> str:
             for one in found["findings"] if "looked_at" in one
         ]  # fmt: skip
     return _PAGE.format(
-        reports="".join(_reports(public)), fixes="\n".join(fixes), repositories="\n".join(repositories),
-        findings="\n".join(findings),
+        reports="".join(_reports(public)), summary=f"{len(history['fixes'])} fixes: {summary}.",
+        fixes="\n".join(fixes), repositories="\n".join(repositories), findings="\n".join(findings),
     )  # fmt: skip
 
 
