@@ -29,6 +29,7 @@ from typing import Any
 from benchmarks.evidence import head, write
 from benchmarks.measure import quantiles
 from layoutcheck.api import check_copy
+from layoutcheck.patching.state import moved
 from layoutcheck.tracing import repaired, traced
 from tests.conformance.generate import random_copy
 from tests.fixes.tiles import random_tile
@@ -84,7 +85,8 @@ def every_fix(count: int, jobs: int) -> dict[str, Any]:
         "labelled_sketch": len(rows) - len(shown),
         "shown_as_fix": len(shown),
         "proven_in_place": sum(row["proven"] for row in shown),
-        "right_bits": sum(row["proven"] and not row["bits"] for row in shown),
+        "run_whole": sum(row["bits"] != "not run" for row in shown),
+        "right_bits": sum(not row["bits"] for row in shown),
         "rows": rows,
     }
 
@@ -171,27 +173,31 @@ print(f"{differing} elements differ" if differing else "")
 
 
 def _by_each(name: str) -> list[dict[str, Any]]:
-    """What becomes of a program by each fix that is shown for it, by its name."""
+    """What becomes of every bad copy of a program by each fix that is shown for it, by its name."""
     with _script(name) as script:
         seen = traced(str(script), launch=False, order=False)
-        bad = [r for _, r in seen.reports if r is not None and r.verdict in ("rejected", "wrong")]
-        labels: dict[str, list[str]] = {}
-        for report in bad:
-            for fix in report.fixes:
-                labels.setdefault(fix.strategy, []).append(fix.sketch)
+        bad = [(one, r) for one, r in seen.reports if r is not None and r.verdict in ("rejected", "wrong")]
         rows = []
-        for strategy, reasons in labels.items():
+        for strategy in dict.fromkeys(fix.strategy for _, report in bad for fix in report.fixes):
             found = repaired(str(script), launch=False, by=strategy)
-            rows.append(
-                {
-                    "program": name,
-                    "fix": strategy,
-                    "sketch": "" if "" in reasons else reasons[0],
-                    "proven": any(strategy == repair.title.split(":")[0] for repair in found.repairs),
-                    "bits": "" if found.sketches else wrong(found.after[str(script)], RIGHT[name]),
-                    "left": [sketch.reason for sketch in found.sketches],
-                }
-            )
+            left = {sketch.where.line: sketch.reason for sketch in found.sketches}
+            bits = wrong(found.after[str(script)], RIGHT[name]) if found.repairs and not left else "not run"
+            for one, report in bad:
+                line = one.first.where.line
+                now = moved(found.before, found.after, str(script), line)[0]
+                rows += [
+                    {
+                        "program": name,
+                        "line": line,
+                        "fix": strategy,
+                        "sketch": fix.sketch,
+                        "proven": bool(found.repairs) and not {line, now} & left.keys(),
+                        "bits": bits,
+                        "left": left.get(line, left.get(now, "")),
+                    }
+                    for fix in report.fixes
+                    if fix.strategy == strategy
+                ]
         return rows
 
 

@@ -51,8 +51,8 @@ def repair(
 ) -> Repaired:
     """Edits for every copy of the trace that is `rejected` or `wrong`. Raises InputError for no Python.
 
-    `by` is the one strategy whose fixes are tried; what then goes wrong elsewhere may be repaired by any.
-    `confirm` runs the repaired copies of every edit.
+    `by` is the one strategy whose fixes are tried; what then goes wrong elsewhere may be repaired by any, and
+    what gets slow stays, as the fix was asked for. `confirm` runs the repaired copies of every edit.
     """
     main = Path(script).resolve()
     project = project_of(main)
@@ -139,7 +139,7 @@ class _Search:
                 why = f"the copy is {verdict}"
             elif why := edited.objection():
                 pass
-            elif harmed := edited.harmed():
+            elif harmed := edited.harmed(slow_too=self.by is None):
                 why = f"{_short(harmed[0])} is worse"
                 harmful.append((edited, title, edits))
             else:

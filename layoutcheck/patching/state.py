@@ -94,12 +94,16 @@ class Edited:
             if rank >= RANKS["wrong"] > self.after.ranks.get(self.line(place), rank)
         )
 
-    def harmed(self) -> list[Place]:
-        """The places, after the edit, whose copies have a worse verdict than they had."""
+    def harmed(self, slow_too: bool = True) -> list[Place]:
+        """The places, after the edit, whose copies have a worse verdict than they had.
+
+        Without `slow_too` one that is slow and was legal is not harmed.
+        """
         found = []
         for place, rank in self.before.ranks.items():
             at = self.line(place)
-            if self.after.ranks.get(at, rank) > rank:
+            now = self.after.ranks.get(at, rank)
+            if now > rank and (slow_too or now > RANKS["slow"]):
                 found.append(at)
         return found
 

@@ -160,6 +160,58 @@ def test_a_swizzled_tile_is_allocated_where_its_pattern_begins() -> None:
     assert "byte_alignment=1024" in promise.code
 
 
+def test_the_threads_that_are_there_are_no_fix() -> None:
+    """`fit-threads` was shown with the very thread layout of the file."""
+    for arguments in ({**TILES, "dst": "(128,64):(68,1)"}, {**TILES, "dst": "(128,64):(1,128)"}, TILES):
+        for fix in lc.check(**arguments).fixes:
+            threads = [change for change in fix.changes if change.argument == "threads and values"]
+            assert all(change.before != change.after for change in threads)
+            assert fix.strategy != "fit-threads" or threads
+
+
+def test_a_tile_is_swizzled_once() -> None:
+    """A layout with a swizzle under a pointer with one is a TypeError of the DSL; the tile's own stays."""
+    report = lc.check(
+        '!cute.memref<f16, smem, align<8>, S<3,4,3>, "((8,1),2):((1,0),64)">',
+        '!cute.memref<f16, rmem, align<32>, "((8,1),2):((1,0),8)">', "ldmatrix.x4",
+    )  # fmt: skip
+    [fix] = report.fixes
+    assert fix.code.count("make_swizzle") == 1 and "make_composed_layout" not in fix.code
+    assert fix.changes == (("src alignment", "8 B", "1024 B"),)
+
+
+@pytest.mark.parametrize("stride", ["(72,1)", "(1,64)"])
+def test_a_tma_tile_with_padded_rows_or_the_wrong_major_is_laid_out_again(stride: str) -> None:
+    tile = f'!cute.memref<bf16, smem, align<128>, "(64,64):{stride}">'
+    report = lc.check('!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">', tile, "tma_load")
+    assert report.verdict == "wrong"
+    [fix] = report.fixes
+    assert (fix.strategy, fix.verdict) == ("tma", "legal")
+    assert fix.changes[0].after == "(64,64):(64,1)"
+
+
+def test_a_tma_of_few_instructions_stands_before_slow_copies() -> None:
+    report = lc.check(
+        **{**TILES, "src": "(128,64):(1,128)", "thr": "(16,16):(1,16)", "val": "(8,1)"}, arch="sm_90a"
+    )
+    found = [(fix.strategy, fix.verdict) for fix in report.fixes]
+    assert ("tma", "legal") in found
+    assert all(verdict == "slow" for _, verdict in found[found.index(("tma", "legal")) + 1 :])
+
+
+def test_a_fix_of_one_threads_view_is_a_sketch() -> None:
+    """What the view is cut from is not known; a promise and an atom are whole."""
+    [pad] = lc.check(**matrix("((8,1),2):((1,0),68)")).fixes
+    assert pad.strategy == "pad-pitch" and "one thread's view" in pad.sketch
+    assert pad.to_dict()["sketch"] == pad.sketch
+    [promise] = lc.check(**matrix("((8,1),2):((1,0),64)", align=8)).fixes
+    assert promise.sketch == ""
+    assert {fix.sketch for fix in lc.check(**{**TILES, "dst": "(128,64):(68,1)"}).fixes} == {""}
+    assert "a sketch: of one thread's view" in " ".join(
+        str(lc.check(**matrix("((8,1),2):((1,0),68)"))).split()
+    )
+
+
 def test_a_swizzled_tma_tile_begins_where_its_pattern_does() -> None:
     tile = '!cute.memref<bf16, smem, align<16>, S<3,4,3>, "(64,64):(64,1)">'
     report = lc.check('!cute.memref<bf16, gmem, align<16>, "(256,256):(256,1)">', tile, "tma_load")
