@@ -53,7 +53,8 @@ def _honest(report: Report, traced: TracedCopy) -> Repairs:
     kept = tuple(
         fix
         for fix in fixes
-        if fix.strategy != "promise-alignment" or not untrue & {change.argument for change in fix.changes}
+        if fix.strategy not in ("promise-alignment", "tma")
+        or not untrue & {change.argument for change in fix.changes}
     )
     if fixes and not kept:
         obstacle = "its address is a constant past an aligned one: no promise aligns it"

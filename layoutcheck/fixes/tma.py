@@ -32,6 +32,7 @@ from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tma_tile import TmaTile
 from layoutcheck.fixes import code
 from layoutcheck.fixes.draft import Draft
+from layoutcheck.fixes.edit import edited
 from layoutcheck.fixes.tma_code import tile_code
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.dtypes import dtype
@@ -42,6 +43,8 @@ STRATEGY = "tma"
 def propose(analysis: Analysis) -> Iterator[Draft]:
     """The same tile by TMA: as the tensors lie where that can be, else of a tensor that TMA can take."""
     copy = analysis.copy
+    if copy.mapped is not None:
+        yield from _begun(copy)
     found = _pair(analysis)
     if found is None or parse_arch(copy.arch).number < 90:
         return
@@ -68,6 +71,16 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         laid = laid_out(better, smem, tile, swizzle)
         if laid is not None:
             yield _draft(copy, kind, better, laid, tile, asks)
+
+
+def _begun(copy: Copy) -> Iterator[Draft]:
+    """A traced copy by coordinates whose shared tile begins where the swizzle's pattern does."""
+    side = smem_side(copy)
+    smem = copy.side(side)
+    begin = REPEAT_BYTES[dsl_kind(smem.swizzle)]
+    if not isinstance(smem, OtherOperand) and smem.proved_align_bytes % begin:
+        made = copy.with_side(side, replace(smem, align_bytes=begin))
+        yield edited(STRATEGY, f"allocate the tile at a multiple of {begin} bytes", copy, made)
 
 
 def _pair(analysis: Analysis) -> tuple[str, Memref, Memref, TmaTile] | None:

@@ -14,6 +14,7 @@ from layoutcheck.copies.vectors import WIDEST_BITS
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import candidates, coarser, turned, width
 from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.tma import tma_edits
 from layoutcheck.sources.traced import Distinct
 
 
@@ -55,6 +56,9 @@ def other_registers(report: Report, fix: Fix) -> bool:
 def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str, Candidate]]:
     """Edits that no model of the copy alone proposes, as its threads are cut anew by them."""
     atom = report.copy.atom
+    if report.copy.mapped is not None:
+        yield from tma_edits(program, site, report.copy)
+        return
     if not isinstance(report.copy.src, OtherOperand):
         for edits in coarser(program, site, report.copy.src.dtype.bits):
             yield "swizzle: units of 16 bytes", edits

@@ -273,6 +273,68 @@ def test_a_global_tensor_is_laid_out_otherwise_only_by_name(tmp_path: Path) -> N
     assert "pad-pitch" not in titles[None] and titles["pad-pitch"] == {"pad-pitch"}
 
 
+MAPPED = (
+    HEAD
+    + """
+@cute.kernel
+def kernel(atom: cute.CopyAtom, whole: cute.Tensor):
+    allocator = cutlass.memory.SmemAllocator()
+    bar = allocator.allocate_array(cutlass.Int64, 1)
+    own = cute.make_layout((64, 64), stride=(64, 1))
+    tile = allocator.allocate_tensor(cutlass.BFloat16, own, 1024, swizzle=cute.make_swizzle(3, 4, 3))
+    part = cute.local_tile(whole, (64, 64), (0, 0))
+    into, out = cpasync.tma_partition(
+        atom, 0, cute.make_layout(1), cute.group_modes(tile, 0, 2), cute.group_modes(part, 0, 2)
+    )
+    cute.copy(atom, out, into, tma_bar_ptr=bar)
+
+
+@cute.jit
+def host(given: cute.Tensor):
+    layout = cute.make_layout((64, 64), stride=(64, 1))
+    shared = cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, layout)
+    load = cpasync.CopyBulkTensorTileG2SOp()
+    atom, whole = cpasync.make_tiled_tma_atom(load, given, shared, (64, 64))
+    kernel(atom, whole).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+cute.compile(host, make_fake_tensor(cutlass.BFloat16, (256, 256), stride=(256, 1), assumed_align=16))
+"""
+)
+OTHER = [
+    ("own = cute.make_layout((64, 64), stride=(64, 1))", "own = cute.make_layout((64, 64), stride=(1, 64))"),
+    ("shared = cute.make_composed_layout(cute.make_swizzle(3, 4, 3), 0, layout)", "shared = layout"),
+]
+
+
+@pytest.mark.parametrize(
+    ("bugs", "lines"),
+    [
+        pytest.param([("own, 1024,", "own, 16,")], ["own, 1024, swizzle"], marks=pytest.mark.sweep),
+        ([("stride=(256, 1)", "stride=(1, 256)")], ["stride=(1, 64)", "stride=(1, 64)"]),
+        pytest.param(
+            [("make_swizzle(3, 4, 3)", "make_swizzle(3, 4, 4)")],
+            ["make_swizzle(3, 4, 3)"] * 2,
+            marks=pytest.mark.sweep,
+        ),
+        pytest.param(OTHER, ["stride=(64, 1)", "swizzle=None"], marks=pytest.mark.sweep),
+    ],
+    ids=["base", "major", "swizzle", "another layout than the map's"],
+)
+def test_a_tma_tile_is_laid_out_as_its_map_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bugs: list[tuple[str, str]], lines: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = MAPPED
+    for right, broken in bugs:
+        assert right in text
+        text = text.replace(right, broken)
+    found = fixed(tmp_path, text)
+    assert len(found.repairs) == 1 and not found.sketches
+    made = changed_lines(found)
+    assert len(made) == len(lines) and all(part in line for part, line in zip(lines, made, strict=True)), made
+
+
 # ---- files ----
 
 
