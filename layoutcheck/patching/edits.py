@@ -87,6 +87,8 @@ def edits_of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument
             yield from _laid_out(program, start, old, new)
         elif new.swizzle is not None:
             yield from _swizzled(program, start, new)
+        else:
+            yield from unswizzled(program, start)
     elif argument == "threads and values":
         yield from _threads(program, site, fix)
     elif argument == "atom":
@@ -128,6 +130,7 @@ _POSITIONS = {"allocate_tensor": 2, "allocate": 1, "allocate_array": 2, "from_dl
 def _laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterator[Candidate]:
     """Strides written otherwise in a `make_layout` of the tensor; run-time ones promised at their origin."""
     if old.layout.shape != new.layout.shape:
+        yield from _cut(program, start, old, new)
         return
     if not new.layout.is_static:
         yield from _promised(program, start, old, new)
@@ -152,6 +155,26 @@ def _laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
             text = source.text[slice(*span_of(source, call.args[0]))]
             made = f"cute.make_layout({text}, stride={stride})"
             yield (Edit(place.path, *span_of(source, call), made),)
+
+
+def _cut(program: Program, start: Site, old: Memref, new: Memref) -> Iterator[Candidate]:
+    """Another shape, too, where the very layout of the view is written in numbers."""
+    for place in program.reached(start):
+        made = _literal(place.node)
+        if made is not None and _flat(made) == _flat(old.layout) and new.layout.is_static:
+            span = span_of(program.sources[place.path], place.node)
+            yield (Edit(place.path, *span, code.layout_code(new.layout)),)
+
+
+def unswizzled(program: Program, start: Site) -> Iterator[Candidate]:
+    """An allocation without the swizzle that it is given."""
+    earlier: list[Site] = []
+    for place in program.reached(start):
+        call = place.node
+        assert isinstance(call, ast.Call)
+        if name_of(call) == "allocate_tensor" and any(one.arg == "swizzle" for one in call.keywords):
+            yield from _argument(program, place, "swizzle", "None", 3, earlier)
+        earlier.append(place)
 
 
 def _stride_for(shape: ast.expr, memref: Memref) -> str | None:
@@ -198,7 +221,24 @@ def _promised(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
         keyword = _PROMISES.get(name_of(call))
         if keyword is not None:
             yield from _argument(program, place, keyword, str(*divisors), None, earlier)
+        elif name_of(call) == "make_layout":
+            yield from _assumed(program, place, new, *divisors)
         earlier.append(place)
+
+
+def _assumed(program: Program, place: Site, new: Memref, divisor: int) -> Iterator[Candidate]:
+    """`cute.assume` around a run-time stride of a `make_layout` that has the tensor's modes."""
+    call, source = place.node, program.sources[place.path]
+    assert isinstance(call, ast.Call)
+    given = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    strides = flatten(wrap(new.layout.stride))
+    if given is None or len(_written(given)) != len(strides):
+        return
+    for leaf, stride in zip(_written(given), strides, strict=True):
+        if isinstance(stride, Dynamic) and stride.divisor == divisor and isinstance(leaf, ast.Name):
+            start, end = span_of(source, leaf)
+            made = f"cute.assume({source.text[start:end]}, divby={divisor})"
+            yield (Edit(place.path, start, end, made),)
 
 
 def _order(memref: Memref) -> tuple[int, ...] | None:
@@ -278,6 +318,12 @@ def _literal(node: ast.expr) -> Layout | None:
         return None
 
 
+def _flat(layout: Layout) -> list[tuple[object, object]]:
+    """Extents and strides of its modes, those of extent 1 left out."""
+    pairs = zip(flatten(wrap(layout.shape)), flatten(wrap(layout.stride)), strict=True)
+    return [(n, d) for n, d in pairs if n != 1]
+
+
 def _tiled_copies(program: Program, site: Site) -> Iterator[Site]:
     for role in ("atom", "src", "dst"):
         start = program.argument(site, role)
@@ -339,6 +385,11 @@ def turned(source: Source, call: ast.Call, transpose: bool) -> Iterator[Candidat
     yield from _with_keyword(source, call, "transpose", str(transpose), 0)
 
 
+def counted(source: Source, call: ast.Call, matrices: int) -> Iterator[Candidate]:
+    """`LdMatrix8x8x16bOp(False, 4)` and the like with another number of matrices."""
+    yield from _with_keyword(source, call, "num_matrices", str(matrices), 1)
+
+
 def _launched(program: Program, site: Site, threads: int | None) -> Iterator[Candidate]:
     """The block of the kernel's launch; first that of the function that the copy stands in."""
     found: list[tuple[bool, Candidate]] = []
@@ -347,9 +398,25 @@ def _launched(program: Program, site: Site, threads: int | None) -> Iterator[Can
             inner = call.func.value if isinstance(call.func, ast.Attribute) else None
             if name_of(call) == "launch" and isinstance(inner, ast.Call):
                 other = name_of(inner) != getattr(site.function, "name", "")
-                edits = _with_keyword(source, call, "block", f"({threads}, 1, 1)", None)
-                found += [(other, edit) for edit in edits]
-    yield from (edit for _, edit in sorted(found, key=lambda one: one[0]))
+                found += [(other, edits) for edits in _block(program, source, call, str(threads))]
+    yield from (edits for _, edits in sorted(found, key=lambda one: one[0]))
+
+
+def _block(program: Program, source: Source, call: ast.Call, threads: str) -> Iterator[Candidate]:
+    """The launch's block: where its size is a function's parameter, first at that one's calls."""
+    block = next((one.value for one in call.keywords if one.arg == "block"), None)
+    plain = isinstance(block, (ast.Tuple, ast.List)) and len(block.elts) == 3
+    if not plain or any(ast.unparse(one) != "1" for one in block.elts[1:]):  # type: ignore[union-attr]
+        yield from _with_keyword(source, call, "block", f"({threads}, 1, 1)", None)
+        return
+    size = block.elts[0]  # type: ignore[union-attr]
+    if isinstance(size, ast.Name):
+        function = source.owners.get(call)
+        while function is not None and parameter(function, size.id) is None:
+            function = source.owners.get(function)
+        for place in program.given(function, size.id):
+            yield (Edit(place.path, *span_of(program.sources[place.path], place.node), threads),)
+    yield (Edit(source.path, *span_of(source, size), threads),)
 
 
 def _expected(program: Program, site: Site, count: int | None) -> Iterator[Candidate]:

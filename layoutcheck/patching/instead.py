@@ -1,7 +1,8 @@
 """A fix of several statements, in place of the copy's own: its code with the program's names.
 
 The code of a fix calls the tiles `src` and `dst` and the thread `tidx`. In the program they are the arguments
-of `partition_S`, `partition_D` and `get_slice` behind the copy's operands.
+of `partition_S`, `partition_D` and `get_slice` behind the copy's operands; of a copy that is known by one
+thread's views, `src`, `dst` and `pred` are its own operands.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from layoutcheck.patching.program import Program, Site, name_of
 
 
 def in_its_place(program: Program, fix: Fix, site: Site) -> Iterator[Candidate]:
-    """The statement of a tiled copy written anew; nothing where its tiles or its thread have no name."""
+    """The copy's statement written anew; nothing where its tiles or its thread have no name."""
     source = program.sources[site.path]
     statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     statement = next((node for node in statements if node.value is site.node), None)
-    names = _names(program, site)
-    if statement is None or names is None or fix.copies[0].tiling is None or fix.copies[0].needs_map:
+    names = _operands(program, site) if fix.copies[0].tiling is None else _names(program, site)
+    if statement is None or names is None or fix.copies[0].needs_map:
         return
     tree = ast.parse(fix.code)
     taken = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
@@ -31,6 +32,14 @@ def in_its_place(program: Program, fix: Fix, site: Site) -> Iterator[Candidate]:
     start, end = span_of(source, statement)
     indent = " " * statement.col_offset
     yield (Edit(site.path, start, end, textwrap.indent(code, indent).lstrip()),)
+
+
+def _operands(program: Program, site: Site) -> dict[str, ast.expr] | None:
+    """The operands of the copy's call."""
+    found = {role: program.argument(site, role) for role in ("src", "dst", "pred")}
+    if found["src"] is None or found["dst"] is None:
+        return None
+    return {role: start.node for role, start in found.items() if start is not None}
 
 
 def _names(program: Program, site: Site) -> dict[str, ast.expr] | None:

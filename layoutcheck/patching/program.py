@@ -178,9 +178,8 @@ class Program:
                     yield Site(site.path, value, function)
         if found or function is None:
             return
-        position = parameter(function, name)
-        if position is not None:
-            yield from self._given(function, name, position)
+        if parameter(function, name) is not None:
+            yield from self.given(function, name)
             return
         outer = source.owners.get(function)
         yield from self._named(Site(site.path, site.node, outer), name)
@@ -192,9 +191,10 @@ class Program:
                 if isinstance(node, ast.Return) and node.value and getattr(owner, "name", "") == name:
                     yield Site(path, node.value, owner)
 
-    def _given(self, function: Function, name: str, position: int) -> Iterator[Site]:
-        """The argument of every call of a function by its name."""
-        if isinstance(function, ast.Lambda) or function is None:
+    def given(self, function: Function, name: str) -> Iterator[Site]:
+        """What every call of a function, by its name, gives one of its parameters."""
+        position = parameter(function, name)
+        if isinstance(function, ast.Lambda) or function is None or position is None:
             return
         method = bool(function.args.args) and function.args.args[0].arg in ("self", "cls")
         for path, source in self.sources.items():

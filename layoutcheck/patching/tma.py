@@ -15,6 +15,7 @@ from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import code
 from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edits import unswizzled
 from layoutcheck.patching.program import Program, Site, name_of
 
 _SWIZZLE_BITS = (3, 2, 1)  # of 128, 64 and 32 bytes; CUDA driver API, CUtensorMapSwizzle
@@ -25,7 +26,8 @@ def tma_edits(program: Program, site: Site, copy: Copy) -> Iterator[tuple[str, C
     reached = {role: _reached(program, site, role) for role in ("src", "dst", "atom")}
     calls = list({_at(place): place for places in reached.values() for place in places}.values())
     laid = tuple(edit for place in calls for edit in _laid(program, place, copy))
-    bare = tuple(edit for place in calls for edit in _unswizzled(program, place))
+    starts = [program.argument(site, role) for role in ("src", "dst")]
+    bare = next((edits for start in starts if start for edits in unswizzled(program, start)), ())
     if bare and not any(_may_swizzle(place) for place in reached["atom"]):
         yield "tma: allocate the tile without a swizzle, as its map is made", (*laid, *bare)
         return  # a trace does not show the map's swizzle: whatever leaves them apart would pass
@@ -91,11 +93,3 @@ def _swizzled(program: Program, place: Site, bits: int) -> Iterator[Edit]:
         start, end = span_of(source, call)
         if ast.unparse(call).partition("(")[2] != made.partition("(")[2]:
             yield Edit(place.path, start, end, made)
-
-
-def _unswizzled(program: Program, place: Site) -> Iterator[Edit]:
-    call = place.node
-    assert isinstance(call, ast.Call)
-    for one in call.keywords if name_of(call) == "allocate_tensor" else ():
-        if one.arg == "swizzle" and isinstance(one.value, ast.Call):
-            yield Edit(place.path, *span_of(program.sources[place.path], one.value), "None")

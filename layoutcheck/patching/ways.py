@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.algebra.measure import size
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.check import Fix, Report
 from layoutcheck.copies.atom import VectorAtom
@@ -12,7 +13,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import WIDEST_BITS
 from layoutcheck.patching.edit import Candidate
-from layoutcheck.patching.edits import candidates, coarser, turned, width
+from layoutcheck.patching.edits import candidates, coarser, counted, turned, width
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.patching.tma import tma_edits
 from layoutcheck.sources.traced import Distinct
@@ -31,6 +32,8 @@ def ways(
     site = program.copy_at(first.where.file, first.where.line)
     if site is None:
         return
+    for edits in _counted(program, site, report) if by is None else ():
+        yield "matrices: as many as the registers hold", "legal", edits
     for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
         if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):
             continue
@@ -51,6 +54,20 @@ def other_registers(report: Report, fix: Fix) -> bool:
     """Whether threads get other elements in their registers, which those who use them must know."""
     registers = "rmem" in (report.copy.src.space, report.copy.dst.space)
     return registers and any(change.argument == "threads and values" for change in fix.changes)
+
+
+def _counted(program: Program, site: Site, report: Report) -> Iterator[Candidate]:
+    """The instruction's number of matrices taken from the registers: what is copied stays as written."""
+    atom, start = report.copy.atom, program.argument(site, "atom")
+    if start is None or not isinstance(atom, (LdMatrix, StMatrix)) or report.copy.tiling is not None:
+        return
+    registers = report.copy.side(atom.register_side)
+    values = size(registers.layout[0])
+    bits = values * registers.dtype.bits if isinstance(values, int) else 0
+    if bits in (32, 64, 128) and bits // 32 != atom.num_matrices:  # a register of 32 bits a matrix
+        for place in program.reached(start):
+            if name_of(place.node).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):  # type: ignore[arg-type]
+                yield from counted(program.sources[place.path], place.node, bits // 32)  # type: ignore[arg-type]
 
 
 def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str, Candidate]]:

@@ -11,7 +11,9 @@ import layoutcheck as lc
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import Fix
 from layoutcheck.copies.changes import Change
+from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
+from layoutcheck.judge import judge
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.patching.edit import Edit, apply, cute_of
 from layoutcheck.patching.edits import _stride_for as stride_for
@@ -248,3 +250,60 @@ def test_the_alignment_of_a_structs_member_is_its_annotations() -> None:
     [fix] = [fix for fix in given.fixes if fix.strategy == "promise-alignment"]
     first = next(iter(candidates(program, given.copy, fix, site)))
     assert apply({PATH: STORAGE}, first)[PATH] == STORAGE.replace("4096], 8]", "4096], 16]")
+
+
+def edited(text: str, copy: Copy, strategy: str) -> list[str]:
+    """The lines that the fix of a copy in a text comes to, a candidate each."""
+    program = Program({PATH: text})
+    site = program.copy_at(PATH, text[: text.index("cute.copy(")].count("\n") + 1)
+    assert site is not None
+    fix = next(fix for fix in judge(copy).fixes if fix.strategy == strategy)
+    texts = [apply({PATH: text}, edits)[PATH] for edits in candidates(program, copy, fix, site)]
+    old = text.splitlines()
+    return ["\n".join(line for line in one.splitlines() if line not in old) for one in texts]
+
+
+SMEM = '!cute.memref<{}, smem, align<128>, "{}">'
+HEAD = "import cutlass; from cutlass import cute\n"
+
+
+def test_a_copy_without_a_tiled_copy_is_written_anew_with_its_own_operands() -> None:
+    copy = lc.check(
+        '!cute.memref<bf16, gmem, align<16>, "(8):(1)">', SMEM.format("f16", "(8):(1)"), "universal", bits=128
+    ).copy
+    [text] = edited(f"{HEAD}cute.copy(atom, given[0], tile)\n", copy, "convert-in-registers")
+    assert "cute.copy(load_atom, given[0], fragment)" in text
+    assert text.endswith("cute.copy(store_atom, converted, tile)")
+
+
+def test_a_run_time_stride_is_assumed_where_the_layout_is_made() -> None:
+    copy = lc.check(
+        '!cute.memref<bf16, gmem, align<16>, "(8,4):(1,?)">', SMEM.format("bf16", "(8,4):(1,8)"),
+        "cp.async", bits=128,
+    ).copy  # fmt: skip
+    text = f"{HEAD}g = cute.make_tensor(p, cute.make_layout((8, 4), stride=(1, ld)))\ncute.copy(a, g, s)\n"
+    first = edited(text, copy, "promise-alignment")[0]
+    assert first == text.splitlines()[1].replace("ld", "cute.assume(ld, divby=8)")
+
+
+def test_a_view_of_too_few_registers_is_cut_anew() -> None:
+    copy = lc.check(
+        SMEM.format("f16", "((8,1),1):((1,0),0)"),
+        '!cute.memref<f16, rmem, align<32>, "((2,1),1):((1,0),0)">', "ldmatrix.x4",
+    ).copy  # fmt: skip
+    text = f"{HEAD}r = cute.make_tensor(p, cute.make_layout(((2, 1), 1)))\ncute.copy(a, s, r)\n"
+    [line] = edited(text, copy, "retile-fragment")
+    assert "cute.make_layout(((8, 1), 1" in line
+
+
+def test_the_block_is_written_where_its_size_comes_from() -> None:
+    tiles = {"src": "(128,64):(64,1)", "dst": "(128,64):(64,1)", "atom": "cp.async", "bits": 128,
+             "dtype": "bf16", "thr": "(16,8):(8,1)", "val": "(1,8)", "block": 256}  # fmt: skip
+    text = (
+        f"{HEAD}def kernel():\n    cute.copy(tiled, a, b)\n\n"
+        "def run(threads):\n    kernel().launch(grid=(1, 1, 1), block=[threads, 1, 1])\n\nrun(256)\n"
+    )
+    assert edited(text, lc.check(**tiles).copy, "launch") == [
+        "run(128)",
+        "    kernel().launch(grid=(1, 1, 1), block=[128, 1, 1])",
+    ]
