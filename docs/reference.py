@@ -1,18 +1,16 @@
-"""Reference pages made of the program itself: --help, the JSON schema, the docstrings of what is public."""
+"""Reference pages made of the program itself: --help, the JSON schema; the other pages that are made so."""
 
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 from typing import Any
 
 import typer
 
-import layoutcheck
+from docs.api_page import api_page
 from docs.error_catalogue import catalogue_page
 from docs.examples import output
-from layoutcheck import numerics
 from layoutcheck.cli import app
 
 _CLI = """# Command line
@@ -21,24 +19,6 @@ Every command's own `--help`. Exit status of all: 0 nothing wrong, 1 something `
 `--strict` also `slow` and `unknown`), 2 unusable input, with one message on stderr. Colour only on a
 terminal, and never with `NO_COLOR` set.
 """
-
-_API = """# Python
-
-`import layoutcheck as lc`. Everything here is imported when it is first used. Text and objects are
-interchangeable: where a `Layout` is expected of `check`, whatever the DSL prints will do. Unusable input
-raises `InputError`, nothing else does.
-"""
-
-# Headings in the order of the page; a public name goes under the first whose prefix its home has.
-_GROUPS = {
-    "Check a copy": ("layoutcheck.api", "layoutcheck.check", "layoutcheck.findings", "layoutcheck.rules"),
-    "Operands": ("layoutcheck.copies",),
-    "Count banks and sectors": ("layoutcheck.machine",),
-    "Errors": ("layoutcheck.errors",),
-    "Layouts and swizzles": ("layoutcheck.algebra.layout", "layoutcheck.algebra.swizzle"),
-    "Operations": ("layoutcheck.algebra",),
-    "More": ("layoutcheck",),
-}
 
 _SCHEMA = """# JSON
 
@@ -73,7 +53,7 @@ assert unusable["error"]["message"]
 
 def reference_pages() -> dict[str, str]:
     """The pages by their names in docs/."""
-    return {"cli.md": _cli(), "api.md": _api(), "schema.md": _schema(), "errors.md": catalogue_page()}
+    return {"cli.md": _cli(), "api.md": api_page(), "schema.md": _schema(), "errors.md": catalogue_page()}
 
 
 def _cli() -> str:
@@ -92,34 +72,6 @@ def _words(group: Any) -> list[tuple[str, ...]]:
 
 def _help(command: str, deeper: str) -> str:
     return f"##{deeper} {command}\n\n```text\n{output(f'{command} --help')}```\n"
-
-
-def _api() -> str:
-    groups: dict[str, list[str]] = {heading: [] for heading in _GROUPS}
-    for name in sorted(dir(layoutcheck), key=lambda name: (name[0].isupper(), name)):  # functions first
-        value = getattr(layoutcheck, name)
-        home = getattr(value, "__module__", None) or layoutcheck.__name__
-        heading = next(h for h, prefixes in _GROUPS.items() if home.startswith(prefixes))
-        own = getattr(value, "__name__", name)
-        if own == name:  # an alias, as slice_ of slice, is documented under one name
-            groups[heading].append(f"::: {home}.{name}\n" + _signature() * (name == "check"))
-    parts = [f"## {heading}\n\n" + "\n".join(names) for heading, names in groups.items() if names]
-    numbers = (f"::: {getattr(numerics, name).__module__}.{name}\n" for name in sorted(numerics.__all__))
-    parts.append("## Tensor-core numerics: `layoutcheck.numerics`\n\n" + "\n".join(numbers))
-    return "\n".join([_API, *parts])
-
-
-def _signature() -> str:
-    """The parameters of `check`, which are a `Request`'s: no reader of the source alone sees them."""
-    lines = []
-    for one in inspect.signature(layoutcheck.check).parameters.values():
-        if one.kind is one.KEYWORD_ONLY and "*," not in lines:
-            lines.append("*,")
-        kind = inspect.formatannotation(one.annotation)
-        default = "" if one.default is one.empty else f" = {one.default!r}"
-        lines.append(f"{one.name}: {kind}{default},")
-    body = "\n".join(f"    {line}" for line in lines)
-    return f"\n```text\nlayoutcheck.check(\n{body}\n) -> Report\n```\n"
 
 
 def _schema() -> str:

@@ -15,7 +15,7 @@ from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge
-from layoutcheck.request import Request, takes_request
+from layoutcheck.request import Request, asked, takes_request
 from layoutcheck.sources.request import read
 from layoutcheck.synthesis.plans import Synthesis
 from layoutcheck.synthesis.plans import synthesize as synthesize_wanted
@@ -52,7 +52,7 @@ def check(*given: Any, **options: Any) -> Report:
     What is taken for granted is listed in `report.assumptions`. Raises InputError for unusable input.
     """
     try:
-        copy, assumptions = read(Request(*given, **options))
+        copy, assumptions = read(asked(*given, **options))
     except InputError as error:
         raise error.in_python() from None
     return judge(copy, assumptions=assumptions)

@@ -11,12 +11,26 @@ import json
 import operator
 from collections.abc import Callable
 from dataclasses import KW_ONLY, Field, dataclass, fields
-from typing import Annotated, Any, ParamSpec, TypeVar, get_args
+from types import NoneType
+from typing import Annotated, Any, ParamSpec, Protocol, TypeAlias, TypeVar, get_args
 
-from layoutcheck.errors import InputError
+from layoutcheck.errors import InputError, meant
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class Shaped(Protocol):
+    """What has a shape: a layout or tensor of layoutcheck or the DSL, a torch tensor, a numpy array."""
+
+    @property
+    def shape(self) -> Any:
+        """Extents, which may be nested."""
+
+
+Operand: TypeAlias = str | Shaped  # text as the DSL prints it, or an object
+Described: TypeAlias = str | object  # an atom, a tiled copy, a swizzle, an element type: printed or live
+Extents: TypeAlias = str | int | tuple[Any, ...]
 
 _NAMES = {int: "a whole number", bool: "true or false", str: "a string"}
 
@@ -25,39 +39,39 @@ _NAMES = {int: "a whole number", bool: "true or false", str: "a string"}
 class Request:
     """The operands of a copy and all that may be said of it (see `layoutcheck.check`).
 
-    What is annotated `Any` may be text, as the DSL prints it, or an object; the words beside a type are those
-    of `--help`. Raises InputError, which names the argument, where a value is of another type.
+    What is an `Operand` or `Described` may be text, as the DSL prints it, or the object; the words beside a
+    type are those of `--help`. Raises InputError, which names the argument, where a value is of another type.
     """
 
-    src: Annotated[Any, "layout or tensor; or a file, '-'"]
-    dst: Annotated[Any, "layout or tensor"]
-    atom: Annotated[Any, "cp.async, universal, ldmatrix.x4, autovec, or as printed"] = None
+    src: Annotated[Operand, "layout or tensor; or a file, '-'"]
+    dst: Annotated[Operand, "layout or tensor"]
+    atom: Annotated[Described | None, "cp.async, universal, ldmatrix.x4, autovec, or as printed"] = None
     _: KW_ONLY
     bits: Annotated[int | None, "width of an atom given by name"] = None
-    dtype: Annotated[Any, "element type, such as bf16"] = None
-    thr: Annotated[Any, "thread layout: SRC and DST are whole tiles"] = None
-    val: Annotated[Any, "value layout"] = None
-    tiled: Annotated[Any, "a printed tiled copy: SRC and DST are whole tiles"] = None
-    pred: Annotated[Any, "predicate tensor"] = None
+    dtype: Annotated[Described | None, "element type, such as bf16"] = None
+    thr: Annotated[Operand | None, "thread layout: SRC and DST are whole tiles"] = None
+    val: Annotated[Operand | None, "value layout"] = None
+    tiled: Annotated[Described | None, "a printed tiled copy: SRC and DST are whole tiles"] = None
+    pred: Annotated[Operand | None, "predicate tensor"] = None
     arch: Annotated[str | None, "sm_80, sm_90a, ... (default sm_90a, or the first with the atom)"] = None
     src_space: Annotated[str | None, "gmem, smem or rmem, if SRC is a bare layout"] = None
     dst_space: Annotated[str | None, "gmem, smem or rmem, if DST is a bare layout"] = None
     src_align: Annotated[int | None, "alignment in bytes, if SRC is a bare layout"] = None
     dst_align: Annotated[int | None, "alignment in bytes, if DST is a bare layout"] = None
-    swizzle: Annotated[Any, "pointer swizzle in shared memory: 'S<3,4,3>'"] = None
+    swizzle: Annotated[Described | None, "pointer swizzle in shared memory: 'S<3,4,3>'"] = None
     block: Annotated[int | None, "threads launched; bulk copy: threads that issue it"] = None
     expect_bytes: Annotated[int | None, "bytes that a bulk or TMA copy's barrier expects"] = None
     cluster: Annotated[int | None, "blocks in the cluster, for a copy between blocks"] = None
-    mcast_mask: Annotated[Any, "the blocks that a multicast writes to: '0b11'"] = None
+    mcast_mask: Annotated[str | int | None, "the blocks that a multicast writes to: '0b11'"] = None
     cta_rank: Annotated[int | None, "the block that bulk.s2s or st.async writes to"] = None
     waits_rank: Annotated[int | None, "the block that waits on the barrier, if different"] = None
-    tiler: Annotated[Any, "TMA: extents of the tile, '(64,64)'"] = None
-    coord: Annotated[Any, "TMA: which tile, '(0,1)'; default: the first"] = None
-    described: Annotated[Any, "TMA: smem layout the map was made from, if different"] = None
-    internal_type: Annotated[Any, "TMA: internal_type of make_tiled_tma_atom"] = None
-    im2col: Annotated[Any, "TMA im2col: 'filter=(3,3) padding=(1,1) ...', W first"] = None
-    index: Annotated[Any, "tma_gather4, tma_scatter4: the tensor of row numbers"] = None
-    aux: Annotated[Any, "tcgen05.ld.red: the second destination"] = None
+    tiler: Annotated[Extents | None, "TMA: extents of the tile, '(64,64)'"] = None
+    coord: Annotated[Extents | None, "TMA: which tile, '(0,1)'; default: the first"] = None
+    described: Annotated[Operand | None, "TMA: smem layout the map was made from, if different"] = None
+    internal_type: Annotated[Described | None, "TMA: internal_type of make_tiled_tma_atom"] = None
+    im2col: Annotated[Described | None, "TMA im2col: 'filter=(3,3) padding=(1,1) ...', W first"] = None
+    index: Annotated[Operand | None, "tma_gather4, tma_scatter4: the tensor of row numbers"] = None
+    aux: Annotated[Operand | None, "tcgen05.ld.red: the second destination"] = None
     op: Annotated[str, "copy, autovec_copy, basic_copy, copy_atom_call"] = "copy"
     evict_priority: Annotated[bool, "autovec_copy gets an l1c_evict_priority"] = False
 
@@ -68,10 +82,24 @@ class Request:
                 object.__setattr__(self, name, typed(name, value, kind))
 
 
+def asked(*given: Any, **options: Any) -> Request:
+    """The `Request` of a call. Raises InputError where an argument is missing, unknown or of another type."""
+    known = [one.name for one in fields(Request)]
+    for name in options:
+        if name not in known:
+            raise InputError(f"there is no argument '{name}'{meant(name, known)}")
+    try:
+        inspect.signature(Request).bind(*given, **options)
+    except TypeError as error:
+        raise InputError(str(error), expected="src, dst, atom; all else by its name") from None
+    return Request(*given, **options)
+
+
 def kind_of(one: Field[Any]) -> type | None:
     """The type of a field's values; None for those that may be text or an object."""
-    allowed = get_args(one.type.__origin__) or (one.type.__origin__,)  # type: ignore[union-attr]
-    return next((kind for kind in (int, bool, str) if kind in allowed), None)
+    given = get_args(one.type.__origin__) or (one.type.__origin__,)  # type: ignore[union-attr]
+    allowed = [kind for kind in given if kind is not NoneType]
+    return next((kind for kind in (int, bool, str) if allowed == [kind]), None)
 
 
 def help_of(one: Field[Any]) -> str:

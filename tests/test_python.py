@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from typing import Any
+
+import numpy as np
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.request import Operand
 
 TILE = ("(128,64):(1,128)", "(128,64):(64,1)", "cp.async")
 OPTIONS = {"bits": 128, "dtype": "bf16", "thr": "(16,16):(16,1)", "val": "(8,1)"}
@@ -85,3 +90,35 @@ def test_unknown_wavefronts_are_no_success() -> None:
     with pytest.raises(AssertionError, match="are not known"):
         lc.assert_wavefronts(10**9, "(8):(1)", "(8):(1)", "universal", dtype="bf16", bits=128,
                              src_space="gmem", dst_space="rmem")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "said"),
+    [
+        (("(8):(1)",), {}, "missing a required argument: 'dst'"),
+        (("(8):(1)", "(8):(1)"), {"dtpe": "f16"}, r"no argument 'dtpe' \(did you mean dtype"),
+        (
+            ("(8):(1)", "(8):(1)", "cp.async", 16),
+            {},
+            "too many positional arguments; expected src, dst",
+        ),
+        (("(8):(1)", "(8):(1)"), {"thr": "(4,1)", "dtype": "f16"}, "both thr and val"),
+        (("(8):(1)", "(8):(1)", "cp.async"), {"dtype": "f16", "bits": "x"}, "'bits' is a whole number"),
+    ],
+)
+def test_a_call_that_cannot_be_meant_is_an_input_error_in_pythons_terms(
+    given: tuple[str, ...], options: dict[str, object], said: str
+) -> None:
+    with pytest.raises(lc.InputError, match=said) as raised:
+        lc.check(*given, **options)
+    assert "--" not in str(raised.value)
+
+
+def test_operands_have_types_in_the_signature() -> None:
+    """Text or what has a shape; a reader and a type checker see which."""
+    parameters = inspect.signature(lc.check).parameters
+    assert parameters["src"].annotation == parameters["dst"].annotation == Operand
+    assert parameters["thr"].annotation == Operand | None
+    assert not [name for name, one in parameters.items() if one.annotation is Any]
+    for value in (lc.Layout(8), lc.check("(8):(1)", "(8):(1)", dtype="f16").copy.src, np.zeros(8)):
+        assert hasattr(value, "shape")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.swizzle import Swizzle
@@ -34,6 +35,11 @@ class Memref:
             raise InputError(f"unknown memory space '{self.space}'", expected=" or ".join(SPACES))
         if self.align_bytes is not None and self.align_bytes < 1:
             raise InputError(f"alignment is at least 1 byte, not {self.align_bytes}")
+
+    @property
+    def shape(self) -> Any:
+        """The layout's extents."""
+        return self.layout.shape
 
     def __str__(self) -> str:
         facts = [str(self.dtype), self.space]
