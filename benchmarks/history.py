@@ -6,8 +6,8 @@
 Each fix of `history.json` names a commit, and what builds the kernel: a function of a module of
 `benchmarks/trace_drivers`, or files of the repository itself. The trees before and after are both traced, and
 what only the first has is what the fix took away. A fix is caught if the tree before has such a finding and
-the tree after none that the other lacks. The verdict on each, with the reason where nothing is seen, is in
-the evidence.
+the tree after none that the other lacks; noted if all that went are notes on order. The verdict on each, with
+the reason where nothing is seen, is in the evidence.
 
 The trees are the parent of the fix and the fix. Where the code of that day runs with no DSL that can be
 traced, the fix names a later commit (`on`): there the fix is undone, by its own diff backwards or, where the
@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,7 @@ FIXES = Path(__file__).with_name("history.json")
 DRIVERS = Path(__file__).parent / "trace_drivers"
 SEVERITIES = ("rejected", "wrong", "slow")
 SIDES = ("before", "after")
+LINE = re.compile(r"(?<=\.py):[0-9]+")  # a fix moves lines
 PYTHON = (":(glob)**/*.py",)
 
 
@@ -90,6 +92,7 @@ def traced(fix: dict[str, Any], root: Path, timeout_s: float) -> dict[str, Any]:
     from layoutcheck.dsl.lowered.resolve import Lowering
     from layoutcheck.dsl.trace import trace_script
     from layoutcheck.order import check_module
+    from layoutcheck.reports import order
     from layoutcheck.reports.trace import located
     from layoutcheck.tracing import judge
 
@@ -101,10 +104,14 @@ def traced(fix: dict[str, Any], root: Path, timeout_s: float) -> dict[str, Any]:
         )  # fmt: skip
     judged = judge(found)
     findings = Counter(
-        f"{one.severity} {one.code} {inside(one.path, root)}: {one.title}"
+        f"{one.severity} {one.code} {inside(one.path, root)}: {LINE.sub('', one.title)}"
         for one in located(judged)
         if one.severity in SEVERITIES
     )
+    for note, _ in order.distinct(judged.trace.told):
+        if note.severity == "note":
+            place = inside(order.main(note).where.file, root)
+            findings[f"note {note.code} {place}: {LINE.sub('', note.title)}"] += 1
     return {
         "kernels": len(found.kernels),
         "copies": len(found.copies),
@@ -151,14 +158,15 @@ def side(
 
 
 def compared(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What only one side has; "caught" if the fix took findings away and brought none."""
+    """What only one side has; "caught" if the fix took findings away and brought none, "noted" if notes."""
     gone = Counter(before["findings"]) - Counter(after["findings"])
     new = Counter(after["findings"]) - Counter(before["findings"])
     seen = bool(before["kernels"] and after["kernels"])
     refused = any(text.startswith("uncompiled") for text in before["failures"])
+    told = any(not finding.startswith("note ") for finding in gone)
     verdict = "not traced"
     if seen or (refused and after["kernels"]):
-        verdict = "caught" if gone and not new else "changed" if gone else "missed"
+        verdict = "missed" if not gone else "changed" if new else "caught" if told else "noted"
     return {"verdict": verdict, "gone": dict(gone), "new": dict(new)}
 
 

@@ -20,9 +20,10 @@ repositories that no rule was written for. No GPU was used.
 ## Fixes, before and after
 
 `python -m benchmarks.history` traces a repository before and after a fix. *Caught*: the first tree has a
-finding that the second lacks, and the second has none that the first lacks. *Undone on* a later commit: the
-code of the fix's day runs with no DSL that can be traced, so the fix is taken back on that commit, by its own
-diff or by hand. All findings, and the versions on each side, are in `docs/evidence/history.json`.
+finding that the second lacks, and the second has none that the first lacks. *Noted*: the finding is a note.
+*Undone on* a later commit: the code of the fix's day runs with no DSL that can be traced, so the fix is taken
+back on that commit, by its own diff or by hand. All findings, and the versions on each side, are in
+`docs/evidence/history.json`.
 
 {summary}
 
