@@ -31,6 +31,8 @@ from layoutcheck.synthesis.wanted import Consumer
 
 MOST_BOX = 256
 """Elements of a TMA box in each mode (cuTensorMapEncodeTiled: boxDim)."""
+BOX_ROW_CYCLES = 1.7
+"""The copy engine's for each row of a box (H200, boxes with rows of 16 bytes; docs/evidence/synthesis.json)."""
 ROW_BYTES = 16
 """Of a matrix row (PTX ISA, ldmatrix)."""
 
@@ -423,11 +425,13 @@ class Tma(Move):
         return self._counts(shared.run, self.boxes(shared))
 
     def _counts(self, run: int, boxes: int) -> Counts:
-        pieces = self.tile[self.fast] // run * self.tile[1 - self.fast]
+        rows = self.tile[1 - self.fast]  # memory sees a row once, whatever boxes it is in
+        pieces = self.tile[self.fast] // run * rows
         size = math.prod(self.tile) * self.element_bytes
         sectors = pieces * -(-run * self.element_bytes // SECTOR_BYTES)
-        reads, writes = (pieces, 0) if self.read else (0, pieces)
-        return Counts(boxes, 0, sectors, -(-size // SECTOR_BYTES), reads, writes)
+        reads, writes = (rows, 0) if self.read else (0, rows)
+        busy = round(BOX_ROW_CYCLES * pieces)
+        return Counts(boxes, busy, sectors, -(-size // SECTOR_BYTES), reads, writes)
 
 
 @dataclass(frozen=True, eq=False)
