@@ -32,7 +32,7 @@ from layoutcheck.synthesis.wanted import Consumer
 MOST_BOX = 256
 """Elements of a TMA box in each mode (cuTensorMapEncodeTiled: boxDim)."""
 BOX_ROW_CYCLES = 1.7
-"""The copy engine's for each row of a box (H200, boxes with rows of 16 bytes; docs/evidence/synthesis.json)."""
+"""The copy engine's for each row of a box (H200, rows of 16 bytes; docs/evidence/synthesis.json)."""
 ROW_BYTES = 16
 """Of a matrix row (PTX ISA, ldmatrix)."""
 
