@@ -18,7 +18,10 @@ MATRICES = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
 
 
 def writers(wanted: Wanted) -> list[Move]:
-    """The ways from the global tensor into shared memory."""
+    """The ways from the global tensor, or from accumulators, into shared memory."""
+    if wanted.accumulator:
+        both = Consumer("stmatrix"), Consumer("stmatrix.trans")
+        return [move for consumer in both for move in _matrices(wanted, consumer)]
     found: list[Move] = []
     src, size = wanted.src, wanted.element_bytes
     fast = fast_mode(src)
@@ -69,7 +72,12 @@ def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
 def direct(wanted: Wanted) -> list[Direct]:
     """The ways past shared memory, where there is one consumer and threads are allowed to load."""
     [first, *more] = wanted.consumers
-    if more or "universal" not in wanted.engines or first.target not in ("registers", "gmem"):
+    if (
+        more
+        or wanted.accumulator
+        or "universal" not in wanted.engines
+        or first.target not in ("registers", "gmem")
+    ):
         return []
     size, src = wanted.element_bytes, wanted.src
     fast = fast_mode(src) or 0
@@ -124,6 +132,7 @@ def _matrices(wanted: Wanted, consumer: Consumer) -> Iterator[Matrix]:
         for down in range(1, warps + 1):
             if warps % down:
                 continue
-            move = Matrix(consumer, wanted.tile, wanted.element_bytes, matrices, (down, warps // down))
+            kind = consumer.unit
+            move = Matrix(consumer, wanted.tile, wanted.element_bytes, matrices, (down, warps // down), kind)
             if all(extent % reach == 0 for extent, reach in zip(move.extents, move.reach, strict=True)):
                 yield move

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
-from layoutcheck.atoms.matrix import LdMatrix
+from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import Report, check
 from layoutcheck.copies.copy import Copy, Tiling
@@ -31,7 +31,7 @@ class Step(NamedTuple):
     """One `cute.copy` of a plan, in order. `role` says what it is to the program that is written.
 
     "load" and "store" are those of threads through registers, "turn" what happens between them; "async",
-    "matrix", "tma load" and "tma store" the others. `split` is the thread and value layout, where there is
+    "matrix", "matrix store", "tma load" and "tma store" the others. `split` is the thread and value layout, where there is
     one.
     """
 
@@ -154,8 +154,9 @@ def _copy(tiled: TiledCopy, src: Memref, dst: Memref, tiling: Tiling, arch: str)
 
 
 def _matrix(move: Matrix, shared: Memref, wanted: Wanted) -> Step:
-    """The tiled copy whose fragments the warps' MMAs take."""
-    atom = LdMatrix(wanted.dtype, math.prod(move.matrices), move.trans)
+    """The tiled copy whose fragments the warps' MMAs take, or leave."""
+    kind = StMatrix if move.store else LdMatrix
+    atom = kind(wanted.dtype, math.prod(move.matrices), move.trans)
     (am, ak), (wm, wk) = move.matrices, move.warps
     lane = 32 // wanted.dtype.bits  # elements of a register
     mn, k = move.consumer.modes
@@ -166,11 +167,15 @@ def _matrix(move: Matrix, shared: Memref, wanted: Wanted) -> Step:
     layout_tv = Layout((thread[0], value[0]), (thread[1], value[1]))
     tiler = tuple(Layout(reach[one]) for one in ((0, 1) if (mn, k) == (0, 1) else (1, 0)))
     tiled = make_tiled_copy(atom, layout_tv, tiler)
+    threads = 32 * wm * wk
+    if move.store:
+        view = partition(tiled, "dst", shared).view
+        held = fragment(partition(tiled, "src", shared).view)
+        tiling = Tiling(tiled, held, shared, threads)
+        return Step("matrix store", _copy(tiled, held, view, tiling, str(wanted.arch)))
     view = partition(tiled, "src", shared).view
     held = fragment(partition(tiled, "dst", shared).view)
-    return Step(
-        "matrix", _copy(tiled, view, held, Tiling(tiled, shared, held, 32 * wm * wk), str(wanted.arch))
-    )
+    return Step("matrix", _copy(tiled, view, held, Tiling(tiled, shared, held, threads), str(wanted.arch)))
 
 
 def _tma(move: Tma, shared: Memref, wanted: Wanted) -> Step:

@@ -253,7 +253,7 @@ def _alike(move: Threads | Matrix, shared: Shared) -> tuple[IntArray, int]:
 
 @dataclass(frozen=True, eq=False)
 class Matrix(Move):
-    """`ldmatrix` by warps that tile an operand: `matrices` along (MN, K), `warps` along (MN, K).
+    """`ldmatrix` or `stmatrix` by warps that tile an operand: `matrices` and `warps` along (MN, K).
 
     A matrix is 8 along MN and 16 bytes along K; of `.trans` 8 x 8. A lane holds 32 bits of it.
     """
@@ -268,7 +268,12 @@ class Matrix(Move):
     @property
     def trans(self) -> bool:
         """Whether rows run along MN."""
-        return self.consumer.target == "ldmatrix.trans"
+        return self.consumer.target.endswith(".trans")
+
+    @property
+    def store(self) -> bool:
+        """Whether it is `stmatrix`, which accumulators of m16n8 MMAs leave by."""
+        return self.consumer.unit == "stmatrix"
 
     @property
     def reach(self) -> tuple[int, int]:

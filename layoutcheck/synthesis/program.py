@@ -152,7 +152,7 @@ class _Program:
         lines = []
         for move, steps in enumerate(self.steps):
             for step in steps:
-                if step.role not in ("load", "store", "async", "matrix"):
+                if step.role not in ("load", "store", "async", "matrix", "matrix store"):
                     continue
                 name = _name(move, step)
                 atom = code.atom_code(step.copy.needed_atom)
@@ -266,6 +266,14 @@ class _Program:
             name = _name(move, step)
             if step.role == "async":
                 lines.append(f"cute.copy({name}_atom, {name}.partition_S({src}), {name}.partition_D({dst}))")
+            elif step.role == "matrix store":
+                lines += [
+                    "# your accumulators, converted: here they come from a tensor that stands for them",
+                    f"given = {name}.partition_S({src})",
+                    f"held = cute.make_rmem_tensor({name}.partition_S({dst}).shape, {self.dtype})",
+                    "cute.basic_copy(given, held)",
+                    f"cute.copy({name}_atom, held, {name}.partition_D({dst}))",
+                ]
             elif step.role in ("load", "matrix"):
                 lines += [
                     f"given = {name}.partition_S({src})",

@@ -23,6 +23,7 @@ TARGETS = (
     "ldmatrix", "ldmatrix.trans", "wgmma.A", "wgmma.B", "tcgen05.A", "tcgen05.B", "gmem", "registers",
 )  # fmt: skip
 MAJORS = ("MN", "K")
+ACCUMULATOR = "accumulator"
 MOST_THREADS = 1024
 MOST_STAGES = 32
 MOST_EXTENT = 1024
@@ -55,7 +56,8 @@ class Wanted:
     """A checked request. `src` and `dst` are whole global tensors, `dst` None where no consumer is "gmem".
 
     `tile` has modes (MN, K); `major` is the mode, 0 or 1, along which an operand (or a thread's registers)
-    is contiguous, None where that is left open. `arch` is the target, `engines` those allowed.
+    is contiguous, None where that is left open. `arch` is the target, `engines` those allowed. With
+    `accumulator` the tile comes from the registers of MMAs, for which `src` only stands.
     """
 
     tile: tuple[int, int]
@@ -68,6 +70,7 @@ class Wanted:
     stages: int
     arch: Arch
     engines: tuple[str, ...]
+    accumulator: bool = False
 
     @property
     def element_bytes(self) -> int:
@@ -125,7 +128,10 @@ def read(
         raise InputError(f"{threads} threads are not whole warps", expected=f"a multiple of {WARP}")
     if align is not None and (align < 1 or align & (align - 1)):
         raise InputError(f"--align {align} is not a power of two", expected="bytes, such as 16")
-    source = _tensor("src", src, element, extents, align)
+    accumulator = isinstance(src, str) and src.strip() == ACCUMULATOR
+    if accumulator:
+        _epilogue(consumers, element, target)
+    source = _tensor("src", "(?,?):(?,1)" if accumulator else src, element, extents, align)
     wants_dst = any(one.target == "gmem" for one in consumers)
     if wants_dst != (dst is not None):
         raise InputError(
@@ -150,7 +156,20 @@ def read(
         stages,
         target,
         _engines(engine),
+        accumulator,
     )
+
+
+def _epilogue(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> None:
+    """Raises InputError where stmatrix does not serve an epilogue."""
+    if [one.target for one in consumers] != ["gmem"]:
+        raise InputError("accumulators go to global memory", expected="--to gmem with --dst")
+    if element.bits != 16:
+        raise InputError(
+            f"stmatrix stores 16-bit elements here, not {element}", expected="the epilogue's f16 or bf16"
+        )
+    if arch.number < 90:
+        raise InputError(f"stmatrix is not on {arch} (PTX ISA: sm_90 and later)", expected="--arch sm_90a")
 
 
 def _tile(given: Any) -> tuple[int, int]:
