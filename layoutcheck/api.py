@@ -100,7 +100,8 @@ def synthesize(
     """The best copies for a tile: from global memory through shared memory to who reads it.
 
     - `tile`: two extents, (MN,K), as text or as a tuple
-    - `src`: the whole global tensor, modes (MN,K): a `Memref` or text, `"gmem (?{div=8},?):(1,?{div=8})"`
+    - `src`: the whole global tensor, modes (MN,K): a `Memref` or text, `"gmem (?{div=8},?):(1,?{div=8})"`;
+      "accumulator" for the registers of m16n8 MMAs, which `stmatrix` stores
     - `to`: who reads the tile: "ldmatrix", "ldmatrix.trans", "wgmma.A", "wgmma.B", "tcgen05.A", "tcgen05.B",
       "gmem" (with `dst`, a tensor like `src`) or "registers"; several separated by commas. "^T" after an
       operand: the transposed tile is read

@@ -11,7 +11,7 @@ from layoutcheck.errors import InputError
 
 def synth(
     tile: Annotated[str, Option("the tile's extents (MN,K): '(128,64)'")],
-    src: Annotated[str, Option("the global tensor: 'gmem (?{div=8},?):(1,?{div=8})'")],
+    src: Annotated[str, Option("the global tensor, 'gmem (?{div=8},?):(1,?{div=8})'; or accumulator")],
     to: Annotated[str, Option("ldmatrix[.trans], wgmma.A, tcgen05.B, gmem, registers, ...")],
     dst: Annotated[str | None, Option("the global tensor of --to gmem")] = None,
     dtype: Annotated[str, Option("element type")] = "bf16",

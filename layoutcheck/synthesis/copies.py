@@ -31,8 +31,8 @@ class Step(NamedTuple):
     """One `cute.copy` of a plan, in order. `role` says what it is to the program that is written.
 
     "load" and "store" are those of threads through registers, "turn" what happens between them; "async",
-    "matrix", "matrix store", "tma load" and "tma store" the others. `split` is the thread and value layout, where there is
-    one.
+    "matrix", "matrix store", "tma load" and "tma store" the others. `split` is the thread and value layout,
+    where there is one.
     """
 
     role: str

@@ -86,6 +86,16 @@ def test_one_layout_serves_a_tile_that_is_read_straight_and_transposed() -> None
     assert found.best.verdict == "legal"
 
 
+def test_an_epilogue_leaves_by_stmatrix_and_tma() -> None:
+    found = lc.synthesize((64, 32), "accumulator", "gmem", dst=K)
+    store, send = (step for move in found.best.steps for step in move)
+    assert (store.role, send.role, found.best.verdict) == ("matrix store", "tma store", "legal")
+    # 16 bytes a row of an 8 x 8 matrix, four matrices an instruction: 4 KiB in 8 instructions of 4 wavefronts.
+    assert store.copy.needed_atom.phrase == "stmatrix.m8n8.x4 (bf16)"
+    columns = lc.synthesize((64, 32), "accumulator", "gmem", dst=MN, engine="tma").best.steps[0][0]
+    assert columns.copy.needed_atom.phrase == "stmatrix.m8n8.x4.trans (bf16)"
+
+
 def test_an_operand_lies_as_its_descriptor_says() -> None:
     found = lc.synthesize((64, 128), K, "wgmma.A", major="K", engine="tma")
     shared = found.best.shared
@@ -172,6 +182,9 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ({"align": "3"}, "power of two"),
         ({"to": "ldmatrix.trans", "dtype": "f32"}, "16-bit elements"),
         ({"to": "tcgen05"}, "not on sm_90a"),
+        ({"src": "accumulator"}, "accumulators go to global memory"),
+        ({"src": "accumulator", "to": "gmem", "dst": K, "dtype": "f32"}, "stmatrix stores 16-bit"),
+        ({"src": "accumulator", "to": "gmem", "dst": K, "arch": "sm_80"}, "stmatrix is not on"),
         ({"format": "html"}, "unknown format"),
         ({"plan": "99", "engine": "tma"}, "no plan 99"),
         ({"stages": "32", "tile": "(1024,64)"}, "no layout suits"),
