@@ -87,12 +87,13 @@ def test_one_layout_serves_a_tile_that_is_read_straight_and_transposed() -> None
 
 
 def test_an_epilogue_leaves_by_stmatrix_and_tma() -> None:
-    found = lc.synthesize((64, 32), "accumulator", "gmem", dst=K)
+    found = lc.synthesize((64, 64), "accumulator", "gmem", dst=K, engine="tma")
     store, send = (step for move in found.best.steps for step in move)
     assert (store.role, send.role, found.best.verdict) == ("matrix store", "tma store", "legal")
-    # 16 bytes a row of an 8 x 8 matrix, four matrices an instruction: 4 KiB in 8 instructions of 4 wavefronts.
     assert store.copy.needed_atom.phrase == "stmatrix.m8n8.x4 (bf16)"
-    columns = lc.synthesize((64, 32), "accumulator", "gmem", dst=MN, engine="tma").best.steps[0][0]
+    # 64 x 64 are 64 matrices, four an instruction; the whole tile is one box.
+    assert found.best.counts.instructions == 16 + 1
+    columns = lc.synthesize((64, 64), "accumulator", "gmem", dst=MN, engine="tma").best.steps[0][0]
     assert columns.copy.needed_atom.phrase == "stmatrix.m8n8.x4.trans (bf16)"
 
 
