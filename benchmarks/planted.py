@@ -7,8 +7,8 @@ A kernel is copied into a temporary folder, and one argument of one call is writ
 order or a stride (`layout`, `pitch`), a promise or an allocation (`alignment`), `num_bits_per_copy`
 (`width`), `make_swizzle`, the transposition of an ldmatrix (`major`), the block of a launch, the predicate
 of a copy. The program is then traced and repaired. A change is `detected` by a verdict on a copy, by the
-compiler's refusal, or by an exception of the DSL or of the kernel's own checks. `restored` says whether the
-repaired program makes the very copies that the kernel made before. With `--run`, on a GPU, the repaired
+compiler's refusal, by an exception of the DSL or of the kernel's own checks, or by a condition on the
+run-time extents that the kernel did not have (a removed predicate). `restored` says whether the repaired program makes the very copies that the kernel made before. With `--run`, on a GPU, the repaired
 program runs as its author wrote it, without layoutcheck, and `bits` is what its own comparison with PyTorch
 says. Where a change leaves the copies as they were, the call is not reached or the argument does not matter:
 it is listed and not counted. `--seconds` begins no more bugs after so many.
@@ -176,7 +176,12 @@ def copies_of(judged: JudgedTrace) -> Counter[Any]:
     return Counter((str(one.copy), one.refused) for one in judged.trace.copies)
 
 
-def tried(kernel: Kernel, root: Path, plant: Plant, right: Counter[Any], run: bool) -> dict[str, Any]:
+def conditions_of(judged: JudgedTrace) -> set[str]:
+    """What the caller has to keep so that copies stay in their tensors."""
+    return {one.bounded_if for one in judged.trace.copies if one.bounded_if}
+
+
+def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: bool) -> dict[str, Any]:
     """What became of one bug."""
     row: dict[str, Any] = {"kind": plant.kind, "call": plant.call, "line": plant.line}
     with copied(kernel, root) as (script, file, args):
@@ -188,9 +193,11 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: Counter[Any], run: bo
         verdicts = seen.verdicts()
         row["verdicts"] = {name: count for name, count in verdicts.items() if count}
         row["failures"] = [f"{one.kind}: {one.message[:160]}" for one in seen.trace.failures]
-        row["differs"] = copies_of(seen) != right or bool(seen.trace.failures)
+        row["differs"] = copies_of(seen) != right["copies"] or bool(seen.trace.failures)
         bad = verdicts["rejected"] + verdicts["wrong"]
-        row["detected"] = "a copy" if bad else "a failure" if row["failures"] else ""
+        row["conditions"] = sorted(conditions_of(seen) - right["conditions"])
+        told = (bad, "a copy"), (row["failures"], "a failure"), (row["conditions"], "a condition")
+        row["detected"] = next((name for found, name in told if found), "")
         if bad:
             found = repaired(str(script), args, launch=False, arch=kernel.arch, timeout_s=300)
             row["repaired"] = bool(found.repairs) and not found.sketches
@@ -201,7 +208,7 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: Counter[Any], run: bo
             if found.repairs:
                 found.write()
                 after = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
-                row["restored"] = copies_of(after) == right
+                row["restored"] = copies_of(after) == right["copies"]
                 row["bits"] = ran(script, args) if run and row["repaired"] else "not run"
     return row
 
@@ -228,13 +235,20 @@ def right_of(name: str, root: Path, a_kind: int, run: bool) -> dict[str, Any]:
         source = Source(str(file), file.read_text(encoding="utf-8"))
         verdicts = right.verdicts()
         bits = ran(script, args) if run else "not run"
-    out = {"copies": copies_of(right), "bits": bits, "plants": chosen(source, a_kind), "problem": ""}
+    copies, conditions = copies_of(right), conditions_of(right)
+    out = {
+        "copies": copies,
+        "conditions": conditions,
+        "bits": bits,
+        "plants": chosen(source, a_kind),
+        "problem": "",
+    }
     if verdicts["rejected"] or verdicts["wrong"] or not right.trace.copies:
         out["problem"] = f"not right as it is: {dict(verdicts)}, {right.trace.failures}"[:400]
     return out
 
 
-def one_bug(name: str, root: Path, plant: Plant, right: Counter[Any], run: bool) -> dict[str, Any]:
+def one_bug(name: str, root: Path, plant: Plant, right: dict[str, Any], run: bool) -> dict[str, Any]:
     """A row of the evidence."""
     began = time.time()
     try:
@@ -265,7 +279,7 @@ def all_bugs(
         while queue or pending:
             while queue and len(pending) < jobs and not (seconds and time.time() - began > seconds):
                 name, plant = queue.pop(0)
-                task = pool.submit(one_bug, name, kernels[name], plant, rights[name]["copies"], run)
+                task = pool.submit(one_bug, name, kernels[name], plant, rights[name], run)
                 pending[task] = None
             if not pending:
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -115,12 +116,13 @@ def repaired(
                 lowering=lowering if lowered or order else None,
             )  # fmt: skip
 
+    began = time.time()
     found = trace(script, None)
     unsupported = [failure for failure in found.failures if failure.kind == "unsupported"]
     if unsupported:
         raise InputError(unsupported[0].message)
     told = _say if sys.stderr.isatty() else None
-    return repair(script, found, trace, told, by, _confirmed if confirm else None)
+    return repair(script, found, trace, told, by, _confirmed if confirm else None, began)
 
 
 def _confirmed(named: Sequence[tuple[str, Copy]]) -> Sequence[Confirmation]:

@@ -5,6 +5,7 @@ A case that is registered with `expect` is meant to be as it is, and stays.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial, reduce
 from pathlib import Path
@@ -65,4 +66,5 @@ def _of_file(path: str, found: Sequence[cases.RegisteredCase], settings: Setting
             ]  # fmt: skip
         return reduce(Trace.merged, runs)
 
-    return repair(path, retrace(str(main), None), retrace)
+    began = time.time()
+    return repair(path, retrace(str(main), None), retrace, since=began)

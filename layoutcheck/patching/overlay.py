@@ -6,6 +6,7 @@ are real, and so is the script itself: Python looks for its modules where it rea
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 from collections.abc import Mapping
@@ -41,8 +42,11 @@ def _fill(old: Path, new: Path, changed: Mapping[Path, str], around: set[Path]) 
             there.symlink_to(entry)
 
 
-def tracked(project: Path, path: str) -> str:
-    """Why a file is none that may be edited; "" where it may be."""
+def tracked(project: Path, path: str, since: float = math.inf) -> str:
+    """Why a file is none that may be edited; "" where it may be.
+
+    `since` is when the trace began, in seconds of `time.time`.
+    """
     file = Path(path)
     if not file.is_file():
         return f"'{path}' is no file: the code was generated"
@@ -52,6 +56,8 @@ def tracked(project: Path, path: str) -> str:
         return f"'{path}' is an installed library"
     if not os.access(file, os.W_OK):
         return f"'{path}' is read-only"
+    if file.stat().st_mtime > since:
+        return f"'{path}' was written while the program ran: what was traced is another text"
     return _generated(file)
 
 

@@ -9,6 +9,7 @@ cost something, here or in other copies of the program, the cheapest is kept.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -48,18 +49,20 @@ def repair(
     progress: Callable[[str], None] | None = None,
     by: str | None = None,
     confirm: Confirm | None = None,
+    since: float = math.inf,
 ) -> Repaired:
     """Edits for every copy of the trace that is `rejected` or `wrong`. Raises InputError for no Python.
 
     `by` is the one strategy whose fixes are tried; what then goes wrong elsewhere may be repaired by any, and
-    what gets slow stays, as the fix was asked for. `confirm` runs the repaired copies of every edit.
+    what gets slow stays, as the fix was asked for. `confirm` runs the repaired copies of every edit. Files
+    written after `since`, when the trace began in seconds of `time.time`, are left alone.
     """
     main = Path(script).resolve()
     project = project_of(main)
     texts: dict[str, str] = {}
     for one in trace.copies:
         for frame in (one.where, *one.stack):
-            if frame.file not in texts and not tracked(project, frame.file):
+            if frame.file not in texts and not tracked(project, frame.file, since):
                 texts[frame.file] = read(frame.file)
     texts.setdefault(str(main), read(str(main)))
     found = Repaired(dict(texts), texts)
@@ -73,7 +76,7 @@ def repair(
         where = target[0].first.where
         if progress is not None:
             progress(f"repairing {where}")
-        reason = tracked(project, where.file)
+        reason = tracked(project, where.file, since)
         best, why = (None, reason) if reason else search.best(state, target, found.after)
         if best is None:
             given_up.add(place_of(target[0]))

@@ -458,6 +458,17 @@ def test_read_only_and_ignored_files_are_left_alone(tmp_path: Path, monkeypatch:
     assert (tmp_path / "mine.py").read_text() == "x = 1\n"
 
 
+def test_a_file_written_while_the_program_ran_is_left_alone(tmp_path: Path) -> None:
+    """What was traced is not what is there: an edit would be proven of another text."""
+    path = tmp_path / "kernel.py"
+    path.write_text(LINES)
+    began = path.stat().st_mtime - 1
+    found = repair(str(path), Trace((seen(2, path, 8),)), lambda script, cwd: Trace(), since=began)
+    [left] = found.sketches
+    assert "was written while the program ran" in left.reason and found.diff() == ""
+    assert tracked(tmp_path, str(path), began + 2) == ""
+
+
 def test_a_copy_in_a_library_is_a_sketch(tmp_path: Path) -> None:
     """The script's own copy is repaired, and the library's is named with the reason."""
     (tmp_path / "project").mkdir()
