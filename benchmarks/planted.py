@@ -7,11 +7,12 @@ A kernel is copied into a temporary folder, and one argument of one call is writ
 order or a stride (`layout`, `pitch`), a promise or an allocation (`alignment`), `num_bits_per_copy`
 (`width`), `make_swizzle`, the transposition of an ldmatrix (`major`), the block of a launch, the predicate
 of a copy. The program is then traced and repaired. A change is `detected` by a verdict on a copy, by the
-compiler's refusal, by an exception of the DSL or of the kernel's own checks, or by a condition on the
-run-time extents that the kernel did not have (a removed predicate). `restored` says whether the repaired program makes the very copies that the kernel made before. With `--run`, on a GPU, the repaired
-program runs as its author wrote it, without layoutcheck, and `bits` is what its own comparison with PyTorch
-says. Where a change leaves the copies as they were, the call is not reached or the argument does not matter:
-it is listed and not counted. `--seconds` begins no more bugs after so many.
+compiler's refusal, by an exception of the DSL or of the kernel's own checks, or by a condition on the run-
+time extents that the kernel did not have (a removed predicate). `restored` says whether the repaired
+program makes the very copies that the kernel made before. With `--run`, on a GPU, the repaired program runs
+as its author wrote it, without layoutcheck, and `bits` is what its own comparison with PyTorch says. Where
+a change leaves the copies as they were, the call is not reached or the argument does not matter: it is
+listed and not counted. `--seconds` begins no more bugs after so many.
 """
 
 from __future__ import annotations
