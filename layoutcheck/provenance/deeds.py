@@ -15,7 +15,8 @@ from layoutcheck.sources.mlir import Operation
 class Deed:
     """What an event does with data.
 
-    `kind` is load, ldmatrix, store, stmatrix, copy, tma_load, tma_store, bulk, mma or wgmma.
+    `kind` is load, ldmatrix, store, stmatrix, copy, tma_load, tma_store, bulk, mma, wgmma,
+    tcgen05, tensor_load or tensor_store.
     `at` and `second` are addresses, `refs` what is stored or multiplied, `base` the first reference of what
     comes into registers, `width` bytes a thread. `mask` are the threads that take part. `lost` says why it
     cannot be followed.

@@ -32,12 +32,14 @@ from layoutcheck.sources.mlir import Operation, integer, integers
 from layoutcheck.sources.mlir import Value as SsaValue
 
 MMA = "mma_sync"
+TENSOR_MEMORY = ("nvvm.tcgen05.ld", "nvvm.tcgen05.st")
 _MOST_REFS = 1 << 26  # of one block: half a gigabyte
 _KIND = re.compile(r"<(?:\w+\s+)?(\w+)>")
 _SHAPE = re.compile(r"m = ([0-9]+), n = ([0-9]+), k = ([0-9]+)")
 _FLOAT = re.compile(r"(?:^|[<x(, ])(?:b?f|tf)[0-9]+")
-_TCGEN05 = re.compile(r"nvvm\.tcgen05\.mma(?!\.smem_desc)")
-_DATA = frozenset(("llvm.alloca", "nvvm.ldmatrix", "nvvm.mma.sync"))
+_TCGEN05 = re.compile(r"nvvm\.tcgen05\.mma(?![.\w]*smem_desc)")
+MOST_SUMS = 128 * 256  # accumulators of one tcgen05.mma in one block
+_DATA = frozenset(("llvm.alloca", "nvvm.load.ext", "nvvm.ldmatrix", "nvvm.mma.sync"))
 _WORST = ("data", "blocked")
 
 
@@ -45,7 +47,7 @@ def products_of(kernel: WatchedKernel) -> WatchedKernel:
     """The kernel with its warp-level products as events."""
     found = dict(kernel.meanings)
     for op in kernel.operation.walk():
-        if op.name == "nvvm.mma.sync":
+        if op.name == "nvvm.mma.sync" or op.name in TENSOR_MEMORY:
             found[op] = Meaning(MMA, op=op)
     return replace(kernel, meanings=found)
 
@@ -93,7 +95,7 @@ def _addresses(kernel: WatchedKernel) -> set[SsaValue]:
         if _is_wgmma(op):
             rest = op.operands[_accumulators(op) :]
             roots.append((op, [v for v in rest if v.type == "i64" or v.type == "i1"] + _scale(op), []))
-        elif op.name in (TENSOR_LOAD, *TENSOR_STORES, *BULK):
+        elif op.name in (TENSOR_LOAD, *TENSOR_STORES, *BULK) or _TCGEN05.match(op.name):
             roots.append((op, op.operands, []))
         elif is_memory(op):
             roots.append((op, [v for v in op.operands if parse_type(v.type).kind == "pointer"], []))
@@ -151,6 +153,10 @@ class _Follower:
             return made(op)
         if _is_wgmma(op):
             return self._wgmma(op)
+        if name in TENSOR_MEMORY:
+            return self._tensor_memory(op)
+        if is_product(op):
+            return self._tcgen05(op)
         if not op.results or is_memory(op) or name.startswith("llvm.alloca"):
             return self._lost(op)
         if any(parse_type(v.type).kind in ("pointer", "other") for v in op.results):
@@ -452,6 +458,54 @@ class _Follower:
                     "mma", op, machine.mask, refs=(a, b, result), facts=facts, lost="sparse" if sparse else ""
                 )
             )
+
+        return run
+
+    def _tcgen05(self, op: Operation) -> Step:
+        """tcgen05.mma: accumulators, A, B, the instruction's descriptor, whether the accumulators count."""
+        machine, values = self.machine, self.machine.values
+        slots = [self.slots[v] for v in op.operands[:5]]
+        plain = op.name == "nvvm.tcgen05.mma" and len(slots) == 5 and op.operands[4].type == "i1"
+        kind = _KIND.search(op.attributes.get("kind", ""))
+        facts = {
+            "kind": kind[1] if kind else "", "pair": "cta_2" in op.attributes.get("ctaGroup", ""),
+            "in_tensor_memory": parse_type(op.operands[1].type).kind == "pointer",
+        }  # fmt: skip
+
+        def run() -> None:
+            lost = self._known(*slots) if plain else "tcgen05.mma with block scales, or sparse"
+            base = self.next
+            self.next += MOST_SUMS
+            numbers = tuple(number(values[slot]) for slot in slots)
+            self._note(
+                Deed("tcgen05", op, machine.mask, 0, base=base, numbers=numbers, facts=facts, lost=lost)
+            )
+
+        return run
+
+    def _tensor_memory(self, op: Operation) -> Step:
+        """tcgen05.ld and tcgen05.st of 32 lanes by 32 bits: a register a column."""
+        machine, values = self.machine, self.machine.values
+        load = op.name == TENSOR_MEMORY[0]
+        pointer = next(v for v in op.operands if parse_type(v.type).kind == "pointer")
+        data = (
+            op.results[0]
+            if load
+            else next(v for v in op.operands[::-1] if v.type != "i1" and v is not pointer)
+        )
+        at, slot, width = self.slots[pointer], self.slots[data], parse_type(data.type).size_bytes
+        plain = "32x32b" in op.attributes.get("shape", "") and "pack" not in op.attributes
+
+        def run() -> None:
+            lost = self._known(at) or ("" if plain else "tensor memory in another shape than 32x32b")
+            address = number(values[at])
+            if load:
+                base, refs = self._fresh(width)
+                values[slot], machine.provenance[slot] = refs, self.unsaid
+                self._note(Deed("tensor_load", op, machine.mask, address, 0, width, base, lost=lost))
+            else:
+                given = (refs_of(values[slot], width),)
+                self._note(Deed("tensor_store", op, machine.mask, address, 0, width, 0, given, lost=lost))
 
         return run
 

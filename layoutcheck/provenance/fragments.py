@@ -7,12 +7,15 @@ a warp has those of m16n8kK.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from layoutcheck.provenance.refs import Array
 
 LANES = 32
 _SWIZZLE_BYTES = {0: 16, 1: 128, 2: 64, 3: 32}  # wgmma's descriptors: bits 62 and 63
+_TCGEN05_BYTES = {0: 16, 2: 128, 4: 64, 6: 32}  # tcgen05's: bits 61 to 63
 
 
 def operand_registers(letter: str, count: int, bits: int) -> tuple[Array, Array]:
@@ -29,15 +32,18 @@ def accumulator_registers(count: int) -> tuple[Array, Array]:
     return lane // 4 + 8 * (value % 4 // 2), 8 * (value // 4) + 2 * (lane % 4) + value % 2
 
 
-def described(descriptor: int, rows: int, depth: int, bits: int, major: str) -> Array | None:
-    """(rows, depth) -> the shared address of each element of an operand that wgmma reads by a descriptor.
+def described(
+    descriptor: int, rows: int, depth: int, bits: int, major: str, *, tcgen05: bool = False
+) -> Array | None:
+    """(rows, depth) -> the shared address of each element of an operand that is read by a descriptor.
 
-    `major` is "k" where K is contiguous, "m" where M or N is. None where the descriptor has a base offset.
+    `major` is "k" where K is contiguous, "m" where M or N is. None where the descriptor has a base offset, or
+    tcgen05's swizzle of 32-byte atoms.
     """
     start = (descriptor & 0x3FFF) << 4
     leading, stride = (descriptor >> 16 & 0x3FFF) << 4, (descriptor >> 32 & 0x3FFF) << 4
-    width = _SWIZZLE_BYTES[descriptor >> 62 & 3]
-    if descriptor >> 49 & 7:
+    width = _TCGEN05_BYTES.get(descriptor >> 61 & 7, 0) if tcgen05 else _SWIZZLE_BYTES[descriptor >> 62 & 3]
+    if descriptor >> 49 & 7 or not width:
         return None
     row, k = np.arange(rows, dtype=np.int64)[:, None], np.arange(depth, dtype=np.int64)[None, :]
     if major == "k":
@@ -50,3 +56,28 @@ def described(descriptor: int, rows: int, depth: int, bits: int, major: str) -> 
         at = start + row // each * along + row % each * bits // 8 + k // 8 * across + k % 8 * width
     mask = {128: 7, 64: 3, 32: 1, 16: 0}[width]
     return at ^ (((at >> 7) & mask) << 4)
+
+
+class Instruction(NamedTuple):
+    """What tcgen05's instruction descriptor says: the shape, bits of an input, and what is contiguous."""
+
+    rows: int
+    columns: int
+    depth: int
+    bits: int
+    major_a: str
+    major_b: str
+
+
+def read_instruction(word: int, kind: str) -> Instruction | None:
+    """A descriptor of kind f16, tf32, f8f6f4 or i8; None for inputs below a byte and results not of 32 bits.
+
+    PTX ISA, tcgen05, "Instruction descriptor": the format of D in bits 4 and 5, of A from 7, of B from 10,
+    the majors in 15 and 16, N / 8 from 17, M / 16 from 24.
+    """
+    bits = {"f16": 16, "tf32": 32, "f8f6f4": 8, "i8": 8}.get(kind, 0)
+    narrow = kind == "f8f6f4" and max(word >> 7 & 7, word >> 10 & 7) > 1
+    if not bits or narrow or (word >> 4 & 3) not in (1, 2):
+        return None
+    majors = ["m" if word >> at & 1 else "k" for at in (15, 16)]
+    return Instruction(16 * (word >> 24 & 31), 8 * (word >> 17 & 63), 256 // bits, bits, *majors)

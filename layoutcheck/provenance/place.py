@@ -22,7 +22,7 @@ OTHERS = "C has other rows or columns than A and B have"
 
 @dataclass(slots=True)
 class _Stores:
-    """Bytes of results in one global object, their rows and columns, and which of `ops` stored each."""
+    """Bytes of results that one block stores in one global object; which of `ops` stored each."""
 
     at: Array
     rows: Array
@@ -41,9 +41,9 @@ def place_results(products: Products, names: Names, found: Judged) -> None:
 
 
 def _by_object(products: Products) -> Iterator[_Stores]:
-    groups: dict[int, list[Stored]] = {}
+    groups: dict[tuple[int, int], list[Stored]] = {}
     for one in products.replay.stored:
-        groups.setdefault(int(one.at[0]) // GLOBAL_STEP, []).append(one)
+        groups.setdefault((int(one.at[0]) // GLOBAL_STEP, one.block), []).append(one)
     for members in groups.values():
         ops = list(dict.fromkeys(one.op for one in members))
         number = {op: i for i, op in enumerate(ops)}
@@ -66,19 +66,18 @@ def _placed(stores: _Stores, products: Products, names: Names, found: Judged) ->
         return NO_NAME
     at, which = at[named], which[named]
     places = target.coordinates(at)
-    given = [_one_mode(part[named], names) for part in (rows, columns)]
-    if places is None or given[0] is None or given[1] is None:
+    row, column = (_one_mode(part[named], names) for part in (rows, columns))
+    if places is None or row is None or column is None:
         return SEVERAL
     varying = np.flatnonzero((places != places[:1]).any(0)).tolist()
     if len(varying) != 2:
         return SEVERAL
-    extents = {m.place: m.extent for m in target.modes}
     wrong: tuple[str, int, Array] | None = None
     for modes in (varying, varying[::-1]):
-        pairs = [(letter, mode, *one) for letter, mode, one in zip("AB", modes, given, strict=True) if one]
-        if not all(extents.get(mode) == n and _alike(places[:, mode], x) for _, mode, x, n in pairs):
+        pairs = [(letter, mode, one) for letter, mode, one in zip("AB", modes, (row, column), strict=True)]
+        if not all(_alike(places[:, mode], x) for _, mode, x in pairs):
             continue
-        off = [(letter, mode, x) for letter, mode, x, _ in pairs if np.ptp(places[:, mode] - x)]
+        off = [(letter, mode, x) for letter, mode, x in pairs if np.ptp(places[:, mode] - x)]
         if not off:
             found.placed += int(named.sum()) * target.bytes
             return NO_NAME if not named.all() else ""
@@ -89,8 +88,8 @@ def _placed(stores: _Stores, products: Products, names: Names, found: Judged) ->
     return ""
 
 
-def _one_mode(at: Array, names: Names) -> tuple[Array, int] | None:
-    """The coordinates of addresses along the one mode that they vary along, and its extent."""
+def _one_mode(at: Array, names: Names) -> Array | None:
+    """The coordinates of addresses along the one mode that they vary along."""
     tensor = names.tensor(at)
     coordinates = None if tensor is None else tensor.coordinates(at)
     if tensor is None or coordinates is None:
@@ -98,8 +97,8 @@ def _one_mode(at: Array, names: Names) -> tuple[Array, int] | None:
     varying = np.flatnonzero((coordinates != coordinates[:1]).any(0))
     if len(varying) != 1:
         return None
-    mode = int(varying[0])
-    return coordinates[:, mode], next((m.extent for m in tensor.modes if m.place == mode), 1)
+    found: Array = coordinates[:, int(varying[0])]
+    return found
 
 
 def _alike(places: Array, given: Array) -> bool:

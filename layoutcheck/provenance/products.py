@@ -17,12 +17,14 @@ from layoutcheck.provenance.fragments import (
     accumulator_registers,
     described,
     operand_registers,
+    read_instruction,
 )
 from layoutcheck.provenance.refs import MIXED, PRODUCT, Array
 from layoutcheck.provenance.replay import Replay
 from layoutcheck.provenance.sides import Side, side
 from layoutcheck.sources.mlir import Operation
 
+_DESCRIPTOR = "a matrix descriptor with a base offset, or beyond shared memory"
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}
 
 
@@ -84,7 +86,8 @@ class Products:
         if deed.lost:
             self.unknown.setdefault(deed.op, deed.lost)
             return
-        why = self._mma(block, deed, active) if deed.kind == "mma" else self._wgmma(block, deed, active)
+        judge = {"mma": self._mma, "wgmma": self._wgmma, "tcgen05": self._tcgen05}
+        why = judge[deed.kind](block, deed, active)
         if why:
             self.unknown.setdefault(deed.op, why)
 
@@ -150,7 +153,7 @@ class Products:
         else:
             left = self._described(block, deed, 0, rows, depth, bits, majors[0], groups)
         if left is None or right is None:
-            return "a matrix descriptor with a base offset, or beyond shared memory"
+            return _DESCRIPTOR
         self._note(block, deed.op, left, right, self._sums(result, groups, columns, 4), groups, bits)
         return ""
 
@@ -167,6 +170,68 @@ class Products:
                 return None
             found.append(self.replay.shared[block][at])
         return np.stack(found)
+
+    def _tcgen05(self, block: int, deed: Deed, active: Mask) -> str:
+        rows = np.flatnonzero(active)
+        if not rows.size:
+            return ""
+        first = int(rows[0])
+        d, a, b, word, adds = (
+            int(np.broadcast_to(np.asarray(n, np.int64), (len(active),))[first]) for n in deed.numbers
+        )
+        it = read_instruction(word, deed.facts["kind"])
+        blocks = [block]
+        if deed.facts["pair"]:
+            blocks = sorted({block, block ^ 1})
+            if len(blocks) > len(self.replay.blocks):
+                return "a tcgen05.mma of two blocks, one of which is not followed"
+        if it is None or it.rows != 128 * len(blocks):
+            return "a tcgen05.mma of 64 rows, of elements below a byte, or of results that are not 32 bits"
+        whole, own = (1 << 64) - 1, it.columns // len(blocks)
+        columns = [self._smem(one, b & whole, own, it.depth, it.bits, it.major_b) for one in blocks]
+        if any(one is None for one in columns):
+            return _DESCRIPTOR
+        right = np.concatenate([one for one in columns if one is not None])[None]
+        for one in blocks:
+            if deed.facts["in_tensor_memory"]:
+                left = self._in_lanes(one, a, it.depth, it.bits)
+            else:
+                left = self._smem(one, a & whole, 128, it.depth, it.bits, it.major_a)
+            if left is None:
+                return _DESCRIPTOR
+            sums = self._cells(one, deed, d, it.columns, bool(adds & 1))
+            if sums is None:
+                return "accumulators outside tensor memory"
+            self._note(one, deed.op, left[None], right, sums[None], np.array([0]), it.bits)
+        return ""
+
+    def _smem(
+        self, block: int, descriptor: int, rows: int, depth: int, bits: int, major: str
+    ) -> Array | None:
+        """(rows, k) labels of an operand of tcgen05 in shared memory."""
+        at = described(descriptor, rows, depth, bits, major, tcgen05=True)
+        shared = self.replay.shared[block]
+        return None if at is None or int(at.max()) >= len(shared) else shared[at]
+
+    def _in_lanes(self, block: int, at: int, depth: int, bits: int) -> Array | None:
+        """(128, k) labels of A in tensor memory: a row a lane."""
+        first = 4 * (at & 0xFFFF)
+        tensor = self.replay.tensor[block]
+        if at >> 16 or first + depth * bits // 8 > tensor.shape[1]:
+            return None
+        found: Array = tensor[:, first : first + depth * bits // 8 : bits // 8]
+        return found
+
+    def _cells(self, block: int, deed: Deed, at: int, columns: int, adds: bool) -> Array | None:
+        """(128, columns) references of accumulators in tensor memory, new where they do not count."""
+        tensor, first = self.replay.tensor[block], 4 * (at & 0xFFFF)
+        if at >> 16 or first + 4 * columns > tensor.shape[1]:
+            return None
+        old = tensor[:, first : first + 4 * columns : 4]
+        new = PRODUCT | (deed.base + np.arange(128 * columns, dtype=np.int64).reshape(128, columns))
+        kept = np.where(((old & PRODUCT) != 0) & adds, old, new)
+        tensor[:, first : first + 4 * columns] = np.repeat(kept, 4, 1)
+        return kept
 
     def _note(
         self, block: int, op: Operation, left: Array, right: Array, sums: Array, groups: Array, bits: int

@@ -22,6 +22,7 @@ from layoutcheck.provenance.deeds import Deed, Followed
 from layoutcheck.provenance.refs import GLOBAL, MIXED, PRODUCT, UNKNOWN, Array
 from layoutcheck.sources.mlir import Operation
 
+LANES, COLUMN_BYTES = 128, 4 * 512  # of tensor memory (PTX ISA, Tensor Memory)
 _SPAN = 256 * 1024  # bytes of shared memory of a block
 
 
@@ -43,11 +44,13 @@ class Replay:
     maps: dict[int, Descriptor | None]
     shared: list[Array] = field(init=False)
     labels: list[Array] = field(init=False)
+    tensor: list[Array] = field(init=False)  # (lanes, bytes) of each block's tensor memory
     stored: list[Stored] = field(default_factory=list)
     lost: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shared = [np.zeros(_SPAN, np.int64) for _ in self.blocks]
+        self.tensor = [np.zeros((LANES, COLUMN_BYTES), np.int64) for _ in self.blocks]
         self.labels = [np.zeros(one.references, np.int64) for one in self.blocks]
 
     def resolved(self, block: int, at: Array) -> Array:
@@ -69,7 +72,7 @@ class Replay:
         active = np.ones(threads, bool) if mask is None else mask
         if deed.mask is not None:
             active = active & deed.mask
-        if deed.kind in ("mma", "wgmma"):
+        if deed.kind in ("mma", "wgmma", "tcgen05"):
             return deed
         getattr(self, f"_{deed.kind}")(block, deed, active)
         return None
@@ -189,6 +192,30 @@ class Replay:
         else:
             where, there = self._place(block, to, 1)
             self._write(where, there[0] + step, labels)
+
+    def _cells(self, deed: Deed, active: Mask) -> tuple[Array, Array, Array]:
+        """Threads, their lanes of tensor memory, and the first byte of their columns."""
+        rows = np.flatnonzero(active)
+        at = np.broadcast_to(np.asarray(deed.at, np.int64), (len(active),))[rows]
+        return rows, ((at >> 16) + rows % 32) % LANES, 4 * (at & 0xFFFF)
+
+    def _tensor_load(self, block: int, deed: Deed, active: Mask) -> None:
+        rows, lanes, first = self._cells(deed, active)
+        bytes_ = first[:, None] + np.arange(deed.width)
+        known = not self._skip(deed) and bytes_.size and int(bytes_.max()) < COLUMN_BYTES
+        if known:
+            self._into(block, deed, rows, self.tensor[block][lanes[:, None], bytes_])
+        else:
+            self._into(block, deed, rows, np.full((len(rows), deed.width), UNKNOWN, np.int64))
+
+    def _tensor_store(self, block: int, deed: Deed, active: Mask) -> None:
+        rows, lanes, first = self._cells(deed, active)
+        bytes_ = first[:, None] + np.arange(deed.width)
+        if self._skip(deed) or not bytes_.size or int(bytes_.max()) >= COLUMN_BYTES:
+            self.tensor[block][:] = UNKNOWN
+            return
+        given = self.resolved(block, np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows])
+        self.tensor[block][lanes[:, None], bytes_] = given
 
     def _tma_load(self, block: int, deed: Deed, active: Mask) -> None:
         found = self._box(deed, active)

@@ -14,7 +14,12 @@ from layoutcheck.operands.fragments import tiled_mma
 from layoutcheck.order.footprint import operand
 from layoutcheck.provenance.carry import carry
 from layoutcheck.provenance.depth import Depths
-from layoutcheck.provenance.fragments import accumulator_registers, described, operand_registers
+from layoutcheck.provenance.fragments import (
+    accumulator_registers,
+    described,
+    operand_registers,
+    read_instruction,
+)
 from layoutcheck.provenance.judged import Judged, Names
 from layoutcheck.provenance.products import Execution
 from layoutcheck.provenance.refs import GLOBAL, MIXED, PRODUCT, UNKNOWN, Refs, joined, refs_of
@@ -121,8 +126,31 @@ def test_descriptors_reach_the_units_that_order_replays(
     assert (ascending == 2).all()
 
 
+@given(
+    st.sampled_from([0, 2, 4, 6]), st.integers(0, 60), st.integers(1, 64), st.integers(1, 64),
+    st.sampled_from(["k", "m"]),
+)  # fmt: skip
+def test_descriptors_of_tcgen05_reach_the_units_that_order_replays(
+    mode: int, start: int, leading: int, stride: int, major: str
+) -> None:
+    word = 8 * start | leading << 16 | stride << 32 | mode << 61
+    mine = described(word, 128, 16, 16, major, tcgen05=True)
+    assert mine is not None
+    theirs = set(operand(word, range(128), major, tcgen05=True).tolist())
+    assert {int(at) // 16 * 16 for at in mine.reshape(-1)} == theirs
+
+
 def test_a_descriptor_with_a_base_offset_is_not_read() -> None:
     assert described(1 << 49, 64, 16, 16, "k") is None
+    assert described(1 << 61, 64, 16, 16, "k", tcgen05=True) is None  # 32-byte atoms
+
+
+def test_instruction_descriptors_of_tcgen05() -> None:
+    word = 1 << 4 | 1 << 7 | 1 << 10 | 1 << 16 | (256 // 8) << 17 | (128 // 16) << 24
+    assert read_instruction(word, "f16") == (128, 256, 16, 16, "k", "m")
+    assert read_instruction(word, "tf32") == (128, 256, 8, 32, "k", "m")
+    assert read_instruction(word & ~(3 << 4), "f16") is None  # results of 16 bits
+    assert read_instruction(word | 4 << 7, "f8f6f4") is None  # inputs of 4 bits
 
 
 @given(st.permutations([(2, 7), (14, 5), (70, 3)]), st.integers(0, 104))
