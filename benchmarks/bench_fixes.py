@@ -6,14 +6,16 @@ Of random copies near the boundary, a third of them whole tiles: processor secon
 with the fixes. Of the programs of `tests/patching/broken.py`, every so many: each is traced, repaired as
 `layoutcheck trace --no-launch --fix` does, and counted as repaired where nothing is left rejected or wrong.
 `bits` says how the repaired program's bytes differ from those of the working one, by the PTX of both. With
-`--gpu` the repaired copies run on the GPU, and so does the whole program: its second tensor must be its
-first, bit by bit. `--each N` applies every fix that is shown for N of the programs, not only the first.
+`--confirm` the repaired copies run, too. `--patch FILE` writes the repaired programs, and `--launch FILE`
+launches them on a GPU: the second tensor must be the first, bit by bit. `--each N` applies every fix that is
+shown for N of the programs, not only the first.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
+import json
+import runpy
 import sys
 import tempfile
 import time
@@ -60,19 +62,17 @@ def speed(count: int) -> dict[str, Any]:
     }
 
 
-def programs(count: int, jobs: int, gpu: bool) -> dict[str, Any]:
+def programs(count: int, jobs: int, confirm: bool) -> dict[str, Any]:
     """Every so many programs of all families, and what the repair of each came to."""
-    rows = _each(_repaired_on_gpu if gpu else _repaired, _chosen(count), jobs)
+    rows = _each(_confirmed if confirm else _repaired, _chosen(count), jobs)
     found = {
         "programs": len(rows),
         "repaired": sum(row["repaired"] for row in rows),
         "right_bits": sum(row["repaired"] and not row["bits"] for row in rows),
         "rows": rows,
     }
-    if gpu:
+    if confirm:
         found["confirmed_by_gpu"] = sum("gpu" in row["confirmed_by"] for row in rows)
-        found["launched"] = sum(row["launched"] != NOT_LAUNCHED for row in rows)
-        found["launched_with_right_bits"] = sum(row["launched"] == "" for row in rows)
     return found
 
 
@@ -128,48 +128,54 @@ def _repaired(name: str, confirm: bool = False) -> dict[str, Any]:
         if confirm:
             row["confirmed_by"] = sorted({judge for one in found.repairs for judge in one.confirmed_by})
             row["unrun"] = [one.unrun for one in found.repairs if one.unrun]
-            row["launched"] = _launched(found.after[str(script)]) if row["repaired"] else NOT_LAUNCHED
         return row
 
 
-def _repaired_on_gpu(name: str) -> dict[str, Any]:
+def _confirmed(name: str) -> dict[str, Any]:
     return _repaired(name, confirm=True)
 
 
-def _launched(text: str) -> str:
-    """A program launched in a process of its own: "" where it copies its first tensor into its second."""
-    if "cute.compile(host, tensor(), tensor())" not in text:
-        return NOT_LAUNCHED
-    done = subprocess.run(
-        [sys.executable, "-c", LAUNCH], input=text, capture_output=True, text=True, timeout=120, check=False
-    )
-    return done.stdout.strip() if done.returncode == 0 else done.stderr.strip().splitlines()[-1][:300]
+def _patched(name: str) -> dict[str, Any]:
+    """The text of a program after its repair."""
+    with _script(name) as script:
+        found = repaired(str(script), launch=False)
+        edits = [repair.title for repair in found.repairs]
+        return {"program": name, "text": found.after[str(script)], "edits": edits}
 
 
-NOT_LAUNCHED = "not launched: it has no second tensor"
-LAUNCH = """
-import runpy, sys, tempfile, torch
-from pathlib import Path
-from cutlass.cute.runtime import from_dlpack
+def launched(patched: list[dict[str, Any]]) -> dict[str, Any]:
+    """Each patched program, launched on this machine's GPU: how many elements of its second tensor differ."""
+    rows = []
+    for one in patched:
+        try:
+            differing = _differing(one["text"])
+        except Exception as error:
+            differing = f"{type(error).__name__}: {error}"[:200]
+        rows.append({"program": one["program"], "edits": one["edits"], "differing_elements": differing})
+        sys.stderr.write(f"{rows[-1]}\n")
+    right = sum(row["differing_elements"] == 0 for row in rows)
+    return {"programs": len(rows), "right_bits": right, "rows": rows}
 
-call = "cute.compile(host, tensor("
-text = sys.stdin.read().replace(call, "made = tensor()\\ncompiled = " + call)
-with tempfile.TemporaryDirectory() as folder:
-    script = Path(folder) / "kernel.py"
-    script.write_text(text)
-    program = runpy.run_path(str(script))
-rows, columns = program["made"].shape
-bits = program["made"].element_type.width
-whole = {8: torch.int8, 16: torch.int16, 32: torch.int32}[bits]
-kind = {8: torch.int8, 16: torch.bfloat16, 32: torch.float32}[bits]
-limit = 1 << (bits - 1)
-given = torch.randint(-limit, limit, (rows, columns), device="cuda").to(whole)
-result = torch.zeros_like(given)
-program["compiled"](*(from_dlpack(one.view(kind), assumed_align=16) for one in (given, result)))
-torch.cuda.synchronize()
-differing = int((given != result).sum())
-print(f"{differing} elements differ" if differing else "")
-"""
+
+def _differing(text: str) -> int:
+    """Of a program that copies its first tensor into its second; every bit is random."""
+    import torch
+    from cutlass.cute.runtime import from_dlpack
+
+    call = "cute.compile(host, tensor("
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "kernel.py"
+        script.write_text(text.replace(call, f"made = tensor()\ncompiled = {call}"), encoding="utf-8")
+        program = runpy.run_path(str(script))
+    bits = program["made"].element_type.width
+    whole = {8: torch.int8, 16: torch.int16, 32: torch.int32}[bits]
+    kind = {8: torch.int8, 16: torch.bfloat16, 32: torch.float32}[bits]
+    limit = 1 << (bits - 1)
+    given = torch.randint(-limit, limit, tuple(program["made"].shape), device="cuda").to(whole)
+    result = torch.zeros_like(given)
+    program["compiled"](*(from_dlpack(one.view(kind), assumed_align=16) for one in (given, result)))
+    torch.cuda.synchronize()
+    return int((given != result).sum())
 
 
 def _by_each(name: str) -> list[dict[str, Any]]:
@@ -206,15 +212,25 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=3000)
     parser.add_argument("--programs", type=int, default=len(PROGRAMS))
     parser.add_argument("--each", type=int, default=0, help="programs of which every fix is tried")
-    parser.add_argument("--gpu", action="store_true", help="run what is repaired on this machine's GPU")
+    parser.add_argument("--confirm", action="store_true", help="run the repaired copies, too")
+    parser.add_argument("--patch", type=Path, help="write repaired programs here; no more")
+    parser.add_argument("--launch", type=Path, help="launch the programs of --patch; no more")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     found = head("benchmarks.bench_fixes")
+    if given.patch is not None:
+        names = [name for name in _chosen(given.programs) if name.startswith("staged")]
+        write(_each(_patched, names, given.jobs), given.patch)
+        return
+    if given.launch is not None:
+        found["launched"] = launched(json.loads(given.launch.read_text(encoding="utf-8")))
+        write(found, given.out)
+        return
     if given.copies:
         found["speed"] = speed(given.copies)
     if given.programs:
-        found["repair"] = programs(given.programs, given.jobs, given.gpu)
+        found["repair"] = programs(given.programs, given.jobs, given.confirm)
     if given.each:
         found["every_fix"] = every_fix(given.each, given.jobs)
     write(found, given.out)

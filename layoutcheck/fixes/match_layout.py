@@ -12,7 +12,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.fixes.draft import Draft, compact_like
-from layoutcheck.fixes.edit import OTHER, Woven, edited, rewoven
+from layoutcheck.fixes.edit import OTHER, Woven, edited, rewoven, with_tensors
 
 STRATEGY = "match-layout"
 
@@ -27,16 +27,14 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     layout = compact_like(other.layout, own.layout.shape)
     if layout is None or layout == own.layout:
         return
-    made = _relaid(copy, side, own.with_layout(layout))
-    if made is None:
-        return
     note = (
         "the tile's reader sees the other major order: transpose there, or not at all"
         if turns(own, own.with_layout(layout))
         else "the tile's allocation changes with it"
     )
     title = f"lay the {NAMES[side]} out as the {NAMES[OTHER[side]]} is, {layout}"
-    yield edited(STRATEGY, title, copy, made, note)
+    for made in _relaid(copy, side, own.with_layout(layout)):
+        yield edited(STRATEGY, title, copy, made, note)
 
 
 def own_side(copy: Copy) -> str | None:
@@ -55,11 +53,15 @@ def turns(old: Memref, new: Memref) -> bool:
     return contiguous_mode(old.layout) != contiguous_mode(new.layout)
 
 
-def _relaid(copy: Copy, side: str, new: Memref) -> Copy | Woven | None:
+def _relaid(copy: Copy, side: str, new: Memref) -> Iterator[Copy | Woven]:
+    """The copy of the tile laid out anew: by threads along it, then by those that there are."""
     if copy.tiling is None:
         bare = replace(new, swizzle=None) if new.space == "rmem" else new
-        return copy.with_side(side, bare)
+        yield copy.with_side(side, bare)
+        return
     assert isinstance(copy.atom, ThreadAtom)
-    if side == "dst":
-        return rewoven(copy, copy.atom, along="src", dst=new)
-    return rewoven(copy, copy.atom, along="dst", src=new)
+    src, dst = (new if one == side else copy.whole(one) for one in ("src", "dst"))
+    woven = rewoven(copy, copy.atom, along=OTHER[side], **{side: new})  # type: ignore[arg-type]
+    if woven is not None:
+        yield woven
+    yield with_tensors(copy, src, dst)

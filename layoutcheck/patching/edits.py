@@ -142,19 +142,38 @@ def _laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterat
         assert isinstance(call, ast.Call)
         source = program.sources[place.path]
         before, earlier = earlier, [*earlier, place]
-        shape = call.args[0] if call.args else None
-        seen = None if shape is None else program.definition(replace(place, node=shape)).node
-        stride = None if seen is None else _stride_for(seen, new)
+        if name_of(call) == "make_ordered_layout" and ordered is not None:
+            given = ast.unparse(_order_of(call) or call)
+            if given != code.tree_code(ordered) and given.count(",") == code.tree_code(ordered).count(","):
+                yield from _argument(program, place, "order", code.tree_code(ordered), 1, before)
+        stride = _stride_of(program, place, new)
         if stride is None:
             continue
         if name_of(call) == "make_layout":
             yield from _argument(program, place, "stride", stride, None, before)
         elif name_of(call) == "make_ordered_layout" and call.args:
-            if ordered is not None:
-                yield from _argument(program, place, "order", code.tree_code(ordered), 1, before)
             text = source.text[slice(*span_of(source, call.args[0]))]
             made = f"cute.make_layout({text}, stride={stride})"
             yield (Edit(place.path, *span_of(source, call), made),)
+
+
+def _order_of(call: ast.Call) -> ast.expr | None:
+    """The order that `make_ordered_layout` is given."""
+    named = next((one.value for one in call.keywords if one.arg == "order"), None)
+    return named if named is not None or len(call.args) < 2 else call.args[1]
+
+
+def _stride_of(program: Program, place: Site, new: Memref) -> str | None:
+    """The new strides, nested as the call's shape or its strides are written; None if it has other modes."""
+    call = place.node
+    assert isinstance(call, ast.Call)
+    shape = program.definition(replace(place, node=call.args[0])).node if call.args else None
+    given = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    for seen in (shape, given):
+        stride = None if seen is None else _stride_for(seen, new)
+        if stride is not None:
+            return stride
+    return None
 
 
 def _cut(program: Program, start: Site, old: Memref, new: Memref) -> Iterator[Candidate]:

@@ -80,6 +80,20 @@ def test_the_next_legal_pitch_comes_first() -> None:
     assert first.changes == (("dst layout", "(128,64):(68,1)", "(128,64):(72,1)"),)
 
 
+def test_a_predicate_keeps_no_tile_from_being_laid_out_anew() -> None:
+    """The threads stay, and so the predicate fits: a kernel's tails have one."""
+    found = fixes(
+        src='!cute.memref<bf16, gmem, align<16>, "(4,1280):(?{i64 div=8},1)">',
+        dst='!cute.memref<bf16, smem, align<16>, "(4,1280):(1,4)">',
+        atom="cp.async", bits=128, thr="(4,32):(32,1)", val="(1,8)",
+        pred='!cute.memref<i8, rmem, align<32>, "(1,(1,5)):(5,(0,1))">',
+    )  # fmt: skip
+    assert [list(change) for change in found["match-layout"].changes] == [
+        ["dst layout", "(4,1280):(1,4)", "(4,1280):(1280,1)"]
+    ]
+    assert found["match-layout"].copies[0].pred is not None
+
+
 def test_padding_is_not_taken_away() -> None:
     """Its author put it there for the tile's reader, and the writer gains nothing worth it."""
     report = lc.check(**{**TILES, "dst": '!cute.memref<bf16, smem, align<16>, "(128,64):(68,1)">'})
