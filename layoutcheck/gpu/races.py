@@ -83,8 +83,8 @@ class Tried:
 
     @property
     def shown(self) -> Ran | None:
-        """The first run that fails."""
-        return next((run for run in self.runs if run.failed), None)
+        """The first run that fails, of those whose kernels had the delays."""
+        return next((run for run in self.runs if run.failed and run.put), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +125,22 @@ def confirm_order(
     timeout_s: float = 60.0,
     workers: int = 4,
     order_seconds: float = 20.0,
+    launch: bool = True,
     progress: Progress | None = None,
 ) -> Races:
     """Trace `program` (a script with its arguments), check its order, and run it with delays at each finding.
 
-    Seeds are tried until one shows the finding, `workers` at a time. Raises InputError.
+    Seeds are tried until one shows the finding, `workers` at a time. `launch` False traces it without
+    launching its kernels. Raises InputError.
     """
     command = _command(program)
     check = partial(check_module, seconds=order_seconds)
     try:
         with Lowering(copies=False, order=check) as lowering:
             trace = trace_script(
-                command[0], command[1:], timeout_s=timeout_s, output=subprocess.DEVNULL, lowering=lowering
-            )
+                command[0], command[1:], launch=launch, timeout_s=timeout_s, output=subprocess.DEVNULL,
+                lowering=lowering,
+            )  # fmt: skip
     except DslUnavailable as error:
         raise InputError(f"nothing can be confirmed: {error}") from None
     if not trace.kernels:
@@ -150,9 +153,9 @@ def confirm_order(
         raise InputError(f"the order was not checked: {trace.orders[0].problem}")
     findings = _wrong(finding for order in trace.orders for finding in order.findings)
     run = partial(run_delayed, command, timeout_s=timeout_s)
-    usual = tuple(run(()) for _ in range(USUAL_RUNS)) if findings else ()
     tried = []
     with ThreadPoolExecutor(workers) as pool:
+        usual = tuple(pool.map(run, [()] * USUAL_RUNS)) if findings else ()
         for number, finding in enumerate(findings):
             runs: list[Ran] = []
             for at in range(0, len(seeds), workers):
@@ -163,11 +166,13 @@ def confirm_order(
                 ]
                 if progress:
                     progress("run", number * len(seeds) + len(runs), len(findings) * len(seeds))
-                if any(one.failed for one in runs):
+                if any(one.failed and one.put for one in runs):
                     break
             if runs and not any(one.put for one in runs):
+                late = all(one.status is None for one in runs)
+                why = f": no kernel was compiled within {timeout_s:g} s" if late else ""
                 raise InputError(
-                    "no delay came into the PTX of any kernel",
+                    f"no delay came into the PTX of any kernel{why}",
                     expected="kernels that are compiled in the run, and not loaded from a cache",
                 )
             tried.append(Tried(finding, tuple(runs)))

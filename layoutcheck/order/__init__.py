@@ -10,6 +10,7 @@ model, and what is not modelled: docs/order.md.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import time
@@ -123,14 +124,17 @@ def _other_trips(kernel: WatchedKernel, blocks: list[Watched], replays: Replays)
     """The kernel with other trip counts, while nothing is wrong and for a limited time."""
     replays.trips.append(trips(blocks))
     began = replays.budget.left()
-    for extent in variations(kernel, blocks[0]):
-        other = kernel.with_extent(extent)
+    for numbers in variations(kernel, blocks[0]):
         told = replays.problem or any(f.severity == "wrong" for f in replays.kept())
-        if other is None or told or began - replays.budget.left() > TRIPS_SECONDS:
+        if told or began - replays.budget.left() > TRIPS_SECONDS:
             return
-        ran = [other.watch(block.launch.index, 0, replays.budget) for block in blocks]
-        replays.trips.append(trips(ran))
-        replays.replay(ran, (False,))
+        with contextlib.suppress(*_SURPRISES, ArithmeticError):  # numbers that no caller would give
+            other = kernel.with_numbers(*numbers)
+            for token in (0, 1)[: (1 + kernel.tokens) * (other is not None)]:
+                assert other is not None
+                ran = [other.watch(block.launch.index, token, replays.budget) for block in blocks]
+                replays.trips.append(trips(ran))
+                replays.replay(ran, (False,))
 
 
 def _within(kernel: WatchedKernel) -> bool:

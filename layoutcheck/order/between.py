@@ -21,7 +21,7 @@ import numpy as np
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.order.budget import Budget
-from layoutcheck.order.events import Event, Watched, WatchedKernel, lanes_of
+from layoutcheck.order.events import Event, Watched, WatchedKernel, for_all, lanes_of
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import MOST_PROBLEMS
@@ -161,10 +161,9 @@ class _Block:
             return
         if self.watched.reasons.worst(event.rests) == "static":
             event.rests = 0
-        for write, address, size in _ranges(event.meaning, event.values):
+        for write, address, size in _ranges(event):
             mask = lanes_of(event, self.threads)
-            where = np.broadcast_to(np.asarray(address, np.int64), (self.threads,))[mask]
-            bytes_ = np.broadcast_to(np.asarray(size, np.int64), (self.threads,))[mask]
+            where, bytes_ = (for_all(value, self.threads)[mask] for value in (address, size))
             if not where.size or spaces.space_of(0, int(where[0])) != "gmem":
                 continue
             most = int(bytes_.max())
@@ -184,17 +183,15 @@ class _Block:
         return Party(self.watched.events[record >> 10], self.number, record & 1023)
 
 
-def _ranges(meaning: Meaning, values: tuple[Any, ...]) -> Iterator[tuple[bool, Any, Any]]:
+def _ranges(event: Event) -> Iterator[tuple[bool, Any, Any]]:
     """(whether it writes, address, bytes) of what an event does to global memory."""
+    meaning, values = event.meaning, event.values
     if meaning.kind in ("read", "write"):
         yield meaning.kind == "write", values[0], meaning.size
     elif meaning.kind == "cp_async":
         yield False, values[1], values[2] if len(values) > 2 else meaning.size
-    elif meaning.kind == "bulk_store" and len(values) > 2:
-        yield True, values[2], values[1]
-    elif meaning.kind == "bulk_load" and not meaning.size:
-        at = 3 if meaning.facts.get("multicast") else 2
-        yield False, values[at + 1], values[at]
+    elif meaning.kind in ("bulk_store", "bulk_load") and (bulk := event.bulk) is not None:
+        yield meaning.kind == "bulk_store", bulk[1], bulk[0]
 
 
 def _sorted(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:

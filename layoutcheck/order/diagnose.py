@@ -44,16 +44,16 @@ def _cp_async(world: World, problem: Problem, first: Party, second: Party) -> No
 
 def _mbarrier(world: World, problem: Problem, first: Party, second: Party) -> None:
     """Whether the second party has waited for the mbarrier on which the copy completes."""
-    mbarrier = _number(first.event, 1, first.thread) & 0xFFFFFF
+    mbarrier = first.event.number_of(1, first.thread) & 0xFFFFFF
     waits = [
         event
         for event in _before(world, second)
         if event.meaning.kind in ("mbar_wait", "mbar_token")
-        and _number(event, 0, second.thread) & 0xFFFFFF == mbarrier
+        and event.number_of(0, second.thread) & 0xFFFFFF == mbarrier
     ]
     problem.facts["cause"] = "early-wait" if waits else "no-wait"
     if waits:
-        problem.facts["parity"] = _number(waits[-1], 1, second.thread) & 1
+        problem.facts["parity"] = waits[-1].number_of(1, second.thread) & 1
         problem.facts["waits"] = len(waits)
         problem.parties.append(Party(waits[-1], second.block, second.thread))
 
@@ -80,8 +80,3 @@ def of_warp(world: World, party: Party) -> list[Event]:
     """The events of a party's warp, in the order of its program."""
     warp = world.warps[party.block * world.warps_each + party.warp]
     return [world.events[index] for index, _ in warp.todo]
-
-
-def _number(event: Event, operand: int, thread: int) -> int:
-    value = event.values[operand]
-    return value if isinstance(value, int) else int(value[thread])

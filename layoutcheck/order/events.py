@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered.evaluate import (
     KERNELS,
     Launched,
@@ -42,6 +43,7 @@ from layoutcheck.sources.mlir import Value as SsaValue
 MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning
 MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the next one
 _DATA = ("data", "blocked")
+BULK_KINDS = ("bulk_load", "bulk_store", "bulk_peer")
 
 
 @dataclass(eq=False, slots=True)
@@ -66,6 +68,18 @@ class Event:
         """The number of an operand for one thread."""
         value = self.values[operand]
         return value if isinstance(value, int) else int(value[thread])
+
+    def numbers(self, operand: int, threads: int) -> IntArray:
+        """The numbers of an operand for all threads of the block."""
+        return for_all(self.values[operand], threads)
+
+    @property
+    def bulk(self) -> tuple[Number, Number] | None:
+        """(bytes, address on the other side) of a bulk copy that has both as operands; None for any other."""
+        meaning = self.meaning
+        if meaning.kind not in BULK_KINDS or meaning.facts.get("tensor") or meaning.size:
+            return None
+        return self.values[-2], self.values[-1]
 
 
 @dataclass(slots=True)
@@ -102,10 +116,10 @@ class WatchedKernel:
     meanings: dict[Operation, Meaning]
     launches: Callable[[int | None, int | None], dict[str, Launched]]
 
-    def with_extent(self, extent: int) -> WatchedKernel | None:
-        """The kernel with other dynamic extents and integers; None where no host function launches it."""
-        given = self.launches(extent, extent).get(self.name)
-        if given is None:
+    def with_numbers(self, extent: int, integer: int) -> WatchedKernel | None:
+        """The kernel with other dynamic extents and integers; None where no host function launches it so."""
+        given = self.launches(extent, integer).get(self.name)
+        if given is None or not all(given[0].grid):
             return None
         return replace(self, given=given, launch=launch_of(self.operation, given))
 
@@ -347,6 +361,11 @@ def _in_registers(meaning: Meaning) -> bool:
     while made is not None and made.name in ("llvm.getelementptr", "llvm.bitcast"):
         made = made.operands[0].definition
     return made is not None and made.name == "llvm.alloca"
+
+
+def for_all(value: Number, threads: int) -> IntArray:
+    """One number for each thread of a block."""
+    return np.broadcast_to(np.asarray(value, np.int64), (threads,))
 
 
 def lanes_of(event: Event, threads: int) -> np.ndarray[Any, Any]:

@@ -69,11 +69,9 @@ class GlobalMemory:
 
 def source_of(event: Event) -> tuple[Any, Any] | None:
     """(address, bytes) that a bulk copy without a tensor map reads of global memory."""
-    meaning = event.meaning
-    if meaning.kind != "bulk_load" or meaning.facts.get("tensor") or meaning.size:
+    if event.meaning.kind != "bulk_load" or event.bulk is None:
         return None
-    at = 3 if meaning.facts.get("multicast") else 2
-    return event.values[at + 1], event.values[at]
+    return event.bulk[1], event.bulk[0]
 
 
 def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

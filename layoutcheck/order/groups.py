@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.dsl.lowered import spaces
 from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.events import Event
 from layoutcheck.order.global_memory import GlobalMemory
@@ -45,7 +46,7 @@ class AsyncCopies:
         groups.pending = True
         cells, records = [], []
         for lane in _lanes(lanes):
-            address = _of(event.values[0], warp.first + lane)
+            address = event.number_of(0, warp.first + lane)
             place = world.place(address, event.meaning.space, warp.block)
             if place is None:
                 continue
@@ -105,14 +106,14 @@ class AsyncCopies:
             thread = warp.first + lane
             size = self._size(event, thread)
             self.globally.load(warp, index, thread)
-            destination = world.place(_of(event.values[0], thread), event.meaning.space, warp.block)
-            place = world.place(_of(event.values[1], thread), _mbarrier_space(event), warp.block)
+            destination = world.place(event.number_of(0, thread), event.meaning.space, warp.block)
+            place = world.place(event.number_of(1, thread), _mbarrier_space(event), warp.block)
             if destination is None or place is None:
                 world.skip("copies to blocks that are not simulated")
                 continue
             targets = [(destination, place)]
             if facts.get("multicast") or facts.get("everywhere"):
-                mask = _of(event.values[2], thread) & 0xFFFF if facts.get("multicast") else 0xFFFF
+                mask = event.number_of(2, thread) & 0xFFFF if facts.get("multicast") else 0xFFFF
                 blocks = [world.ranks[r] for r in range(16) if mask >> r & 1 and r in world.ranks]
                 targets = [
                     ((b, destination[1]), (self._signalled(b, place[0], bool(facts.get("pair"))), place[1]))
@@ -145,7 +146,7 @@ class AsyncCopies:
         for lane in _lanes(lanes):
             thread = warp.first + lane
             destination, place = (
-                world.place(_of(value, thread), event.meaning.space, warp.block) for value in event.values[:2]
+                world.place(event.number_of(i, thread), event.meaning.space, warp.block) for i in range(2)
             )
             if destination is None or place is None:
                 world.skip("copies to blocks that are not simulated")
@@ -163,7 +164,7 @@ class AsyncCopies:
         chosen = _lanes(lanes)
         if event.meaning.facts.get("tensor"):
             return chosen[:1]
-        places = {_of(event.values[0], warp.first + lane) for lane in chosen}
+        places = {event.number_of(0, warp.first + lane) for lane in chosen}
         if len(chosen) > len(places):
             party = self.world.party(warp, index, chosen[0])
             self.world.tell(Problem("copied-by-many", None, party, [], {"lanes": len(chosen)}))
@@ -178,11 +179,9 @@ class AsyncCopies:
             if size is None:
                 raise Undecided("the bytes of this TMA copy are not known", event)
             if facts.get("multicast"):  # each block brings its part of the tile to all
-                size //= max(1, (_of(event.values[2], thread) & 0xFFFF).bit_count())
+                size //= max(1, (event.number_of(2, thread) & 0xFFFF).bit_count())
             return size
-        if event.meaning.kind == "bulk_load":
-            return _of(event.values[3 if facts.get("multicast") else 2], thread)
-        return _of(event.values[1], thread)
+        return event.number_of(-2, thread)
 
     def store(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """A bulk or TMA store: the source is read by the asynchronous proxy."""
@@ -192,7 +191,7 @@ class AsyncCopies:
             groups = self.bulk.setdefault(warp.number, {}).setdefault(lane, Groups())
             groups.pending = True
             size = self._size(event, thread)
-            place = world.place(_of(event.values[0], thread), event.meaning.space, warp.block)
+            place = world.place(event.number_of(0, thread), event.meaning.space, warp.block)
             if place is None:
                 continue
             party = world.party(warp, index, lane, place[1], size)
@@ -220,9 +219,28 @@ class AsyncCopies:
                     clocks.learn_step(warp.number, clocks.bulk_writes(warp.number), done)
         return True
 
-    def peer(self, _warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
-        """cp.async.bulk from shared memory to that of another block."""
-        raise Undecided("bulk copies between the shared memories of a cluster are not modelled", event)
+    def peer(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
+        """cp.async.bulk from shared memory to that of another block, complete on that block's mbarrier."""
+        world = self.world
+        for lane in self._issuing(warp, index, event, lanes):
+            thread = warp.first + lane
+            size = self._size(event, thread)
+            to, bar = (
+                world.place(event.number_of(i, thread), event.meaning.space, warp.block) for i in range(2)
+            )
+            source = event.number_of(-1, thread) & (spaces.SHARED_BYTES - 1)
+            if to is None or bar is None:
+                world.skip("copies to blocks that are not simulated")
+                continue
+            found = self.mbarriers.load(bar, warp, world.party(warp, index, lane, to[1], size), size)
+            if found is None:
+                continue
+            clock = world.clocks.known[warp.number]
+            read = Access(world.cells(source, size, warp.block), index << 10 | thread, *found, True)
+            report(world, world.shared.read(read, clock))
+            write = Access(world.cells(to[1], size, to[0]), index << 10 | thread, *found, True)
+            report(world, world.shared.write(write, clock))
+        return True
 
     def fence(self, warp: Warp, _index: int, event: Event, lanes: int) -> bool:
         """fence.proxy.async and its forms for one state space."""
@@ -251,10 +269,6 @@ class AsyncCopies:
 
 def _lanes(lanes: int) -> list[int]:
     return [lane for lane in range(32) if lanes >> lane & 1]
-
-
-def _of(value: Any, thread: int) -> int:
-    return value if isinstance(value, int) else int(value[thread])
 
 
 def _said(attribute: str) -> bool:

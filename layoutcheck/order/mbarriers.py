@@ -30,7 +30,7 @@ class Mbarriers:
         """A new object in a memory word."""
         clocks = self.world.clocks
         for place, group in self.places(warp, event, lanes):
-            count = _of(event.values[1], warp.first + group[0])
+            count = event.number_of(1, warp.first + group[0])
             party = self.world.party(warp, index, group[0], place[1], 8)
             if not 1 <= count < 1 << 20:  # PTX ISA, mbarrier.init
                 self.world.tell(Problem("count-out-of-range", None, party, [], {"count": count}))
@@ -54,7 +54,7 @@ class Mbarriers:
             if barrier is None:
                 continue
             operand = (
-                [_of(event.values[1], warp.first + lane) for lane in group] if len(event.values) > 1 else []
+                [event.number_of(1, warp.first + lane) for lane in group] if len(event.values) > 1 else []
             )
             if form == "tx":
                 barrier.bytes += sum(operand)
@@ -104,7 +104,7 @@ class Mbarriers:
         event = party.event
         if event.meaning.kind not in ("mbar_wait", "mbar_token"):
             return None
-        return self.world.place(_of(event.values[0], party.thread), event.meaning.space, party.block)
+        return self.world.place(event.number_of(0, party.thread), event.meaning.space, party.block)
 
     def expect(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """More, or fewer, bytes of the current phase."""
@@ -113,7 +113,7 @@ class Mbarriers:
             barrier = self.find(place, warp, party)
             if barrier is None:
                 continue
-            size = sum(_of(event.values[1], warp.first + lane) for lane in group)
+            size = sum(event.number_of(1, warp.first + lane) for lane in group)
             if event.meaning.facts["form"] == "complete_tx":
                 size = -size
             barrier.bytes += size
@@ -131,7 +131,7 @@ class Mbarriers:
             barrier = self.find(place, warp, party)
             if barrier is None:
                 continue
-            parity = _of(event.values[1], warp.first + group[0]) & 1
+            parity = event.number_of(1, warp.first + group[0]) & 1
             while barrier.phase & 1 == parity and barrier.pending == 0 and barrier.loads:
                 barrier.deliver()
                 if barrier.over:
@@ -183,10 +183,9 @@ class Mbarriers:
     def places(self, warp: Warp, event: Event, lanes: int) -> Iterator[tuple[tuple[int, int], list[int]]]:
         """The objects that the lanes name, each with its lanes."""
         groups: dict[int, list[int]] = {}
-        value = event.values[0]
         for lane in range(32):
             if lanes >> lane & 1:
-                groups.setdefault(_of(value, warp.first + lane), []).append(lane)
+                groups.setdefault(event.number_of(0, warp.first + lane), []).append(lane)
         for address, group in groups.items():
             place = self.world.place(address, event.meaning.space, warp.block)
             if place is None:
@@ -203,12 +202,8 @@ class Mbarriers:
         return {
             "what": "mbarrier", "address": place[1] if place else 0, "count": barrier.count,
             "pending": barrier.pending, "bytes": barrier.bytes, "phase": barrier.phase,
-            "parity": _of(event.values[1], party.thread) & 1,
+            "parity": event.number_of(1, party.thread) & 1,
         }  # fmt: skip
-
-
-def _of(value: Any, thread: int) -> int:
-    return value if isinstance(value, int) else int(value[thread])
 
 
 def _fit(clock: Clock, width: int) -> Clock:

@@ -7,7 +7,9 @@ matrix_read, matrix_write                 ldmatrix, stmatrix: the first 8 x num 
 cp_async, cp_commit, cp_wait, cp_arrive   cp.async: (to, from, bytes read); groups; arrival on an mbarrier
 barrier, barrier_arrive, warp_sync        barrier.cta (id, threads), bar.warp.sync (lanes)
 mbar_init, mbar_arrive, mbar_expect, mbar_wait, mbar_token, mbar_invalid
-bulk_load, bulk_store, bulk_peer          cp.async.bulk and its tensor forms; bulk_commit, bulk_wait
+bulk_load, bulk_store, bulk_peer          cp.async.bulk and its tensor forms; without a tensor map the last
+                                          two operands are the bytes and the address on the other side
+bulk_commit, bulk_wait                    their groups
 st_async                                  st.async: (to, mbarrier) in the shared memory of another block
 fence_proxy, fence_init, fence            fence.proxy.async, fence.mbarrier_init, membar and the like
 cluster_arrive, cluster_wait, elect

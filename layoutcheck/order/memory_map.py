@@ -23,6 +23,7 @@ from layoutcheck.machine.arch import parse_arch
 from layoutcheck.order import transfers
 from layoutcheck.order.events import Event, Watched, WatchedKernel, kernels, lanes_of
 from layoutcheck.order.footprint import UNIT, operand
+from layoutcheck.order.overlap import in_part
 from layoutcheck.sources.mlir import integer, without_locations
 from layoutcheck.sources.traced import Frame
 from layoutcheck.sources.traced_module import TracedModule
@@ -95,8 +96,7 @@ class MemoryMap:
             for i, a in enumerate(data)
             for b in data[i + 1 :]
             if a.region == b.region and a.writes and b.writes
-            and max(a.low, b.low) < min(a.high, b.high)
-            and not (a.low <= b.low and b.high <= a.high) and not (b.low <= a.low and a.high <= b.high)
+            and in_part((a.low, a.high), (b.low, b.high))
         ]  # fmt: skip
 
     def used(self, region: str) -> int:
@@ -161,7 +161,7 @@ def _bytes(event: Event, watched: Watched, moved: dict[str, int]) -> tuple[int, 
     if not (meaning.kind in _READS or meaning.kind in _WRITES or meaning.kind.startswith("mbar")):
         return None
     threads = watched.launch.threads
-    row = np.broadcast_to(np.asarray(values[0], np.int64), (threads,))
+    row = event.numbers(0, threads)
     active = lanes_of(event, threads)
     if meaning.kind in ("matrix_read", "matrix_write"):
         active = active & (np.arange(threads) % 32 < meaning.count)
@@ -182,8 +182,7 @@ def _size(event: Event, moved: dict[str, int]) -> int:
         return meaning.size
     if meaning.facts.get("tensor"):
         return moved.get(meaning.site, 16)
-    at = {"bulk_store": 1, "bulk_peer": 2}.get(meaning.kind, 3 if meaning.facts.get("multicast") else 2)
-    return int(np.max(event.values[at])) if at < len(event.values) else 16
+    return int(np.max(event.bulk[0])) if event.bulk is not None else 16
 
 
 def _operands(event: Event) -> tuple[int, int] | None:

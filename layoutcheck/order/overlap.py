@@ -70,6 +70,12 @@ def lost_stores(watched: Watched, module: TracedModule) -> list[Problem]:
     return _told(found, watched, module) if found else []
 
 
+def in_part(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    """Whether two ranges overlap, and neither holds the other."""
+    held = (a[0] <= b[0] and b[1] <= a[1]) or (b[0] <= a[0] and a[1] <= b[1])
+    return max(a[0], b[0]) < min(a[1], b[1]) and not held
+
+
 def _told(
     found: dict[tuple[str, str, str], tuple[Event, Event, Event, int, int]],
     watched: Watched,
@@ -90,7 +96,7 @@ def _told(
         if mine is None or other is None or mine is not tensors.get(read) or mine is other:
             continue
         a, b = reach[mine], reach[other]
-        if (a[0] <= b[0] and b[1] <= a[1]) or (b[0] <= a[0] and a[1] <= b[1]):
+        if not in_part(a, b):
             continue
         facts: dict[str, int | str] = {
             "first_low": a[0] * _CELL, "first_high": a[1] * _CELL, "second_low": b[0] * _CELL,
@@ -143,7 +149,7 @@ def _shared(event: Event) -> bool:
 def _cells(event: Event, threads: int) -> tuple[IntArray, IntArray]:
     """The threads and the cells of every part of an access."""
     active = np.flatnonzero(lanes_of(event, threads))
-    row = np.broadcast_to(np.asarray(event.values[0], np.int64), (threads,))[active]
+    row = event.numbers(0, threads)[active]
     parts = max(1, -(-event.meaning.size // _CELL))
     cells = (row & (spaces.SHARED_BYTES - 1))[:, None] // _CELL + np.arange(parts)
     return np.repeat(active, parts), cells.ravel()

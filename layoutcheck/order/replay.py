@@ -225,7 +225,7 @@ class Accesses:
         if event.doubt or event.guarded:
             world.skip("accesses at addresses, or under conditions, that only a run knows")
         else:
-            address = np.broadcast_to(np.asarray(event.values[0], np.int64), (world.threads,))
+            address = event.numbers(0, world.threads)
             space = meaning.space if meaning.space != "generic" else spaces.space_of(0, int(address[0]))
             if space in ("smem", "dsmem"):
                 rank = (address & ((1 << 42) - 1)) >> 24

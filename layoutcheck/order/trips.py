@@ -1,11 +1,11 @@
 """Trip counts that depend on the problem's size: how often a pipeline's loop runs, few times and many.
 
-    for extent in variations(kernel, block): kernel.with_extent(extent)
+    for extent, integer in variations(kernel, block): kernel.with_numbers(extent, integer)
 
 A pipeline of S stages goes wrong at 0, 1, S - 1, S, S + 1 turns, or at one residue modulo S: the extents of
 dynamic tensors, and integers, are all made the same multiple of what one turn takes, for 1 turn, S - 1 to
-2 S - 1, and 4 S + 1. No extent is made 0. S is estimated: half the mbarriers, or what cp.async.wait_group
-leaves open and two.
+2 S - 1, and 4 S + 1. For 0 turns integers are made 0, and then everything half of what one turn takes; no
+extent is made 0. S is estimated: half the mbarriers, or what cp.async.wait_group leaves open and two.
 """
 
 from __future__ import annotations
@@ -37,16 +37,22 @@ def wanted(count: int) -> list[int]:
     return list(dict.fromkeys([1, count, count + 1, count - 1, 4 * count + 1, *range(count, 2 * count)]))
 
 
-def variations(kernel: WatchedKernel, block: Watched) -> Iterator[int]:
-    """Dynamic extents that give other trip counts than `block`'s; none where they are static."""
-    if not any("?" in kind or kind in ("i32", "i64") for kind in kernel.types):
+def variations(kernel: WatchedKernel, block: Watched) -> Iterator[tuple[int, int]]:
+    """Dynamic extents and integers that give other trip counts than `block`'s; none where they are static."""
+    integers = any(kind in ("i32", "i64") for kind in kernel.types)
+    if not integers and not any("?" in kind for kind in kernel.types):
         return
-    equal = kernel.with_extent(EXTENT)
+    equal = kernel.with_numbers(EXTENT, EXTENT)
     if equal is None:
         return
     turns = trips([equal.watch(block.launch.index, block.token)])
     if turns < 2:
         return
     share = max(1, EXTENT // turns)
-    for count in wanted(stages(kernel, block)):
-        yield share * count
+    first, *others = (share * count for count in wanted(stages(kernel, block)))
+    yield first, first
+    if integers:
+        yield EXTENT, 0
+    if share > 1:
+        yield share // 2, share // 2
+    yield from zip(others, others, strict=True)

@@ -392,7 +392,7 @@ def _touched(events: list[Event], threads: int) -> Any:
         if meaning.kind.startswith("matrix"):
             lanes &= np.arange(threads) % 32 < meaning.count
         thread = np.flatnonzero(lanes)
-        start = np.broadcast_to(np.asarray(event.values[0], np.int64), (threads,))[thread] & 0xFFFFFF
+        start = event.numbers(0, threads)[thread] & 0xFFFFFF
         size = 8 if meaning.kind == "mbar_init" else meaning.size
         byte = (start[:, None] + np.arange(size)).ravel()
         warp = np.repeat(thread // 32, size)
@@ -412,8 +412,8 @@ def of_kernel(name: str, kernel: WatchedKernel, module: TracedModule) -> dict[st
 
     tokens = (0, 1) if kernel.tokens else (0,)
     runs = [[kernel.watch(index, token, Budget(SECONDS)) for index in indices] for token in tokens]
-    for extent in islice(variations(kernel, runs[0][0]), TRIPS):
-        other = kernel.with_extent(extent)
+    for numbers in islice(variations(kernel, runs[0][0]), TRIPS):
+        other = kernel.with_numbers(*numbers)
         if other is not None:
             runs.append([other.watch(index, 0, Budget(SECONDS)) for index in indices])
     longer = [kernel.watch(index, 0, Budget(SECONDS), 2 * MOST_TILES) for index in indices]

@@ -4,7 +4,7 @@ Every kernel is our own; what it has of the report is the synchronisation. `REPO
 what the check has to tell. Each writes what it computes to `target`, so that a GPU shows what becomes of
 the fault:
 
-    python -m tests.order.reported NAME HOW     # needs a GPU and torch; fails where a result is wrong
+    python -m tests.order.reported NAME HOW     # needs a GPU; fails where a result is wrong
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import cutlass
 import cutlass.cute as cute
+import numpy as np
 from cutlass import Constexpr, Int32, const_expr
 from cutlass._mlir.dialects import llvm
 from cutlass.cute.nvgpu import cpasync
@@ -546,20 +547,28 @@ def pointers():
 
 def on_gpu(name: str, how: int) -> None:
     """Run the fixed kernel once and the asked variant twenty times; fails where they differ."""
-    import torch
+    from cuda.bindings import driver
 
-    source = torch.arange(1, 1 << 14, dtype=torch.int32, device="cuda")
-    target = torch.empty(1 << 13, dtype=torch.int32, device="cuda")
-    given = [
-        make_ptr(Int32, one.data_ptr(), cute.AddressSpace.gmem, assumed_align=128) for one in (source, target)
-    ]
+    def call(name, *arguments):
+        status, *values = getattr(driver, name)(*arguments)
+        if int(status):
+            sys.exit(f"{name}: {status.name}")
+        return values[0] if values else None
+
+    call("cuInit", 0)
+    call("cuCtxSetCurrent", call("cuDevicePrimaryCtxRetain", call("cuDeviceGet", 0)))
+    words, blank = np.arange(1, 1 << 14, dtype=np.int32), np.full(1 << 13, -7, np.int32)
+    source, target = (int(call("cuMemAlloc", one.nbytes)) for one in (words, blank))
+    call("cuMemcpyHtoD", source, words, words.nbytes)
+    given = [make_ptr(Int32, at, cute.AddressSpace.gmem, assumed_align=128) for at in (source, target)]
 
     def result(function):
-        target.fill_(-7)
-        torch.cuda.synchronize()
+        call("cuMemcpyHtoD", target, blank, blank.nbytes)
         function(*given)
-        torch.cuda.synchronize()
-        return target.clone()
+        call("cuCtxSynchronize")
+        found = np.empty_like(blank)
+        call("cuMemcpyDtoH", found, target, found.nbytes)
+        return found
 
     wanted = result(cute.compile(run, *given, name, 0))
     tried = cute.compile(run, *given, name, how)

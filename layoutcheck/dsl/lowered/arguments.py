@@ -35,7 +35,7 @@ def instantiate(
 ) -> Value:
     """A value of the lowered type `kind` for argument `index`, whose type was `cute_type` when traced."""
     numbers = iter(_dynamic_leaves(cute_type, extent))
-    return _fill(kind, numbers, index, integer or INTEGER)
+    return _fill(kind, numbers, index, INTEGER if integer is None else integer)
 
 
 def _fill(kind: Type, numbers: Iterator[int], index: int, integer: int) -> Value:
