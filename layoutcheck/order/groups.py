@@ -225,9 +225,8 @@ class AsyncCopies:
         for lane in self._issuing(warp, index, event, lanes):
             thread = warp.first + lane
             size = self._size(event, thread)
-            to, bar = (
-                world.place(event.number_of(i, thread), event.meaning.space, warp.block) for i in range(2)
-            )
+            to = world.place(event.number_of(0, thread), event.meaning.space, warp.block)
+            bar = world.place(event.number_of(1, thread), _mbarrier_space(event), warp.block)
             source = event.number_of(-1, thread) & (spaces.SHARED_BYTES - 1)
             if to is None or bar is None:
                 world.skip("copies to blocks that are not simulated")

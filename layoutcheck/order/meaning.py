@@ -179,9 +179,13 @@ def _mbarrier(op: Operation) -> Meaning | None:
 def _barrier(op: Operation) -> Meaning:
     sizes = integers(op.attributes.get("operandSegmentSizes", "")) or (0, 0, 0)
     arrive = "arrive" in op.name
-    if "operandSegmentSizes" not in op.attributes:
-        sizes = (int(len(op.operands) > 1), int(len(op.operands) > 0))
-    operands = op.operands[: sizes[0] + sizes[1]]
+    given = op.operands
+    if op.name.startswith("nvvm.barrier.cta."):  # the predicate of a reduction, the barrier, its threads
+        given = given[op.name.endswith(".red") :]
+        sizes = (int(len(given) > 0), int(len(given) > 1))
+    elif "operandSegmentSizes" not in op.attributes:
+        sizes = (int(len(given) > 1), int(len(given) > 0))
+    operands = given[: sizes[0] + sizes[1]]
     facts = {"id": "yes" if sizes[0] else "", "threads": "yes" if sizes[1] else ""}
     if sizes[0] == 0 and "barrierId" in op.attributes:
         facts["number"] = op.attributes["barrierId"]

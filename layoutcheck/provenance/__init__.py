@@ -126,7 +126,7 @@ def examine(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Products,
 
     Raises OutOfTime and Undecided.
     """
-    small = products_of(kernel.with_extent(EXTENT) or kernel)
+    small = products_of(kernel.with_numbers(EXTENT, EXTENT) or kernel)
     cluster = small.launch.cluster
     indices = [(x, y, z) for z in range(cluster[2]) for y in range(cluster[1]) for x in range(cluster[0])]
     blocks = [follow(small, index, budget) for index in indices]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from layoutcheck.order.inline import Inline, read_inline
+from layoutcheck.order.meaning import describe
+from layoutcheck.sources.mlir import parse
 
 SEND = "st.async.shared::cluster.mbarrier::complete_tx::bytes"
 REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32"
@@ -41,3 +43,22 @@ def test_what_is_known(text: str, results: int, expected: Inline | None) -> None
 def test_what_is_not_known_says_its_name(text: str, name: str) -> None:
     found = read_inline(text)
     assert found is not None and (found.kind, dict(found.facts)["name"]) == ("unknown", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "facts"),
+    [
+        ("barrier.cta.sync", 1, ("yes", "")), ("barrier.cta.sync", 2, ("yes", "yes")),
+        ("barrier.cta.arrive", 2, ("yes", "yes")), ("barrier.cta.red", 3, ("yes", "yes")),
+        ("barrier.cta.red", 2, ("yes", "")), ("barrier.arrive", 1, ("", "yes")),
+    ],
+)  # fmt: skip
+def test_operands_of_barriers(name: str, count: int, facts: tuple[str, str]) -> None:
+    types = ["i1" if name.endswith("red") and i == 0 else "i32" for i in range(count)]
+    values = ", ".join(f"%{i}" for i in range(count))
+    made = "".join(f'%{i} = "llvm.mlir.undef"() : () -> {kind}\n' for i, kind in enumerate(types))
+    text = f'{made}"nvvm.{name}"({values}) : ({", ".join(types)}) -> ()\n'
+    *_, op = parse('"builtin.module"() ({\n' + text + "}) : () -> ()").walk()
+    found = describe(op)
+    assert found is not None and (found.facts["id"], found.facts["threads"]) == facts
+    assert [v.type for v in found.operands] == ["i32"] * len([one for one in facts if one])
