@@ -26,6 +26,10 @@ def trace(
     require_coverage: Coverage = None,
     everything: Annotated[bool, Option("show legal copies too, and findings in full", "--all")] = False,
     banks: Annotated[bool, Option("report what each line costs in shared memory instead", "--banks")] = False,
+    lines: Annotated[
+        bool, Option("report what each line costs in all blocks of a launch instead", "--lines")
+    ] = False,
+    extent: Annotated[int | None, Option("with --lines: the number for every dynamic extent")] = None,
     memory: Annotated[bool, Option("report the map of shared and tensor memory instead", "--memory")] = False,
     no_lowered: NoLowered = False,
     fix: Annotated[bool, Option("repair the script's files; every edit is traced before it stays")] = False,
@@ -45,25 +49,30 @@ def trace(
     2, neither, but not everything was seen (--fail-on, --require-coverage).
     """
     from layoutcheck import tracing
-    from layoutcheck.reports import github, memory_map, sarif
+    from layoutcheck.reports import github, line_totals, memory_map, sarif
     from layoutcheck.reports.lowered_banks import bank_table
     from layoutcheck.reports.repaired import render as render_repaired
     from layoutcheck.reports.trace import located, render, render_json
 
     gated = strict or fail_on is not None or require_coverage is not None
     words = args or []
-    if memory:
-        if banks or fix or diff or confirm or by is not None or no_lowered or no_order or gated or advise:
-            raise InputError("--memory judges nothing", expected="trace --memory by itself")
+    if extent is not None and (not lines or extent < 1):
+        raise InputError("--extent is a positive number for --lines", expected="--lines --extent 4096")
+    if memory or lines:
+        name = "--memory" if memory else "--lines"
+        others = (banks, memory and lines, fix, diff, confirm, by is not None, no_lowered, no_order, advise)
+        if gated or any(others):
+            raise InputError(f"{name} judges nothing", expected=f"trace {name} by itself")
         sink = Sink(output, everything)
-        trace, maps = tracing.memory(
-            "-m" if module else script,
-            [script, *words] if module else words,
-            launch=not no_launch,
-            arch=arch,
-            timeout_s=timeout,
-        )
-        sink.put(memory_map.render(maps, format_, sink.style))
+        what, given = "-m" if module else script, [script, *words] if module else words
+        if memory:
+            trace, maps = tracing.memory(what, given, launch=not no_launch, arch=arch, timeout_s=timeout)
+            sink.put(memory_map.render(maps, format_, sink.style))
+        else:
+            trace, kernels = tracing.lines(
+                what, given, launch=not no_launch, arch=arch, timeout_s=timeout, extent=extent
+            )
+            sink.put(line_totals.render(kernels, format_))
         return 2 if trace.failures else 0
     if format_ not in ("text", "json", "github", "sarif", "html"):
         raise InputError(

@@ -13,6 +13,7 @@ from typing import Any
 
 from layoutcheck.dsl.lowered.costs import LineCost
 from layoutcheck.errors import InputError
+from layoutcheck.sources.traced import Frame
 
 _HEAD = ("place", "instruction", "instructions", "wavefronts", "ideal", "ways", "rests on", "copies")
 
@@ -29,11 +30,7 @@ def bank_table(costs: Sequence[LineCost], format_: str = "text", everything: boo
         raise InputError(f"unknown format '{format_[:20]}'", expected="text or json")
     shown = [one for one in shared if everything or one.side.ways > 1]
     shown.sort(key=lambda one: (-one.side.ways, -one.extra_wavefronts, one.where.file, one.where.line))
-    rows = [_HEAD, *(_row(one) for one in shown)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    lines = aligned([_HEAD, *(_row(one) for one in shown)])
     count = sum(one.count for one in shared)
     bad = sum(one.count for one in shared if one.side.ways > 1)
     verdict = (
@@ -42,9 +39,22 @@ def bank_table(costs: Sequence[LineCost], format_: str = "text", everything: boo
     return "\n".join([*(lines if shown else []), *([""] if shown else []), verdict]) + "\n"
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of a table as lines, each column as wide as its widest cell."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def source_place(where: Frame) -> str:
+    """A line of source as tables name it, from the working directory."""
+    return f"{os.path.relpath(where.file)}:{where.line}" if where.file else "?"
+
+
 def _row(one: LineCost) -> tuple[str, ...]:
     side = one.side
-    place = f"{os.path.relpath(one.where.file)}:{one.where.line}" if one.where.file else "?"
+    place = source_place(one.where)
     note = "" if one.reached else ", not by block 0"
     return (
         place, f"{side.op} {side.width_bits} b", str(side.instructions), str(side.wavefronts),

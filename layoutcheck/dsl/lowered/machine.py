@@ -87,7 +87,7 @@ class Machine:
     overflow: int = 0  # the bit of numbers that rest on 32-bit arithmetic that overflowed; 0: not looked for
     tried: set[int] = field(default_factory=set)
     steps: int = 0
-    seen: Callable[[Recorded], None] | None = None  # takes what is met; nothing is kept then
+    seen: Callable[[Recorded], None] | None = None  # takes what is met; of a tag one is kept then
     kept: int = 0  # accesses recorded, of all tags
     dropped: set[str] = field(default_factory=set)  # tags that had more accesses than are kept
     tid: tuple[IntArray, IntArray, IntArray] = field(init=False)
@@ -104,12 +104,12 @@ class Machine:
         found = self.accesses.setdefault(access.tag, [])
         access.active, access.reached, access.guard = self.mask, self.reached, self.guard
         access.iterations = self.iterations
-        if self.seen is not None:
-            if self.reached:
-                self.seen(access)
-            return
         if self.reached and found and not found[0].reached:
             found.clear()
+        if self.seen is not None and self.reached:
+            self.seen(access)
+            if found:
+                return
         if self.reached or not found or not found[0].reached:
             if len(found) < MOST_ACCESSES:
                 found.append(access)

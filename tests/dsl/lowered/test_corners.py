@@ -1,10 +1,17 @@
-"""Bounds of accesses in loops: every turn counts, and a turn that was not evaluated is told."""
+"""Accesses in loops: every turn counts, in bounds and in a launch's cost; what was not evaluated is told."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from tests.dsl.lowered.conftest import Traced
+from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.lowered.totals import KernelLines, kernel_lines
+from layoutcheck.dsl.trace import trace_script
+from layoutcheck.sources.traced import OrderReport
+from layoutcheck.sources.traced_module import TracedModule
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
 
@@ -50,7 +57,7 @@ def long(line: tuple, many: tuple, search: tuple):
     search[1][step] = 1.0
 @cute.jit
 def host(a: tuple, b: tuple):
-    short(*a).launch(grid=[1, 1, 1], block=[32, 1, 1])
+    short(*a).launch(grid=[3, 1, 1], block=[32, 1, 1])
     long(*b).launch(grid=[1, 1, 1], block=[32, 1, 1])
 def pair(n):
     return tuple(make_fake_tensor(cutlass.Float32, (m,), stride=(1,), assumed_align=4) for m in (n, n - 1))
@@ -68,19 +75,54 @@ LAST = {
 }
 
 
-def test_every_turn_counts(traced: Traced) -> None:
+def turns(name: str) -> Iterator[list[int]]:
+    """The elements that the threads of one warp write in each turn of a loop, by its definition."""
+    threads = range(32)
+    if name == "middle":
+        yield from ([(i * 5 + 3) % 16 * 32 + t for t in threads] for i in range(16))
+    elif name == "guarded":
+        yield from ([i * 40 + t for t in threads] for i in range(16) if i % 3 == 1)
+    elif name == "uneven":
+        yield from ([i + (31 - t) * 15 + 32 for t in threads if i < t + 10] for i in range(41))
+    elif name == "nest":
+        yield from ([(11 - a + b) * 40 + t for t in threads] for a in range(12) for b in range(a))
+    else:
+        yield from ([(t + 96 * i) % 256 for t in threads] for i in range(20))
+
+
+def test_every_turn_counts(tmp_path: Path) -> None:
     """What the first two turns and the last do not show is found, in loops of any shape and length."""
-    found = traced(LOOPS)
+    script = tmp_path / "program.py"
+    script.write_text(LOOPS)
+    counted: list[KernelLines] = []
+
+    def count(module: TracedModule, text: str, problem: str) -> OrderReport:
+        counted.extend(kernel_lines(module, text, problem))
+        return OrderReport(module.kernel, module.arch)
+
+    with Lowering(order=count) as lowering:
+        found = trace_script(str(script), launch=False, arch="sm_90a", timeout_s=200, lowering=lowering)
     assert not found.failures, found.failures
-    lines = LOOPS.splitlines()
+    names = {i: line.strip().partition("[") for i, line in enumerate(LOOPS.splitlines(), 1)}
     told = set()
     for report in found.elements:
         for one in report.findings:
             if one.code == "LC204":
-                name = lines[one.places[0].where.line - 1].strip().partition("[1]")[0]
+                name, _, rest = names[one.places[0].where.line]
+                assert rest.startswith("1]")
                 told.add((name, one.evidence["thread"], one.evidence["address"] // 4))
     assert told == LAST
     # Of `many` and `search` nothing is known, and that is said: two accesses each.
     unchecked = {why: count for report in found.elements for why, count in report.unchecked}
     assert sorted(unchecked.values()) == [2, 2], unchecked
     assert any("more turns than are evaluated" in why for why in unchecked)
+
+    short, long = counted
+    assert long.problem and not long.lines
+    assert short.grid == (3, 1, 1) and short.evaluated == 3
+    lines = {names[one.where.line][0]: one for one in short.lines if one.op == "st.global"}
+    assert len(short.lines) == 2 * len(lines) == 10
+    for name, one in lines.items():
+        instructions = list(turns(name))
+        sectors = sum(len({4 * at // 32 for at in row}) for row in instructions)
+        assert (one.instructions, one.sectors) == (3 * len(instructions), 3 * sectors), name
