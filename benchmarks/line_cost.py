@@ -1,9 +1,9 @@
 """What each line costs, by layoutcheck and by Nsight Compute: `python -m benchmarks.line_cost OUT`.
 
-Every transpose of `kernels/` that runs is compiled with line information and launched once on a square matrix
-under `ncu --section SourceCounters`; its counters are summed over the machine instructions of each line.
-Beside them stands what the trace of the same kernel gives for the same extents (`lowered.totals`), without a
-launch. OUT gets line_cost.json and ncu's reports as tables.
+Every kernel of `line_cost_kernels` and every transpose of `kernels` that runs (square) is compiled
+with line information and launched once under `ncu --section SourceCounters`; its counters are summed over the
+machine instructions of each line. Beside them stands what the trace of the same kernel gives for the same
+extents (`lowered.totals`), without a launch. OUT gets line_cost.json and ncu's reports as tables.
 
     python -m benchmarks.line_cost OUT [--size 1024] [--only swizzled,tma]
 
@@ -36,21 +36,28 @@ COUNTERS = {
     "sectors": "memory_l2_theoretical_sectors_global",
 }
 _MEMORY = re.compile(r"\b(LDS|STS|LDG|STG|LDGSTS|LDSM|STSM|ATOMS|ATOMG|RED|LD|ST|ATOM)(?:\.|\b)")
+# ptxas puts shared loads that never execute beside cp.async; inst_executed counts them, no memory is reached.
+NEVER = "@!PT"
 # Compiled where it runs, as the trace sees it too: by a child of this module.
 CHILD = "--child"
 
 
 def names() -> list[str]:
-    """The transposes that run."""
+    """The kernels of `line_cost_kernels`, and the transposes that run."""
+    from benchmarks.line_cost_kernels import NAMES
     from kernels.transpose import VARIANTS
 
-    return [name for name, variant in VARIANTS.items() if variant.verdict in ("legal", "slow")]
+    return [*NAMES, *(name for name, variant in VARIANTS.items() if variant.verdict in ("legal", "slow"))]
 
 
 def child(name: str, size: int) -> None:
     """Compile one, with arguments of run-time extents; launch it once where there is a GPU."""
+    from benchmarks.line_cost_kernels import NAMES
     from kernels.transpose import VARIANTS
 
+    if name in NAMES:
+        static_child(name)
+        return
     compiled = VARIANTS[name].builder().compile()
     if "--launch" not in sys.argv:
         return
@@ -66,6 +73,31 @@ def child(name: str, size: int) -> None:
     compiled(*tensors, CUstream(torch.cuda.current_stream().cuda_stream))
     torch.cuda.synchronize()
     torch.cuda.profiler.stop()
+
+
+def static_child(name: str) -> None:
+    """The same for a kernel of `line_cost_kernels`."""
+    import cutlass
+    from cutlass import cute
+    from cutlass.cute.runtime import make_ptr
+
+    from benchmarks.line_cost_kernels import F32, FLOATS, host
+
+    places = [1 << 20, 1 << 24]
+    launch = "--launch" in sys.argv
+    if launch:
+        import torch
+
+        buffers = [torch.zeros(FLOATS, device="cuda") for _ in places]
+        places = [buffer.data_ptr() for buffer in buffers]
+    given = [make_ptr(F32, place, cutlass.AddressSpace.gmem, assumed_align=16) for place in places]
+    compiled = cute.compile(host, *given, name)
+    if launch:
+        torch.cuda.synchronize()
+        torch.cuda.profiler.start()
+        compiled(*given)
+        torch.cuda.synchronize()
+        torch.cuda.profiler.stop()
 
 
 def predicted(name: str, size: int) -> dict[str, Any]:
@@ -134,7 +166,7 @@ def _instructions(report: Path) -> Iterator[dict[str, Any]]:
                     counts[at.as_uint64(i)][ours] += metric.as_uint64(i)
             for pc, found in sorted(counts.items()):
                 text = action.sass_by_pc(pc)
-                if not _MEMORY.search(text):
+                if not _MEMORY.search(text) or text.lstrip().startswith(NEVER):
                     continue
                 place = action.source_info(pc)
                 line = f"{Path(place.file_name()).name}:{place.line()}" if place is not None else "?"
@@ -168,6 +200,8 @@ def compared(name: str, ours: dict[str, Any], theirs: dict[str, Any]) -> list[di
         row: dict[str, Any] = {"kernel": name, "line": place}
         for key in COUNTERS:
             row[key] = [ours["lines"].get(place, {}).get(key, 0), theirs["lines"].get(place, {}).get(key, 0)]
+        if not any(sum(row[key]) for key in COUNTERS):  # a path that is not taken, by either
+            continue
         row["within"] = all(abs(a - b) <= WITHIN * max(a, b) for a, b in (row[key] for key in COUNTERS))
         rows.append(row)
     return rows

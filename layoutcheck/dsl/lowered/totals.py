@@ -29,8 +29,8 @@ from layoutcheck.dsl.lowered.machine import Launch
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import WARP, parse_arch
-from layoutcheck.machine.banks import CP_ASYNC, LOAD, MATRIX, OFF, STORE
-from layoutcheck.machine.cp_async import bypass
+from layoutcheck.machine.banks import LOAD, MATRIX, OFF, STORE
+from layoutcheck.machine.cp_async import bypass, cached
 from layoutcheck.machine.sectors import sectors
 from layoutcheck.sources.mlir import Operation, without_locations
 from layoutcheck.sources.traced import Frame
@@ -145,7 +145,7 @@ class _Counted:
         self._kinds: dict[tuple[str, str, int], set[str]] = defaultdict(set)
         self._weights: IntArray = np.ones(1, np.int64)  # of each warp
         self._threads = 0
-        self._known: dict[bytes, tuple[int, int, int]] = {}  # of cp.async past L1
+        self._known: dict[bytes, tuple[int, ...]] = {}  # of one warp's cp.async
 
     def totals(self) -> Iterator[tuple[tuple[str, str, int], tuple[list[int], str]]]:
         """(tag, instruction, bits) and its five sums, with what they rest on."""
@@ -221,29 +221,21 @@ class _Counted:
         past = access.op == "cp.async.cg" and width == 16
         key = access.tag, f"cp.async.{'cg' if past else 'ca'}", 8 * width
         sums = np.zeros((len(source), 5), np.int64)
-        sums[:, 0] = (target >= 0).any(axis=1)
-        spent = sectors(source, 8 * width)
-        sums[:, 3], sums[:, 4] = spent.sectors, spent.ideal
-        if past:
-            for row, (at, frm) in enumerate(zip(target, source, strict=True)):
-                sums[row, 1], sums[row, 2], sums[row, 3] = self._past_l1(at, frm)
-        else:
-            shared = banks.wavefronts(target, 8 * width, CP_ASYNC)
-            sums[:, 1], sums[:, 2] = shared.wavefronts, shared.phases
+        for row, (at, frm) in enumerate(zip(target, source, strict=True)):
+            on = (at >= 0) & (frm >= 0)
+            if on.any():
+                sums[row] = self._warp_async(past, 8 * width, np.where(on, at, OFF), np.where(on, frm, OFF))
         self._sums[key] += self._weights @ sums
         return key
 
-    def _past_l1(self, target: IntArray, source: IntArray) -> tuple[int, int, int]:
-        """Wavefronts, ideal ones and sectors of one warp's `cp.async.cg`."""
-        on = (target >= 0) & (source >= 0)
-        if not on.any():
-            return 0, 0, 0
-        near = [np.where(on, at - at[on].min() // _LINE * _LINE, OFF) for at in (target, source)]
-        key = near[0].tobytes() + near[1].tobytes()
+    def _warp_async(self, past: bool, bits: int, target: IntArray, source: IntArray) -> tuple[int, ...]:
+        """The five sums of one warp's `cp.async`, `past` L1 or through it, with some lane on."""
+        near = [np.where(at >= 0, at - at[at >= 0].min() // _LINE * _LINE, OFF) for at in (target, source)]
+        key = bytes([past, bits]) + near[0].tobytes() + near[1].tobytes()
         if key not in self._known:
             to, frm = ([None if a < 0 else int(a) for a in at] for at in near)
-            found = bypass(to, frm)
-            self._known[key] = found.wavefronts, found.ideal, found.sectors
+            found = bypass(to, frm) if past else cached(to, frm, bits)
+            self._known[key] = 1, found.wavefronts, found.ideal, found.sectors, found.ideal_sectors
         return self._known[key]
 
     def _by_warp(self, access: Recorded, address: Any) -> IntArray:
