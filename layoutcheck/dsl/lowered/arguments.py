@@ -1,16 +1,17 @@
 """Numbers for what a kernel is given at run time: dynamic extents and strides, pointers, integers.
 
-With `extent` given, all dynamic extents become that number, so that those which must be equal are. Otherwise
-a tensor's dynamic extents become 512, or 1024 where its stride is 1, made a multiple of what the type
-promises; its dynamic strides make it compact, from the mode of stride 1 outwards. Each pointer is an object
-of its own. An integer, of which nothing is known, is 1024.
+With `extent` given, all dynamic extents become that number, so that those which must be equal are; of
+several numbers, those of mode i of every tensor the i-th, of further modes the last. Otherwise a tensor's
+dynamic extents become 512, or 1024 where its stride is 1, made a multiple of what the type promises; its
+dynamic strides make it compact, from the mode of stride 1 outwards. Each pointer is an object of its own.
+An integer, of which nothing is known, is 1024.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
@@ -22,6 +23,8 @@ from layoutcheck.dsl.lowered.types import SHARED, Type
 from layoutcheck.dsl.lowered.values import Value
 from layoutcheck.errors import InputError
 
+Extent: TypeAlias = "int | tuple[int, ...] | None"
+
 INNER_EXTENT, EXTENT, INTEGER = 1024, 512, 1024
 EXTENTS = "dynamic extents and strides are given numbers"  # what rests on these alone says so
 OTHERS = "dynamic arguments are given numbers"
@@ -31,7 +34,7 @@ _LAYOUT = re.compile(r'"([^"]*:[^"]*)"')
 
 
 def instantiate(
-    kind: Type, cute_type: str, index: int, extent: int | None = None, integer: int | None = None
+    kind: Type, cute_type: str, index: int, extent: Extent = None, integer: int | None = None
 ) -> Value:
     """A value of the lowered type `kind` for argument `index`, whose type was `cute_type` when traced."""
     numbers = iter(_dynamic_leaves(cute_type, extent))
@@ -64,25 +67,35 @@ def dynamic_layout(cute_type: str) -> Layout | None:
     return layout  # type: ignore[no-any-return]
 
 
-def _dynamic_leaves(cute_type: str, extent: int | None) -> list[int]:
+def _dynamic_leaves(cute_type: str, extent: Extent) -> list[int]:
     """Numbers for the `?` of a printed type, extents before strides, left to right."""
     layout = dynamic_layout(cute_type)
     return [] if layout is None else dynamic_leaves(layout, extent)
 
 
-def dynamic_leaves(layout: Layout, extent: int | None = None) -> list[int]:
+def dynamic_leaves(layout: Layout, extent: Extent = None) -> list[int]:
     """The same of a layout: extents, then strides."""
     shape, stride = flatten(layout.shape), flatten(layout.stride)
+    given = iter(_by_leaf(layout, extent))
     extents: list[int] = []
     chosen: list[int] = []
     for leaf, step in zip(shape, stride, strict=True):
+        number = next(given)
         if isinstance(leaf, Dynamic):
-            size = extent or (INNER_EXTENT if step == 1 else EXTENT)
+            size = number or (INNER_EXTENT if step == 1 else EXTENT)
             chosen.append(-(-size // leaf.divisor) * leaf.divisor)
             extents.append(chosen[-1])
         else:
             extents.append(int(leaf))
     return [*chosen, *_compact(extents, stride)]
+
+
+def _by_leaf(layout: Layout, extent: Extent) -> Iterator[int | None]:
+    """The number that `extent` gives each leaf, whether it is dynamic or not."""
+    modes = layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)
+    for i, mode in enumerate(modes):
+        number = extent[min(i, len(extent) - 1)] if isinstance(extent, tuple) else extent
+        yield from (number for _ in flatten(mode))
 
 
 def _compact(extents: list[int], stride: tuple[Any, ...]) -> list[int]:

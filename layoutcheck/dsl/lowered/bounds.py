@@ -15,7 +15,7 @@ Allocations are judged in block 0, by the same conditions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,12 +46,14 @@ class Bounds:
     `faults` leave one; `unchecked` are not judged, for the reason given. Those in `multiple` stay inside if
     every dynamic extent is a multiple of that number (0: no such number was found), and not with the fault.
     The 32-bit offsets of those in `overflows` overflow if every dynamic extent is that number, or larger.
+    `modes` are the multiples of those in `multiple` mode by mode, where that is known.
     """
 
     faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
     multiple: dict[str, tuple[int, LoweredFault]] = field(default_factory=dict)
     overflows: dict[str, int] = field(default_factory=dict)
+    modes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
@@ -103,6 +105,7 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
         left -= right
         multiple *= 2
     found.multiple.update((tag, (0, tails[tag])) for tag in left)
+    found.modes.update(_by_mode(kernel, found.multiple, quantum, whole, widest_bytes))
     for extent in kernel.grid.many(whole):
         left = open_ - found.unchecked.keys() - found.overflows.keys()
         some = _overflowing(kernel, left, extent, widest_bytes)
@@ -110,6 +113,45 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
             near = [one for one in kernel.grid.many(quantum) if one <= extent]
             found.overflows.update(_least_extent(kernel, some, quantum, near[-1], extent, widest_bytes))
     return found
+
+
+def _by_mode(
+    kernel: Kernel, multiple: Mapping[str, tuple[int, LoweredFault]], quantum: int, whole: int, widest: int
+) -> dict[str, tuple[int, ...]]:
+    """The least multiple that the extents of each mode need while those of the others are whole, by tag.
+
+    Only of what stays inside if all modes keep their multiple at once; 1 where the type promises enough. The
+    same mode of all tensors gets the same number; where tensors differ in rank nothing is known.
+    """
+    assert kernel.grid is not None
+    grid, rank = kernel.grid, kernel.grid.rank()
+    tags = {tag for tag, (number, _) in multiple.items() if number > quantum}
+    if rank < 2 or not tags:
+        return {}
+
+    def inside(left: set[str], numbers: Sequence[int]) -> set[str]:
+        blocks = grid.blocks(left, tuple(numbers))
+        judged = _judge_all(blocks, left, max(numbers), widest).items()
+        return {tag for tag, one in judged if isinstance(one, Judged) and not one.faults}
+
+    found: dict[str, list[int]] = {tag: [] for tag in tags}
+    for mode in range(rank):
+        left, number = set(tags), quantum
+        while left and number <= min(whole, _MOST_MULTIPLE):
+            tails = [[whole + sign * number * (i == mode) for i in range(rank)] for sign in (1, -1)]
+            right = left & inside(left, tails[0])
+            right &= inside(right, tails[1]) if right else right
+            for tag in right:
+                found[tag].append(number)
+            left -= right
+            number *= 2
+        tags -= left
+    checked: dict[str, tuple[int, ...]] = {}
+    for numbers in {tuple(found[tag]) for tag in tags}:
+        alike = {tag for tag in tags if tuple(found[tag]) == numbers}
+        right = inside(alike, [whole + number for number in numbers])
+        checked.update(dict.fromkeys(right, tuple(n if n > quantum else 1 for n in numbers)))
+    return checked
 
 
 def _overflowing(kernel: Kernel, tags: Collection[str], extent: int, widest_bytes: int) -> set[str]:
@@ -198,7 +240,13 @@ def _judged(
 ) -> dict[str, Judged | str]:
     """What the blocks at the grid's edges do under `tags`, or why that is not known."""
     assert kernel.grid is not None
-    blocks = kernel.grid.blocks(tags, extent)
+    return _judge_all(kernel.grid.blocks(tags, extent), tags, extent, widest_bytes)
+
+
+def _judge_all(
+    blocks: Blocks | str, tags: Collection[str], extent: int | None, widest_bytes: int
+) -> dict[str, Judged | str]:
+    """The same of blocks that were evaluated; `extent` is told with faults."""
     if isinstance(blocks, str):
         return dict.fromkeys(tags, blocks)
     found = {tag: _judge(blocks, blocks.accesses.get(tag, ()), extent, widest_bytes) for tag in tags}
@@ -274,7 +322,7 @@ def _bound(blocks: Blocks, access: Recorded, side: int) -> tuple[int | str, bool
 
 def conditions(found: Bounds) -> dict[str, str]:
     """What the caller has to keep so that accesses stay in their tensors, by tag, and what happens if not."""
-    told = {tag: _tail(*one) for tag, one in found.multiple.items()}
+    told = {tag: _tail(*one, found.modes.get(tag, ())) for tag, one in found.multiple.items()}
     for tag, extent in found.overflows.items():
         few = (
             f"no tensor may have more than 2^31 elements (all dynamic extents below {extent}): offsets are "
@@ -284,11 +332,15 @@ def conditions(found: Bounds) -> dict[str, str]:
     return told
 
 
-def _tail(multiple: int, fault: LoweredFault) -> str:
+def _tail(multiple: int, fault: LoweredFault, modes: tuple[int, ...]) -> str:
     verb = {"src": "reads", "dst": "writes"}[fault.side]
-    needed = f"a multiple of {multiple}" if multiple else f"other than {fault.extent}"
+    what = f"a multiple of {multiple}" if multiple else f"other than {fault.extent}"
+    needed = f"every dynamic extent has to be {what}"
+    if max(modes, default=1) > 1:
+        parts = [f"of {number} in mode {i}" for i, number in enumerate(modes) if number > 1]
+        needed = f"the dynamic extents have to be multiples {' and '.join(parts)}"
     return (
-        f"every dynamic extent has to be {needed}: with {fault.extent} thread {fault.thread} of block "
+        f"{needed}: with {fault.extent} thread {fault.thread} of block "
         f"{fault.block} {verb} {fault.width_bytes} B at byte {fault.address} of {fault.other}"
     )
 

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from layoutcheck.dsl.lowered.allocations import Placed, allocations, placements
-from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, dynamic_layout, instantiate
+from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, Extent, dynamic_layout, instantiate
 from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
 from layoutcheck.dsl.lowered.flow import Flow
@@ -218,7 +218,7 @@ def _recorded(op: Operation) -> str:
 def launches_of(
     module: Module | Operation,
     types: dict[str, list[str]],
-    extent: int | None = None,
+    extent: Extent = None,
     integer: int | None = None,
 ) -> dict[str, Launched]:
     """What the host's functions launch: kernel's name -> (launch, arguments); numbers as in `arguments`."""

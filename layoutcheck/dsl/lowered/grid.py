@@ -18,7 +18,7 @@ from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
-from layoutcheck.dsl.lowered.arguments import dynamic_layout
+from layoutcheck.dsl.lowered.arguments import Extent, dynamic_layout
 from layoutcheck.dsl.lowered.corners import decided_by_corners
 from layoutcheck.dsl.lowered.evaluate import (
     Launched,
@@ -79,7 +79,7 @@ class Grid:
 
     def __init__(self, kernel: Operation, types: dict[str, list[str]]) -> None:
         self.kernel, self.types = kernel, types
-        self._launches: dict[tuple[int | None, int | None], Launched | None] = {}
+        self._launches: dict[tuple[Extent, int | None], Launched | None] = {}
         self._long = False  # whether the turns of all loops took too long once
         self._lines: dict[tuple[Operation, frozenset[str]], bool] = {}  # loops that corners decide
 
@@ -98,6 +98,13 @@ class Grid:
         whole = math.lcm(quantum, size)
         return (quantum, whole) if most and whole <= 1 << 16 else None
 
+    def rank(self) -> int:
+        """The modes of every tensor with dynamic extents, where all have as many; else 0."""
+        layouts = filter(None, map(dynamic_layout, itertools.chain(*self.types.values())))
+        shapes = [one.shape for one in layouts if any(isinstance(n, Dynamic) for n in flatten(one.shape))]
+        ranks = {len(shape) if isinstance(shape, tuple) else 1 for shape in shapes}
+        return ranks.pop() if len(ranks) == 1 else 0
+
     def many(self, whole: int) -> list[int]:
         """The least multiples of `whole` that, as all dynamic extents, make a tensor more than 2^31 elements.
 
@@ -106,7 +113,7 @@ class Grid:
         own = self.types.get(name_of(self.kernel), [])
         return sorted({whole * _times(fixed, count, whole) for fixed, count in _dynamic(own)})
 
-    def launch(self, extent: int | None, integer: int | None = None) -> Launched | None:
+    def launch(self, extent: Extent, integer: int | None = None) -> Launched | None:
         """How the host launches it, with this number for dynamic extents; None where that is not known.
 
         `integer` is the number for integer arguments.
@@ -120,7 +127,7 @@ class Grid:
         return self._launches[extent, integer]
 
     def blocks(
-        self, tags: Collection[str], extent: int | None = None, integer: int | None = None
+        self, tags: Collection[str], extent: Extent = None, integer: int | None = None
     ) -> Blocks | str:
         """The accesses under `tags` of the blocks at the grid's edges, or why they are not known."""
         launched = self.launch(extent, integer)

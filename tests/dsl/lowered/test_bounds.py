@@ -29,7 +29,7 @@ CASES = {
     "no_whole": (992, 1024),
     "rows": (1000, 1000), "odd": (1000, 1002), "async_right": (1000, 1000), "async_no": (1000, 1000),
     "argument": (1000, 1000), "dynamic": (None, None), "view": (1000, 1000), "promised": (4, 4),
-    "narrow": (8, 8), "huge": (65536, 65536), "large": (32768, 65536),
+    "kept": (16, 128), "narrow": (8, 8), "huge": (65536, 65536), "large": (32768, 65536),
 }
 @cute.kernel
 def k(
@@ -62,7 +62,8 @@ def k(
             cute.copy(tc, tx, ts, pred=pred)
     else:
         r = cute.make_fragment_like(tx)
-        if cutlass.const_expr(case in ("no_load", "no_whole", "whole", "dynamic", "view", "huge", "large")):
+        whole = ("no_load", "no_whole", "whole", "dynamic", "kept", "view", "huge", "large")
+        if cutlass.const_expr(case in whole):
             cute.copy(tc, tx, r)
         else:
             cute.copy(tc, tx, r, pred=pred)
@@ -82,9 +83,9 @@ def host(x: cute.Tensor, y: cute.Tensor, rows: cutlass.Int32, case: cutlass.Cons
     grid = (cute.ceil_div(cute.size(x, mode=[1]), 128), cute.ceil_div(cute.size(x, mode=[0]), 16), 1)
     k(x, y, x.shape, rows, tc, case).launch(grid=grid, block=(128, 1, 1))
 def view(m, n):
-    if m in (None, 4, 8):
+    if m in (None, 4, 8, 16):
         pitch = (cute.sym_int if m == 8 else cute.sym_int64)(divisibility=4)
-        m, n = cute.sym_int(), cute.sym_int(divisibility=m or 1)
+        m, n = cute.sym_int(divisibility=m if n == 128 else 1), cute.sym_int(divisibility=n or 1)
         return make_fake_tensor(cutlass.Float32, (m, n), stride=(pitch, 1), assumed_align=16)
     return make_fake_tensor(cutlass.Float32, (m, n), stride=(n, 1), assumed_align=16)
 if __name__ == "__main__":
@@ -130,6 +131,7 @@ RIGHT = (
     "whole",
     "argument",
     "dynamic",
+    "kept",
     "view",
     "promised",
     "narrow",
@@ -162,7 +164,8 @@ def test_tails(traced: Traced) -> None:
     needed = {one.bounded_if.partition(":")[0] for one in conditions}
     few = "no tensor may have more than 2^31 elements (all dynamic extents below 46352)"
     assert {one.kernel.rpartition("_")[2] for one in conditions if few in one.bounded_if} == {"narrow"}
-    assert needed == {few} | {f"every dynamic extent has to be a multiple of {n}" for n in (128, 4)}
+    multiples = ("of 16 in mode 0 and of 128 in mode 1", "of 4 in mode 1")
+    assert needed == {few} | {f"the dynamic extents have to be multiples {one}" for one in multiples}
     assert all(one.kernel.endswith(("_dynamic", "_narrow")) for one in conditions)
     assert "with 1025 thread 0 of block (8,64,0) reads 16 B at byte 4214784 of 4214788" in {
         one.bounded_if.partition(": ")[2] for one in conditions
