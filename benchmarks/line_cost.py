@@ -22,13 +22,14 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence import head, write
 
 HERE = Path(__file__).parents[1]
-SIZE, WITHIN = 1024, 0.05
+SIZE, WITHIN, JOBS = 1024, 0.05, 6  # ncu's processes wait for each other where they count
 # Our count -> the counter of a machine instruction. Wavefronts are those of shared memory.
 COUNTERS = {
     "instructions": "inst_executed",
@@ -117,6 +118,8 @@ def predicted(name: str, size: int) -> dict[str, Any]:
 
 def profiled(name: str, size: int, out: Path) -> dict[str, Any]:
     """Of each "file:line": ncu's counts of memory instructions; with the instructions one by one."""
+    if not shutil.which("ncu"):
+        return {"lines": {}, "said": "no ncu"}
     report = out / f"{name}.ncu-rep"
     command = [
         "ncu", "--section", "SourceCounters", "--import-source", "no", "--clock-control", "none",
@@ -222,9 +225,11 @@ def main() -> None:
         parser.error("OUT, the folder for the results, is missing")
     given.out.mkdir(parents=True, exist_ok=True)
     rows, kernels = [], {}
-    for name in given.only.split(",") if given.only else names():
-        ours = predicted(name, given.size)
-        theirs = profiled(name, given.size, given.out) if shutil.which("ncu") else {"lines": {}}
+    chosen = given.only.split(",") if given.only else names()
+    with ThreadPoolExecutor(JOBS) as pool:
+        expected = pool.map(lambda name: predicted(name, given.size), chosen)
+        counted = pool.map(lambda name: profiled(name, given.size, given.out), chosen)
+    for name, ours, theirs in zip(chosen, expected, counted, strict=True):
         kernels[name] = {"ours": ours, "ncu": theirs}
         rows += compared(name, ours, theirs)
         summary = _summary(rows)
