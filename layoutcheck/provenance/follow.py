@@ -142,7 +142,10 @@ class _Follower:
         """The step of an operation."""
         name = op.name
         if op.results and name not in _DATA and all(self._numeric(v) for v in op.results):
-            return self.inner(op)
+            if name == "llvm.load":
+                return self._number(op)
+            if not any(_FLOAT.search(v.type) for v in op.operands):
+                return self.inner(op)
         made = {
             "llvm.load": self._load, "llvm.store": self._store, "nvvm.ldmatrix": self._ldmatrix,
             "nvvm.stmatrix": self._stmatrix, "nvvm.cp.async.shared.global": self._cp_async,
@@ -252,6 +255,22 @@ class _Follower:
                 values[out] = refs
                 self._note(Deed("load", op, machine.mask, address, 0, width, base))
             machine.provenance[out] = self.unsaid
+
+        return run
+
+    def _number(self, op: Operation) -> Step:
+        """A load that an address may rest on: of registers that hold elements, it is these."""
+        machine, values, inner = self.machine, self.machine.values, self.inner(op)
+        pointer, out = self.slots[op.operands[0]], self.slots[op.results[0]]
+        space, width = parse_type(op.operands[0].type).space, parse_type(op.results[0].type).size_bytes
+
+        def run() -> None:
+            inner()
+            address = number(values[pointer])
+            if spaces.space_of(space, address) == "rmem":
+                at = self._register_load(address, width)
+                if at.any():
+                    values[out], machine.provenance[out] = Refs(at), self.unsaid
 
         return run
 

@@ -252,6 +252,21 @@ def test_the_upper_half_of_a_product_written_in_ptx() -> None:
     assert elements(op(text, "cute.copy#1")) == [((shifted * 31 >> 32) + 31).tolist()]
 
 
+def test_shifts_written_in_ptx() -> None:
+    """Bit masks of FlashAttention: an amount beyond the width leaves nothing."""
+    asm = UPPER.replace("mul.hi.{sign}32", "{name}32")
+    body = f"""{binary("%b", "addi", "%tid", "%c12")}
+      %u = {asm.format(name="shr.u", a="%cm1", b="%b")}
+      %v = {asm.format(name="shl.b", a="%c5", b="%tid")}
+      {load("%u")}
+      {load("%v", "cute.copy#1", "%y")}"""
+    text = kernel(body)
+    right = [0xFFFFFFFF >> (t + 12) if t + 12 < 32 else 0 for t in range(THREADS)]
+    left = [(5 << t) & 0xFFFFFFFF if t < 32 else 0 for t in range(THREADS)]
+    assert elements(op(text)) == [right]
+    assert [x & 0xFFFFFFFF for x in elements(op(text, "cute.copy#1"))[0]] == left
+
+
 WARP = '%warp = "arith.shrui"(%tid, %c5) : (i32, i32) -> i32\n'
 SHUFFLE = (
     '%b = "nvvm.shfl.sync"(%cm1, %w, {by}, %c31) <{{kind = #nvvm<shfl_kind idx>}}> : '

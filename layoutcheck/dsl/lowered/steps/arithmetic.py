@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from layoutcheck.dsl.lowered.integers import compare, high_signed, high_unsigned
+from layoutcheck.dsl.lowered.integers import BINARY, compare, high_signed, high_unsigned
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.steps import Steps
 from layoutcheck.dsl.lowered.types import parse_type
@@ -20,6 +20,8 @@ _ICMP = {
 }
 # PTX ISA, mul: .hi keeps the upper half of the product.
 _UPPER_HALF = re.compile(r'\A"mul\.hi\.([us])(?:32|64) \$0, \$1, \$2;"\Z')
+# PTX ISA, shl and shr: amounts of the width and more give 0, as in BINARY's.
+_SHIFT = re.compile(r'\A"(shl\.b|shr\.u)(?:32|64) \$0, \$1, \$2;"\Z')
 
 
 def _cast(steps: Steps, op: Operation) -> Step:
@@ -105,8 +107,11 @@ def _extended(steps: Steps, op: Operation) -> Step:
 
 
 def _inline_asm(steps: Steps, op: Operation) -> Step:
-    """Inline PTX, of which only the upper half of a product is known: fast divisions are written so."""
-    match = _UPPER_HALF.search(op.attributes.get("asm_string", ""))
+    """Inline PTX, of which the upper half of a product (fast divisions) and shifts (bit masks) are known."""
+    text = op.attributes.get("asm_string", "")
+    if (shift := _SHIFT.search(text)) is not None and len(op.operands) == 2:
+        return steps.binary(op, BINARY["llvm.shl" if shift[1] == "shl.b" else "llvm.lshr"])
+    match = _UPPER_HALF.search(text)
     if match is None or len(op.operands) != 2:
         return steps.assume(op, "blocked", "llvm.inline_asm is not evaluated")
     return steps.binary(op, high_unsigned if match[1] == "u" else high_signed)
