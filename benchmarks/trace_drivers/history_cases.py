@@ -124,5 +124,23 @@ def sliding():
     cute.compile(smem_sliding, *tensors)
 
 
+def kda_decode():
+    """The file alone, which has moved between the two trees: its package imports what is not needed here."""
+    import runpy
+    from pathlib import Path
+
+    (file,) = Path("cula").glob("*/kda_decode.py")
+    decode = runpy.run_path(str(file.resolve()))["kda_decode"]
+    heads, value_heads, width = 8, 16, 128
+    for n in (4, 64):
+        decode(
+            A_log=made(value_heads, dtype=F32), dt_bias=made(value_heads, width, dtype=F32),
+            q=made(n, 1, heads, width), k=made(n, 1, heads, width), v=made(n, 1, value_heads, width),
+            a=made(n, 1, value_heads, width), b=made(n, 1, value_heads),
+            initial_state_source=made(n, value_heads, width, width, dtype=F32),
+            initial_state_indices=torch.arange(n, device="cuda", dtype=torch.int32), scale=width**-0.5,
+        )  # fmt: skip
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

@@ -1,11 +1,13 @@
 """Run a program of an older DSL: `python older.py PROGRAM ARGUMENT ...`.
 
-Names that the DSL has since renamed are put back, each as the name of today. No kernel's meaning changes.
+Names that the DSL has since renamed are put back, each as the name of today, and `typing.override` where
+Python has none. No kernel's meaning changes.
 """
 
 import runpy
 import sys
 import types
+import typing
 
 import cutlass.cute as cute
 from cutlass.cute import arch
@@ -31,6 +33,8 @@ KINDS = {
 
 
 def put_back() -> None:
+    if not hasattr(typing, "override"):
+        typing.override = lambda method: method
     for module, names in ((cute, RENAMED), (arch, RENAMED_ARCH)):
         for old, new in names.items():
             if not hasattr(module, old) and hasattr(module, new):

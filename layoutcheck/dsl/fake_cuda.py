@@ -8,6 +8,7 @@ knows the device. What a script computes with that is worthless, which is why no
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable
 from functools import partial
@@ -26,7 +27,12 @@ _OBJECT = re.compile(r":\s*:py:obj:`~?\.?(\w+)`")
 
 
 def has_gpu() -> bool:
-    """Whether there is an NVIDIA device."""
+    """Whether there is an NVIDIA device that CUDA_VISIBLE_DEVICES does not hide.
+
+    The variable's first entry empty or -1 hides all (CUDA Programming Guide, Environment Variables).
+    """
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip() in ("", "-1"):
+        return False
     return any(Path("/dev").glob("nvidia[0-9]*"))
 
 

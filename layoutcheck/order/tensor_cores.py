@@ -51,6 +51,7 @@ class TensorCores:
             "wgmma": self.multiply, "wgmma_fence": self.fence, "wgmma_commit": self.commit,
             "wgmma_wait": self.wait, "tc_mma": self.tensor_multiply, "tc_copy": self.tensor_copy,
             "tc_commit": self.tensor_commit, "tmem_read": self.access, "tmem_write": self.access,
+            "tmem_free": self.free,
         }  # fmt: skip
 
     def multiply(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
@@ -172,6 +173,12 @@ class TensorCores:
         write = event.meaning.kind == "tmem_write"
         step = self.world.clocks.now(warp.number)
         self._tensor(warp, index, warp.block, cells, write, warp.number, step)
+        return True
+
+    def free(self, warp: Warp, index: int, _event: Event, _lanes: int) -> bool:
+        """tcgen05.dealloc: another block may take the columns, so it counts as a write of all of them."""
+        step = self.world.clocks.now(warp.number)
+        self._tensor(warp, index, warp.block, np.arange(self.cells), True, warp.number, step)
         return True
 
     def _tensor(

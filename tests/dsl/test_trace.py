@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from layoutcheck.dsl import observe
+from layoutcheck.dsl import fake_cuda, observe
 from layoutcheck.dsl.lowered import lower
 from layoutcheck.dsl.trace import trace_callable, trace_script
 from layoutcheck.errors import InputError
@@ -364,3 +364,19 @@ def test_the_checkout_stands_before_what_is_installed_beside_us(folder: Path, tm
         else:
             os.environ["PYTHONPATH"] = before
     assert not found.failures, found.failures
+
+
+@pytest.mark.parametrize(
+    ("visible", "seen"),
+    [(None, True), ("0", True), ("1,-1", True), ("", False), ("-1", False), (" -1,0", False)],
+)
+def test_a_hidden_gpu_is_pretended_like_one_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, visible: str | None, seen: bool
+) -> None:
+    """So that a kernel for another architecture is traced on a machine that has a GPU."""
+    (tmp_path / "nvidia0").touch()
+    monkeypatch.setattr(fake_cuda, "Path", lambda _dev: tmp_path)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert fake_cuda.has_gpu() is seen
