@@ -104,7 +104,7 @@ class Rendezvous:
         return (1 << left) - 1
 
     def warp_sync(self, _warp: Warp, _index: int, _event: Event, _lanes: int) -> bool:
-        """A warp's lanes are one agent here."""
+        """A warp's lanes are one agent here; their accesses before and after it are apart."""
         return True
 
     def elect(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:

@@ -164,6 +164,7 @@ class Accesses:
         self.world = world
         self.kept: dict[int, list[tuple[bool, Any, Any]]] = {}  # warp -> (write, cells, records)
         self._cells: dict[int, Any] = {}
+        self._owner: Any = None  # of each cell, the record of who wrote it since the last synchronisation
         self._everywhere: set[int] = set()  # events in which every thread reaches its own block's memory
         self._threads = np.arange(world.threads, dtype=np.int64)
 
@@ -204,6 +205,8 @@ class Accesses:
             return
         world = self.world
         clock, step = world.clocks.known[warp.number], world.clocks.now(warp.number)
+        if len({write for write, _, _ in gathered}) > 1:
+            self._between_lanes(gathered)
         for write in (False, True):
             parts = [(cells, records) for w, cells, records in gathered if w == write]
             if not parts:
@@ -214,6 +217,30 @@ class Accesses:
             )  # fmt: skip
             check = world.shared.write if write else world.shared.read
             report(world, check(access, clock))
+
+    def _between_lanes(self, gathered: list[tuple[bool, Any, Any]]) -> None:
+        """What one lane of a warp reads after another wrote it, with no synchronisation since."""
+        world = self.world
+        if self._owner is None:
+            self._owner = np.full(world.shared.size, -1, np.int64)
+        owner = self._owner
+        for write, cells, records in gathered:
+            if write:
+                owner[cells] = records
+                continue
+            before = owner[cells]
+            bad = np.flatnonzero((before >= 0) & ((before ^ records) & 1023 != 0))
+            if bad.size:
+                first, second = int(before[bad[0]]), int(records[bad[0]])
+                address = world.address_of(int(cells[bad[0]]))
+                parties = [
+                    Party(world.events[r >> 10], world.block_of[r >> 10], r & 1023, address, world.cell)
+                    for r in (first, second)
+                ]
+                world.tell(Problem("lanes", parties[0], parties[1]))
+        for write, cells, _ in gathered:
+            if write:
+                owner[cells] = -1
 
     def _cells_of(self, index: int, event: Event, block: int) -> Any:
         """[thread, cells of one access], -1 in front where a thread's address is not in shared memory."""

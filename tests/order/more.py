@@ -270,9 +270,21 @@ def sent_to_peer(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
     arch.cluster_wait()
 
 
+@cute.kernel
+def lanes_beside(source: cute.Pointer, target: cute.Pointer, how: Constexpr):
+    """A lane reads what the lane beside it has written."""
+    thread, _, _ = arch.thread_idx()
+    data = buffer(THREADS)
+    data[thread] = (source + thread).load()  # written
+    if const_expr(how == 0):
+        arch.sync_warp()
+    (target + thread).store(data[thread ^ 1])  # read
+
+
 # Of each kernel: code, words of the first line, words of the second, blocks of the cluster.
 TOLD = {
     "copies_arrive": ("LC501", "# copied", "# read", 1),
+    "lanes_beside": ("LC524", "# written", "# read", 1),
     "atomic_sum": ("LC504", "# added", "# read", 1),
     "warp_barrier": ("LC504", "# written", "# read", 1),
     "taking_turns": ("LC504", "# after the hand-over", "# the first group", 1),

@@ -1,0 +1,52 @@
+"""LC524 lanes-not-synchronised: a lane reads what another lane of its warp wrote, with no warp barrier between.
+
+## What it means
+
+One lane of a warp writes shared memory and another lane of the same warp reads it, and no `sync_warp`, barrier or wait stands
+between the two.
+
+## Why
+
+PTX ISA, Memory Consistency Model: lanes are threads, and only a synchronisation such as `bar.warp.sync` orders them.
+Lanes of a warp usually execute together, so the value is there. The compiler and the scheduler need not keep them
+together: no run on an H200 showed a difference.
+
+## How to fix it
+
+`cute.arch.sync_warp()` between the store and the load.
+
+## How to silence it
+
+`# layoutcheck: ignore[LC524] reason` at the second line, `ignore = ["LC524"]` in the settings, or `--no-order`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutcheck.order.problems import Problem
+from layoutcheck.order.rules.rule import make_rule
+from layoutcheck.order.rules.words import line, two
+from layoutcheck.sources.traced import KernelPlace
+
+
+def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
+    """The store of one lane, and the load of another."""
+    first, second = places[0], places[1]
+    return (
+        f"{line(second)} {second.what} what another lane of the warp {first.what} at {line(first)}",
+        f"{two(problem, places)} Missing: sync_warp() between them.",
+    )
+
+
+FLAGGED = """
+smem[thread] = value
+other = smem[thread ^ 1]  # the lane beside it
+"""
+CLEAN = """
+smem[thread] = value
+cute.arch.sync_warp()
+other = smem[thread ^ 1]
+"""
+
+RULE = make_rule(__doc__, "note", ("lanes",), tell, FLAGGED, CLEAN)
