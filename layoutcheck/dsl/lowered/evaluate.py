@@ -30,7 +30,7 @@ from layoutcheck.dsl.lowered.needed import NUMBER, Needed, fast_part
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.spaces import object_at
-from layoutcheck.dsl.lowered.tensors import static_tensor
+from layoutcheck.dsl.lowered.tensors import sizes, static_tensor
 from layoutcheck.dsl.lowered.types import parse_type
 from layoutcheck.dsl.lowered.values import Reasons, Value, number
 from layoutcheck.sources.mlir import Module, Operation, integers, parse
@@ -240,15 +240,21 @@ def launches_of(
             if static_tensor(cute) is None and parse_type(argument.type).kind != "pointer":
                 why = OTHERS if dynamic_layout(cute) is None else EXTENTS
                 machine.provenance[slot] = machine.reasons.bit("arguments", why)
+        slots = run.slots_of(host.regions[0].blocks[0].arguments)
+        held = sizes([machine.values[slot] for slot in slots], given, ["extents"] * len(slots))
         translate = run.translate
 
         def step(
-            op: Operation, translate: Any = translate, machine: Machine = machine, run: Flow = run
+            op: Operation,
+            translate: Any = translate,
+            machine: Machine = machine,
+            run: Flow = run,
+            held: Any = held,
         ) -> Step:
             if op.name != LAUNCH:
                 return translate(op)  # type: ignore[no-any-return]
             return lambda: (
-                found.__setitem__(_callee(op), _launched(op, machine, run)) if machine.reached else None
+                found.__setitem__(_callee(op), _launched(op, machine, run, held)) if machine.reached else None
             )
 
         run.translate = step
@@ -275,7 +281,7 @@ def _siblings(launch: Operation, name: str) -> list[Operation]:
     ]
 
 
-def _launched(op: Operation, machine: Machine, run: Flow) -> Launched:
+def _launched(op: Operation, machine: Machine, run: Flow, held: dict[int, int]) -> Launched:
     def numbers(values: list[SsaValue]) -> list[int]:
         return [
             int(n) if isinstance(n := number(machine.values[run.slots[v]]), int) else int(n[0])
@@ -283,7 +289,7 @@ def _launched(op: Operation, machine: Machine, run: Flow) -> Launched:
         ]
 
     config = op.operands[0].definition
-    sizes = (
+    counts = (
         numbers(config.operands[:7])
         if config is not None and len(config.operands) >= 7
         else [1, 1, 1, 0, 1, 1, 1]
@@ -292,12 +298,13 @@ def _launched(op: Operation, machine: Machine, run: Flow) -> Launched:
     cluster = (1, 1, 1)
     for one in _siblings(op, "cuda.launch_cfg.cluster_dim"):
         cluster = tuple(max(1, n) for n in numbers(one.operands[1:4]))  # type: ignore[assignment]
-    block, grid = ((max(1, n) for n in part) for part in (sizes[:3], sizes[4:7]))
+    block, grid = ((max(1, n) for n in part) for part in (counts[:3], counts[4:7]))
     sure = config is not None and not machine.provenance[run.slots[config.operands[3]]]
-    dynamic = sizes[3] if sure else None
+    dynamic = counts[3] if sure else None
     launch = Launch(
         tuple(block), tuple(grid), cluster, True,  # type: ignore[arg-type]
         dynamic_bytes=dynamic, rests=max((_rests(machine, bits) for bits in rests), key=_RESTS.index),
+        held=held,
     )  # fmt: skip
     slots = run.slots_of(op.operands[1:])
     return launch, [(machine.values[slot], _rests(machine, machine.provenance[slot])) for slot in slots]

@@ -152,6 +152,7 @@ class Grid:
         given = [machine.values[slot] for slot in slots]
         rests = [why for _, why in launched[1]]
         spans = sizes(given, types, rests) if len(rests) == len(slots) else {}
+        spans = {base: min(span, how.held.get(base, span)) for base, span in spans.items()}
         each = how.threads // len(at)
         whole = len(at) == math.prod(how.grid)
         return Blocks(

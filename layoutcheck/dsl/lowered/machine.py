@@ -27,7 +27,9 @@ class Launch:
     `index` is the block that is evaluated. `dynamic_bytes` is the shared memory that the launch asks for,
     None where that is not a number that the host's code has. `rests` says what the grid and cluster rest on:
     "static", "extents" (numbers for dynamic extents and strides) or "arguments". With `blocks` these blocks
-    are evaluated side by side, as one of so many times the threads; warps must be whole.
+    are evaluated side by side, as one of so many times the threads; warps must be whole. `held` are the bytes
+    of the tensors in global memory that the host's function is given, by object: what it divides into tiles
+    has as many, whatever the tiles' type says.
     """
 
     block: tuple[int, int, int] = (1, 1, 1)
@@ -38,6 +40,7 @@ class Launch:
     dynamic_bytes: int | None = None
     rests: str = "arguments"
     blocks: tuple[tuple[int, int, int], ...] = ()
+    held: dict[int, int] = field(default_factory=dict, compare=False)
 
     @property
     def threads(self) -> int:

@@ -338,3 +338,35 @@ def test_a_part_of_a_tiled_copys_threads_is_known_by_its_addresses(traced: Trace
     ((copy, report),) = judge(found).reports
     assert report.verdict in ("legal", "slow"), report.findings
     assert copy.first.address_source == "lowered"
+
+
+DIVIDED = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.runtime import make_fake_tensor
+
+@cute.kernel
+def tile(tiles: cute.Tensor, tc: cute.TiledCopy):
+    block = tiles[(None, None), (cute.arch.block_idx()[0], 0)]
+    part = tc.get_slice(cute.arch.thread_idx()[0]).partition_S(block)
+    cute.copy(tc, part, cute.make_fragment_like(part))
+
+@cute.jit
+def host(a: cute.Tensor):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=32)
+    tc = cute.make_tiled_copy_tv(atom, cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((4, 4)))
+    tiles = cute.zipped_divide(a, (16, 128))
+    tile(tiles, tc).launch(grid=[cute.size(tiles, mode=[1, 0]), 1, 1], block=[128, 1, 1])
+
+if __name__ == "__main__":
+    shape = (cute.sym_int(), cute.sym_int())
+    cute.compile(host, make_fake_tensor(cutlass.Float32, shape, stride=(cute.sym_int64(), 1)))
+"""
+
+
+def test_tiles_that_the_host_divided_end_where_its_tensor_does(traced: Traced) -> None:
+    """The type of the tiles says whole ones; the tensor that the host is given has a tail."""
+    found = traced(DIVIDED)
+    assert not found.failures, found.failures
+    (one,) = found.copies
+    assert one.bounded_if.startswith("the dynamic extents have to be multiples of 16 in mode 0")

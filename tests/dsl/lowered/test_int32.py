@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from layoutcheck.dsl.lowered.bounds import RELATED
 from tests.dsl.lowered.conftest import Traced
 
 pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
@@ -101,6 +102,7 @@ def test_reports_of_offsets_beyond_32_bits(traced: Traced) -> None:
     assert report.accesses == 8 == report.known
     conditions += [why for why, _ in report.unchecked]
     assert all(count == 1 for _, count in report.unchecked)  # MSLK 303 with an Int64 row is not among them
+    conditions = [one for one in conditions if RELATED not in one]  # CUTLASS 3208: where its tensor ends
     assert len(conditions) == len(SMALLEST)
     for told in SMALLEST.values():
         (condition,) = (one for one in conditions if told in one)
