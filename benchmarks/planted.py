@@ -1,7 +1,8 @@
 """Bugs planted into real kernels, one at a time: which are detected, and which `trace --fix` repairs.
 
     python -m benchmarks.planted cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK flash-attention=FA
-        [--only TEXT] [--a-kind 1] [--jobs 1] [--seconds 0] [--run] [--out docs/evidence/planted.json]
+        [--only KERNEL ...] [--a-kind 1] [--jobs 1] [--seconds 0] [--run] [--more FILE]
+        [--out docs/evidence/planted.json]
 
 A kernel is copied into a temporary folder, and one argument of one call is written otherwise there: an
 order or a stride (`layout`, `pitch`), a promise or an allocation (`alignment`), `num_bits_per_copy`
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import re
 import shutil
@@ -27,7 +29,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -261,26 +263,34 @@ def one_bug(name: str, root: Path, plant: Plant, right: dict[str, Any], run: boo
 
 
 def all_bugs(
-    kernels: dict[str, Path], a_kind: int, jobs: int, seconds: float, run: bool
+    kernels: dict[str, Path],
+    given: argparse.Namespace,
+    tried: set[tuple[str, int, str]],
+    save: Callable[[list[dict[str, Any]], dict[str, Any]], None],
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The rows, and what was found of each kernel as it is."""
-    began, rows = time.time(), []
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        starts = {pool.submit(right_of, name, root, a_kind, run): name for name, root in kernels.items()}
+    """The rows, and what was found of each kernel as it is; saved after each."""
+    began, rows = time.time(), list[dict[str, Any]]()
+    with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
+        starts = {
+            pool.submit(right_of, name, root, given.a_kind, given.run): name for name, root in kernels.items()
+        }
         rights: dict[str, dict[str, Any]] = {}
         pending: dict[Future[dict[str, Any]], None] = {}
         queue: list[tuple[str, Plant]] = []
         for done in as_completed(starts):
             name = starts[done]
-            rights[name] = done.result()
-            sys.stderr.write(f"{name}: {rights[name]['bits']} {rights[name]['problem']}\n")
-            if not rights[name]["problem"]:
-                queue += [(name, plant) for plant in rights[name]["plants"]]
-        queue.sort(key=lambda pair: rights[pair[0]]["plants"].index(pair[1]))  # a bug of each kernel in turn
+            rights[name] = right = done.result()
+            sys.stderr.write(f"{name}: {right['bits']} {right['problem']}\n")
+            left = [one for one in right["plants"] if (name, one.line, one.kind) not in tried]
+            queue += [(name, plant) for plant in left if not right["problem"]]
+        # A bug of each kernel in turn.
+        queue.sort(key=lambda pair: rights[pair[0]]["plants"].index(pair[1]))
+        known = {name: {"bits": one["bits"], "problem": one["problem"]} for name, one in rights.items()}
         while queue or pending:
-            while queue and len(pending) < jobs and not (seconds and time.time() - began > seconds):
+            late = given.seconds and time.time() - began > given.seconds
+            while queue and len(pending) < given.jobs and not late:
                 name, plant = queue.pop(0)
-                task = pool.submit(one_bug, name, kernels[name], plant, rights[name], run)
+                task = pool.submit(one_bug, name, kernels[name], plant, rights[name], given.run)
                 pending[task] = None
             if not pending:
                 break
@@ -288,31 +298,15 @@ def all_bugs(
                 del pending[task]
                 rows.append(task.result())
                 sys.stderr.write(f"{rows[-1]}\n")
-    known = {name: {"bits": one["bits"], "problem": one["problem"]} for name, one in rights.items()}
-    return sorted(rows, key=lambda row: (row["kernel"], row["line"], row["kind"])), known
+                save(rows, known)
+    return rows, known
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("roots", nargs="+", metavar="NAME=DIR")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--a-kind", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=0)
-    parser.add_argument("--run", action="store_true")
-    parser.add_argument("--out", type=Path)
-    given = parser.parse_args()
-    roots = {name: Path(place).resolve() for name, _, place in (one.partition("=") for one in given.roots)}
-    kernels = {
-        name: roots[kernel.group]
-        for name, kernel in KERNELS.items()
-        if kernel.group in roots and given.only in name
-    }
-    rows, known = all_bugs(kernels, given.a_kind, given.jobs, given.seconds, given.run)
+def summary(rows: list[dict[str, Any]], known: dict[str, Any]) -> dict[str, Any]:
+    """The counts, and the rows."""
     bugs = [row for row in rows if row["differs"]]
     faults = [row for row in bugs if row["detected"] == "a copy"]
-    found = {
-        **head("benchmarks.planted"),
+    return {
         "kernels": known,
         "plants": len(rows),
         "differing": len(bugs),
@@ -322,9 +316,40 @@ def main() -> None:
         "repaired": sum(row["repaired"] for row in faults),
         "restored": sum(row.get("restored", False) for row in faults),
         "right_bits": sum(row.get("bits") == "right" for row in faults),
-        "rows": rows,
-    }  # fmt: skip
-    write(found, given.out)
+        "rows": sorted(rows, key=lambda row: (row["kernel"], row["line"], row["kind"])),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("roots", nargs="+", metavar="NAME=DIR")
+    parser.add_argument("--only", nargs="+", default=[], help="kernels, by name; default: all")
+    parser.add_argument("--a-kind", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--run", action="store_true")
+    parser.add_argument("--more", type=Path, help="an earlier run's file: its bugs are kept, not tried again")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    roots = {name: Path(place).resolve() for name, _, place in (one.partition("=") for one in given.roots)}
+    kernels = {
+        name: roots[kernel.group]
+        for name, kernel in KERNELS.items()
+        if kernel.group in roots and (not given.only or name in given.only)
+    }
+    before = json.loads(given.more.read_text(encoding="utf-8")) if given.more else {"rows": [], "kernels": {}}
+    told = head("benchmarks.planted")
+    if given.more:
+        told["earlier"] = {
+            key: before[key] for key in ("date", "command", "device", "python") if key in before
+        }
+
+    def save(rows: list[dict[str, Any]], known: dict[str, Any]) -> None:
+        both = {name: known.get(name, before["kernels"].get(name)) for name in before["kernels"] | known}
+        write({**told, **summary([*before["rows"], *rows], both)}, given.out)
+
+    tried = {(row["kernel"], row["line"], row["kind"]) for row in before["rows"]}
+    save(*all_bugs(kernels, given, tried, save))
 
 
 if __name__ == "__main__":
