@@ -44,6 +44,7 @@ _PAGES = {
     "speed": ("this project's speed beside that of others", "speed.md"),
     "lint": ("how long the lint takes beside ruff, over three repositories", "lint.md"),
     "fixes": ("how quick verdicts and fixes are, and which broken programs --fix repairs", "trace.md"),
+    "fixes_gpu": ("28 repaired programs launched on a GPU, bit by bit", "trace.md"),
     "planted": ("bugs planted in real kernels: detected, repaired in place", "trace.md"),
     "issue_2320_patches": ("the reported copy in two kernels, patched by --fix", "issue-2320.md"),
     "issue_2320": ("the patched kernels on a GPU: bits and GB/s", "issue-2320.md"),
