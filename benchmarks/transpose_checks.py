@@ -41,20 +41,29 @@ def stream() -> CUstream:
 
 
 def as_cute(t: torch.Tensor) -> Any:
-    return from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1)
+    """`t` (M,N) or (batch,M,N), as the kernels take it: a batch is the last mode."""
+    batched = t.permute(1, 2, 0) if t.dim() == 3 else t
+    return from_dlpack(batched, assumed_align=alignment(t)).mark_layout_dynamic(leading_dim=1)
+
+
+def alignment(t: torch.Tensor) -> int:
+    """Bytes that a kernel may assume the base of `t` to be a multiple of."""
+    return 16 if t.data_ptr() % 16 == 0 else t.element_size()
 
 
 class Compiled:
-    """A kernel of kernels/, compiled at its first launch."""
+    """A kernel of kernels/, compiled at its first launch for tensors of a rank and an alignment."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel, self.function = kernel, None
+        self.kernel, self.functions = kernel, {}
 
     def launch(self, x: torch.Tensor, y: torch.Tensor) -> Launch:
         args = as_cute(x), as_cute(y)
-        if self.function is None:
-            self.function = cute.compile(self.kernel.host, *args, stream())
-        return lambda: self.function(*args, stream())
+        key = x.dim(), alignment(x), alignment(y)
+        if key not in self.functions:
+            self.functions[key] = cute.compile(self.kernel.host, *args, stream())
+        function = self.functions[key]
+        return lambda: function(*args, stream())
 
 
 def fastest_launch(x: torch.Tensor, y: torch.Tensor) -> Launch:

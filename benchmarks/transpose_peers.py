@@ -30,22 +30,33 @@ def compiled_launches(sets: list[tuple[torch.Tensor, torch.Tensor]]) -> list[Lau
 
     @torch.compile(dynamic=False)
     def function(x: torch.Tensor, y: torch.Tensor) -> None:
-        y.copy_(x.t())
+        y.copy_(x.transpose(-1, -2))
 
     return [lambda x=x, y=y: function(x, y) for x, y in sets]
 
 
-def triton_launches() -> dict[str, Callable[[torch.Tensor, torch.Tensor], Launch]]:
-    """A tiled Triton transpose in every tiling worth trying."""
+TILINGS = [
+    (bm, bn, warps, group)
+    for (bm, bn, warps), group in product(
+        [(32, 32, 2), (32, 64, 4), (64, 32, 4), (64, 64, 4), (64, 64, 8), (64, 128, 4), (64, 128, 8)]
+        + [(128, 64, 4), (128, 64, 8), (128, 128, 4), (128, 128, 8), (32, 128, 4), (128, 32, 4)],
+        (1, 8),
+    )
+]
+"""Tile along M and N, warps, and tiles along M in a strip: every tiling of the Triton transpose worth trying."""
+
+
+def triton_launch(x: torch.Tensor, y: torch.Tensor, tiling: tuple[int, int, int, int]) -> Launch:
     from benchmarks.triton_transpose import transpose
 
-    tilings = [(32, 32, 2), (32, 64, 4), (64, 32, 4), (64, 64, 4), (64, 64, 8), (64, 128, 4), (64, 128, 8)]
-    tilings += [(128, 64, 4), (128, 64, 8), (128, 128, 4), (128, 128, 8), (32, 128, 4), (128, 32, 4)]
+    return lambda: transpose(x, y, *tiling)
+
+
+def triton_launches() -> dict[str, Callable[[torch.Tensor, torch.Tensor], Launch]]:
+    """A tiled Triton transpose in every tiling worth trying."""
     return {
-        f"triton {bm}x{bn} warps={warps} group={group}": lambda x, y, a=(bm, bn, warps, group): (
-            lambda: transpose(x, y, *a)
-        )
-        for (bm, bn, warps), group in product(tilings, (1, 8))
+        f"triton {t[0]}x{t[1]} warps={t[2]} group={t[3]}": lambda x, y, t=t: triton_launch(x, y, t)
+        for t in TILINGS
     }
 
 
@@ -73,13 +84,14 @@ class Geam:
         m, n = x.shape
         address = ctypes.c_void_p
         a, c = address(x.data_ptr()), address(y.data_ptr())
+        lda, ldc = x.stride(0), y.stride(0)
 
         def run() -> None:
             self.call(
                 self.blas.cublasSetStream_v2(self.handle, address(torch.cuda.current_stream().cuda_stream))
             )
             one, zero = ctypes.byref(self.one), ctypes.byref(self.zero)
-            self.call(self.blas.cublasSgeam(self.handle, 1, 0, m, n, one, a, n, zero, c, m, c, m))
+            self.call(self.blas.cublasSgeam(self.handle, 1, 0, m, n, one, a, lda, zero, c, ldc, c, ldc))
 
         return run
 

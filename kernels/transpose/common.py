@@ -43,10 +43,24 @@ def fake_args(dtype: Any = cutlass.BFloat16, align_bytes: int = 16) -> tuple[Any
 def transpose_view(x: cute.Tensor, vector: cutlass.Constexpr = 8) -> cute.Tensor:
     """`x` (M,N):(ld,1) seen as (N,M):(1,ld): a transpose is a copy between this view and `y`.
 
-    `vector` elements divide `ld`; the compiler has to be told, or no 16-byte access is provably aligned.
+    `vector` elements divide `ld`; the compiler has to be told, or no 16-byte access is provably aligned. A
+    third mode, the matrices of a batch, stays the third.
     """
-    m, n = x.shape
-    return cute.make_tensor(x.iterator, cute.make_layout((n, m), stride=(1, divisible(x.stride[0], vector))))
+    m, n = x.shape[0], x.shape[1]
+    layout = cute.make_layout((n, m), stride=(1, divisible(x.stride[0], vector)))
+    if cutlass.const_expr(cute.rank(x) == 3):
+        strides = (1, divisible(x.stride[0], vector), divisible(x.stride[2], vector))
+        layout = cute.make_layout((n, m, x.shape[2]), stride=strides)
+    return cute.make_tensor(x.iterator, layout)
+
+
+@cute.jit
+def matrix_of(t: cute.Tensor) -> cute.Tensor:
+    """The matrix of a batch that this block works on; `t` itself if it is one."""
+    _, _, item = cute.arch.block_idx()
+    if cutlass.const_expr(cute.rank(t) == 3):
+        return t[None, None, item]
+    return t
 
 
 @cute.jit
@@ -73,12 +87,14 @@ def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr):
     """The grid that walks strips of `group` tiles along M (0: all of M), tiles along M first.
 
     Block (x, y, z) takes tile (y, x + z * group) of (N, M); the last strip may reach past M. At most 65535
-    tiles along N.
+    tiles along N. A batch takes z for its matrices, and has no strips.
     """
-    n, m = xt.shape
+    n, m = xt.shape[0], xt.shape[1]
     tiles_n, tiles_m = (n + tile[0] - 1) // tile[0], (m + tile[1] - 1) // tile[1]
     grid = (tiles_m, tiles_n, 1)
-    if cutlass.const_expr(group > 0):
+    if cutlass.const_expr(cute.rank(xt) == 3):
+        grid = (tiles_m, tiles_n, xt.shape[2])
+    elif cutlass.const_expr(group > 0):
         grid = (cutlass.Int32(group), tiles_n, (tiles_m + group - 1) // group)
     return grid
 

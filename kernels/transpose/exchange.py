@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import CopyR2GOp, CopyUniversalOp
+from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import Kernel, fake_args, strips, transpose_view
-from kernels.transpose.registers import BLOCK, STORES, turn_block, turned
+from kernels.transpose.common import Kernel, fake_args, matrix_of, strips, transpose_view
+from kernels.transpose.registers import BLOCK, store_wide, turn_block, turned
 
 SMEM_KIB = 228
 """Shared memory of an sm_90 multiprocessor; a thread block takes 1 KiB more than it asks for."""
@@ -62,6 +62,7 @@ DEFAULT = Exchange()
 @cute.kernel
 def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy); partial tiles go block by block, without the trade."""
+    xt, yt = matrix_of(xt), matrix_of(yt)
     tid, _, _ = cute.arch.thread_idx()
     bx, tile_n, bz = cute.arch.block_idx()
     tile_m = bx + bz * plan.group
@@ -77,7 +78,6 @@ def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     smem = cutlass.memory.SmemAllocator().allocate_tensor(dtype, slots, byte_alignment=128)
     if (tile_n + 1) * n_tile <= n and (tile_m + 1) * m_tile <= m:
         wide = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=128)
-        write = cute.make_copy_atom(CopyR2GOp(), dtype, num_bits_per_copy=128, **STORES[plan.store])
         given = turned(cute.local_tile(xt, (BLOCK, BLOCK), here), plan.load)
         cute.copy(wide, given, smem[None, (n8 ^ (m8 % 8), m8), None])
         cute.arch.sync_threads()
@@ -93,7 +93,7 @@ def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
             place = ((row // BLOCK) ^ (chunk % 8), chunk)
             cute.copy(wide, smem[None, place, row % BLOCK], taken[None, i])
         for i in cutlass.range_constexpr(BLOCK):
-            cute.copy(write, taken[None, i], out[None, chunk, first + i * n_blocks])
+            store_wide(taken[None, i], out[None, chunk, first + i * n_blocks], plan.store)
     else:
         turn_block(xt, yt, *here, plan.load, plan.store)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import cutlass
 from cutlass import cute
 
-from kernels.transpose.common import Kernel, fake_args, strips
+from kernels.transpose.common import Kernel, fake_args, matrix_of, strips
 
 LANES = 32
 
@@ -29,6 +29,7 @@ def transpose_elements(xt: cute.Tensor, y: cute.Tensor, plan: cutlass.Constexpr)
 
     A pitch of an odd number of banks keeps both directions through shared memory free of conflicts.
     """
+    xt, y = matrix_of(xt), matrix_of(y)
     tile_n, tile_m = plan.tile
     tid, _, _ = cute.arch.thread_idx()
     bx, by, bz = cute.arch.block_idx()
@@ -60,8 +61,7 @@ def build_narrow(plan: Narrow = STANDARD) -> Kernel:
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        m, n = x.shape
-        xt = cute.make_tensor(x.iterator, cute.make_layout((n, m), stride=(x.stride[1], x.stride[0])))
+        xt = cute.make_tensor(x.iterator, cute.select(x.layout, mode=[1, 0, 2][: cute.rank(x)]))
         grid = strips(xt, plan.tile, plan.group)
         transpose_elements(xt, y, plan).launch(grid=grid, block=(LANES * plan.warps, 1, 1), stream=stream)
 

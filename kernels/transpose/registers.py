@@ -14,7 +14,7 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyR2GOp, StoreCacheMode
 
-from kernels.transpose.common import EVICT_LAST, Kernel, fake_args, strips, transpose_view
+from kernels.transpose.common import EVICT_FIRST, EVICT_LAST, Kernel, fake_args, matrix_of, strips, transpose_view
 
 BLOCK = 8
 """Elements of a 16-byte access."""
@@ -29,7 +29,9 @@ LOADS = {
 STORES = {
     "plain": {},
     "streaming": {"store_cache_mode": StoreCacheMode.STREAMING},
+    "evict_first": {},
 }
+"""Attributes of the stores; `evict_first` is an L2 policy, an operand of each."""
 
 
 class Plan(NamedTuple):
@@ -62,6 +64,7 @@ DEFAULT = Plan()
 @cute.kernel
 def transpose_blocks(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy), one 8x8 block a thread."""
+    xt, yt = matrix_of(xt), matrix_of(yt)
     tid, _, _ = cute.arch.thread_idx()
     bx, by, bz = cute.arch.block_idx()
     lane_n, lane_m, warp_n, warp_m = cute.idx2crd(tid, (*plan.lanes, *plan.warps))
@@ -86,8 +89,7 @@ def turn_block(
     dst = cute.local_tile(yt, (BLOCK, BLOCK), (m8, n8))
     n_left, m_left = n - BLOCK * n8, m - BLOCK * m8
     if n_left >= BLOCK and m_left >= BLOCK:
-        write = cute.make_copy_atom(CopyR2GOp(), xt.element_type, num_bits_per_copy=128, **STORES[store])
-        cute.copy(write, turned(src, load), dst)
+        store_wide(turned(src, load), dst, store)
     elif n_left > 0 and m_left > 0:
         for i in cutlass.range(min(n_left, BLOCK), unroll=1):
             for j in cutlass.range(min(m_left, BLOCK), unroll=1):
@@ -104,6 +106,16 @@ def turned(src: cute.Tensor, load: cutlass.Constexpr) -> cute.Tensor:
     else:
         cute.copy(read, src, rows)
     return turned_registers(rows)
+
+
+@cute.jit
+def store_wide(src: cute.Tensor, dst: cute.Tensor, store: cutlass.Constexpr):
+    """`src` to `dst`, 16 bytes an access."""
+    write = cute.make_copy_atom(CopyR2GOp(), dst.element_type, num_bits_per_copy=128, **STORES[store])
+    if cutlass.const_expr(store == "evict_first"):
+        cute.copy(write, src, dst, cache_policy=cutlass.Int64(EVICT_FIRST))
+    else:
+        cute.copy(write, src, dst)
 
 
 @cute.jit

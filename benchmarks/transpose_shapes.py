@@ -1,0 +1,221 @@
+"""Time every plan of the transpose beside copy, elementwise kernel and peers at 40 shapes, in one run.
+
+    python -m benchmarks.transpose_shapes OUT_FOLDER [--shapes NAME,...] [--rounds 15] [--without compile]
+
+Square, thin, tall, odd, padded, misaligned, tiny and batched. Every plan is checked bit for bit at every
+shape first. A quick run over all plans and all Triton tilings chooses the best three plans and the best
+tiling; the second run times them beside copy, elementwise kernel, torch, torch.compile and cuBLAS sgeam
+(float32, twice the bytes). transpose_timing.py says how: from 128 MiB of traffic on, launches are queued,
+below all contestants are replayed as graphs. Results: OUT_FOLDER/transpose_shapes.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from benchmarks.transpose_checks import GUARD, Compiled, Launch, bits_of
+from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
+from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
+from kernels.transpose.plans import PLANS, builder, fits
+
+MOST_SETS = 64
+"""Buffer sets of tiny shapes, which then stay in the L2 for every contestant."""
+
+
+class Shape(NamedTuple):
+    """(batch,M,N); elements that pad the rows of `x` and of `y`, and by which both bases are off."""
+
+    m: int
+    n: int
+    batch: int = 1
+    pad_x: int = 0
+    pad_y: int = 0
+    off: int = 0
+
+    @property
+    def name(self) -> str:
+        size = f"{self.m}x{self.n}" if self.batch == 1 else f"{self.batch}x{self.m}x{self.n}"
+        extra = f"+{self.pad_x}+{self.pad_y}@{self.off}" if self.pad_x or self.pad_y or self.off else ""
+        return size + extra
+
+    @property
+    def elements(self) -> int:
+        return self.batch * self.m * self.n
+
+
+SHAPES = [
+    *[Shape(n, n) for n in (64, 256, 512, 1024, 2048, 3072, 4096, 8192, 16384, 32768)],
+    *[Shape(4096, 32768), Shape(32768, 4096), Shape(1024, 65536), Shape(65536, 1024), Shape(8192, 28672)],
+    *[Shape(5000, 12344), Shape(16384, 16380), Shape(16380, 16384), Shape(7777, 9999), Shape(8191, 8193)],
+    *[Shape(16383, 16385), Shape(9001, 7003), Shape(2048, 50257), Shape(50257, 2048), Shape(300, 70000)],
+    *[Shape(70000, 300), Shape(255, 131072), Shape(131072, 255), Shape(8192, 8192, off=1)],
+    *[Shape(8192, 8192, pad_x=3, pad_y=5), Shape(17, 33), Shape(100, 300), Shape(1, 1000000)],
+    *[Shape(3, 1000000), Shape(1000000, 3), Shape(33, 500000), Shape(500000, 33)],
+    *[Shape(128, 128, batch=256), Shape(1000, 1000, batch=16), Shape(77, 129, batch=1000)],
+]
+
+
+def buffer(shape: Shape, rows: int, columns: int, pad: int, dtype: torch.dtype, guard: int = 0) -> tuple:
+    """Random bits, and the (batch,rows,columns) inside them, `guard` elements from either end."""
+    pitch = columns + pad
+    bits = bits_of(dtype)
+    whole = torch.empty(2 * guard + shape.off + shape.batch * rows * pitch, dtype=bits, device="cuda")
+    whole.random_(torch.iinfo(bits).min, torch.iinfo(bits).max)
+    inside = whole.view(dtype)[guard + shape.off :]
+    inside = inside[: shape.batch * rows * pitch].view(shape.batch, rows, pitch)[:, :, :columns]
+    return whole, inside[0] if shape.batch == 1 else inside
+
+
+def pair(shape: Shape, dtype: torch.dtype = torch.bfloat16) -> tuple[torch.Tensor, torch.Tensor]:
+    """`x` and `y`."""
+    return (
+        buffer(shape, shape.m, shape.n, shape.pad_x, dtype)[1],
+        buffer(shape, shape.n, shape.m, shape.pad_y, dtype)[1],
+    )
+
+
+def pairs(shape: Shape, dtype: torch.dtype = torch.bfloat16) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Sets that together exceed the L2 several times, as far as MOST_SETS allows."""
+    one = 2 * shape.elements * torch.empty((), dtype=dtype).element_size()
+    return [pair(shape, dtype) for _ in range(max(2, min(MOST_SETS, -(-ROTATE_BYTES // one))))]
+
+
+def wrong(shape: Shape, kernel: Compiled) -> int:
+    """Elements of the output, guard zones and padding included, that differ from the right ones."""
+    x = pair(shape)[0]
+    whole, y = buffer(shape, shape.n, shape.m, shape.pad_y, torch.bfloat16, GUARD)
+    xt = x.view(torch.int16).transpose(-1, -2)
+    y.view(torch.int16).copy_(xt)
+    right = whole.clone()
+    y.view(torch.int16).copy_(~xt)
+    kernel.launch(x, y)()
+    torch.cuda.synchronize()
+    return int((whole != right).sum())
+
+
+def ceilings(shape: Shape) -> dict[str, list[Launch]]:
+    """The same bytes, contiguous: the plain copy, and a kernel that reads and writes them in order."""
+    flat = [
+        tuple(t.view(-1) for t in both) for both in pairs(Shape(1, shape.elements))
+    ]
+    return {
+        "copy": [lambda x=x, y=y: y.copy_(x) for x, y in flat],
+        "elementwise": [
+            lambda a=x.view(torch.int16), b=y.view(torch.int16): torch.bitwise_not(a, out=b) for x, y in flat
+        ],
+    }
+
+
+def medians(contestants: dict[str, list[Launch]], rounds: int, direct: bool) -> dict[str, float]:
+    return {name: statistics.median(us) for name, us in time_us(contestants, rounds, direct).items()}
+
+
+def warm_triton(tiling: tuple[int, int, int, int], shapes: list[Shape]) -> None:
+    """Compile one tiling for what Triton specialises on, into its cache on disk: a process of its own."""
+    from benchmarks.triton_transpose import warm
+
+    seen = set()
+    for shape in shapes:
+        numbers = (shape.m, shape.n, shape.n + shape.pad_x, shape.m + shape.pad_y)
+        apart = (shape.m * numbers[2], shape.n * numbers[3]) if shape.batch > 1 else (0, 0)
+        key = tuple((value == 1, value % 16 == 0) for value in (*numbers, *apart, shape.off))
+        if key not in seen:
+            seen.add(key)
+            base = torch.empty(64, dtype=torch.bfloat16, device="cuda")[shape.off :]
+            warm(base, (*numbers, *apart), tiling)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--shapes")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--quick", type=int, default=4)
+    parser.add_argument("--without", default="")
+    args = parser.parse_args()
+    began = time.monotonic()
+
+    def said(what: str) -> None:
+        print(f"[{time.monotonic() - began:6.1f} s] {what}", file=sys.stderr, flush=True)
+
+    shapes = [s for s in SHAPES if not args.shapes or s.name in args.shapes.split(",")]
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(14) as pool:
+        warming = pool.starmap_async(warm_triton, [(tiling, shapes) for tiling in TILINGS], chunksize=1)
+        from benchmarks.bench_transpose import environment
+
+        about = environment() | {"command": "python -m benchmarks.transpose_shapes " + " ".join(sys.argv[1:])}
+        kernels = {name: Compiled(builder(plan)) for name, plan in PLANS.items()}
+        checked: dict[str, dict[str, int]] = {}
+        broken: dict[str, str] = {}
+        for shape in shapes:
+            x, y = pair(shape)
+            checked[shape.name] = {}
+            for name, plan in PLANS.items():
+                if name in broken or not fits(plan, x, y):
+                    continue
+                try:
+                    checked[shape.name][name] = wrong(shape, kernels[name])
+                except Exception as error:
+                    broken[name] = str(error)[:500]
+        said(f"checked; broken: {broken}")
+        warming.get()
+        said("Triton compiled")
+
+    rows: list[dict[str, Any]] = []
+    printed = [f"{about['device']}: shape, GB/s of copy and elementwise; share of the better; lead over the best peer"]
+    for shape in shapes:
+        direct = 4 * shape.elements >= DIRECT_BYTES
+        sets = pairs(shape)
+        ours = {
+            name: [kernels[name].launch(x, y) for x, y in sets]
+            for name, wrong_ones in checked[shape.name].items()
+            if not wrong_ones
+        }
+        tiled = {
+            f"triton {bm}x{bn} {warps} {group}": [triton_launch(x, y, (bm, bn, warps, group)) for x, y in sets]
+            for bm, bn, warps, group in TILINGS
+        }
+        quick = medians(ours | tiled, args.quick, direct)
+        best = sorted(ours, key=lambda name: quick[name])[:3]
+        tiling = min(tiled, key=lambda name: quick[name])
+        contestants = ceilings(shape) | {name: ours[name] for name in best} | {tiling: tiled[tiling]}
+        contestants["torch"] = [lambda x=x, y=y: y.copy_(x.transpose(-1, -2)) for x, y in sets]
+        if "compile" not in args.without:
+            contestants["torch.compile"] = compiled_launches(sets)
+        if shape.batch == 1 and not shape.off:
+            geam = Geam()
+            contestants["sgeam"] = [geam.launch(x, y) for x, y in pairs(shape, torch.float32)]
+        final = medians(contestants, args.rounds, direct)
+        rows.append({**shape._asdict(), "name": shape.name, "direct": direct, "us": final, "quick_us": quick})
+        ceiling = min(final["copy"], final["elementwise"])
+        mine = min(best, key=lambda name: final[name])
+        rivals = {k: v / (2 if k == "sgeam" else 1) for k, v in final.items() if k not in (*ours, "copy", "elementwise")}
+        rival = min(rivals, key=lambda name: rivals[name])
+        speed = [4e-3 * shape.elements / final[name] for name in ("copy", "elementwise")]
+        printed.append(
+            f"{shape.name:22} {speed[0]:5.0f} {speed[1]:5.0f}  {ceiling / final[mine]:.3f}  "
+            f"{rivals[rival] / final[mine]:.3f} over {rival:24} {final[mine]:9.2f} us  {mine}"
+        )
+        result = {"environment": about, "wrong": checked, "broken": broken, "rows": rows}
+        args.out.mkdir(parents=True, exist_ok=True)
+        (args.out / "transpose_shapes.json").write_text(json.dumps(result, indent=1) + "\n")
+        said(printed[-1])
+        del sets, ours, tiled, contestants
+        torch.cuda.empty_cache()
+    print("\n".join(printed))
+    print("wrong:", {s: {k: v for k, v in found.items() if v} for s, found in checked.items() if any(found.values())})
+    print("broken:", broken)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""The transpose at any pitch and base: aligned 16-byte accesses on both sides, shifted by the trip in between.
+
+A row of `x` may start on any element, so a block copies the aligned 16-byte chunks that cover its piece of the
+row to shared memory as they are, one chunk more than the piece has. A row of `y` may start on any element too,
+so a block owns whole chunks of it: the columns that make up one lie `t` further up where the row starts `t`
+elements into a chunk, and the tile reads that many rows of `x` more. A thread gathers the 8 elements of a
+chunk of `y` one by one from 8 rows of the tile, each at its own shift, and stores them at once.
+
+Banks: the chunks that the eight lanes along M read lie 8 rows apart, each 16 bytes further on modulo 128. The
+four lanes along N must then read different words of their chunks. Which they read depends on both pitches
+modulo 8; lanes next to one another or every second one, both in step or each two elements ahead of the one
+before: one of these always does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import LoadCacheMode, cpasync
+
+from kernels.transpose.common import Kernel, fake_args
+from kernels.transpose.registers import store_wide
+
+CHUNK = 8
+"""Elements of a 16-byte access."""
+
+LANES_M, LANES_N = 8, 4
+"""The lanes of a warp when they store."""
+
+
+class Shifted(NamedTuple):
+    """`tile`: elements of a thread block along (N, M), multiples of (4 * warps, 64).
+
+    `align`: elements of `y` that no two blocks share a run of, 8 to 64; `store`: cache hint. 4 * `warps` is a
+    multiple of `align`.
+    """
+
+    tile: tuple[int, int] = (64, 128)
+    warps: int = 4
+    align: int = 8
+    store: str = "plain"
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * self.warps
+
+    @property
+    def rows(self) -> int:
+        """Rows of `x` that a block reads."""
+        return self.tile[1] + self.align - 1
+
+    @property
+    def pitch(self) -> int:
+        """Elements from row to row in shared memory."""
+        return self.tile[0] + CHUNK
+
+
+STANDARD = Shifted()
+
+
+@cute.kernel
+def transpose_chunks(
+    x: cute.Tensor,
+    y: cute.Tensor,
+    shape: tuple[cutlass.Int32, cutlass.Int32],
+    pitches: tuple[cutlass.Int64, cutlass.Int64],
+    apart: tuple[cutlass.Int64, cutlass.Int64],
+    starts: tuple[cutlass.Int64, cutlass.Int64],
+    plan: cutlass.Constexpr,
+):
+    """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * pitches[0] + n.
+
+    Matrix i of a batch starts `apart` times i further on.
+    """
+    bm, bn, item = cute.arch.block_idx()
+    starts = (starts[0] + item * apart[0], starts[1] + item * apart[1])
+    tile_n, tile_m = plan.tile
+    # Rows lie `pitch` apart, and eight of them one chunk more.
+    layout = cute.make_layout(
+        (CHUNK, plan.pitch // CHUNK, (CHUNK, -(-plan.rows // CHUNK))),
+        stride=(1, CHUNK, (plan.pitch, CHUNK * plan.pitch + CHUNK)),
+    )
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
+    n0, m0 = bn * tile_n, bm * tile_m
+    load_rows(x, smem, shape, pitches[0], starts[0], n0, m0 - (plan.align - 1), plan)
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    store_chunks(smem, y, shape, pitches, starts, n0, m0, plan)
+
+
+@cute.jit
+def load_rows(
+    x: cute.Tensor,
+    smem: cute.Tensor,
+    shape: tuple[cutlass.Int32, cutlass.Int32],
+    ldx: cutlass.Int64,
+    start: cutlass.Int64,
+    n0: cutlass.Int32,
+    first: cutlass.Int32,
+    plan: cutlass.Constexpr,
+):
+    """The chunks that cover columns n0 to n0 + tile of rows `first` and on, as far as `x` has them."""
+    m, n = shape
+    tid, _, _ = cute.arch.thread_idx()
+    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
+    atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
+    chunks = plan.tile[0] // CHUNK
+    at_once = plan.threads // chunks
+    chunk = tid % chunks
+    for i in cutlass.range_constexpr(-(-plan.rows // at_once)):
+        row = tid // chunks + i * at_once
+        place = start + (first + row) * ldx + n0
+        shift = cutlass.Int32(place & (CHUNK - 1))
+        inside = first + row >= 0 and first + row < m and row < plan.rows
+        if inside and chunk * CHUNK - shift < n - n0:
+            cute.copy(atom, x[None, (place >> 3) + chunk], smem[None, chunk, row])
+    for i in cutlass.range_constexpr(-(-plan.rows // plan.threads)):
+        row = tid + i * plan.threads
+        place = start + (first + row) * ldx + n0
+        shift = cutlass.Int32(place & (CHUNK - 1))
+        inside = first + row >= 0 and first + row < m and row < plan.rows
+        if inside and shift > 0 and chunks * CHUNK - shift < n - n0:
+            cute.copy(atom, x[None, (place >> 3) + chunks], smem[None, chunks, row])
+
+
+@cute.jit
+def store_chunks(
+    smem: cute.Tensor,
+    y: cute.Tensor,
+    shape: tuple[cutlass.Int32, cutlass.Int32],
+    pitches: tuple[cutlass.Int64, cutlass.Int64],
+    starts: tuple[cutlass.Int64, cutlass.Int64],
+    n0: cutlass.Int32,
+    m0: cutlass.Int32,
+    plan: cutlass.Constexpr,
+):
+    """Every chunk of `y` that starts in the tile; the first and the last of a row element by element."""
+    m, n = shape
+    tid, _, _ = cute.arch.thread_idx()
+    lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
+    ldx, ldy = cutlass.Int32(pitches[0] & 7), cutlass.Int32(pitches[1] & 7)
+    spread = (ldx * ldy) & 1 == 0
+    ahead = cutlass.Int32(0)
+    if (ldx * ldy) & 3 == 1:
+        ahead = lane_n
+    n1 = LANES_N * warp + lane_n
+    if spread:
+        n1 = 2 * LANES_N * (warp // 2) + warp % 2 + 2 * lane_n
+    place = starts[1] + (n0 + n1) * pitches[1]
+    late = cutlass.Int32(place & (plan.align - 1))
+    chunk = ((place - late + m0) >> 3) + lane_m
+
+    # Element k of this thread's chunks: rows and shifts repeat every 8 rows, and every pass along N.
+    corner = cutlass.Int32((starts[0] + (m0 - (plan.align - 1)) * pitches[0] + n0) & 7)
+    flat = cute.make_tensor(smem.iterator, cute.make_layout(cute.cosize(smem.layout)))
+    places = []
+    for k in cutlass.range_constexpr(CHUNK):
+        row = plan.align - 1 - late + ((k + 2 * ahead) & 7) + CHUNK * lane_m
+        shift = (corner + row * ldx) & 7
+        places.append(row * plan.pitch + (row & ~7) + shift + n1)
+    passes_n, passes_m = plan.tile[0] // (LANES_N * plan.warps), plan.tile[1] // (LANES_M * CHUNK)
+    for i in cutlass.range_constexpr(passes_n):
+        for j in cutlass.range_constexpr(passes_m):
+            taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
+            further = i * LANES_N * plan.warps + j * LANES_M * (CHUNK * plan.pitch + CHUNK)
+            for k in cutlass.range_constexpr(CHUNK):
+                taken[k] = flat[places[k] + further]
+            turned = rotated(taken, ahead)
+            m1 = m0 - late + CHUNK * lane_m + j * LANES_M * CHUNK
+            here = chunk + i * (LANES_N * plan.warps // CHUNK) * pitches[1] + j * LANES_M
+            if n0 + n1 + i * LANES_N * plan.warps < n:
+                if m1 >= 0 and m1 + CHUNK <= m:
+                    store_wide(turned, y[None, here], plan.store)
+                else:
+                    for k in cutlass.range_constexpr(CHUNK):
+                        if m1 + k >= 0 and m1 + k < m:
+                            y[k, here] = turned[k]
+
+
+@cute.jit
+def rotated(taken: cute.Tensor, by: cutlass.Int32) -> cute.Tensor:
+    """`taken`, pair i moved to pair (i + by) % 4."""
+    words = cute.recast_tensor(taken, cutlass.Int32)
+    once = cute.make_rmem_tensor(words.shape, cutlass.Int32)
+    twice = cute.make_rmem_tensor(words.shape, cutlass.Int32)
+    for i in cutlass.range_constexpr(4):
+        once[i] = words[(i + 3) % 4] if by & 1 == 1 else words[i]
+    for i in cutlass.range_constexpr(4):
+        twice[i] = once[(i + 2) % 4] if by & 2 == 2 else once[i]
+    return cute.recast_tensor(twice, taken.element_type)
+
+
+@cute.jit
+def aligned(t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr) -> cute.Tensor:
+    """The whole of `t` as (8,chunks):(1,8), from the boundary `start` elements before its first."""
+    rows, columns = t.shape[0], t.shape[1]
+    bytes_each = t.element_type.width // 8
+    base = cute.make_ptr(
+        t.element_type,
+        t.iterator.toint() - start * bytes_each,
+        cute.AddressSpace.gmem,
+        assumed_align=to * bytes_each,
+    )
+    last = (rows - 1) * t.stride[0] + columns
+    if cutlass.const_expr(cute.rank(t) == 3):
+        last += (t.shape[2] - 1) * t.stride[2]
+    chunks = (start + last + CHUNK - 1) // CHUNK
+    return cute.make_tensor(base, cute.make_layout((CHUNK, chunks), stride=(1, CHUNK)))
+
+
+def build_shifted(plan: Shifted = STANDARD) -> Kernel:
+    """Any M and N, bases and pitches; rows of `x` and `y` contiguous, 16-bit elements."""
+
+    @cute.jit
+    def host(x: cute.Tensor, y: cute.Tensor, stream):
+        m, n = x.shape[0], x.shape[1]
+        items, apart = 1, (cutlass.Int64(0), cutlass.Int64(0))
+        if cutlass.const_expr(cute.rank(x) == 3):
+            items, apart = x.shape[2], (x.stride[2], y.stride[2])
+        bytes_each = x.element_type.width // 8
+        start_x = x.iterator.toint() // bytes_each % CHUNK
+        start_y = y.iterator.toint() // bytes_each % plan.align
+        tile_n, tile_m = plan.tile
+        transpose_chunks(
+            aligned(x, start_x, CHUNK),
+            aligned(y, start_y, plan.align),
+            (m, n),
+            (x.stride[0], y.stride[0]),
+            apart,
+            (start_x, start_y),
+            plan,
+        ).launch(
+            grid=((m + plan.align - 1 + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items),
+            block=(plan.threads, 1, 1),
+            stream=stream,
+        )
+
+    return Kernel(host, fake_args(align_bytes=2))
