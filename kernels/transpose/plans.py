@@ -8,9 +8,10 @@ from kernels.transpose.common import Kernel
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.narrow import Narrow, build_narrow
 from kernels.transpose.registers import BLOCK, Plan, build_registers
+from kernels.transpose.ribbon import FEW, Ribbon, build_ribbon
 from kernels.transpose.shifted import Shifted, build_shifted
 
-AnyPlan = Plan | Exchange | Shifted | Narrow
+AnyPlan = Plan | Exchange | Shifted | Ribbon | Narrow
 
 PLANS: dict[str, AnyPlan] = {
     "registers 1x1": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
@@ -38,6 +39,12 @@ PLANS: dict[str, AnyPlan] = {
     "shifted 128x128 8 by 16": Shifted((128, 128), 8, 16),
     "shifted 128x256 8 by 16": Shifted((128, 256), 8, 16),
     "shifted 128x64 4": Shifted((128, 64), 4, 8),
+    "ribbon rows": Ribbon("rows"),
+    "ribbon rows 256": Ribbon("rows", 256, 128),
+    "ribbon rows 1024": Ribbon("rows", 1024, 256),
+    "ribbon columns": Ribbon("columns"),
+    "ribbon columns 256": Ribbon("columns", 256, 128),
+    "ribbon columns 1024": Ribbon("columns", 1024, 256),
     "narrow": Narrow(),
 }
 
@@ -48,6 +55,8 @@ def builder(plan: AnyPlan) -> Kernel:
         return build_registers(plan)
     if isinstance(plan, Exchange):
         return build_exchange(plan)
+    if isinstance(plan, Ribbon):
+        return build_ribbon(plan)
     return build_shifted(plan) if isinstance(plan, Shifted) else build_narrow(plan)
 
 
@@ -57,6 +66,9 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return True
     if x.stride(-1) != 1 or y.stride(-1) != 1:
         return False
+    if isinstance(plan, Ribbon):
+        thin, whole = (x.shape[-2], y) if plan.few == "rows" else (x.shape[-1], x)
+        return x.dim() == 2 and thin <= FEW and whole.stride(0) == thin and x.numel() < 2**31
     return isinstance(plan, Shifted) or (whole_chunks(x) and whole_chunks(y))
 
 

@@ -143,13 +143,8 @@ def store_chunks(
     tid, _, _ = cute.arch.thread_idx()
     lane_m, lane_n, warp = tid % LANES_M, tid // LANES_M % LANES_N, tid // 32
     ldx, ldy = cutlass.Int32(pitches[0] & 7), cutlass.Int32(pitches[1] & 7)
-    spread = (ldx * ldy) & 1 == 0
-    ahead = cutlass.Int32(0)
-    if (ldx * ldy) & 3 == 1:
-        ahead = lane_n
-    n1 = LANES_N * warp + lane_n
-    if spread:
-        n1 = 2 * LANES_N * (warp // 2) + warp % 2 + 2 * lane_n
+    n1 = column(warp, lane_n, ldx * ldy)
+    ahead = ahead_by(lane_n, ldx * ldy)
     place = starts[1] + (n0 + n1) * pitches[1]
     late = cutlass.Int32(place & (plan.align - 1))
     chunk = ((place - late + m0) >> 3) + lane_m
@@ -160,8 +155,7 @@ def store_chunks(
     places = []
     for k in cutlass.range_constexpr(CHUNK):
         row = plan.align - 1 - late + ((k + 2 * ahead) & 7) + CHUNK * lane_m
-        shift = (corner + row * ldx) & 7
-        places.append(row * plan.pitch + (row & ~7) + shift + n1)
+        places.append(in_smem(row, corner + row * ldx, plan) + n1)
     passes_n, passes_m = plan.tile[0] // (LANES_N * plan.warps), plan.tile[1] // (LANES_M * CHUNK)
     for i in cutlass.range_constexpr(passes_n):
         for j in cutlass.range_constexpr(passes_m):
@@ -179,6 +173,24 @@ def store_chunks(
                     for k in cutlass.range_constexpr(CHUNK):
                         if m1 + k >= 0 and m1 + k < m:
                             y[k, here] = turned[k]
+
+
+def column(warp, lane_n, pitches):
+    """Where a lane stands along N: beside the one before or, if a pitch is even, two further; `pitches`: ldx * ldy."""
+    odd = pitches & 1
+    beside = LANES_N * warp + lane_n
+    second = 2 * LANES_N * (warp >> 1) + (warp & 1) + 2 * lane_n
+    return odd * beside + (1 - odd) * second
+
+
+def ahead_by(lane_n, pitches):
+    """Pairs of elements by which a lane is ahead of the first: its number if ldx * ldy is 1 modulo 4."""
+    return lane_n * (pitches & 1) * (1 - (pitches >> 1 & 1))
+
+
+def in_smem(row, shift, plan):
+    """The element of shared memory where the piece of a row starts that is `shift` into its first chunk."""
+    return row * plan.pitch + (row & ~7) + (shift & 7)
 
 
 @cute.jit

@@ -1,0 +1,171 @@
+"""The transpose of thin matrices: the side that is contiguous as a whole moves as one run of aligned chunks.
+
+With few rows, `y` (N,M):(M,1) is one run of elements: a block owns some aligned 16-byte chunks of it, loads the
+columns of `x` that they hold, and gathers. With few columns, `x` (M,N):(N,1) is one run: a block loads a
+piece of it and gathers chunks of each of the few rows of `y`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import LoadCacheMode, cpasync
+
+from kernels.transpose.common import Kernel, fake_args
+from kernels.transpose.registers import store_wide
+from kernels.transpose.shifted import CHUNK, aligned
+
+FEW = 64
+"""Rows or columns at most."""
+
+
+class Ribbon(NamedTuple):
+    """`few`: "rows" or "columns", which of `x` are FEW at most; `chunks` of 8 elements a block stores."""
+
+    few: str
+    chunks: int = 512
+    threads: int = 128
+    store: str = "plain"
+
+    @property
+    def rows(self) -> int:
+        """Chunks in shared memory if rows are few: a piece of each may have 3 more than it needs."""
+        return self.chunks + 3 * FEW
+
+    @property
+    def flat(self) -> int:
+        """Chunks in shared memory if columns are few: 7 rows more, and one unused after every eighth."""
+        return (self.chunks + FEW + 2) * 9 // 8 + 1
+
+
+@cute.kernel
+def transpose_few_rows(
+    x: cute.Tensor,
+    y: cute.Tensor,
+    shape: tuple[cutlass.Int32, cutlass.Int32],
+    ldx: cutlass.Int64,
+    starts: tuple[cutlass.Int64, cutlass.Int64],
+    plan: cutlass.Constexpr,
+):
+    """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * ldx + n."""
+    m, n = shape
+    tid, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    total = m * n
+    begin = CHUNK * plan.chunks * block - cutlass.Int32(starts[1])
+    n0 = max(begin, 0) // m
+    columns = (min(begin + CHUNK * plan.chunks, total) - 1) // m - n0 + 1
+    width = ((CHUNK * plan.chunks // m + 2 * CHUNK) >> 3) | 1
+    layout = cute.make_layout((CHUNK, plan.rows), stride=(1, CHUNK))
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
+    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
+    atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
+    for i in cutlass.range(tid, m * width, plan.threads, unroll=4):
+        row = i // width
+        place = starts[0] + row * ldx + n0
+        if CHUNK * (i - row * width) - cutlass.Int32(place & 7) < columns:
+            cute.copy(atom, x[None, (place >> 3) + i - row * width], smem[None, i])
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+
+    flat = cute.make_tensor(smem.iterator, cute.make_layout(CHUNK * plan.rows))
+    corner, step = cutlass.Int32((starts[0] + n0) & 7), cutlass.Int32(ldx & 7)
+    for i in cutlass.range_constexpr(plan.chunks // plan.threads):
+        chunk = tid + i * plan.threads
+        first = begin + CHUNK * chunk
+        if first >= 0 and first + CHUNK <= total:
+            taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
+            n1 = first // m
+            m1 = first - n1 * m
+            n1 -= n0
+            for k in cutlass.range_constexpr(CHUNK):
+                taken[k] = flat[CHUNK * width * m1 + ((corner + m1 * step) & 7) + n1]
+                m1 += 1
+                n1 = n1 + 1 if m1 == m else n1
+                m1 = 0 if m1 == m else m1
+            store_wide(taken, y[None, plan.chunks * block + chunk], plan.store)
+        else:
+            for k in cutlass.range(max(0, -first), min(CHUNK, total - first), unroll=1):
+                n1 = (first + k) // m
+                m1 = first + k - n1 * m
+                source = CHUNK * width * m1 + ((corner + m1 * step) & 7) + n1 - n0
+                y[k, plan.chunks * block + chunk] = flat[source]
+
+
+@cute.kernel
+def transpose_few_columns(
+    x: cute.Tensor,
+    y: cute.Tensor,
+    shape: tuple[cutlass.Int32, cutlass.Int32],
+    ldy: cutlass.Int64,
+    starts: tuple[cutlass.Int64, cutlass.Int64],
+    per_row: cutlass.Int32,
+    plan: cutlass.Constexpr,
+):
+    """As `transpose_few_rows`; a block stores 2 ** per_row chunks of each row of `y`."""
+    m, n = shape
+    tid, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    m0 = block * (CHUNK << per_row)
+    begin = starts[0] + max(m0 - (CHUNK - 1), 0) * cutlass.Int64(n)
+    end = starts[0] + min(m0 + (CHUNK << per_row), m) * cutlass.Int64(n)
+    chunk0 = begin >> 3
+    layout = cute.make_layout((CHUNK, plan.flat), stride=(1, CHUNK))
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
+    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
+    atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
+    for i in cutlass.range(tid, cutlass.Int32(((end + 7) >> 3) - chunk0), plan.threads, unroll=4):
+        cute.copy(atom, x[None, chunk0 + i], smem[None, i + (i >> 3)])
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+
+    flat = cute.make_tensor(smem.iterator, cute.make_layout(CHUNK * plan.flat))
+    # The place in shared memory, but for the unused chunks, of row m0 of the first column.
+    origin = cutlass.Int32(starts[0] + m0 * cutlass.Int64(n) - CHUNK * chunk0)
+    for i in cutlass.range_constexpr(plan.chunks // plan.threads):
+        n1 = (tid + i * plan.threads) >> per_row
+        if n1 < n:
+            place = starts[1] + n1 * ldy
+            later = CHUNK * ((tid + i * plan.threads) & ((1 << per_row) - 1)) - cutlass.Int32(place & 7)
+            chunk = (place + m0 + later) >> 3
+            source = origin + later * n + n1
+            if m0 + later >= 0 and m0 + later + CHUNK <= m:
+                taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
+                for k in cutlass.range_constexpr(CHUNK):
+                    taken[k] = flat[source + ((source >> 6) << 3)]
+                    source += n
+                store_wide(taken, y[None, chunk], plan.store)
+            else:
+                for k in cutlass.range_constexpr(CHUNK):
+                    if m0 + later + k >= 0 and m0 + later + k < m:
+                        y[k, chunk] = flat[source + ((source >> 6) << 3)]
+                    source += n
+
+
+def build_ribbon(plan: Ribbon) -> Kernel:
+    """At most FEW rows of any pitch and a `y` without gaps, or FEW columns, an `x` without and rows of any pitch."""
+
+    @cute.jit
+    def host(x: cute.Tensor, y: cute.Tensor, stream):
+        m, n = x.shape
+        start_x = x.iterator.toint() // (x.element_type.width // 8) % CHUNK
+        start_y = y.iterator.toint() // (y.element_type.width // 8) % CHUNK
+        chunks_x, chunks_y = aligned(x, start_x, CHUNK), aligned(y, start_y, CHUNK)
+        starts = (start_x, start_y)
+        if cutlass.const_expr(plan.few == "rows"):
+            blocks = (cute.size(chunks_y, mode=[1]) + plan.chunks - 1) // plan.chunks
+            kernel = transpose_few_rows(chunks_x, chunks_y, (m, n), x.stride[0], starts, plan)
+        else:
+            per_row = cutlass.Int32(0)
+            for i in cutlass.range_constexpr(1, plan.chunks.bit_length()):
+                if (n << i) <= plan.chunks:
+                    per_row = cutlass.Int32(i)
+            blocks = (m + CHUNK - 1 + (CHUNK << per_row) - 1) >> (3 + per_row)
+            kernel = transpose_few_columns(chunks_x, chunks_y, (m, n), y.stride[0], starts, per_row, plan)
+        kernel.launch(grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream)
+
+    return Kernel(host, fake_args(align_bytes=2))
