@@ -31,8 +31,8 @@ class Ribbon(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Chunks in shared memory if rows are few: a piece of each may have 3 more than it needs."""
-        return self.chunks + 3 * FEW
+        """Chunks in shared memory if rows are few: a piece of each may have 3 too many, one is unused in 8 rows."""
+        return self.chunks + 3 * FEW + FEW // 8
 
     @property
     def flat(self) -> int:
@@ -66,7 +66,7 @@ def transpose_few_rows(
         row = i // width
         place = starts[0] + row * ldx + n0
         if CHUNK * (i - row * width) - cutlass.Int32(place & 7) < columns:
-            cute.copy(atom, x[None, (place >> 3) + i - row * width], smem[None, i])
+            cute.copy(atom, x[None, (place >> 3) + i - row * width], smem[None, i + (row >> 3)])
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
@@ -82,7 +82,7 @@ def transpose_few_rows(
             m1 = first - n1 * m
             n1 -= n0
             for k in cutlass.range_constexpr(CHUNK):
-                taken[k] = flat[CHUNK * width * m1 + ((corner + m1 * step) & 7) + n1]
+                taken[k] = flat[CHUNK * width * m1 + (m1 & ~7) + ((corner + m1 * step) & 7) + n1]
                 m1 += 1
                 n1 = n1 + 1 if m1 == m else n1
                 m1 = 0 if m1 == m else m1
@@ -91,7 +91,7 @@ def transpose_few_rows(
             for k in cutlass.range(max(0, -first), min(CHUNK, total - first), unroll=1):
                 n1 = (first + k) // m
                 m1 = first + k - n1 * m
-                source = CHUNK * width * m1 + ((corner + m1 * step) & 7) + n1 - n0
+                source = CHUNK * width * m1 + (m1 & ~7) + ((corner + m1 * step) & 7) + n1 - n0
                 y[k, plan.chunks * block + chunk] = flat[source]
 
 
