@@ -25,7 +25,7 @@ import torch
 from benchmarks.transpose_checks import GUARD, Compiled, Launch, bits_of
 from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
-from kernels.transpose.plans import PLANS, builder, fits
+from kernels.transpose.plans import PLANS, build, fits
 
 MOST_SETS = 64
 """Buffer sets of tiny shapes, which then stay in the L2 for every contestant."""
@@ -154,7 +154,7 @@ def main() -> None:
         from benchmarks.bench_transpose import environment
 
         about = environment() | {"command": "python -m benchmarks.transpose_shapes " + " ".join(sys.argv[1:])}
-        kernels = {name: Compiled(builder(plan)) for name, plan in PLANS.items()}
+        kernels = {name: Compiled(build(plan)) for name, plan in PLANS.items()}
         checked: dict[str, dict[str, int]] = {}
         broken: dict[str, str] = {}
         for shape in shapes:

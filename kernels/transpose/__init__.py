@@ -16,17 +16,23 @@ from kernels.transpose.fastest import build_fastest
 from kernels.transpose.ldmatrix import build_ldmatrix_trans, build_swizzled
 from kernels.transpose.narrow import build_narrow
 from kernels.transpose.registers import build_registers
+from kernels.transpose.ribbon import FEW, Ribbon, build_ribbon
+from kernels.transpose.shifted import build_shifted
 from kernels.transpose.staged import build_staged
 from kernels.transpose.tma import build_tma
 
 
 class Variant(NamedTuple):
-    """A kernel, the verdict layoutcheck must reach on it, why, and the oldest architecture it runs on."""
+    """A kernel, the verdict layoutcheck must reach on it, why, the oldest architecture it runs on, what it takes.
+
+    `most`: rows and columns of `x` at most.
+    """
 
     builder: Callable[[], Kernel]
     verdict: str
     note: str
     arch: str = "sm_80"
+    most: tuple[int, int] | None = None
 
 
 VARIANTS = {
@@ -69,6 +75,23 @@ VARIANTS = {
     "registers": Variant(build_registers, "legal", "8x8 blocks turned in registers, no shared memory"),
     "exchange": Variant(
         build_exchange, "legal", "8x8 blocks turned in registers, traded for whole lines both ways"
+    ),
+    "shifted": Variant(
+        build_shifted,
+        "legal",
+        "any pitch and base: aligned 16-byte chunks both ways, shifted by the trip through shared memory",
+    ),
+    "few_rows": Variant(
+        lambda: build_ribbon(Ribbon("rows")),
+        "slow",
+        "thin matrices: y as one run of 16-byte chunks",
+        most=(FEW, 2**31),
+    ),
+    "few_columns": Variant(
+        lambda: build_ribbon(Ribbon("columns")),
+        "slow",
+        "thin matrices: x as one run of 16-byte chunks",
+        most=(2**31, FEW),
     ),
     "fastest": Variant(build_fastest, "legal", "the winner: exchange at its best plan"),
 }

@@ -74,5 +74,20 @@ def exchange():
 
 
 @layoutcheck.case(expect="legal")
+def shifted():
+    return VARIANTS["shifted"].builder()
+
+
+@layoutcheck.case(expect="slow")
+def few_rows():
+    return VARIANTS["few_rows"].builder()
+
+
+@layoutcheck.case(expect="slow")
+def few_columns():
+    return VARIANTS["few_columns"].builder()
+
+
+@layoutcheck.case(expect="legal")
 def fastest():
     return VARIANTS["fastest"].builder()

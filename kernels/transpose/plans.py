@@ -11,6 +11,9 @@ from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.ribbon import FEW, Ribbon, build_ribbon
 from kernels.transpose.shifted import Shifted, build_shifted
 
+CHUNK_BYTES = 2 * BLOCK
+"""Bytes of the widest access."""
+
 AnyPlan = Plan | Exchange | Shifted | Ribbon | Narrow
 
 PLANS: dict[str, AnyPlan] = {
@@ -49,7 +52,7 @@ PLANS: dict[str, AnyPlan] = {
 }
 
 
-def builder(plan: AnyPlan) -> Kernel:
+def build(plan: AnyPlan) -> Kernel:
     """The kernel of `plan`."""
     if isinstance(plan, Plan):
         return build_registers(plan)
@@ -58,6 +61,12 @@ def builder(plan: AnyPlan) -> Kernel:
     if isinstance(plan, Ribbon):
         return build_ribbon(plan)
     return build_shifted(plan) if isinstance(plan, Shifted) else build_narrow(plan)
+
+
+def candidates(x: Any, y: Any) -> list[AnyPlan]:
+    """The plans that fit these two; `narrow` only if no other does."""
+    found = [plan for plan in PLANS.values() if fits(plan, x, y)]
+    return found[:-1] or found
 
 
 def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
@@ -75,4 +84,4 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
 def whole_chunks(t: Any) -> bool:
     """Whether every 8th element of a row starts a 16-byte vector."""
     pitches = [t.stride(mode) for mode in range(t.dim() - 1)]
-    return t.data_ptr() % (2 * BLOCK) == 0 and all(pitch % BLOCK == 0 for pitch in pitches)
+    return t.data_ptr() % CHUNK_BYTES == 0 and all(pitch % BLOCK == 0 for pitch in pitches)

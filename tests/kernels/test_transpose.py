@@ -21,6 +21,9 @@ REPAIRED = [
     "narrow",
     "registers",
     "exchange",
+    "shifted",
+    "few_rows",
+    "few_columns",
     "fastest",
 ]
 
@@ -104,6 +107,15 @@ def test_16_bytes_on_both_sides(built, name):
     assert sum(single.values()) == 2
     assert matching(ops, r"(ld|st)\.global|cp\.async\.c[ag]") == wide + single
     assert sum(matching(wide, "st").values()) % 8 == 0 and sum(matching(wide, "ld|cp").values()) % 8 == 0
+
+
+@pytest.mark.parametrize("name", ["shifted", "few_rows", "few_columns"])
+def test_16_bytes_on_both_sides_at_any_pitch(built, name):
+    """The 2-byte stores are those of the first and the last chunk of a row; there are no 2-byte loads."""
+    ops = memory_ops(built[1][name]["ptx"])
+    assert set(matching(ops, r"cp\.async\.c[ag]|ld\.global")) == {"cp.async.cg.shared.global"}
+    assert set(matching(ops, "st")) == {"st.global.v4.b32", "st.global.b16"}
+    assert set(matching(ops, "ld.shared")) == {"ld.shared.b16"}
 
 
 @pytest.mark.parametrize("name", REPAIRED)
