@@ -86,7 +86,7 @@ class Geam:
         a, c = address(x.data_ptr()), address(y.data_ptr())
         lda, ldc = x.stride(0), y.stride(0)
 
-        def run() -> None:
+        def run(_kept: tuple[torch.Tensor, torch.Tensor] = (x, y)) -> None:
             self.call(
                 self.blas.cublasSetStream_v2(self.handle, address(torch.cuda.current_stream().cuda_stream))
             )

@@ -14,7 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import statistics
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -26,6 +28,7 @@ from benchmarks.transpose_checks import GUARD, Compiled, Launch, bits_of
 from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
 from kernels.transpose.plans import PLANS, build, fits
+from kernels.transpose.shifted import Shifted
 
 MOST_SETS = 64
 """Buffer sets of tiny shapes, which then stay in the L2 for every contestant."""
@@ -62,6 +65,48 @@ SHAPES = [
     *[Shape(3, 1000000), Shape(1000000, 3), Shape(33, 500000), Shape(500000, 33)],
     *[Shape(128, 128, batch=256), Shape(1000, 1000, batch=16), Shape(77, 129, batch=1000)],
 ]
+
+
+MEMCHECKED = [
+    *[Shape(17, 33), Shape(100, 300), Shape(3, 1001), Shape(1001, 3), Shape(1, 777), Shape(777, 1)],
+    *[Shape(33, 500), Shape(500, 33), Shape(130, 70, off=1), Shape(257, 200, pad_x=3, pad_y=5, off=3)],
+    *[Shape(77, 129, batch=5), Shape(136, 264), Shape(300, 700, off=2)],
+]
+"""Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
+
+CHECKED = {
+    name: Compiled(build(plan))
+    for name, plan in PLANS.items()
+    if not isinstance(plan, Shifted) or plan.tile[0] * plan.tile[1] < 1 << 14
+}
+
+
+def start_memcheck() -> subprocess.Popen[str]:
+    """compute-sanitizer over `--memcheck` in a process of its own, without torch's allocator."""
+    command = ["compute-sanitizer", "--tool", "memcheck", sys.executable, "-m", "benchmarks.transpose_shapes"]
+    return subprocess.Popen(
+        [*command, "unused", "--memcheck"],
+        env={**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def read_memcheck(child: subprocess.Popen[str], seconds: float) -> dict[str, Any]:
+    """What it said: its last line, the lines with errors, wrong elements by shape and plan."""
+    try:
+        text, _ = child.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        text = child.communicate()[0] + f"\nstopped after {seconds:.0f} s"
+    lines = text.splitlines()
+    return {
+        "runs": sum(line.endswith(" 0") for line in lines),
+        "said": [line for line in lines if line.startswith("=========") or "rror" in line][:60],
+        "wrong": [line for line in lines if line[-2:-1] == " " and line[-1:].isdigit() and line[-1] != "0"],
+        "last": lines[-3:],
+    }
 
 
 def buffer(shape: Shape, rows: int, columns: int, pad: int, dtype: torch.dtype, guard: int = 0) -> tuple:
@@ -141,13 +186,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quick", type=int, default=4)
     parser.add_argument("--without", default="")
+    parser.add_argument("--memcheck", action="store_true", help="only the small shapes of MEMCHECKED, untimed")
     args = parser.parse_args()
     began = time.monotonic()
+    if args.memcheck:
+        for shape in MEMCHECKED:
+            for name, plan in PLANS.items():
+                if name in CHECKED and fits(plan, *pair(shape)):
+                    print(shape.name, name, wrong(shape, CHECKED[name]), flush=True)
+        return
 
     def said(what: str) -> None:
         print(f"[{time.monotonic() - began:6.1f} s] {what}", file=sys.stderr, flush=True)
 
     shapes = [s for s in SHAPES if not args.shapes or s.name in args.shapes.split(",")]
+    sanitizer = start_memcheck()
     context = multiprocessing.get_context("spawn")
     with context.Pool(14) as pool:
         warming = pool.starmap_async(warm_triton, [(tiling, shapes) for tiling in TILINGS], chunksize=1)
@@ -170,6 +223,11 @@ def main() -> None:
         said(f"checked; broken: {broken}")
         warming.get()
         said("Triton compiled")
+    memcheck = read_memcheck(sanitizer, 60)
+    said(f"memcheck: {memcheck}")
+    args.out.mkdir(parents=True, exist_ok=True)
+    result = {"environment": about, "wrong": checked, "broken": broken, "memcheck": memcheck}
+    (args.out / "transpose_shapes.json").write_text(json.dumps(result, indent=1) + "\n")
 
     rows: list[dict[str, Any]] = []
     printed = [f"{about['device']}: shape, GB/s of copy and elementwise; share of the better; lead over the best peer"]
@@ -206,8 +264,7 @@ def main() -> None:
             f"{shape.name:22} {speed[0]:5.0f} {speed[1]:5.0f}  {ceiling / final[mine]:.3f}  "
             f"{rivals[rival] / final[mine]:.3f} over {rival:24} {final[mine]:9.2f} us  {mine}"
         )
-        result = {"environment": about, "wrong": checked, "broken": broken, "rows": rows}
-        args.out.mkdir(parents=True, exist_ok=True)
+        result["rows"] = rows
         (args.out / "transpose_shapes.json").write_text(json.dumps(result, indent=1) + "\n")
         said(printed[-1])
         del sets, ours, tiled, contestants

@@ -28,15 +28,17 @@ def capture(launches: list[Launch]) -> torch.cuda.CUDAGraph:
     """One graph of all the launches, warmed up."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
+    graph = torch.cuda.CUDAGraph()
     with torch.cuda.stream(side):
         for launch in launches:
             launch()
-    torch.cuda.current_stream().wait_stream(side)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+        side.synchronize()
+        # Not torch.cuda.graph(...), which collects garbage and empties the allocator's cache each time.
+        graph.capture_begin()
         for launch in launches:
             launch()
+        graph.capture_end()
+    torch.cuda.current_stream().wait_stream(side)
     return graph
 
 

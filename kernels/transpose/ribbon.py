@@ -15,7 +15,7 @@ from cutlass.cute.nvgpu import LoadCacheMode, cpasync
 
 from kernels.transpose.common import Kernel, fake_args
 from kernels.transpose.registers import store_wide
-from kernels.transpose.shifted import CHUNK, aligned
+from kernels.transpose.shifted import CHUNK, aligned, load_chunk
 
 FEW = 64
 """Rows or columns at most."""
@@ -65,8 +65,11 @@ def transpose_few_rows(
     for i in cutlass.range(tid, m * width, plan.threads, unroll=4):
         row = i // width
         place = starts[0] + row * ldx + n0
-        if CHUNK * (i - row * width) - cutlass.Int32(place & 7) < columns:
-            cute.copy(atom, x[None, (place >> 3) + i - row * width], smem[None, i + (row >> 3)])
+        column = CHUNK * (i - row * width) - cutlass.Int32(place & 7)
+        if column < columns:
+            edge = row == 0 or row == m - 1
+            chunk = (place >> 3) + i - row * width
+            load_chunk(atom, x, chunk, smem[None, i + (row >> 3)], edge, -n0 - column, n - n0 - column)
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
@@ -118,7 +121,9 @@ def transpose_few_columns(
     op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
     atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
     for i in cutlass.range(tid, cutlass.Int32(((end + 7) >> 3) - chunk0), plan.threads, unroll=4):
-        cute.copy(atom, x[None, chunk0 + i], smem[None, i + (i >> 3)])
+        first = cutlass.Int32(CHUNK * (chunk0 + i) - begin)
+        edge = first < 0 or first + CHUNK > cutlass.Int32(end - begin)
+        load_chunk(atom, x, chunk0 + i, smem[None, i + (i >> 3)], edge, -first, cutlass.Int32(end - begin) - first)
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()

@@ -85,7 +85,11 @@ def transpose_chunks(
     )
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
     n0, m0 = bn * tile_n, bm * tile_m
-    load_rows(x, smem, shape, pitches[0], starts[0], n0, m0 - (plan.align - 1), plan)
+    first = m0 - (plan.align - 1)
+    if first > 0 and first + plan.rows < shape[0] and n0 + plan.pitch <= shape[1]:
+        load_rows(x, smem, shape, pitches[0], starts[0], n0, first, True, plan)
+    else:
+        load_rows(x, smem, shape, pitches[0], starts[0], n0, first, False, plan)
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
@@ -101,30 +105,50 @@ def load_rows(
     start: cutlass.Int64,
     n0: cutlass.Int32,
     first: cutlass.Int32,
+    inner: cutlass.Constexpr,
     plan: cutlass.Constexpr,
 ):
-    """The chunks that cover columns n0 to n0 + tile of rows `first` and on, as far as `x` has them."""
+    """The chunks that cover columns n0 to n0 + tile of rows `first` and on, as far as `x` has them.
+
+    `inner`: it has all of them and 8 columns and a row more on every side, so that nothing needs a test.
+    """
     m, n = shape
     tid, _, _ = cute.arch.thread_idx()
     op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
     atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
-    chunks = plan.tile[0] // CHUNK
-    at_once = plan.threads // chunks
-    chunk = tid % chunks
-    for i in cutlass.range_constexpr(-(-plan.rows // at_once)):
-        row = tid // chunks + i * at_once
+    chunks = plan.pitch // CHUNK
+    for i in cutlass.range_constexpr(-(-plan.rows * chunks // plan.threads)):
+        number = tid + i * plan.threads
+        row = number // chunks
+        chunk = number - row * chunks
         place = start + (first + row) * ldx + n0
-        shift = cutlass.Int32(place & (CHUNK - 1))
-        inside = first + row >= 0 and first + row < m and row < plan.rows
-        if inside and chunk * CHUNK - shift < n - n0:
-            cute.copy(atom, x[None, (place >> 3) + chunk], smem[None, chunk, row])
-    for i in cutlass.range_constexpr(-(-plan.rows // plan.threads)):
-        row = tid + i * plan.threads
-        place = start + (first + row) * ldx + n0
-        shift = cutlass.Int32(place & (CHUNK - 1))
-        inside = first + row >= 0 and first + row < m and row < plan.rows
-        if inside and shift > 0 and chunks * CHUNK - shift < n - n0:
-            cute.copy(atom, x[None, (place >> 3) + chunks], smem[None, chunks, row])
+        if cutlass.const_expr(inner):
+            if number < plan.rows * chunks:
+                cute.copy(atom, x[None, (place >> 3) + chunk], smem[None, chunk, row])
+        else:
+            column = n0 + chunk * CHUNK - cutlass.Int32(place & 7)
+            if number < plan.rows * chunks and first + row >= 0 and first + row < m:
+                if column < min(n, n0 + plan.tile[0]):
+                    edge = first + row == 0 or first + row == m - 1
+                    load_chunk(atom, x, (place >> 3) + chunk, smem[None, chunk, row], edge, -column, n - column)
+
+
+@cute.jit
+def load_chunk(
+    atom: cute.CopyAtom,
+    x: cute.Tensor,
+    chunk: cutlass.Int64,
+    slot: cute.Tensor,
+    edge: cutlass.Boolean,
+    begin: cutlass.Int32,
+    end: cutlass.Int32,
+):
+    """A chunk of `x` to its slot; at the `edge` of the tensor, only elements `begin` to `end` of it, one by one."""
+    if edge and (begin > 0 or end < CHUNK):
+        for j in cutlass.range(max(begin, 0), min(end, CHUNK), unroll=1):
+            slot[j] = x[j, chunk]
+    else:
+        cute.copy(atom, x[None, chunk], slot)
 
 
 @cute.jit
