@@ -38,12 +38,14 @@ def compiled_launches(sets: list[tuple[torch.Tensor, torch.Tensor]]) -> list[Lau
 TILINGS = [
     (bm, bn, warps, group)
     for (bm, bn, warps), group in product(
-        [(32, 32, 2), (32, 64, 4), (64, 32, 4), (64, 64, 4), (64, 64, 8), (64, 128, 4), (64, 128, 8)]
-        + [(128, 64, 4), (128, 64, 8), (128, 128, 4), (128, 128, 8), (32, 128, 4), (128, 32, 4)],
+        [
+            *((32, 32, 2), (32, 64, 4), (64, 32, 4), (64, 64, 4), (64, 64, 8), (64, 128, 4), (64, 128, 8)),
+            *((128, 64, 4), (128, 64, 8), (128, 128, 4), (128, 128, 8), (32, 128, 4), (128, 32, 4)),
+        ],
         (1, 8),
     )
 ]
-"""Tile along M and N, warps, and tiles along M in a strip: every tiling of the Triton transpose worth trying."""
+"""Tile along M and N, warps, and tiles along M in a strip: every tiling worth trying."""
 
 
 def triton_launch(x: torch.Tensor, y: torch.Tensor, tiling: tuple[int, int, int, int]) -> Launch:

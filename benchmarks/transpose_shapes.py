@@ -150,13 +150,11 @@ def wrong(shape: Shape, kernel: Compiled) -> int:
 
 def ceilings(shape: Shape) -> dict[str, list[Launch]]:
     """The same bytes, contiguous: the plain copy, and a kernel that reads and writes them in order."""
-    flat = [
-        tuple(t.view(-1) for t in both) for both in pairs(Shape(1, shape.elements))
-    ]
+    flat = [tuple(t.view(-1) for t in both) for both in pairs(Shape(1, shape.elements))]
     return {
         "copy": [lambda x=x, y=y: y.copy_(x) for x, y in flat],
         "elementwise": [
-            lambda a=x.view(torch.int16), b=y.view(torch.int16): torch.bitwise_not(a, out=b) for x, y in flat
+            lambda x=x, y=y: torch.bitwise_not(x.view(torch.int16), out=y.view(torch.int16)) for x, y in flat
         ],
     }
 
@@ -187,7 +185,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quick", type=int, default=4)
     parser.add_argument("--without", default="")
-    parser.add_argument("--memcheck", action="store_true", help="only the small shapes of MEMCHECKED, untimed")
+    parser.add_argument(
+        "--memcheck", action="store_true", help="only the small shapes of MEMCHECKED, untimed"
+    )
     args = parser.parse_args()
     began = time.monotonic()
     if args.memcheck:
@@ -231,7 +231,9 @@ def main() -> None:
     (args.out / "transpose_shapes.json").write_text(json.dumps(result, indent=1) + "\n")
 
     rows: list[dict[str, Any]] = []
-    printed = [f"{about['device']}: shape, GB/s of copy and elementwise; share of the better; lead over the best peer"]
+    printed = [
+        f"{about['device']}: shape, GB/s of copy and elementwise; share of the better; lead over the best peer"
+    ]
     for shape in shapes:
         direct = 4 * shape.elements >= DIRECT_BYTES
         sets = pairs(shape)
@@ -241,7 +243,9 @@ def main() -> None:
             if not wrong_ones
         }
         tiled = {
-            f"triton {bm}x{bn} {warps} {group}": [triton_launch(x, y, (bm, bn, warps, group)) for x, y in sets]
+            f"triton {bm}x{bn} {warps} {group}": [
+                triton_launch(x, y, (bm, bn, warps, group)) for x, y in sets
+            ]
             for bm, bn, warps, group in TILINGS
         }
         quick = medians(ours | tiled, args.quick, direct)
@@ -258,7 +262,11 @@ def main() -> None:
         rows.append({**shape._asdict(), "name": shape.name, "direct": direct, "us": final, "quick_us": quick})
         ceiling = min(final["copy"], final["elementwise"])
         mine = min(best, key=lambda name: final[name])
-        rivals = {k: v / (2 if k == "sgeam" else 1) for k, v in final.items() if k not in (*ours, "copy", "elementwise")}
+        rivals = {
+            k: v / (2 if k == "sgeam" else 1)
+            for k, v in final.items()
+            if k not in (*ours, "copy", "elementwise")
+        }
         rival = min(rivals, key=lambda name: rivals[name])
         speed = [4e-3 * shape.elements / final[name] for name in ("copy", "elementwise")]
         printed.append(
@@ -271,7 +279,10 @@ def main() -> None:
         del sets, ours, tiled, contestants
         torch.cuda.empty_cache()
     print("\n".join(printed))
-    print("wrong:", {s: {k: v for k, v in found.items() if v} for s, found in checked.items() if any(found.values())})
+    print(
+        "wrong:",
+        {s: {k: v for k, v in found.items() if v} for s, found in checked.items() if any(found.values())},
+    )
     print("broken:", broken)
 
 

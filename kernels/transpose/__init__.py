@@ -23,9 +23,9 @@ from kernels.transpose.tma import build_tma
 
 
 class Variant(NamedTuple):
-    """A kernel, the verdict layoutcheck must reach on it, why, the oldest architecture it runs on, what it takes.
+    """A kernel, the verdict layoutcheck must reach on it, why, and the oldest architecture it runs on.
 
-    `most`: rows and columns of `x` at most.
+    `most`: rows and columns of `x` that it takes at most.
     """
 
     builder: Callable[[], Kernel]

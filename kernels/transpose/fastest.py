@@ -1,4 +1,4 @@
-"""`transpose(x, y)`: the out-of-place transpose of 16-bit elements built from what wins, for any shape and strides.
+"""`transpose(x, y)`: the out-of-place transpose built from what wins, for any shape and strides.
 
 The plan is found for the device and the shape at hand: at the first call with a shape, every plan of
 `plans.py` that fits runs a few times, and the quickest is kept.
@@ -97,7 +97,9 @@ def launcher(plan: AnyPlan, x: Any, y: Any, stream: int) -> Callable[[], None]:
 
 def captured(stream: int) -> bool:
     """Whether a graph is being captured from the stream, so that nothing can be timed."""
-    return call(cuda.cudaStreamIsCapturing(stream)) != cuda.cudaStreamCaptureStatus.cudaStreamCaptureStatusNone
+    return (
+        call(cuda.cudaStreamIsCapturing(stream)) != cuda.cudaStreamCaptureStatus.cudaStreamCaptureStatusNone
+    )
 
 
 def microseconds(plan: AnyPlan, x: Any, y: Any) -> float:
@@ -146,6 +148,6 @@ def unit_mode(t: Any) -> int | None:
 
 
 def as_cute(t: Any, align_bytes: int) -> cute.Tensor:
-    """A CuTe view with dynamic extents, so that one compilation serves every size; a batch is its last mode."""
+    """A CuTe view with dynamic extents: one compilation serves every size. A batch is its last mode."""
     view = t.permute(1, 2, 0) if len(t.shape) == 3 else t
     return from_dlpack(view, assumed_align=align_bytes).mark_layout_dynamic(leading_dim=unit_mode(t))

@@ -14,7 +14,15 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CacheEvictionPriority, CopyG2ROp, CopyR2GOp, StoreCacheMode
 
-from kernels.transpose.common import EVICT_FIRST, EVICT_LAST, Kernel, fake_args, matrix_of, strips, transpose_view
+from kernels.transpose.common import (
+    EVICT_FIRST,
+    EVICT_LAST,
+    Kernel,
+    fake_args,
+    matrix_of,
+    strips,
+    transpose_view,
+)
 
 BLOCK = 8
 """Elements of a 16-byte access."""

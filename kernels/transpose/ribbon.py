@@ -1,7 +1,7 @@
 """The transpose of thin matrices: the side that is contiguous as a whole moves as one run of aligned chunks.
 
-With few rows, `y` (N,M):(M,1) is one run of elements: a block owns some aligned 16-byte chunks of it, loads the
-columns of `x` that they hold, and gathers. With few columns, `x` (M,N):(N,1) is one run: a block loads a
+With few rows, `y` (N,M):(M,1) is one run of elements: a block owns some aligned 16-byte chunks of it, loads
+the columns of `x` that they hold, and gathers. With few columns, `x` (M,N):(N,1) is one run: a block loads a
 piece of it and gathers chunks of each of the few rows of `y`.
 """
 
@@ -31,7 +31,7 @@ class Ribbon(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Chunks in shared memory if rows are few: a piece of each may have 3 too many, one is unused in 8 rows."""
+        """Chunks in shared memory if rows are few: 3 a row too many at most, and one unused in 8 rows."""
         return self.chunks + 3 * FEW + FEW // 8
 
     @property
@@ -123,7 +123,9 @@ def transpose_few_columns(
     for i in cutlass.range(tid, cutlass.Int32(((end + 7) >> 3) - chunk0), plan.threads, unroll=4):
         first = cutlass.Int32(CHUNK * (chunk0 + i) - begin)
         edge = first < 0 or first + CHUNK > cutlass.Int32(end - begin)
-        load_chunk(atom, x, chunk0 + i, smem[None, i + (i >> 3)], edge, -first, cutlass.Int32(end - begin) - first)
+        load_chunk(
+            atom, x, chunk0 + i, smem[None, i + (i >> 3)], edge, -first, cutlass.Int32(end - begin) - first
+        )
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
@@ -152,7 +154,7 @@ def transpose_few_columns(
 
 
 def build_ribbon(plan: Ribbon) -> Kernel:
-    """At most FEW rows of any pitch and a `y` without gaps, or FEW columns, an `x` without and rows of any pitch."""
+    """At most FEW rows and a `y` without gaps, or FEW columns and an `x` without; the other at any pitch."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):

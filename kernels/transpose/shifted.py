@@ -1,10 +1,10 @@
-"""The transpose at any pitch and base: aligned 16-byte accesses on both sides, shifted by the trip in between.
+"""The transpose at any pitch and base: aligned 16-byte accesses on both sides, shifted in between.
 
-A row of `x` may start on any element, so a block copies the aligned 16-byte chunks that cover its piece of the
-row to shared memory as they are, one chunk more than the piece has. A row of `y` may start on any element too,
-so a block owns whole chunks of it: the columns that make up one lie `t` further up where the row starts `t`
-elements into a chunk, and the tile reads that many rows of `x` more. A thread gathers the 8 elements of a
-chunk of `y` one by one from 8 rows of the tile, each at its own shift, and stores them at once.
+A row of `x` may start on any element, so a block copies the aligned 16-byte chunks that cover its piece of
+the row to shared memory as they are, one chunk more than the piece has. A row of `y` may start on any element
+too, so a block owns whole chunks of it. Where a row of `y` starts `t` elements into a chunk, these hold rows
+of `x` that lie `t` further up, so a block reads 7 rows of `x` more than it stores. A thread gathers the 8
+elements of a chunk of `y` one by one from 8 rows of the tile, each at its own shift, and stores them at once.
 
 Banks: the chunks that the eight lanes along M read lie 8 rows apart, each 16 bytes further on modulo 128. The
 four lanes along N must then read different words of their chunks. Which they read depends on both pitches
@@ -127,10 +127,11 @@ def load_rows(
                 cute.copy(atom, x[None, (place >> 3) + chunk], smem[None, chunk, row])
         else:
             column = n0 + chunk * CHUNK - cutlass.Int32(place & 7)
-            if number < plan.rows * chunks and first + row >= 0 and first + row < m:
-                if column < min(n, n0 + plan.tile[0]):
-                    edge = first + row == 0 or first + row == m - 1
-                    load_chunk(atom, x, (place >> 3) + chunk, smem[None, chunk, row], edge, -column, n - column)
+            inside = number < plan.rows * chunks and first + row >= 0 and first + row < m
+            if inside and column < min(n, n0 + plan.tile[0]):
+                edge = first + row == 0 or first + row == m - 1
+                slot = smem[None, chunk, row]
+                load_chunk(atom, x, (place >> 3) + chunk, slot, edge, -column, n - column)
 
 
 @cute.jit
@@ -143,7 +144,7 @@ def load_chunk(
     begin: cutlass.Int32,
     end: cutlass.Int32,
 ):
-    """A chunk of `x` to its slot; at the `edge` of the tensor, only elements `begin` to `end` of it, one by one."""
+    """A chunk of `x` to its slot; at the `edge` of the tensor only elements `begin` to `end`, one by one."""
     if edge and (begin > 0 or end < CHUNK):
         for j in cutlass.range(max(begin, 0), min(end, CHUNK), unroll=1):
             slot[j] = x[j, chunk]
@@ -200,7 +201,7 @@ def store_chunks(
 
 
 def column(warp, lane_n, pitches):
-    """Where a lane stands along N: beside the one before or, if a pitch is even, two further; `pitches`: ldx * ldy."""
+    """Where a lane stands along N: beside the one before or, if ldx * ldy is even, two further."""
     odd = pitches & 1
     beside = LANES_N * warp + lane_n
     second = 2 * LANES_N * (warp >> 1) + (warp & 1) + 2 * lane_n

@@ -6,11 +6,13 @@ import pytest
 
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
-from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, Shifted, ahead_by, column, in_smem  # noqa: E402
-from layoutcheck.machine.banks import shared_wavefronts  # noqa: E402
+from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, Shifted, ahead_by, column, in_smem
+from layoutcheck.machine.banks import shared_wavefronts
 
 
-def gathered(plan: Shifted, pitches: tuple[int, int], starts: tuple[int, int], warp: int, step: int) -> list[int]:
+def gathered(
+    plan: Shifted, pitches: tuple[int, int], starts: tuple[int, int], warp: int, step: int
+) -> list[int]:
     """The byte addresses of the 32 lanes in one step, and a check that each finds its own element."""
     addresses = []
     for lane in range(32):
