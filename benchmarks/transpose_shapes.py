@@ -19,18 +19,25 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
-from benchmarks.transpose_checks import GUARD, Compiled, Launch, bits_of
+from benchmarks.transpose_checks import GUARD, Launch, bits_of, fastest_launch
 from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
-from kernels.transpose.plans import PLANS, build, fits
+from kernels.transpose.fastest import CHOSEN, launcher
+from kernels.transpose.plans import PLANS, AnyPlan, fits
 
 MOST_SETS = 64
 """Buffer sets of tiny shapes, which then stay in the L2 for every contestant."""
+
+
+LONG_BYTES = 1 << 24
+"""Traffic from which on twice the bytes take sgeam twice the time; below, the launch is what takes time."""
 
 
 class Shape(NamedTuple):
@@ -73,13 +80,16 @@ MEMCHECKED = [
 ]
 """Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
 
-CHECKED = {
-    name: Compiled(build(PLANS[name]))
-    for name in (
-        *("registers 1x1", "exchange 64x64", "shifted 32x64 2", "shifted 64x128 4 by 16"),
-        *("ribbon rows", "ribbon columns", "narrow"),
-    )
-}
+CHECKED = (
+    *("registers 1x1", "exchange 64x64", "shifted 32x64 2", "shifted 64x128 4 by 16"),
+    *("ribbon rows", "ribbon columns", "narrow"),
+)
+
+
+def launch_of(plan: AnyPlan, x: torch.Tensor, y: torch.Tensor) -> Launch:
+    """A launch of `plan` on the current stream."""
+    run = launcher(plan, x, y)
+    return lambda: run(torch.cuda.current_stream().cuda_stream)
 
 
 def start_memcheck() -> subprocess.Popen[str]:
@@ -135,7 +145,7 @@ def pairs(shape: Shape, dtype: torch.dtype = torch.bfloat16) -> list[tuple[torch
     return [pair(shape, dtype) for _ in range(max(2, min(MOST_SETS, -(-ROTATE_BYTES // one))))]
 
 
-def wrong(shape: Shape, kernel: Compiled) -> int:
+def wrong(shape: Shape, launch: Callable[[torch.Tensor, torch.Tensor], Launch]) -> int:
     """Elements of the output, guard zones and padding included, that differ from the right ones."""
     x = pair(shape)[0]
     whole, y = buffer(shape, shape.n, shape.m, shape.pad_y, torch.bfloat16, GUARD)
@@ -143,7 +153,7 @@ def wrong(shape: Shape, kernel: Compiled) -> int:
     y.view(torch.int16).copy_(xt)
     right = whole.clone()
     y.view(torch.int16).copy_(~xt)
-    kernel.launch(x, y)()
+    launch(x, y)()
     torch.cuda.synchronize()
     return int((whole != right).sum())
 
@@ -194,7 +204,7 @@ def main() -> None:
         for shape in MEMCHECKED:
             for name, plan in PLANS.items():
                 if name in CHECKED and fits(plan, *pair(shape)):
-                    print(shape.name, name, wrong(shape, CHECKED[name]), flush=True)
+                    print(shape.name, name, wrong(shape, partial(launch_of, plan)), flush=True)
         return
 
     def said(what: str) -> None:
@@ -208,7 +218,6 @@ def main() -> None:
         from benchmarks.bench_transpose import environment
 
         about = environment() | {"command": "python -m benchmarks.transpose_shapes " + " ".join(sys.argv[1:])}
-        kernels = {name: Compiled(build(plan)) for name, plan in PLANS.items()}
         checked: dict[str, dict[str, int]] = {}
         broken: dict[str, str] = {}
         for shape in shapes:
@@ -218,7 +227,7 @@ def main() -> None:
                 if name in broken or not fits(plan, x, y):
                     continue
                 try:
-                    checked[shape.name][name] = wrong(shape, kernels[name])
+                    checked[shape.name][name] = wrong(shape, partial(launch_of, plan))
                 except Exception as error:
                     broken[name] = str(error)[:500]
         said(f"checked; broken: {broken}")
@@ -232,13 +241,13 @@ def main() -> None:
 
     rows: list[dict[str, Any]] = []
     printed = [
-        f"{about['device']}: shape, GB/s of copy and elementwise; share of the better; lead over the best peer"
+        f"{about['device']}: GB/s of copy and elementwise; share of the better; lead over the best peer"
     ]
     for shape in shapes:
         direct = 4 * shape.elements >= DIRECT_BYTES
         sets = pairs(shape)
         ours = {
-            name: [kernels[name].launch(x, y) for x, y in sets]
+            name: [launch_of(PLANS[name], x, y) for x, y in sets]
             for name, wrong_ones in checked[shape.name].items()
             if not wrong_ones
         }
@@ -252,6 +261,8 @@ def main() -> None:
         best = sorted(ours, key=lambda name: quick[name])[:3]
         tiling = min(tiled, key=lambda name: quick[name])
         contestants = ceilings(shape) | {name: ours[name] for name in best} | {tiling: tiled[tiling]}
+        if "fastest" not in args.without:
+            contestants["fastest"] = [fastest_launch(x, y) for x, y in sets]
         contestants["torch"] = [lambda x=x, y=y: y.copy_(x.transpose(-1, -2)) for x, y in sets]
         if "compile" not in args.without:
             contestants["torch.compile"] = compiled_launches(sets)
@@ -259,13 +270,23 @@ def main() -> None:
             geam = Geam()
             contestants["sgeam"] = [geam.launch(x, y) for x, y in pairs(shape, torch.float32)]
         final = medians(contestants, args.rounds, direct)
-        rows.append({**shape._asdict(), "name": shape.name, "direct": direct, "us": final, "quick_us": quick})
+        chosen = str(next(reversed(CHOSEN.values()), None))
+        rows.append(
+            {
+                **shape._asdict(),
+                "name": shape.name,
+                "direct": direct,
+                "chosen": chosen,
+                "us": final,
+                "quick_us": quick,
+            }
+        )
         ceiling = min(final["copy"], final["elementwise"])
-        mine = min(best, key=lambda name: final[name])
+        mine = min((*best, *(["fastest"] if "fastest" in final else [])), key=lambda name: final[name])
         rivals = {
-            k: v / (2 if k == "sgeam" else 1)
+            k: v / (2 if k == "sgeam" and 4 * shape.elements >= LONG_BYTES else 1)
             for k, v in final.items()
-            if k not in (*ours, "copy", "elementwise")
+            if k not in (*ours, "fastest", "copy", "elementwise")
         }
         rival = min(rivals, key=lambda name: rivals[name])
         speed = [4e-3 * shape.elements / final[name] for name in ("copy", "elementwise")]

@@ -49,7 +49,9 @@ def transpose(x: Any, y: Any, stream: int = 0) -> None:
     Raises ValueError for tensors whose shapes or types do not fit.
     """
     *batch, m, n = x.shape
-    if len(batch) > 1 or tuple(y.shape) != (*batch, n, m):
+    if len(batch) > 1:
+        raise ValueError(f"x is {shown(x)}: expected (M,N) or (batch,M,N)")
+    if tuple(y.shape) != (*batch, n, m):
         wanted = " x ".join(map(str, (*batch, n, m)))
         raise ValueError(f"x is {shown(x)}, so y must be {wanted}, not {shown(y)}")
     if x.element_size() != 2 or x.dtype != y.dtype:
@@ -77,7 +79,7 @@ def launch(x: Any, y: Any, stream: int) -> None:
         else:
             call(cuda.cudaStreamSynchronize(stream))
             plan = CHOSEN[key] = quickest(plans, lambda plan: microseconds(plan, x, y))
-    launcher(plan, x, y, stream)()
+    launcher(plan, x, y)(stream)
 
 
 def quickest(plans: list[AnyPlan], time: Callable[[AnyPlan], float]) -> AnyPlan:
@@ -85,14 +87,15 @@ def quickest(plans: list[AnyPlan], time: Callable[[AnyPlan], float]) -> AnyPlan:
     return plans[0] if len(plans) == 1 else min(plans, key=time)
 
 
-def launcher(plan: AnyPlan, x: Any, y: Any, stream: int) -> Callable[[], None]:
-    """A launch of `plan`, compiled at its first use."""
+def launcher(plan: AnyPlan, x: Any, y: Any) -> Callable[[int], None]:
+    """What launches `plan` on a stream, compiled at its first use."""
     align_bytes = min(alignment(x), alignment(y))
-    args = (as_cute(x, align_bytes), as_cute(y, align_bytes), CUstream(stream))
+    args = as_cute(x, align_bytes), as_cute(y, align_bytes)
     key = (plan, x.dtype, len(x.shape), align_bytes, unit_mode(x), unit_mode(y))
     if key not in COMPILED:
-        COMPILED[key] = cute.compile(build(plan).host, *args)
-    return lambda: COMPILED[key](*args)
+        COMPILED[key] = cute.compile(build(plan).host, *args, CUstream(0))
+    function = COMPILED[key]
+    return lambda stream: function(*args, CUstream(stream))
 
 
 def captured(stream: int) -> bool:
@@ -107,12 +110,12 @@ def microseconds(plan: AnyPlan, x: Any, y: Any) -> float:
     count = SHORT_LAUNCHES if x.shape[-1] * x.shape[-2] < 1 << 24 else LONG_LAUNCHES
     stream = call(cuda.cudaStreamCreateWithFlags(cuda.cudaStreamNonBlocking))
     begin, end = call(cuda.cudaEventCreate()), call(cuda.cudaEventCreate())
-    run = launcher(plan, x, y, int(stream))
-    run()
+    run = launcher(plan, x, y)
+    run(int(stream))
     call(cuda.cudaStreamSynchronize(stream))
     call(cuda.cudaStreamBeginCapture(stream, cuda.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal))
     for _ in range(count):
-        run()
+        run(int(stream))
     graph = call(cuda.cudaStreamEndCapture(stream))
     replay = call(cuda.cudaGraphInstantiate(graph, 0))
     call(cuda.cudaGraphLaunch(replay, stream))

@@ -1,0 +1,103 @@
+"""Which plans `transpose` chooses from, and what it refuses; no device is needed for either."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
+
+from kernels.transpose.exchange import Exchange
+from kernels.transpose.fastest import quickest, transpose
+from kernels.transpose.narrow import Narrow
+from kernels.transpose.plans import candidates
+from kernels.transpose.registers import Plan
+from kernels.transpose.ribbon import Ribbon
+from kernels.transpose.shifted import Shifted
+
+
+class Tensor:
+    """What the choice looks at."""
+
+    def __init__(self, *shape: int, pad: int = 0, address: int = 0, size: int = 2, last: int = 1) -> None:
+        self.shape, self.address, self.size = shape, address, size
+        pitch = last * shape[-1] + pad
+        self.strides = (*([shape[-2] * pitch] if len(shape) == 3 else []), pitch, last)
+        self.dtype = f"{size} bytes"
+
+    def stride(self, mode: int | None = None) -> Any:
+        return self.strides if mode is None else self.strides[mode]
+
+    def dim(self) -> int:
+        return len(self.shape)
+
+    def data_ptr(self) -> int:
+        return self.address
+
+    def element_size(self) -> int:
+        return self.size
+
+    def numel(self) -> int:
+        return prod(self.shape)
+
+
+ANY = {Shifted}
+WHOLE = {Plan, Exchange, Shifted}
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "kinds"),
+    [
+        (Tensor(1024, 2048), Tensor(2048, 1024), WHOLE),
+        (Tensor(5, 1024, 2048), Tensor(5, 2048, 1024), WHOLE),
+        (Tensor(1024, 2044), Tensor(2044, 1024), ANY),
+        (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
+        (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), ANY),
+        (Tensor(3, 2001), Tensor(2001, 3), {Shifted, Ribbon}),
+        (Tensor(3, 2001, pad=5), Tensor(2001, 3), {Shifted, Ribbon}),
+        (Tensor(3, 2001), Tensor(2001, 3, pad=5), ANY),
+        (Tensor(9, 3, 2001), Tensor(9, 2001, 3), ANY),
+        (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),
+    ],
+)
+def test_the_plans_are_those_that_fit(x: Tensor, y: Tensor, kinds: set[type]) -> None:
+    assert {type(plan) for plan in candidates(x, y)} == kinds
+
+
+def test_ribbons_go_along_the_thin_side() -> None:
+    rows, columns = (
+        {plan.few for plan in candidates(*tensors) if isinstance(plan, Ribbon)}
+        for tensors in ((Tensor(3, 99), Tensor(99, 3)), (Tensor(99, 3), Tensor(3, 99)))
+    )
+    assert (rows, columns) == ({"rows"}, {"columns"})
+
+
+def test_the_quickest_is_chosen_and_one_alone_is_not_timed() -> None:
+    plans = candidates(Tensor(1024, 2048), Tensor(2048, 1024))
+    assert quickest(plans, lambda plan: abs(plans.index(plan) - 2)) is plans[2]
+    assert quickest(plans[:1], lambda plan: pytest.fail("timed")) is plans[0]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [
+        (Tensor(3, 4), Tensor(3, 4), "x is 3 x 4, so y must be 4 x 3, not 3 x 4"),
+        (Tensor(2, 3, 4), Tensor(4, 3), "x is 2 x 3 x 4, so y must be 2 x 4 x 3, not 4 x 3"),
+        (Tensor(3, 4, size=4), Tensor(4, 3, size=4), "16-bit type, got 4 bytes and 4 bytes"),
+    ],
+)
+def test_what_does_not_fit_is_refused(x: Tensor, y: Tensor, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        transpose(x, y)
+
+
+def test_more_than_one_batch_mode_is_refused() -> None:
+    class Four(Tensor):
+        def __init__(self) -> None:
+            super().__init__(3, 4)
+            self.shape = (2, 2, 3, 4)
+
+    with pytest.raises(ValueError, match="x is 2 x 2 x 3 x 4: expected"):
+        transpose(Four(), Four())
