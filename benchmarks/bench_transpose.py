@@ -1,6 +1,6 @@
 """Check and time every transpose of kernels/ on the GPU, beside the plain device copy and its peers.
 
-    python -m benchmarks.bench_transpose --out transpose.json [--stages check,variants,sweep,pitches,peers]
+    python -m benchmarks.bench_transpose --out transpose.json [--stages check,variants,sweep,pitches]
 
 `check` compares bit for bit (random bit patterns, NaN payloads among them; output poisoned with the
 complement of the right answer, guard zones around it). The other stages time, as transpose_timing.py says.
@@ -34,7 +34,6 @@ from benchmarks.transpose_checks import (
     random_bits,
     wrong_elements,
 )
-from benchmarks.transpose_peers import time_peers
 from benchmarks.transpose_timing import DIRECT_BYTES, copy_launch, rotate, rows_of, table, time_us
 from kernels.transpose import VARIANTS
 from kernels.transpose.common import EVICT_LAST, Kernel
@@ -43,9 +42,6 @@ from kernels.transpose.ldmatrix import Lines, build_swizzled
 from kernels.transpose.registers import Plan, build_registers
 from kernels.transpose.tma import build_tma
 
-SIZES = [(n, n) for n in (1024, 2048, 3072, 4096, 8192, 16384, 24576, 32768)]
-RECTANGLES = [(4096, 32768), (32768, 4096), (1024, 65536), (65536, 1024), (8192, 28672), (5000, 12344)]
-ODD = [(8191, 8193), (16383, 16385)]
 SWEEP = [(n, n) for n in (1024, 2048, 4096, 8192, 16384, 32768)]
 HINTS = [
     ("plain", "plain"),
@@ -147,7 +143,7 @@ def sweep(sizes: list[tuple[int, int]], rounds: int) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--stages", default="check,variants,sweep,pitches,peers")
+    parser.add_argument("--stages", default="check,variants,sweep,pitches")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument(
         "--sizes", help="M,N:M,N:... instead of the standard ones for peers, the first for the sweep"
@@ -183,13 +179,6 @@ def main() -> None:
     if "pitches" in stages:
         result["pitches"] = time_pitches(16384, 16384, args.rounds)
         save()
-    if "peers" in stages:
-        result["peers"] = []
-        for m, n in sizes or SIZES + RECTANGLES + ODD:
-            result["peers"] += time_peers(m, n, args.rounds)
-            torch.cuda.empty_cache()
-            save()
-        printed.append(table(result["peers"]))
     save()
     print("\n".join(printed))
 

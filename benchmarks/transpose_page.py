@@ -16,6 +16,9 @@ from layoutcheck.machine.cost import CLOCK_GHZ, NOTHING, SMS, pipes
 
 Rows = list[dict[str, Any]]
 
+LONG_BYTES = 1 << 24
+"""Traffic from which on twice the bytes take sgeam twice the time; below, the launch is what takes time."""
+
 HEAD = """\
 # kernels/: the transpose of NVIDIA/cutlass#2320
 
@@ -52,13 +55,15 @@ wide, `exchange` moves 256); and two pipes that are both busy do not overlap for
 left out: `fp32_elementwise` evicts lines from L1 before they are used up, and takes longer than predicted.
 """
 
-PEERS = """
-## Against its peers
+SHAPES = """
+## Forty shapes against copy and peers
 
-`y.copy_(x)` is the ceiling asked for; a vectorised elementwise kernel that touches the same bytes in order is
-a second one. Triton is the best of 26 tilings at each size. sgeam moves float32, twice the bytes of the same
-M x N. "Share" is `fastest` over the copy, in GB/s; "lead" is the time of the quickest peer over that of
-`fastest`.
+{device}, driver {driver}, {versions}; {date}; `{command}`. BF16; all in one run, medians, rotating buffers.
+Padded rows are written +x+y, in elements, misaligned bases @elements, batches first. "Share" is the speed of
+`fastest` over the better of the plain copy and a vectorised elementwise kernel over the same bytes. "Lead" is
+the time of the quickest peer over that of `fastest`: torch, torch.compile, the best of 26 Triton tilings, and
+cuBLAS sgeam, which moves float32: half its time counts from 16 MiB of traffic on, all of it below. Launches
+of 128 MiB and more are queued; below, everybody is replayed from graphs, where a large copy node is slow.
 """
 
 SWEEP = """
@@ -80,7 +85,6 @@ TAIL = """
 ## Limits
 
 - {shapes} shapes checked, tails, odd pitches, misaligned bases and strided views among them: {wrong} wrong.
-- Rows that no 16-byte vector fits (an odd pitch, a base off by one element) take `narrow`, 2 bytes an access.
 - `evict_last` loads leave lines of `x` behind in the L2; only the plan for large matrices uses them.
 """
 
@@ -89,14 +93,14 @@ def main(path: Path) -> str:
     run = json.loads(path.read_text())
     where = run["environment"]
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
+    forty = [json.loads(found.read_text()) for found in sorted(path.parent.glob("transpose_shapes*.json"))]
     text = [
         HEAD,
         f"{where['device']}, driver {where['driver']}, {versions}; {where['date']}; `{where['command']}`.",
         f"All figures: [{path.name}](evidence/{path.name}). Written by `benchmarks/transpose_page.py`.",
         variants(run["variants"], run["variant_times"]),
         costs(json.loads(path.with_name("transpose_counters.json").read_text())),
-        PEERS,
-        peers(run["peers"]),
+        *[shapes(found) for found in forty],
         SWEEP,
         families(run["sweep"]),
         HINTS,
@@ -178,18 +182,42 @@ def by_size(rows: Rows) -> dict[tuple[int, int], dict[str, dict[str, Any]]]:
     return sizes
 
 
-def peers(rows: Rows) -> str:
-    rivals = ["torch copy_", "torch.compile", "Triton", "cuBLAS sgeam"]
-    ceilings = ["copy", "elementwise kernel, no transpose"]
-    body = []
-    for (m, n), here in by_size(rows).items():
-        ours = here["fastest"]
-        share = ours["gb_per_s"] / here["copy"]["gb_per_s"]
-        lead = min(here[name]["us"] for name in rivals) / ours["us"]
-        speeds = [f"{here[name]['gb_per_s']:.0f}" for name in [*ceilings, "fastest", *rivals]]
-        body.append([f"{m} x {n}", *speeds, f"{share:.3f}", f"{lead:.3f}", f"{ours['us']:.2f}"])
-    head = ["M x N, GB/s", "copy", "elementwise", "**fastest**", *rivals, "share", "lead", "us"]
-    return grid(head, body)
+def shapes(run: dict[str, Any]) -> str:
+    """`fastest` and what it has to beat, at every shape."""
+    where, body = run["environment"], []
+    for row in run["rows"]:
+        ceilings, peer, lead = against(row)
+        ours = row["us"]["fastest"]
+        speeds = [f"{4e-3 * row['batch'] * row['m'] * row['n'] / us:.0f}" for us in (*ceilings, ours)]
+        share = min(ceilings) / ours
+        body.append([row["name"], *speeds, f"{ours:.2f}", f"{share:.3f}", f"{lead:.3f}", peer, row["chosen"]])
+    versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
+    head = [
+        "M x N, GB/s",
+        "copy",
+        "elementwise",
+        "**fastest**",
+        "us",
+        "share",
+        "lead",
+        "quickest peer",
+        "plan",
+    ]
+    text = SHAPES.format(**where | {"versions": versions, "date": where["date"]})
+    return text + "\n" + grid(head, body)
+
+
+def against(row: dict[str, Any]) -> tuple[list[float], str, float]:
+    """Microseconds of copy and elementwise kernel, the quickest peer, and its time over that of `fastest`."""
+    us = row["us"]
+    long = 4 * row["batch"] * row["m"] * row["n"] >= LONG_BYTES
+    rivals = {
+        name: time / (2 if name == "sgeam" and long else 1)
+        for name, time in us.items()
+        if name.startswith(("torch", "triton", "sgeam"))
+    }
+    peer = min(rivals, key=lambda name: rivals[name])
+    return [us["copy"], us["elementwise"]], peer, rivals[peer] / us["fastest"]
 
 
 def families(rows: Rows) -> str:

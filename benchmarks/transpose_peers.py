@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import statistics
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from benchmarks.transpose_checks import Launch, fastest_launch
-from benchmarks.transpose_timing import DIRECT_BYTES, copy_launch, rotate, rows_of, time_us
-
-
-def not_launch(x: torch.Tensor, y: torch.Tensor) -> Launch:
-    """The second ceiling: a vectorised kernel that reads and writes the same bytes in order."""
-    a, b = x.view(torch.int16).view(-1), y.view(torch.int16).view(-1)
-    return lambda: torch.bitwise_not(a, out=b)
-
-
-def torch_launch(x: torch.Tensor, y: torch.Tensor) -> Launch:
-    return lambda: y.copy_(x.t())
+from benchmarks.transpose_checks import Launch
 
 
 def compiled_launches(sets: list[tuple[torch.Tensor, torch.Tensor]]) -> list[Launch]:
@@ -52,14 +38,6 @@ def triton_launch(x: torch.Tensor, y: torch.Tensor, tiling: tuple[int, int, int,
     from benchmarks.triton_transpose import transpose
 
     return lambda: transpose(x, y, *tiling)
-
-
-def triton_launches() -> dict[str, Callable[[torch.Tensor, torch.Tensor], Launch]]:
-    """A tiled Triton transpose in every tiling worth trying."""
-    return {
-        f"triton {t[0]}x{t[1]} warps={t[2]} group={t[3]}": lambda x, y, t=t: triton_launch(x, y, t)
-        for t in TILINGS
-    }
 
 
 class Geam:
@@ -96,35 +74,3 @@ class Geam:
             self.call(self.blas.cublasSgeam(self.handle, 1, 0, m, n, one, a, lda, zero, c, ldc, c, ldc))
 
         return run
-
-
-def time_peers(m: int, n: int, rounds: int, tune_rounds: int = 5) -> list[dict[str, Any]]:
-    """`fastest` and everything it has to beat, in one run."""
-    sets = rotate(m, n, torch.bfloat16)
-    contestants = {
-        "copy": [copy_launch(x, y) for x, y in sets],
-        "elementwise kernel, no transpose": [not_launch(x, y) for x, y in sets],
-        "fastest": [fastest_launch(x, y) for x, y in sets],
-        "torch copy_": [torch_launch(x, y) for x, y in sets],
-        "torch.compile": compiled_launches(sets),
-    }
-    tilings = triton_launches()
-    tuned = time_us(
-        {name: [make(x, y) for x, y in sets] for name, make in tilings.items()},
-        tune_rounds,
-        4 * m * n >= DIRECT_BYTES,
-    )
-    best = min(tuned, key=lambda name: statistics.median(tuned[name]))
-    contestants[best] = [tilings[best](x, y) for x, y in sets]
-    for name, launches in contestants.items():
-        if name.startswith(("copy", "elementwise")):
-            continue
-        x, y = sets[0]
-        y.zero_()
-        launches[0]()
-        if not bool((y.view(torch.int16) == x.view(torch.int16).t()).all()):
-            raise AssertionError(f"{name} is wrong at {m} x {n}")
-    floats = rotate(m, n, torch.float32)
-    geam = Geam()
-    contestants["cuBLAS sgeam"] = [geam.launch(x, y) for x, y in floats]
-    return rows_of(time_us(contestants, rounds, 4 * m * n >= DIRECT_BYTES), m, n, {"cuBLAS sgeam": 4})

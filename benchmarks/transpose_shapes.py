@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import torch
 
 from benchmarks.transpose_checks import GUARD, Launch, bits_of, fastest_launch
+from benchmarks.transpose_page import against
 from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
 from kernels.transpose.fastest import CHOSEN, launcher
@@ -34,10 +35,6 @@ from kernels.transpose.plans import PLANS, AnyPlan, fits
 
 MOST_SETS = 64
 """Buffer sets of tiny shapes, which then stay in the L2 for every contestant."""
-
-
-LONG_BYTES = 1 << 24
-"""Traffic from which on twice the bytes take sgeam twice the time; below, the launch is what takes time."""
 
 
 class Shape(NamedTuple):
@@ -240,9 +237,7 @@ def main() -> None:
     (args.out / "transpose_shapes.json").write_text(json.dumps(result, indent=1) + "\n")
 
     rows: list[dict[str, Any]] = []
-    printed = [
-        f"{about['device']}: GB/s of copy and elementwise; share of the better; lead over the best peer"
-    ]
+    printed = [f"{about['device']}: GB/s of copy or elementwise; share of it; lead over the best peer"]
     for shape in shapes:
         direct = 4 * shape.elements >= DIRECT_BYTES
         sets = pairs(shape)
@@ -261,8 +256,7 @@ def main() -> None:
         best = sorted(ours, key=lambda name: quick[name])[:3]
         tiling = min(tiled, key=lambda name: quick[name])
         contestants = ceilings(shape) | {name: ours[name] for name in best} | {tiling: tiled[tiling]}
-        if "fastest" not in args.without:
-            contestants["fastest"] = [fastest_launch(x, y) for x, y in sets]
+        contestants["fastest"] = [fastest_launch(x, y) for x, y in sets]
         contestants["torch"] = [lambda x=x, y=y: y.copy_(x.transpose(-1, -2)) for x, y in sets]
         if "compile" not in args.without:
             contestants["torch.compile"] = compiled_launches(sets)
@@ -281,18 +275,12 @@ def main() -> None:
                 "quick_us": quick,
             }
         )
-        ceiling = min(final["copy"], final["elementwise"])
-        mine = min((*best, *(["fastest"] if "fastest" in final else [])), key=lambda name: final[name])
-        rivals = {
-            k: v / (2 if k == "sgeam" and 4 * shape.elements >= LONG_BYTES else 1)
-            for k, v in final.items()
-            if k not in (*ours, "fastest", "copy", "elementwise")
-        }
-        rival = min(rivals, key=lambda name: rivals[name])
-        speed = [4e-3 * shape.elements / final[name] for name in ("copy", "elementwise")]
+        mine = min(best, key=lambda name: final[name])
+        limits, peer, lead = against(rows[-1])
+        share, best_share = (min(limits) / final[name] for name in ("fastest", mine))
         printed.append(
-            f"{shape.name:22} {speed[0]:5.0f} {speed[1]:5.0f}  {ceiling / final[mine]:.3f}  "
-            f"{rivals[rival] / final[mine]:.3f} over {rival:24} {final[mine]:9.2f} us  {mine}"
+            f"{shape.name:20} {4e-3 * shape.elements / min(limits):5.0f} share {share:.3f} lead {lead:.3f} "
+            f"over {peer:20} {final['fastest']:8.2f} us; best {best_share:.3f} {mine}; chosen {chosen}"
         )
         result["rows"] = rows
         (args.out / "transpose_shapes.json").write_text(json.dumps(result, indent=1) + "\n")

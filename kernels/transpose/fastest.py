@@ -48,9 +48,9 @@ def transpose(x: Any, y: Any, stream: int = 0) -> None:
     for the stream and writes `y` many times; while the stream is captured the first plan that fits is taken.
     Raises ValueError for tensors whose shapes or types do not fit.
     """
-    *batch, m, n = x.shape
-    if len(batch) > 1:
+    if len(x.shape) not in (2, 3):
         raise ValueError(f"x is {shown(x)}: expected (M,N) or (batch,M,N)")
+    *batch, m, n = x.shape
     if tuple(y.shape) != (*batch, n, m):
         wanted = " x ".join(map(str, (*batch, n, m)))
         raise ValueError(f"x is {shown(x)}, so y must be {wanted}, not {shown(y)}")
