@@ -15,6 +15,8 @@ N_TILE, M_TILE = 128, 64
 
 THREADS = 256
 
+SMEM_KIB = 228
+"""Shared memory of an sm_90 multiprocessor; a thread block takes 1 KiB more than it asks for."""
 
 EVICT_FIRST, EVICT_LAST = 0x12F0000000000000, 0x14F0000000000000
 """L2 cache policies as `createpolicy.fractional.L2` makes them for fraction 1."""

@@ -14,11 +14,8 @@ import cutlass
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 
-from kernels.transpose.common import Kernel, fake_args, matrix_of, strips, transpose_view
+from kernels.transpose.common import SMEM_KIB, Kernel, fake_args, matrix_of, strips, transpose_view
 from kernels.transpose.registers import BLOCK, store_wide, turn_block, turned
-
-SMEM_KIB = 228
-"""Shared memory of an sm_90 multiprocessor; a thread block takes 1 KiB more than it asks for."""
 
 
 class Exchange(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernels.transpose.common import Kernel
+from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.narrow import Narrow, build_narrow
 from kernels.transpose.registers import BLOCK, Plan, build_registers
@@ -14,42 +15,46 @@ from kernels.transpose.shifted import Shifted, build_shifted
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-AnyPlan = Plan | Exchange | Shifted | Ribbon | Narrow
+AnyPlan = Plan | Exchange | Shifted | Ribbon | Direct | Narrow
 
 PLANS: dict[str, AnyPlan] = {
-    "registers 1x1": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
-    "registers 1x2": Plan((8, 4), (1, 2), 0, "no_allocate", "streaming"),
-    "registers 2x4 last": Plan((8, 4), (2, 4), 0, "evict_last", "plain"),
+    "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
     "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
     "exchange 128x64": Exchange((128, 64), 0, "no_allocate", "streaming"),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
     "exchange 128x128 last": Exchange((128, 128), 0, "evict_last", "plain"),
-    "exchange 128x128 last 256": Exchange((128, 128), 0, "evict_last", "plain", 256),
+    "exchange 128x128 last, 256": Exchange((128, 128), 0, "evict_last", "plain", 256),
+    "exchange 128x128 last, 1024": Exchange((128, 128), 0, "evict_last", "plain", 1024),
     "exchange 128x128 last first": Exchange((128, 128), 0, "evict_last", "evict_first"),
-    "exchange 128x128 plain first": Exchange((128, 128), 0, "plain", "evict_first"),
     "exchange 128x256 last": Exchange((128, 256), 0, "evict_last", "plain"),
-    "exchange 256x128 last": Exchange((256, 128), 0, "evict_last", "plain"),
-    "shifted 32x64 2": Shifted((32, 64), 2, 8),
-    "shifted 64x64 4": Shifted((64, 64), 4, 8),
-    "shifted 64x128 4": Shifted((64, 128), 4, 8),
-    "shifted 64x128 4 stream": Shifted((64, 128), 4, 8, "streaming"),
-    "shifted 64x128 4 first": Shifted((64, 128), 4, 8, "evict_first"),
-    "shifted 64x128 8": Shifted((64, 128), 8, 8),
-    "shifted 64x128 4 by 16": Shifted((64, 128), 4, 16),
-    "shifted 64x256 4 by 16": Shifted((64, 256), 4, 16),
-    "shifted 64x256 8 by 32": Shifted((64, 256), 8, 32),
-    "shifted 128x128 8": Shifted((128, 128), 8, 8),
-    "shifted 128x128 8 by 16": Shifted((128, 128), 8, 16),
-    "shifted 128x256 8 by 16": Shifted((128, 256), 8, 16),
-    "shifted 128x64 4": Shifted((128, 64), 4, 8),
-    "ribbon rows": Ribbon("rows"),
-    "ribbon rows 256": Ribbon("rows", 256, 128),
-    "ribbon rows 1024": Ribbon("rows", 1024, 256),
-    "ribbon columns": Ribbon("columns"),
-    "ribbon columns 256": Ribbon("columns", 256, 128),
-    "ribbon columns 1024": Ribbon("columns", 1024, 256),
+    "shifted 32x64": Shifted((32, 64), 2, 8),
+    "shifted 64x64": Shifted((64, 64), 4, 8),
+    "shifted 64x128": Shifted((64, 128), 8, 8),
+    "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
+    "shifted 128x64": Shifted((128, 64), 4, 8),
+    "shifted 128x128": Shifted((128, 128), 8, 8),
+    "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
+    "shifted 128x128 by 16 last": Shifted((128, 128), 8, 16, "plain", "evict_last"),
+    "shifted 128x128 by 16 keep": Shifted((128, 128), 8, 16, "plain", "no_allocate"),
+    "shifted 128x256 by 16": Shifted((128, 256), 8, 16),
+    "shifted 128x256 by 32 last": Shifted((128, 256), 16, 32, "plain", "evict_last"),
+    "shifted 256x64 by 16": Shifted((256, 64), 8, 16),
+    "shifted 256x64 by 16 last": Shifted((256, 64), 8, 16, "plain", "evict_last"),
+    "shifted 256x128 by 16": Shifted((256, 128), 8, 16),
+    "shifted 256x128 by 32 last": Shifted((256, 128), 16, 32, "plain", "evict_last"),
+    "few rows": Ribbon("rows"),
+    "few rows, 256": Ribbon("rows", 256, 128),
+    "few columns, 256": Ribbon("columns", 256, 128),
+    "direct m": Direct("m"),
+    "direct m, 1": Direct("m", 1, 8),
+    "direct n": Direct("n"),
+    "direct n, 1": Direct("n", 1, 8),
     "narrow": Narrow(),
 }
+"""The plans, by what they are called in the evidence."""
+
+SMALL = 1 << 24
+"""Elements up to which one at a time may pay."""
 
 
 def build(plan: AnyPlan) -> Kernel:
@@ -60,6 +65,8 @@ def build(plan: AnyPlan) -> Kernel:
         return build_exchange(plan)
     if isinstance(plan, Ribbon):
         return build_ribbon(plan)
+    if isinstance(plan, Direct):
+        return build_direct(plan)
     return build_shifted(plan) if isinstance(plan, Shifted) else build_narrow(plan)
 
 
@@ -75,6 +82,9 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return True
     if x.stride(-1) != 1 or y.stride(-1) != 1:
         return False
+    if isinstance(plan, Direct):
+        most = 65535 if plan.along == "n" else 65535 * plan.each * plan.warps
+        return x.numel() <= SMALL and x.shape[-2 if plan.along == "n" else -1] <= most
     if isinstance(plan, Ribbon):
         thin, whole = (x.shape[-2], y) if plan.few == "rows" else (x.shape[-1], x)
         return x.dim() == 2 and thin <= FEW and whole.stride(0) == thin and x.numel() < 2**31

@@ -107,13 +107,19 @@ def turn_block(
 @cute.jit
 def turned(src: cute.Tensor, load: cutlass.Constexpr) -> cute.Tensor:
     """`src` (8,8):(1,ld), read row by row into registers, as (8,8):(1,8) of its columns."""
-    read = cute.make_copy_atom(CopyG2ROp(), src.element_type, num_bits_per_copy=128, **LOADS[load])
     rows = cute.make_rmem_tensor((BLOCK, BLOCK), src.element_type)
-    if cutlass.const_expr(load == "evict_last"):
-        cute.copy(read, src, rows, cache_policy=cutlass.Int64(EVICT_LAST))
-    else:
-        cute.copy(read, src, rows)
+    load_wide(src, rows, load)
     return turned_registers(rows)
+
+
+@cute.jit
+def load_wide(src: cute.Tensor, dst: cute.Tensor, load: cutlass.Constexpr):
+    """`src` to `dst`, 16 bytes an access."""
+    read = cute.make_copy_atom(CopyG2ROp(), src.element_type, num_bits_per_copy=128, **LOADS[load])
+    if cutlass.const_expr(load == "evict_last"):
+        cute.copy(read, src, dst, cache_policy=cutlass.Int64(EVICT_LAST))
+    else:
+        cute.copy(read, src, dst)
 
 
 @cute.jit

@@ -173,6 +173,8 @@ def build_ribbon(plan: Ribbon) -> Kernel:
                     per_row = cutlass.Int32(i)
             blocks = (m + CHUNK - 1 + (CHUNK << per_row) - 1) >> (3 + per_row)
             kernel = transpose_few_columns(chunks_x, chunks_y, (m, n), y.stride[0], starts, per_row, plan)
-        kernel.launch(grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream)
+        kernel.launch(
+            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), preferred_smem_carveout=100, stream=stream
+        )
 
     return Kernel(host, fake_args(align_bytes=2))

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import cutlass
 from cutlass import cute
-from cutlass.cute.nvgpu import LoadCacheMode, cpasync
+from cutlass.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync
 
-from kernels.transpose.common import Kernel, fake_args
-from kernels.transpose.registers import store_wide
+from kernels.transpose.common import SMEM_KIB, Kernel, fake_args
+from kernels.transpose.registers import load_wide, store_wide
 
 CHUNK = 8
 """Elements of a 16-byte access."""
@@ -33,14 +33,15 @@ LANES_M, LANES_N = 8, 4
 class Shifted(NamedTuple):
     """`tile`: elements of a thread block along (N, M), multiples of (4 * warps, 64).
 
-    `align`: elements of `y` that no two blocks share a run of, 8 to 64; `store`: cache hint. 4 * `warps` is a
-    multiple of `align`.
+    `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
+    `load`: cache hints, or `async` for loads past the registers.
     """
 
     tile: tuple[int, int] = (64, 128)
     warps: int = 4
     align: int = 8
     store: str = "plain"
+    load: str = "async"
 
     @property
     def threads(self) -> int:
@@ -56,6 +57,21 @@ class Shifted(NamedTuple):
     def pitch(self) -> int:
         """Elements from row to row in shared memory."""
         return self.tile[0] + CHUNK
+
+    @property
+    def smem_bytes(self) -> int:
+        """Shared memory of a block, the KiB included that every block takes more than it asks for."""
+        return 2 * self.rows * self.pitch + 2 * self.rows + 1024
+
+    @property
+    def residents(self) -> int:
+        """Blocks that a multiprocessor has shared memory and threads for; registers must suffice for them."""
+        return min(1024 * SMEM_KIB // self.smem_bytes, 2048 // self.threads)
+
+    @property
+    def carveout(self) -> int:
+        """The percentage of the unified cache that holds their shared memory."""
+        return min(-(-100 * self.residents * self.smem_bytes // (1024 * SMEM_KIB)), 100)
 
 
 STANDARD = Shifted()
@@ -117,7 +133,22 @@ def load_rows(
     op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
     atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
     chunks = plan.pitch // CHUNK
-    for i in cutlass.range_constexpr(-(-plan.rows * chunks // plan.threads)):
+    count = -(-plan.rows * chunks // plan.threads)
+    if cutlass.const_expr(inner and plan.load != "async"):
+        held = cute.make_rmem_tensor((CHUNK, count), x.element_type)
+        for i in cutlass.range_constexpr(count):
+            number = tid + i * plan.threads
+            row = number // chunks
+            place = start + (first + row) * ldx + n0
+            if number < plan.rows * chunks:
+                load_wide(x[None, (place >> 3) + number - row * chunks], held[None, i], plan.load)
+        write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
+        for i in cutlass.range_constexpr(count):
+            number = tid + i * plan.threads
+            if number < plan.rows * chunks:
+                cute.copy(write, held[None, i], smem[None, number % chunks, number // chunks])
+        return
+    for i in cutlass.range_constexpr(count):
         number = tid + i * plan.threads
         row = number // chunks
         chunk = number - row * chunks
@@ -273,6 +304,8 @@ def build_shifted(plan: Shifted = STANDARD) -> Kernel:
         ).launch(
             grid=((m + plan.align - 1 + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items),
             block=(plan.threads, 1, 1),
+            min_blocks_per_mp=plan.residents,
+            preferred_smem_carveout=plan.carveout,
             stream=stream,
         )
 
