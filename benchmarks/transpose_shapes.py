@@ -78,7 +78,7 @@ MEMCHECKED = [
 """Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
 
 CHECKED = (
-    *("registers", "exchange 64x64", "shifted 32x64", "shifted 64x128 by 16", "shifted 128x128 by 16 last"),
+    *("registers", "exchange 64x64", "shifted 32x64", "shifted 64x128 by 16", "shifted 128x256 by 32 last"),
     *("few rows", "few columns, 256", "direct m", "direct n", "narrow"),
 )
 
