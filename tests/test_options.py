@@ -29,6 +29,7 @@ from layoutcheck.request import Request
 from layoutcheck.sources.request import build
 from layoutcheck.sources.traced import Frame, Trace, TracedCopy, distinct
 
+SCRIPT = "from cutlass import cute\nif __name__ == '__main__': cute.compile(print)\n"
 REQUEST = {one.name for one in fields(Request)}
 PASTE = "TypeError: incompatible layout with swizzle"
 SLOW = ["(32,64):(64,1)", "(32,64):(64,1)", "--atom", "universal", "--bits", "16", "--dtype", "f16", "--thr",
@@ -43,9 +44,12 @@ MODES: dict[str, dict[str, list[str]]] = {
              "fix": ["FOLDER", "--fix"]},
     "confirm": {"case": ["issue-2320"], "json": ["issue-2320", "--json"],
                 "order": ["PROGRAM", "--order"]},
+    "ci": {"run": ["FOLDER", "--yes"], "json": ["FOLDER", "--yes", "--format", "json"],
+           "list": ["FOLDER", "--list"]},
+    "init": {"write": ["FOLDER", "--yes"], "dry": ["FOLDER", "--dry-run"]},
     "draw": {"layout": ["(4,8):(8,1)"], "case": ["--case", "issue-2320"]},
     "trace": {"run": ["PROGRAM"], "fix": ["PROGRAM", "--fix"], "banks": ["PROGRAM", "--banks"],
-              "memory": ["PROGRAM", "--memory"],
+              "memory": ["PROGRAM", "--memory"], "lines": ["PROGRAM", "--lines"],
               "module": ["-m", "module"], "json": ["PROGRAM", "--format", "json"],
               "html": ["PROGRAM", "--format", "html"]},
     "banks": {"tile": ["(64,64):(64,1)", "--access", "ldmatrix.x4"]},
@@ -58,14 +62,16 @@ MODES: dict[str, dict[str, list[str]]] = {
 VALUES: dict[str, str] = {
     "access": "ldmatrix.x4; ldmatrix.x1", "arch": "sm_80", "args": "word", "baseline": "BASELINE",
     "by": "pad-pitch", "case": "issue-2314", "compare": "LINES0", "code": "LC201", "config": "CONFIG",
-    "dtype": "f32",
+    "dtype": "f32", "extent": "64",
     "fail_on": "types-only",
-    "format_": "json", "ignore": "LC263", "jsonl": "LINES", "layout": "(64,64):(1,64)", "major": "MN",
+    "format_": "json", "ignore": "LC263", "html": "OUT", "jsonl": "LINES",
+    "junit": "OUT", "layout": "(64,64):(1,64)", "major": "MN",
     "align": "8", "engine": "universal", "plan": "0", "stages": "2", "threads": "64",
     "dst": "(?,?{div=8}):(?{div=8},1)",
     "output": "OUT",
-    "paths": "OTHER", "reproducers": "FOLDER", "require_coverage": "50", "script": "OTHER",
-    "seed": "2", "seeds": "3", "select": "LC1",
+    "paths": "OTHER", "reproducers": "FOLDER", "require_coverage": "50",
+    "requirement": "layoutcheck==1", "sarif": "OUT", "script": "OTHER",
+    "seed": "2", "seeds": "3", "select": "LC1", "shard": "2/2",
     "source": "issue-2314", "swizzle": "S<3,4,3>", "target": "(2,2)", "thr": "(4,8)",
     "timeout": "3", "unit": "tcgen05", "val": "(1,2)", "watch": "PROGRAM", "workers": "3",
     "write_baseline": "NEW",
@@ -91,7 +97,6 @@ CASES = [
         marks=[] if mode == next(iter(MODES[command])) else [pytest.mark.sweep],
     )
     for command in _COMMANDS
-    if command not in ("ci", "init")  # their tests are in tests/lint
     for mode in MODES[command]
     for name, (_, option) in options(command).items()
     if (not option.positional or name == "args") and option.name(name) not in MODES[command][mode]
@@ -142,19 +147,25 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str
         return [str(tmp_path / names[word]) if word in names else word for word in words]
 
     (tmp_path / "folder").mkdir()
+    for name in ("a.py", "b.py"):
+        (tmp_path / "folder" / name).write_text(SCRIPT)
     (tmp_path / "paste.txt").write_text(PASTE)
     (tmp_path / "lines.jsonl").write_text(json.dumps(SLOW_COPY) + "\n")
-    for name in ("program.py", "other.py", "other.toml"):
+    for name in ("program.py", "other.py"):
         (tmp_path / name).write_text("")
+    (tmp_path / "other.toml").write_text('[tool.layoutcheck]\nrun = ["folder/a.py"]\n')
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "old.json").write_text('{"findings": []}')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tracing, "traced", recorded(a_trace()))
     monkeypatch.setattr(tracing, "banks", recorded((Trace(()), [], [])))
     monkeypatch.setattr(tracing, "memory", recorded((Trace(()), [])))
+    monkeypatch.setattr(tracing, "lines", recorded((Trace(()), [])))
     monkeypatch.setattr(tracing, "repaired", recorded(lambda: Repaired({"a": "1"}, {"a": "2"})))
     monkeypatch.setattr(Repaired, "write", lambda self: calls.append("written") or [])
     monkeypatch.setattr(linting, "linted", recorded((a_result(), [])))
+    monkeypatch.setattr("layoutcheck.lint.cases.require_dsl", lambda: None)
+    monkeypatch.setattr("layoutcheck.cli.init._write", recorded(None))
     monkeypatch.setattr(confirming, "confirmed", recorded(Confirmed([], {}, [], {}, [])))
     monkeypatch.setattr(confirming, "confirmed_order", recorded(Races("program", {}, (), (), 1)))
     monkeypatch.setattr("layoutcheck.cli.explain.asked", lambda outcomes: calls.append("asked") or outcomes)
@@ -207,3 +218,8 @@ def test_an_option_changes_what_happens_or_is_refused(
 def test_an_option_after_the_script_is_the_scripts_own(world: Callable[[list[str]], Any]) -> None:
     _, seen, _ = world(["trace", "PROGRAM", "--no-launch", "--arch", "sm_80"])
     assert "['--no-launch', '--arch', 'sm_80']" in seen and "('launch', True)" in seen
+
+
+def test_two_formats_are_refused(world: Callable[[list[str]], Any]) -> None:
+    status, _, said = world(["confirm", "issue-2320", "--json", "--format", "text"])
+    assert status == 2 and "--json and --format text contradict each other" in said

@@ -410,7 +410,8 @@ ENTRIES = (
     ),
     known(
         "dsl.name-undefined",
-        r"NameError(?: in `\w+`)?: name '(?P<what>\w+)' is not defined",
+        r"(?:NameError(?: in `\w+`)?: name|\blocal variable|free variable) '(?P<what>\w+)' "
+        r"(?:is not defined|(?:where it is )?not associated with a value|referenced before assignment)",
         "the name {what} has no value where the function is compiled",
         "It is not imported, or it is first assigned inside a dynamic if or loop: the DSL compiles both paths, and on one of "
         "them the name has no value.",

@@ -36,7 +36,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.import",
-        r"(?:ModuleNotFoundError|ImportError): [^\n]{0,120}(?:cutlass|cute|_cutlass_ir|cuda\.bindings|tvm_ffi|quack)"
+        r"(?:ModuleNotFoundError: |ImportError: |No module named )[^\n]{0,120}(?<![a-z])(?:cutlass|cute|_cutlass_ir|cuda\.bindings|tvm_ffi|quack)"
         r"|No matching distribution found for nvidia-cutlass-dsl|nvidia-cutlass-dsl\S* requires|not supported by nvidia-cutlass-dsl",
         "the DSL cannot be imported",
         "The package nvidia-cutlass-dsl is missing, of another Python, or mixed with the older nvidia-cutlass.",
@@ -177,7 +177,7 @@ PYTHON = known(
     r"(?!)",  # found by catalogue.frames, in a traceback
     "{package} raises it: {said}",
     "No part of the message is one that CuTe, CUDA or their tools print.",
-    "{place}; the project {package} answers what it raises",
+    "{place}; {whose}",
     ("Traceback File train.py, line 3 ValueError: batch size must be positive", "Python"),
     level=ELSEWHERE,
     general=True,

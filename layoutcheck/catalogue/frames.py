@@ -11,11 +11,15 @@ _PACKAGE = re.compile(r"(?:site|dist)-packages/(\w+)")
 
 
 class Frames(NamedTuple):
-    """`package` that raised it ("your program" for the user's own file), what it `said`, the user's `place`."""
+    """`package` that raised it ("your program" for the user's own file), what it `said`, the user's `place`, `whose`.
+
+    `whose` says who answers such an error.
+    """
 
     package: str
     said: str
     place: str
+    whose: str
 
 
 def find(folded: str) -> Frames | None:
@@ -24,8 +28,13 @@ def find(folded: str) -> Frames | None:
     raised = list(_RAISED.finditer(folded, frames[-1].end())) if frames else []
     if not raised:
         return None
-    package = _PACKAGE.search(frames[-1]["file"])
+    kind = raised[-1]["kind"]
+    inside = _PACKAGE.search(frames[-1]["file"])
+    # The DSL leaves its own frames out; the error's class names it.
+    package = inside[1] if inside else kind.split(".")[0] if "." in kind else None
     own = [frame for frame in frames if not _PACKAGE.search(frame["file"]) and "<" not in frame["file"]]
     place = f"{own[-1]['file']}:{own[-1]['line']} calls it" if own else "the text has no frame of your own"
-    said = f"{raised[-1]['kind']}: {raised[-1]['said']}".strip()
-    return Frames(package[1] if package else "your program", said, place)
+    said = f"{kind}: {raised[-1]['said']}".strip()
+    if package is None:
+        return Frames("your program", said, place, "what that line computes raises it, and no library")
+    return Frames(package, said, place, f"the project {package} answers what it raises")

@@ -14,13 +14,16 @@ _FAULT = (
 
 def _codes(*codes: int) -> str:
     """The pattern of these error codes of the runtime, printed as numbers alone: "CUDA error 9 at k.cu:604"."""
-    return r"|CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}(?:" + "|".join(map(str, codes)) + r")\b"
+    said = (
+        r"(?:CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code )"
+    )
+    return rf"|{said}(?:" + "|".join(map(str, codes)) + r")\b"
 
 
 ENTRIES = (
     known(
         "cuda.misaligned-address",
-        r"misaligned address|CUDA_ERROR_MISALIGNED_ADDRESS|cudaErrorMisalignedAddress|error code: 716\b"
+        r"misaligned address|address misaligned|CUDA_ERROR_MISALIGNED_ADDRESS|cudaErrorMisalignedAddress|error code: 716\b"
         r"|Warp Misaligned Address" + _codes(716, 74),
         "an instruction's address is not a multiple of its width",
         "The type promised an alignment (assumed_align, divisibility, byte_alignment) that the run-time address does not "
@@ -189,8 +192,8 @@ ENTRIES = (
         r"|invalid configuration argument"
         r"|(?:CUDA_ERROR|cudaError)_?(?:INVALID_CLUSTER_SIZE|InvalidClusterSize)|invalid cluster size"
         r"|\.cuh?:[0-9]+\W{1,4}invalid argument" + _codes(1, 9, 701),
-        "the launch itself is refused",
-        "Most often the block's shared memory exceeds the limit (NVIDIA/cutlass#2747); else a block of more than 1,024 "
+        "the launch, or another call of CUDA, is refused for its arguments",
+        "Of a launch, most often the block's shared memory exceeds the limit (NVIDIA/cutlass#2747); else a block of more than 1,024 "
         "threads, a grid with an extent of 0 or above 65,535 in y or z, a cluster that does not divide the grid, or too "
         "many registers a thread.",
         "Print the launch's grid, block, cluster and smem. `layoutcheck trace --no-launch SCRIPT` lists each kernel's",

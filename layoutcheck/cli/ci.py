@@ -73,6 +73,12 @@ def ci(
         )
     render = reports.renderer(format_)
     if list_:
+        _nothing_else(
+            yes=yes, timeout=timeout, strict=strict, fail_on=fail_on, require_coverage=require_coverage,
+            format=format_ != "text", output=output, html=html, sarif=sarif, junit=junit, select=select,
+            ignore=ignore, baseline=baseline, write_baseline=write_baseline, no_cache=no_cache,
+            no_lowered=no_lowered, no_order=no_order, workers=workers,
+        )  # fmt: skip
         sys.stdout.writelines(f"{line}\n" for line in _listed(paths or ["."], config, arch, part))
         return 0
     reason = require_dsl()
@@ -90,6 +96,14 @@ def ci(
             extra.put(made(result, extra.style))
     status = told(result, render, output, strict, asked)
     return 0 if write_baseline is not None else status
+
+
+def _nothing_else(**given: object) -> None:
+    """Raises InputError where `--list` has options that say how programs are run, and what is reported."""
+    for name, value in given.items():
+        if value not in (None, False, 0):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError("--list runs nothing and reports no findings", expected=f"it without {option}")
 
 
 def _part(given: str | None) -> Part | None:

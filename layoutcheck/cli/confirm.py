@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
-from layoutcheck.cli.options import Format, Output
+from layoutcheck.cli.options import Output
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
 
@@ -19,7 +19,7 @@ def confirm(
             positional=True,
         ),
     ],
-    format_: Format = "text",
+    format_: Annotated[str | None, Option("text or json (default text)", "--format")] = None,
     as_json: Annotated[bool, Option("the same as --format json", "--json")] = False,
     output: Output = None,
     workers: Annotated[int, Option("processes that share the GPU")] = 4,
@@ -46,18 +46,21 @@ def confirm(
     from layoutcheck.reports import races
     from layoutcheck.reports.confirmation import render, render_json
 
-    if not as_json and format_ not in ("text", "json"):
+    if format_ not in (None, "text", "json"):
         raise InputError(f"confirm has no format '{format_[:40]}'", expected="text or json")
+    if as_json and format_ == "text":
+        raise InputError("--json and --format text contradict each other", expected="one of the two")
+    as_json = as_json or format_ == "json"
     sink = Sink(output)
     if order:
         if reproducers is not None:
             raise InputError("--order writes no reproducers: each run has a seed that replays it")
         shown = confirmed_order(source, workers, seeds, seed, timeout)
-        sink.put((races.render_json if as_json or format_ == "json" else races.render)(shown, sink.style))
+        sink.put((races.render_json if as_json else races.render)(shown, sink.style))
         return shown.status
     options = (("--seeds", seeds), ("--seed", seed), ("--timeout", timeout))
     if given := [name for name, value in options if value is not None]:
         raise InputError(f"{given[0]} is an option of confirm --order")
     found = confirmed(source, workers, reproducers or Path())
-    sink.put((render_json if as_json or format_ == "json" else render)(found, sink.style))
+    sink.put((render_json if as_json else render)(found, sink.style))
     return found.status

@@ -30,6 +30,8 @@ def init(
     """
     from layoutcheck.lint.initial import plan
 
+    if dry_run and yes:
+        raise InputError("--dry-run writes nothing", expected="it without --yes")
     planned = plan(Path(root), requirement)
     new = [each for each in planned if each.new is not None]
     for each in planned:
