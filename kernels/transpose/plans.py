@@ -47,6 +47,9 @@ PLANS: dict[str, AnyPlan] = {
 """The plans, as the evidence calls them. The first that fits serves where nothing can be timed."""
 
 
+GRID_Y = 65535
+"""Blocks along y that a grid can have (CUDA C++ Programming Guide, compute capabilities)."""
+
 SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
 
@@ -76,8 +79,10 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if x.stride(-1) != 1 or y.stride(-1) != 1:
         return False
     if isinstance(plan, Direct):
-        most = 65535 if plan.along == "n" else 65535 * plan.each * plan.warps
+        most = GRID_Y if plan.along == "n" else GRID_Y * plan.each * plan.warps
         return x.numel() <= SMALL and x.shape[-2 if plan.along == "n" else -1] <= most
+    if isinstance(plan, Shifted) and x.shape[-1] > GRID_Y * plan.tile[0]:
+        return False
     if isinstance(plan, Ribbon):
         thin, whole = (x.shape[-2], y) if plan.few == "rows" else (x.shape[-1], x)
         return x.dim() == 2 and thin <= FEW and whole.stride(0) == thin and x.numel() < 2**31

@@ -68,6 +68,14 @@ def test_the_plans_are_those_that_fit(x: Tensor, y: Tensor, kinds: set[type]) ->
     assert {type(plan) for plan in candidates(x, y)} == kinds
 
 
+@pytest.mark.parametrize("columns", [65535 * 32, 65535 * 32 + 1, 65535 * 64])
+def test_no_grid_is_too_tall(columns: int) -> None:
+    found = candidates(Tensor(70, columns), Tensor(columns, 70))
+    tiles = [plan.tile[0] for plan in found if isinstance(plan, Shifted)]
+    assert tiles and all(columns <= 65535 * tile for tile in tiles)
+    assert (32 in tiles) == (columns == 65535 * 32)
+
+
 def test_ribbons_go_along_the_thin_side() -> None:
     rows, columns = (
         {plan.few for plan in candidates(*tensors) if isinstance(plan, Ribbon)}
