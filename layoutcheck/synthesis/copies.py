@@ -189,29 +189,35 @@ def _tma(move: Tma, shared: Memref, wanted: Wanted) -> Step:
 
 
 class Judged(NamedTuple):
-    """A plan's steps, what `check` says of each, and why the plan is dropped ("" for one that works)."""
+    """A plan's steps, what `check` says of each, and why the plan is dropped ("" for one that works).
+
+    `guilty` is the move that the refusal is about.
+    """
 
     steps: list[list[Step]]
     reports: list[Report]
     refusal: str = ""
+    guilty: Move | None = None
 
 
 def judged(found: Found, wanted: Wanted) -> Judged:
     """The plan's copies, each checked, and its tiled copies' coverage proved."""
-    try:
-        steps = steps_of(found, wanted)
-    except InputError as error:
-        return Judged([], [], error.message)
-    reports = []
-    for step in (step for move in steps for step in move):
-        report = check(step.copy)
-        reports.append(report)
-        if report.verdict not in ("legal", "slow"):
-            told = report.findings[0].title if report.findings else report.compiler.message
-            return Judged(steps, reports, f"{step.role}: {report.verdict}, {told}")
-        hole = _hole(step.copy)
-        if hole:
-            return Judged(steps, reports, f"{step.role}: {hole}")
+    steps: list[list[Step]] = []
+    reports: list[Report] = []
+    for move in found.moves:
+        try:
+            steps.append(list(_steps(found, move, wanted, False)))
+        except InputError as error:
+            return Judged(steps, reports, error.message, move)
+        for step in steps[-1]:
+            report = check(step.copy)
+            reports.append(report)
+            if report.verdict not in ("legal", "slow"):
+                told = report.findings[0].title if report.findings else report.compiler.message
+                return Judged(steps, reports, f"{step.role}: {report.verdict}, {told}", move)
+            hole = _hole(step.copy)
+            if hole:
+                return Judged(steps, reports, f"{step.role}: {hole}", move)
     return Judged(steps, reports)
 
 

@@ -43,6 +43,18 @@ class Deal:
         return math.prod(self.tile) // (self.vector * self.block * self.threads)
 
     @cached_property
+    def steps(self) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
+        """(extent, stride) of threads and rounds along the fast mode, and along the other, in elements."""
+        reach, other = self.vector * self.along, self.block * self.across
+        along = (
+            (self.first, self.vector),
+            (self.along // self.first, self.vector * self.first),
+            (self.tile[self.fast] // reach, reach),
+        )
+        across = ((self.across, self.block), (self.tile[1 - self.fast] // other, other))
+        return tuple(one for one in along if one[0] > 1), tuple(one for one in across if one[0] > 1)
+
+    @cached_property
     def thr(self) -> Layout:
         """The thread layout, modes of the tile."""
         rest = self.along // self.first

@@ -107,7 +107,10 @@ class Threads(Move):
         straight = shared.fast == self.deal.fast
         if (straight and self.deal.block > 1) or (self.asynchronous and not straight):
             return False
-        width = self.width_bytes(shared.fast)
+        deal, width = self.deal, self.width_bytes(shared.fast)
+        along, across = deal.steps
+        if not shared.composes(deal.fast, along) or not shared.composes(1 - deal.fast, across):
+            return False
         pitch = (shared.run + shared.padding) * self.element_bytes
         return (
             width <= shared.granule and shared.run % self.deal.width(shared.fast) == 0 and pitch % width == 0
@@ -295,6 +298,8 @@ class Matrix(Move):
         return (
             shared.fast == (mn if self.trans else k)
             and shared.granule >= ROW_BYTES
+            and shared.composes(mn, ((self.extents[0] // self.reach[0], self.reach[0]),))
+            and shared.composes(k, ((self.extents[1] // self.reach[1], self.reach[1]),))
             and shared.run % row == 0
             and pitch % ROW_BYTES == 0
         )

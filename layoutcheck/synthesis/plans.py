@@ -13,14 +13,17 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import Counts, predicted_time
 from layoutcheck.progress import Progress
 from layoutcheck.synthesis.candidates import WIDEST_BYTES
-from layoutcheck.synthesis.copies import Step, counted_again, judged
+from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
+from layoutcheck.synthesis.moves import Tma
 from layoutcheck.synthesis.program import program
-from layoutcheck.synthesis.search import Found, Space, kind_of, search, space_of
+from layoutcheck.synthesis.search import Found, Refused, Space, kind_of, search, space_of
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted, read
 
 MOST = 8
 """Plans that are judged and returned."""
+MOST_ROUNDS = 6
+"""Searches, each without what `check` refused before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +106,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Synthesis:
-    """The plans for a request, best first, at least one; `dropped`: those that `check` refused, and why."""
+    """The plans for a request, best first, at least one; `dropped`: kinds that `check` refused, and why."""
 
     wanted: Wanted
     plans: tuple[Plan, ...]
@@ -218,22 +221,33 @@ def synthesize(wanted: Wanted, progress: Progress | None = None) -> Synthesis:
     Raises InputError where no plan works, with the reason of the best that does not.
     """
     space = space_of(wanted)
-    found = search(space, wanted.stages, wanted.arch.smem_per_block_bytes, progress)
-    plans: list[Plan] = []
-    dropped: list[tuple[str, str]] = []
-    for n, one in enumerate(found):
-        if len(plans) == MOST:
+    most = wanted.arch.smem_per_block_bytes
+    refused: Refused = set()
+    known: dict[tuple[Any, ...], Judged] = {}
+    reasons: dict[str, str] = {}  # the first of each kind
+    for _ in range(MOST_ROUNDS):
+        found = search(space, wanted.stages, most, progress, refused)
+        plans: list[Plan] = []
+        before = len(refused)
+        for n, one in enumerate(found):
+            if len(plans) == MOST:
+                break
+            if progress is not None:
+                progress("checks", n, min(len(found), MOST))
+            key = one.shared, *one.moves
+            answer = known[key] = known.get(key) or _judged(one, wanted)
+            if not answer.refusal:
+                plans.append(Plan(one, wanted, answer.steps, answer.reports))
+                continue
+            reasons.setdefault(kind_of(one.shared, one.moves), answer.refusal)
+            guilty = answer.guilty
+            if guilty is not None:
+                whatever = one.shared is None or isinstance(guilty, Tma)
+                refused.add((guilty, None if whatever or one.shared is None else one.shared.layout))
+        if len(refused) == before:
             break
-        if progress is not None:
-            progress("checks", n, min(len(found), MOST))
-        answer = judged(one, wanted)
-        refusal = answer.refusal
-        if not refusal and counted_again(one, wanted) != one.counts:
-            refusal = "the search and the judge count it differently: please report this"
-        if refusal:
-            dropped.append((kind_of(one.shared, one.moves), refusal))
-        else:
-            plans.append(Plan(one, wanted, answer.steps, answer.reports))
+    kinds = {plan.kind for plan in plans}
+    dropped = tuple((kind, why) for kind, why in reasons.items() if kind not in kinds)
     if not plans:
         why = "; ".join(f"{kind}: {reason}" for kind, reason in dropped[:2])
         raise InputError(
@@ -241,7 +255,15 @@ def synthesize(wanted: Wanted, progress: Progress | None = None) -> Synthesis:
             + (f" ({why})" if why else _no_move(space, wanted)),
             expected="other extents, threads, stages, engines or target",
         )
-    return Synthesis(wanted, tuple(plans), tuple(dropped), space)
+    return Synthesis(wanted, tuple(plans), dropped, space)
+
+
+def _judged(one: Found, wanted: Wanted) -> Judged:
+    """As `judged`; and refused where the search and the judge's own analysis count differently."""
+    answer = judged(one, wanted)
+    if not answer.refusal and counted_again(one, wanted) != one.counts:
+        return answer._replace(refusal="the search and the judge count it differently: please report this")
+    return answer
 
 
 def _no_move(space: Space, wanted: Wanted) -> str:

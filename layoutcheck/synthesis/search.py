@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.cost import NOTHING, OVERLAP, Counts, pipes, predicted_time
 from layoutcheck.progress import Progress
@@ -89,10 +90,23 @@ def space_of(wanted: Wanted) -> Space:
     )
 
 
-def search(space: Space, stages: int, most_shared: int, progress: Progress | None = None) -> list[Found]:
+Refused = set[tuple[Move, "Layout | None"]]
+"""Moves that `check` refuses, each with the layout in shared memory; None: with any."""
+
+
+def search(
+    space: Space,
+    stages: int,
+    most_shared: int,
+    progress: Progress | None = None,
+    refused: Refused | None = None,
+) -> list[Found]:
     """The best plan of each kind, best first. `most_shared` bytes are what a block can have."""
     best: dict[str, Found] = {}
+    none = refused or set()
     for move in space.direct:
+        if (move, None) in none:
+            continue
         _keep(best, Found(None, (move,), move.least, key_of(move.least, None, (move,), stages)))
     slots = [space.writers, *space.readers]
     least: dict[Any, _Least] = {}
@@ -100,7 +114,14 @@ def search(space: Space, stages: int, most_shared: int, progress: Progress | Non
         if progress is not None:
             progress("layouts", done, len(space.layouts))
         if shared.size * stages <= most_shared:
-            groups = [_by_kind(move for move in slot if move.fits(shared)) for slot in slots]
+            groups = [
+                _by_kind(
+                    move
+                    for move in slot
+                    if move.fits(shared) and not {(move, None), (move, shared.layout)} & none
+                )
+                for slot in slots
+            ]
             _complete(best, shared, groups, stages, least)
     return sorted(best.values(), key=lambda one: one.key)
 

@@ -14,16 +14,18 @@ rows one after the other and then those of the next columns. Rows are plain, pad
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from layoutcheck.algebra.composition import composition
 from layoutcheck.algebra.image import image
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.measure import cosize
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.memref import Memref
+from layoutcheck.errors import InputError
 from layoutcheck.machine import f2
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES, candidates
@@ -87,6 +89,11 @@ class Shared(_Fields):
         addresses: IntArray = image(self.layout) * (self.element.bits // 8)
         return addresses
 
+    def composes(self, mode: int, steps: tuple[tuple[int, int], ...]) -> bool:
+        """Whether a tiled copy of those (extent, stride) along a mode can partition it."""
+        one = self.layout[mode]
+        return not isinstance(one.shape, tuple) or all(_composes(one, *step) for step in steps)
+
     @cached_property
     def columns(self) -> list[int] | None:
         """The same as a matrix over F2, where it is linear."""
@@ -111,6 +118,15 @@ class Shared(_Fields):
         name = f"{self.kind} " if self.kind else ""
         tail = f" {self.swizzle}" if self.swizzle else f" padded by {self.padding}" if self.padding else ""
         return f"{name}{self.layout}{tail}"
+
+
+@lru_cache(maxsize=1 << 14)
+def _composes(mode: Layout, extent: int, stride: int) -> bool:
+    try:
+        composition(mode, Layout(extent, stride), strict=False)
+    except InputError:
+        return False
+    return True
 
 
 def _standard(s: Swizzle) -> bool:

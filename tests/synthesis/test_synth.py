@@ -111,6 +111,15 @@ def test_extents_are_no_powers_of_two(tile: tuple[int, int]) -> None:
     assert conflicts == []
 
 
+def test_what_check_refuses_is_named_and_the_next_best_is_taken() -> None:
+    """TMA stores whole multiples of 16 bytes; nothing says that the rows of this tensor end at one."""
+    unknown = lc.synthesize((64, 64), MN, "gmem", dst="(?,?):(?{div=8},1)", engine="tma,universal")
+    assert all(step.role != "tma store" for plan in unknown.plans for move in plan.steps for step in move)
+    assert unknown.dropped and "past the end of each row" in unknown.dropped[0][1]
+    known = lc.synthesize((64, 64), MN, "gmem", dst=K, engine="tma,universal")
+    assert any(plan.kind.endswith("tma") for plan in known.plans)
+
+
 def test_programs_compile(transposed: Synthesis) -> None:
     tma = next(plan for plan in transposed.plans if plan.kind.startswith("tma"))
     assert refused([transposed.best, tma]) == []
