@@ -25,6 +25,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence import head
+
 TENSOR_BYTES = 384 << 20
 """Bytes of a source: several times the L2."""
 PITCH = 1024
@@ -406,15 +408,8 @@ def main() -> None:
     for row in rows:
         row["counted"] = counted.get(row["name"])
     value, agree, pairs = tau(rows)
-    import torch
-
     result = {
-        "environment": {
-            "device": torch.cuda.get_device_name(),
-            "torch": torch.__version__,
-            "date": time.strftime("%Y-%m-%d"),
-            "command": "python -m " + " ".join(["benchmarks.synthesis_plans", *sys.argv[1:]]),
-        },
+        **head("benchmarks.synthesis_plans", "torch"),
         "tau": value,
         "pairs": pairs,
         "agreeing": agree,

@@ -65,6 +65,8 @@ _PAGES = {
     "numerics_bounds": ("inputs built to break the error bounds: how near they came", "numerics.md"),
     "transpose_counters": ("the transpose kernels: the cost model beside time and counters", "kernels.md"),
     "transpose": ("the transpose kernels: results and speed", "kernels.md"),
+    "synthesis": ("random synthesised plans: bits, counters, times beside the predicted", "synthesis.md"),
+    "synthesis_sweeps": ("the search beside trying all plans; NVIDIA's operand layouts", "synthesis.md"),
     "history": ("fixes of public repositories, before and after", "public-code.md"),
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),
 }

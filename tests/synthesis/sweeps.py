@@ -19,6 +19,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+from benchmarks.evidence import head
 from tests.synthesis.test_nvidia import no_better, rows
 from tests.synthesis.test_optimal import SMALL, counted_alike, held_against_every
 
@@ -80,11 +81,7 @@ def main() -> int:
             print(f"{name}: {parts[name]['held']} held, {len(wrong)} not, {time.monotonic() - begun:.0f} s")
             print("\n".join(wrong[:5]), flush=True)
     parts["nvidia"]["layouts"] = len(every)
-    about = {
-        "date": time.strftime("%Y-%m-%d"),
-        "command": "python -m tests.synthesis.sweeps " + " ".join(sys.argv[1:]),
-    }
-    text = json.dumps({"environment": about, **parts}, indent=1) + "\n"
+    text = json.dumps({**head("tests.synthesis.sweeps"), **parts}, indent=1) + "\n"
     (given.out / "synthesis_sweeps.json").write_text(text, encoding="utf-8")
     return int(any(part["wrong"] for part in parts.values()))
 
