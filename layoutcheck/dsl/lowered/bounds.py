@@ -23,7 +23,7 @@ import numpy as np
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, Placed
 from layoutcheck.dsl.lowered.arguments import EXTENTS
-from layoutcheck.dsl.lowered.grid import LONG_LOOP, OVERFLOW, RUN_TIME, Blocks
+from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME, Blocks
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
@@ -250,10 +250,10 @@ def _judge_all(
     if isinstance(blocks, str):
         return dict.fromkeys(tags, blocks)
     found = {tag: _judge(blocks, blocks.accesses.get(tag, ()), extent, widest_bytes) for tag in tags}
-    for tag in blocks.unfinished & found.keys():
-        one = found[tag]
+    for tag, why in blocks.unfinished.items():
+        one = found.get(tag)
         if isinstance(one, Judged) and not one.faults:
-            found[tag] = LONG_LOOP
+            found[tag] = why
     return found
 
 

@@ -1,8 +1,10 @@
-"""Loops whose accesses to global memory are decided by each thread's first and last turn.
+"""Loops and grids whose accesses to global memory are decided by their first and last turns and blocks.
 
 In such a loop every address is a first-degree function of the turn, and whether an access happens does not
 depend on it. All bytes that a thread touches then lie between those of its first and its last turn. In nests
-the same holds along each loop, for the others' turns fixed, so that the corners decide.
+the same holds along each loop, for the others' turns fixed, so that the corners decide. Blocks along an axis
+of the grid are alike in this, but for whether they access anything: `grid` sees that from the blocks that are
+evaluated.
 """
 
 from __future__ import annotations
@@ -17,12 +19,20 @@ from layoutcheck.sources.mlir import Block, Operation, Value
 _SUMS = frozenset(("arith.addi", "arith.subi", "llvm.add", "llvm.sub"))
 _PRODUCTS = frozenset(("arith.muli", "llvm.mul"))
 _SHIFTS = frozenset(("arith.shli", "llvm.shl"))
+_DIVISIONS = frozenset(
+    ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "llvm.sdiv", "llvm.udiv",
+     "llvm.srem", "llvm.urem")
+)  # fmt: skip
+_WIDER = frozenset(
+    ("arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui", "llvm.sext", "llvm.zext")
+)
 # A number seen as another type. One cut to fewer bits may wrap between two turns: it is no such function.
 _KEPT = frozenset(
     ("arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui", "llvm.sext", "llvm.zext",
      "llvm.addrspacecast", "llvm.ptrtoint", "llvm.inttoptr", "llvm.bitcast", "llvm.getelementptr",
      "llvm.insertvalue", "llvm.extractvalue", "builtin.unrealized_conversion_cast", *_SUMS)
 )  # fmt: skip
+_KERNELS = ("cuda.kernel", "gpu.func")
 _ANY = 2  # not known to be of first degree
 
 
@@ -41,12 +51,27 @@ def decided_by_corners(loop: Operation, recorded: Callable[[Operation], str], ne
         return False
 
 
+def divisors(op: Operation, axis: str, needed: Needed) -> set[Value] | None:
+    """Which numbers divide the block's index along an axis where an access's address is made of it.
+
+    The address is of first degree in the index, or in its quotients and remainders by these. None where it is
+    neither.
+    """
+    degrees = _ByBlock(op, axis, needed)
+    try:
+        return degrees.divisors if degrees.straight(op) else None
+    except _Unsettled:
+        return None
+
+
 class _Unsettled(Exception):
     """What was taken for the degree of a carried value does not hold."""
 
 
 class _Degrees:
     """The degree of every value in one loop's turn: 0 (the same in all turns), 1, or `_ANY`."""
+
+    other = 0  # the most that an operand may have which is no address: how many bytes are read
 
     def __init__(self, loop: Operation, needed: Needed) -> None:
         self.loop, self.needed = loop, needed
@@ -55,17 +80,25 @@ class _Degrees:
 
     def decided(self, op: Operation) -> bool:
         """Whether an access happens in every turn or in none, at an address of first degree."""
-        for value in numbers_and_data(op)[0]:
-            kind = parse_type(value.type)
-            if kind.kind == "pointer" and kind.space == SHARED:
-                continue
-            if self.of(value) > (1 if kind.kind == "pointer" else 0):
-                return False
+        return self.straight(op) and self.reached(op)
+
+    def reached(self, op: Operation) -> bool:
+        """Whether control comes by an operation in all turns, or in none."""
         around = op.parent_operation
         while around is not None and around is not self.loop:
             if not self._same_way(around):
                 return False
             around = around.parent_operation
+        return True
+
+    def straight(self, op: Operation) -> bool:
+        """Whether the address of an access is of first degree, and its size the same in all turns."""
+        for value in numbers_and_data(op)[0]:
+            kind = parse_type(value.type)
+            if kind.kind == "pointer" and kind.space == SHARED:
+                continue
+            if self.of(value) > (1 if kind.kind == "pointer" else self.other):
+                return False
         return True
 
     def of(self, value: Value) -> int:
@@ -152,3 +185,36 @@ class _Degrees:
             return self._carried(op, value.index)
         ends = [terminator(block).operands for region in op.regions for block in region.blocks[-1:]]
         return max((self.of(end[value.index]) for end in ends if value.index < len(end)), default=_ANY)
+
+
+class _ByBlock(_Degrees):
+    """The same in the block's index along one axis, in the whole kernel around an operation."""
+
+    other = _ANY
+
+    def __init__(self, op: Operation, axis: str, needed: Needed) -> None:
+        kernel = op
+        while kernel.parent_operation is not None and kernel.name not in _KERNELS:
+            kernel = kernel.parent_operation
+        super().__init__(kernel, needed)
+        self._index = f"nvvm.read.ptx.sreg.ctaid.{axis}"
+        self.divisors: set[Value] = set()
+        self._digits: set[Value] = set()  # the index, and its quotients and remainders
+
+    def _find(self, value: Value) -> int:
+        owner = value.owner
+        if isinstance(owner, Block):
+            return 0 if owner.parent.parent is self.loop else super()._find(value)
+        if owner is not None and owner.name.startswith("nvvm.read.ptx.sreg.") and "cluster" in owner.name:
+            return _ANY
+        if owner is None:
+            return super()._find(value)
+        degrees = [self.of(operand) for operand in owner.operands]
+        digit = bool(degrees) and degrees[0] == 1 and owner.operands[0] in self._digits
+        divided = digit and owner.name in _DIVISIONS and degrees[1:] == [0]
+        if divided:
+            self.divisors.add(owner.operands[1])
+        if owner.name == self._index or divided or (digit and owner.name in _WIDER):
+            self._digits.add(value)
+            return 1
+        return super()._find(value)

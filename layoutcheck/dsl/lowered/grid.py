@@ -1,7 +1,10 @@
 """Several blocks of a kernel's grid evaluated side by side, with numbers of choice for dynamic extents.
 
-Where a kernel touches global memory is decided at the edges of its grid: all blocks of a small grid are
-evaluated, of a larger one the first, the middle and the last two along each axis, in every combination.
+Where a kernel touches global memory is mostly decided at the edges of its grid: all blocks of a small grid
+are evaluated, of a larger one the first, the middle and the last two along each axis, in every combination.
+Where an address is made of quotients and remainders of the block's index, so are the blocks where these begin
+and end. Where it is neither that nor of first degree, or accesses begin or end between evaluated blocks, all
+blocks are evaluated, if they are not too many; else that access is not checked.
 
 Every turn of every loop counts. A loop that `corners` vouches for runs its first and last turns alone, all
 others run whole. Where that takes too long, these run their first and last turns too, and what is in them is
@@ -12,14 +15,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.dsl.lowered.arguments import Extent, dynamic_layout
-from layoutcheck.dsl.lowered.corners import decided_by_corners
+from layoutcheck.dsl.lowered.corners import decided_by_corners, divisors
 from layoutcheck.dsl.lowered.evaluate import (
     Launched,
     launch_of,
@@ -33,17 +38,25 @@ from layoutcheck.dsl.lowered.flow import Flow
 from layoutcheck.dsl.lowered.instructions import is_memory, numbers_and_data
 from layoutcheck.dsl.lowered.loops import CUT_SHORT
 from layoutcheck.dsl.lowered.machine import Launch, Machine
+from layoutcheck.dsl.lowered.needed import Needed
 from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.dsl.lowered.steps.lanes import MAKERS as BETWEEN_LANES
 from layoutcheck.dsl.lowered.tensors import sizes
-from layoutcheck.dsl.lowered.values import Reasons
+from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.machine.arch import WARP
 from layoutcheck.sources.mlir import Operation
+from layoutcheck.sources.mlir import Value as SsaValue
 
 SMALL = 32  # blocks of a grid that is evaluated whole
 RUN_TIME = "extents or grid known at run time"
 TOO_LONG = "the blocks at the edges of the grid take too long to evaluate"
 LONG_LOOP = "a loop around it has more turns than are evaluated, and its addresses do not follow a line"
+IN_GRID = (
+    "its address does not follow the block's index on a line, and the grid is too large to evaluate whole"
+)
 _MOST_STEPS = 60_000  # operations of all of them together, as one
+_MOST_THREADS = 1 << 18  # of a grid that is evaluated whole because it has to be
+_MOST_TURNING = 256  # blocks that are evaluated besides those at the edges
 _MOST_NUMBERS = 1 << 25  # addresses that are kept, of all threads together
 OVERFLOW = ("static", "32-bit arithmetic that overflows")
 _MOST_ELEMENTS = 1 << 30  # of a tensor, all of whose dynamic extents get one number: int32 offsets hold it
@@ -56,7 +69,7 @@ class Blocks:
 
     `sizes` are the bytes of each tensor in global memory, by object; `rests` is what the grid rests on;
     `overflow` the bit, in the provenance of an address, of 32-bit arithmetic that overflowed; `whole` says
-    that these are all blocks. `unfinished` are the tags whose accesses are not all here.
+    that these are all blocks. `unfinished` are the tags whose accesses are not all here, with the reason.
     """
 
     at: tuple[Index, ...]
@@ -67,7 +80,7 @@ class Blocks:
     rests: str
     overflow: int = 0
     whole: bool = False
-    unfinished: frozenset[str] = frozenset()
+    unfinished: Mapping[str, str] = field(default_factory=dict)
 
 
 class _TooLong(Exception):
@@ -81,6 +94,8 @@ class Grid:
         self.kernel, self.types = kernel, types
         self._launches: dict[tuple[Extent, int | None], Launched | None] = {}
         self._long = False  # whether the turns of all loops took too long once
+        self._divided: dict[str, list[list[set[SsaValue] | None]]] = {}  # by tag: `divisors`, axis by axis
+        self._ran: tuple[Machine, Flow]  # the last evaluation
         self._lines: dict[tuple[Operation, frozenset[str]], bool] = {}  # loops that corners decide
 
     def promise(self) -> tuple[int, int] | None:
@@ -135,7 +150,67 @@ class Grid:
             return RUN_TIME
         how = launch_of(self.kernel, launched)
         at = edges(how)
-        at = at if how.threads % WARP == 0 else at[-1:]
+        found = self._evaluated(tags, how, launched, at)
+        if isinstance(found, str) or found.whole:
+            return found
+        turning = {name: self._turning(name, how) for name in tags}
+        known = [one for one in turning.values() if one is not None]
+        axes = [sorted(set(axis).union(*more)) for axis, *more in zip(edge_axes(how), *known, strict=True)]
+        if math.prod(map(len, axes)) > len(at):
+            again = self._evaluated(tags, how, launched, _product(axes))
+            if isinstance(again, str) or math.prod(map(len, axes)) > _MOST_TURNING:
+                turning = dict.fromkeys(tags)
+            else:
+                found = again
+        jumps = {name: _jumps(found, found.accesses.get(name, ())) for name in tags}
+        if any(jumps.values()):  # every block along the axes where accesses begin or end between two of them
+            here = set().union(*jumps.values())
+            full = [
+                list(range(n)) if i in here else axis
+                for i, (n, axis) in enumerate(zip(how.grid, axes, strict=True))
+            ]
+            if math.prod(map(len, full)) <= _MOST_TURNING:
+                again = self._evaluated(tags, how, launched, _product(full))
+                if not isinstance(again, str):
+                    found = again
+                    jumps = {name: _jumps(found, found.accesses.get(name, ())) for name in tags}
+        open_ = {name for name in tags if turning[name] is None or jumps[name]}
+        if open_ and math.prod(how.grid) * how.threads <= _MOST_THREADS:
+            again = self._evaluated(tags, how, launched, every_block(how))
+            if not isinstance(again, str):
+                return again
+        return replace(found, unfinished={**dict.fromkeys(open_, IN_GRID), **found.unfinished})
+
+    def _turning(self, name: str, how: Launch) -> list[list[int]] | None:
+        """Along each axis, where the quotients and remainders that make addresses under a tag begin and end.
+
+        None where addresses are made of the block's index in another way.
+        """
+        if name not in self._divided:
+            needed = Needed(self.kernel, ())
+            ops = [op for op in self.kernel.walk() if tag(op) == name and is_memory(op)]
+            self._divided[name] = [[divisors(op, axis, needed) for op in ops] for axis in "xyz"]
+        machine, flow = self._ran
+        axes = []
+        for n, by_op in zip(how.grid, self._divided[name], strict=True):
+            numbers: set[int] = set()
+            for one in by_op:
+                if one is None:
+                    return None
+                found = [np.unique(number(machine.values[flow.slots[value]])) for value in one]
+                if any(len(values) != 1 or values[0] < 1 for values in found):
+                    return None
+                numbers.update(int(values[0]) for values in found)
+            axes.append(_ends(n, numbers))
+        return axes
+
+    def _evaluated(
+        self, tags: Collection[str], how: Launch, launched: Launched, at: tuple[Index, ...]
+    ) -> Blocks | str:
+        """These blocks, or why they are not known. Side by side, where none gives numbers to its lanes."""
+        blocks = math.prod(how.grid)
+        alone = how.threads % WARP != 0 and any(op.name in BETWEEN_LANES for op in self.kernel.walk())
+        at = at[-1:] if alone else at
         how = replace(how, blocks=at) if len(at) > 1 else replace(how, index=at[0])
         try:
             if self._long:
@@ -153,11 +228,11 @@ class Grid:
         rests = [why for _, why in launched[1]]
         spans = sizes(given, types, rests) if len(rests) == len(slots) else {}
         spans = {base: min(span, how.held.get(base, span)) for base, span in spans.items()}
-        each = how.threads // len(at)
-        whole = len(at) == math.prod(how.grid)
+        cut = dict.fromkeys(unfinished, LONG_LOOP)
         return Blocks(
-            at, each, machine.accesses, machine.reasons, spans, how.rests, machine.overflow, whole, unfinished
-        )
+            at, how.threads // len(at), machine.accesses, machine.reasons, spans, how.rests, machine.overflow,
+            len(at) == blocks, dict.fromkeys(tags, IN_GRID) | cut if alone and blocks > 1 else cut,
+        )  # fmt: skip
 
     def _run(
         self, tags: Collection[str], how: Launch, launched: Launched, whole: bool
@@ -187,6 +262,7 @@ class Grid:
         run_kernel(self.kernel, machine, flow, launched, types)
         if CUT_SHORT in machine.notes:
             raise _TooLong
+        self._ran = machine, flow
         cut = [op for op in flow.shortened if not self._line(op, flow)]
         inside = (flow.tags_in(region) for op in cut for region in op.regions)
         return machine, flow, frozenset(machine.dropped).union(*inside)
@@ -198,6 +274,43 @@ class Grid:
         if known is None:
             known = self._lines[loop, tags] = decided_by_corners(loop, flow.tag, flow.full)
         return known
+
+
+def _ends(n: int, numbers: set[int]) -> list[int]:
+    """Of 0 to n - 1: where quotients and remainders by these numbers, or by two in turn, begin or end."""
+    found = {0, n - 1}
+    inner = {1, *numbers}
+    for small, large in itertools.product(inner, inner):
+        period = small * large
+        last = n // period * period
+        for base in (0, last - period, last):
+            found.update(base + i for i in (0, small - 1, period - small, period - 1))
+    return sorted(i for i in found if 0 <= i < n) if numbers else []
+
+
+def _jumps(blocks: Blocks, accesses: Iterable[Recorded]) -> set[int]:
+    """The axes along which one of two evaluated blocks in a row accesses something and the other does not.
+
+    Of blocks that are not neighbours in the grid: the first or last that does may lie between.
+    """
+    on = np.zeros(len(blocks.at), bool)
+    for access in (one for one in accesses if one.reached):
+        each = np.ones(len(on) * blocks.threads, bool) if access.active is None else access.active
+        if access.op.startswith("cp.async") and access.coordinates:  # how many bytes it reads
+            each = each & (np.asarray(access.coordinates[0]) > 0)
+        on |= each.reshape(len(on), -1).any(axis=1)
+    if bool(on.all()) or not on.any():
+        return set()
+    found = set()
+    active = dict(zip(blocks.at, on.tolist(), strict=True))
+    for axis in range(3):
+        after = dict(itertools.pairwise(sorted({index[axis] for index in active})))
+        for index, here in active.items():
+            there = after.get(index[axis], index[axis])
+            other = active[(*index[:axis], there, *index[axis + 1 :])]  # type: ignore[index]
+            if there - index[axis] > 1 and here != other:
+                found.add(axis)
+    return found
 
 
 def _dynamic(types: Iterable[str]) -> Iterator[tuple[int, int]]:
@@ -227,8 +340,19 @@ def _times(fixed: int, count: int, whole: int) -> int:
 
 def edges(how: Launch) -> tuple[Index, ...]:
     """The blocks that are evaluated, block 0 first and the last one last."""
-    x, y, z = how.grid
-    if x * y * z <= SMALL:
-        return tuple((i, j, k) for k in range(z) for j in range(y) for i in range(x))
-    axes = [sorted({0, n // 2, max(0, n - 2), n - 1}) for n in (z, y, x)]
-    return tuple((i, j, k) for k, j, i in itertools.product(*axes))
+    return every_block(how) if math.prod(how.grid) <= SMALL else _product(edge_axes(how))
+
+
+def edge_axes(how: Launch) -> list[list[int]]:
+    """The same along each axis of a larger grid."""
+    return [sorted({0, n // 2, max(0, n - 2), n - 1}) for n in how.grid]
+
+
+def every_block(how: Launch) -> tuple[Index, ...]:
+    """All blocks of a grid, x running fastest."""
+    return _product([list(range(n)) for n in how.grid])
+
+
+def _product(axes: Sequence[Sequence[int]]) -> tuple[Index, ...]:
+    x, y, z = axes
+    return tuple((i, j, k) for k, j, i in itertools.product(z, y, x))

@@ -55,14 +55,28 @@ def long(line: tuple, many: tuple, search: tuple):
         step = step * 2
     search[0][step] = 1.0
     search[1][step] = 1.0
+@cute.kernel
+def grids(raster: tuple, early: tuple, digits: tuple):
+    t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
+    raster[0][b * 37 % 101 * 40 + t] = 1.0
+    raster[1][b * 37 % 101 * 40 + t] = 1.0
+    if b * 40 + t < 1000:
+        early[0][b * 40 + t] = 1.0
+        early[1][b * 40 + t] = 1.0
+    digits[0][b // 10 * 40 - b % 10 * 40 + 360 + t] = 1.0
+    digits[1][b // 10 * 40 - b % 10 * 40 + 360 + t] = 1.0
 @cute.jit
-def host(a: tuple, b: tuple):
+def host(a: tuple, b: tuple, c: tuple):
+    grids(*c).launch(grid=[101, 1, 1], block=[40, 1, 1])
     short(*a).launch(grid=[3, 1, 1], block=[32, 1, 1])
     long(*b).launch(grid=[1, 1, 1], block=[32, 1, 1])
 def pair(n):
     return tuple(make_fake_tensor(cutlass.Float32, (m,), stride=(1,), assumed_align=4) for m in (n, n - 1))
 if __name__ == "__main__":
-    cute.compile(host, tuple(map(pair, (512, 507, 552, 432, 256))), tuple(map(pair, (1 << 20, 500, 512))))
+    cute.compile(
+        host, tuple(map(pair, (512, 507, 552, 432, 256))), tuple(map(pair, (1 << 20, 500, 512))),
+        tuple(map(pair, (4040, 1000, 800))),
+    )
 """
 # The access that leaves a tensor that is one element too short: (thread, element).
 LAST = {
@@ -72,6 +86,9 @@ LAST = {
     ("nest", 31, 431),  # the last of the inner loop, whose count is the outer's turn
     ("carried", 31, 255),
     ("line", 31, (1 << 20) - 1),  # turn 32767
+    ("raster", 39, 4039),  # block 30 of 101, whose tile is the last
+    ("early", 39, 999),  # block 24, the last that accesses anything
+    ("digits", 39, 799),  # block 100: the last quotient, with the first remainder
 }
 
 
@@ -117,7 +134,7 @@ def test_every_turn_counts(tmp_path: Path) -> None:
     assert sorted(unchecked.values()) == [2, 2], unchecked
     assert any("more turns than are evaluated" in why for why in unchecked)
 
-    short, long = counted
+    short, long = (next(one for one in counted if name in one.kernel) for name in ("_short_", "_long_"))
     assert long.problem and not long.lines
     assert short.grid == (3, 1, 1) and short.evaluated == 3
     lines = {names[one.where.line][0]: one for one in short.lines if one.op == "st.global"}
