@@ -157,17 +157,24 @@ def side(
     return made
 
 
-def compared(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What only one side has; "caught" if the fix took findings away and brought none, "noted" if notes."""
+def compared(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What only one side has; "caught" if the fix took findings away and brought none, "noted" if notes.
+
+    Where a fix names `codes`, a kernel is written anew: those codes decide, and `new` has the others too.
+    """
     gone = Counter(before["findings"]) - Counter(after["findings"])
-    new = Counter(after["findings"]) - Counter(before["findings"])
+    new = every = Counter(after["findings"]) - Counter(before["findings"])
+    if "codes" in fix:
+        gone, new = (
+            Counter({k: n for k, n in c.items() if k.split()[1] in fix["codes"]}) for c in (gone, new)
+        )
     seen = bool(before["kernels"] and after["kernels"])
     refused = any(text.startswith("uncompiled") for text in before["failures"])
     told = any(not finding.startswith("note ") for finding in gone)
     verdict = "not traced"
     if seen or (refused and after["kernels"]):
         verdict = "missed" if not gone else "changed" if new else "caught" if told else "noted"
-    return {"verdict": verdict, "gone": dict(gone), "new": dict(new)}
+    return {"verdict": verdict, "gone": dict(gone), "new": dict(every)}
 
 
 def told(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +184,7 @@ def told(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> 
     how += " by edits" if "edits" in fix else ""
     how += ", renamed names of the DSL put back" if fix.get("older") else ""
     sides = {"before": before, "after": after}
-    return {**about, "trees": how, "reason": fix.get("reason", ""), **compared(before, after), **sides}
+    return {**about, "trees": how, "reason": fix.get("reason", ""), **compared(fix, before, after), **sides}
 
 
 def main() -> None:

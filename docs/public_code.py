@@ -32,7 +32,8 @@ back on that commit, by its own diff or by hand. All findings, and the versions 
 ## Repositories
 
 Each was checked by `layoutcheck ci --yes` (of cuLA, `cula/ops` and `tests/test_la_decode.py` for sm_100a;
-sonic-moe with quack on its path), in an environment with torch and DSL 4.8.1 and few of
+sonic-moe with quack on its path; learn-CuTeDSL was
+ended by SIGTERM in the last of its 21 programs), in an environment with torch and DSL 4.8.1 and few of
 its other dependencies. Most of the programs that built no kernel need arguments, another package or an
 older DSL; their reasons are in `docs/evidence/public_code.json`.
 
