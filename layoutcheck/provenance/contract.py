@@ -1,8 +1,7 @@
 """The contract of a product, with no annotation: its operands fit together, and C is where it belongs.
 
 1. Elements of one row of an operand share m (or n), those of one k share k (`Side.scrambled`).
-2. The k that A brings is the k that B brings, up to one distance for the whole sum, and none comes twice
-   (`depth`).
+2. The k that A brings is the k that B brings, up to one distance for the whole sum (`depth`).
 3. C is stored at the m of its row of A and at the n of its row of B, up to one distance (`place`).
 
 Coordinates are those of the global tensors. Each is compared only where one mode of a tensor varies along it:
@@ -13,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from layoutcheck.provenance.depth import NO_TENSOR, Depths, coordinate
+from layoutcheck.provenance.depth import NO_TENSOR, SEVERAL, Depths, coordinate
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.place import place_results
 from layoutcheck.provenance.products import Execution, Products
@@ -36,7 +35,7 @@ def judge(products: Products, known: dict[int, list[Tensor]]) -> Judged:
             found.reasons.setdefault(op, why)
         elif op not in found.reasons:
             found.followed[op] = None
-    depths.finish(repeats=not products.guessed)
+    depths.finish()
     place_results(products, names, found)
     return found
 
@@ -61,6 +60,10 @@ def _scrambled(op: Operation, executions: list[Execution], names: Names, found: 
         tensor = names.tensor(labels[there])
         if tensor is None:
             why = why or NO_TENSOR
+            continue
+        places = tensor.coordinates(labels[there])
+        if places is None or (places != places[:1]).any(0).sum() < 2:
+            why = why or SEVERAL  # a flat buffer may be laid out by the host
             continue
         both = tensor.coordinates(np.array([labels[m, k], expected]))
         facts = (

@@ -8,6 +8,7 @@ that is written through one swizzle and read through another brings other k for 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,15 +43,29 @@ class Along:
     mode: int
 
 
+class Suspect(NamedTuple):
+    """A row of an operand whose k is not that of the others: the address of its element, where it stands."""
+
+    letter: str
+    k: int
+    expected: int
+    at: int
+    row: int
+    column: int
+    group: int
+    bits: int
+
+
 @dataclass(slots=True)
 class _Link:
-    """An instruction in sums: one number a group for the sum, both operands' k."""
+    """An instruction in sums: one number a group for the sum, both operands' k and their steps."""
 
     op: Operation
     sums: Array
     a: Along
     b: Along
-    raw: bool
+    steps: tuple[int, int]
+    suspects: list[Suspect]
 
 
 @dataclass(slots=True)
@@ -71,109 +86,82 @@ class Depths:
         both = a.there & b.there
         if not both.any():
             return "no k that both operands have"
+        suspects: list[Suspect] = []
+        for letter, along in (("A", a), ("B", b)):
+            own = _own_k(letter, along, executions)
+            if isinstance(own, str):
+                return own
+            suspects += own
         apart = a.values - b.values
         reference = np.take_along_axis(apart, both.argmax(1)[:, None], 1)
         off = (apart != reference) & both
+        steps = (1, 1)
         if off.any():
-            self._tell(op, a, b, off, both, True)
-            return _DIFFER
-        why = self._rows(op, executions, a, b)
-        if why:
-            return why
-        raw = all(8 * x.tensor.bytes == executions[0].bits for x in (a, b))
-        raw &= not any(one.a.computed or one.b.computed for one in executions)
+            found = _steps(a), _steps(b)
+            if not both.all() or 0 in found:
+                self._tell(op, a, b, off, both)
+                return _DIFFER
+            steps = found
         key = a.tensor, a.mode, b.tensor, b.mode
-        self.links.setdefault(key, []).append(_Link(op, sums, a, b, raw))
+        self.links.setdefault(key, []).append(_Link(op, sums, a, b, steps, suspects))
         return ""
 
-    def finish(self, repeats: bool) -> None:
-        """Compare the instructions of each sum; with `repeats` also look for k that come twice."""
+    def finish(self) -> None:
+        """Compare the instructions of each sum with one another, and rows with the k of their sums."""
         for links in self.links.values():
-            self._apart(links)
-            if repeats and all(link.raw for link in links):
-                self._twice(links)
+            before = len(self.found.breaches)
+            for letter in "AB":
+                all_k = np.concatenate([(x.a if letter == "A" else x.b).values.reshape(-1) for x in links])
+                for link in links:
+                    self._rows(link, letter, int(all_k.min()), int(all_k.max()))
+            if len(self.found.breaches) == before:
+                self._apart(links)
 
-    def _tell(self, op: Operation, a: Along, b: Along, off: Array, both: Array, within: bool) -> None:
+    def _tell(self, op: Operation, a: Along, b: Along, off: Array, both: Array) -> None:
         g, k = (int(i) for i in np.argwhere(off)[0])
         first = int(both[g].argmax())
         facts = (
             ("k", k), ("a", int(a.values[g, k])), ("b", int(b.values[g, k])),
-            ("first", (int(a.values[g, first]), int(b.values[g, first]))), ("within", within),
-            ("twice", False),
+            ("first", (int(a.values[g, first]), int(b.values[g, first]))), ("within", True),
         )  # fmt: skip
         self.found.breaches.append(Breach("depth", op, "", facts))
 
     def _apart(self, links: list[_Link]) -> None:
         """One distance along each sum."""
-        known: dict[int, tuple[int, int]] = {}  # sum -> k of A and of B where it was met first
+        known: dict[tuple[int, tuple[int, int]], tuple[int, int]] = {}  # k of A and of B that were met first
         for link in links:
             both = link.a.there & link.b.there
             at = both.argmax(1)
             for g in np.flatnonzero(both.any(1)).tolist():
                 pair = int(link.a.values[g, at[g]]), int(link.b.values[g, at[g]])
-                first = known.setdefault(int(link.sums[g]), pair)
-                if pair[0] - pair[1] != first[0] - first[1]:
+                first = known.setdefault((int(link.sums[g]), link.steps), pair)
+                if (pair[0] - first[0]) * link.steps[1] != (pair[1] - first[1]) * link.steps[0]:
                     facts = (("k", int(at[g])), ("a", pair[0]), ("b", pair[1]), ("first", first),
-                             ("within", False), ("twice", False))  # fmt: skip
-                    self._broken(link.op, facts)
+                             ("within", False))  # fmt: skip
+                    self._broken(link.op, Breach("depth", link.op, "", facts), _DIFFER)
                     return
 
-    def _twice(self, links: list[_Link]) -> None:
-        """No element of A, by the same element of B, twice in a sum."""
-        sums, a, b, which = [], [], [], []
-        for i, link in enumerate(links):
-            both = link.a.there & link.b.there
-            sums.append(np.broadcast_to(link.sums[:, None], both.shape)[both])
-            a.append(link.a.at[both])
-            b.append(link.b.at[both])
-            which.append(np.full(int(both.sum()), i))
-        rows = np.stack([np.concatenate(x) for x in (sums, a, b)], 1)
-        order = np.lexsort(rows.T[::-1])
-        same = (rows[order][1:] == rows[order][:-1]).all(1)
-        if same.any():
-            link = links[int(np.concatenate(which)[order][1:][same][0])]
-            at = rows[order][1:][same][0]
-            values = [
-                int(coordinate(x.tensor, int(n))[x.mode]) for x, n in ((link.a, at[1]), (link.b, at[2]))
-            ]
-            facts = (
-                ("k", 0),
-                ("a", values[0]),
-                ("b", values[1]),
-                ("first", (0, 0)),
-                ("within", False),
-                ("twice", True),
-            )
-            self._broken(link.op, facts)
-
-    def _broken(self, op: Operation, facts: tuple[tuple[str, object], ...]) -> None:
-        self.found.breaches.append(Breach("depth", op, "", facts))
+    def _broken(self, op: Operation, breach: Breach, why: str) -> None:
+        self.found.breaches.append(breach)
         self.found.followed.pop(op, None)
-        self.found.reasons.setdefault(op, _DIFFER)
+        self.found.reasons.setdefault(op, why)
 
-    def _rows(self, op: Operation, executions: list[Execution], a: Along, b: Along) -> str:
-        """Whether rows of an operand have a k of their own."""
-        for letter, along in (("A", a), ("B", b)):
-            for one in executions:
-                side = one.a if letter == "A" else one.b
-                there = side.rows != 0
-                if not there.any() or side.computed:
-                    continue
-                filled = np.where(there, side.rows, side.rows[there][0])
-                coordinates = along.tensor.coordinates(filled)
-                if coordinates is None:
-                    return NO_TENSOR
-                k = coordinates[:, :, along.mode]
-                first = np.take_along_axis(k, there.argmax(1)[:, None], 1)
-                off = (k != first) & there
-                if not off.any():
-                    continue
-                if not _distinct(side.labels):
-                    return SEVERAL
-                g, m = (int(i) for i in np.argwhere(off)[0])
-                self.found.breaches.append(_own_k(op, letter, one, along, g, m, int(first[g, 0])))
-                return f"the elements of {letter} are scrambled"
-        return ""
+    def _rows(self, link: _Link, letter: str, low: int, high: int) -> None:
+        """Tell the first row that brings another k of the same sum than the other rows do."""
+        along = link.a if letter == "A" else link.b
+        for one in link.suspects:
+            if one.letter != letter or not low <= one.k <= high:
+                continue
+            taken = coordinate(along.tensor, one.at)
+            held = tuple(map(int, taken))
+            taken[along.mode] = one.expected
+            facts = (
+                ("row", one.row), ("k", one.column), ("held", held), ("taken", tuple(map(int, taken))),
+                ("group", one.group), ("bits", one.bits),
+            )  # fmt: skip
+            why = f"the elements of {letter} are scrambled"
+            self._broken(link.op, Breach("scrambled", link.op, letter, facts), why)
+            return
 
     def _crossed(self, op: Operation, executions: list[Execution], a: Along | str, b: Along | str) -> str:
         """Where k of one operand runs along both modes of a matrix, back and forth: its tile is scrambled."""
@@ -217,17 +205,42 @@ def _distinct(labels: Array) -> bool:
     return True
 
 
-def _own_k(op: Operation, letter: str, one: Execution, along: Along, g: int, m: int, first: int) -> Breach:
-    side = one.a if letter == "A" else one.b
-    k = int((side.labels[g, m] != 0).argmax())
-    held = coordinate(along.tensor, int(side.labels[g, m, k]))
-    taken = held.copy()
-    taken[along.mode] = first
-    facts = (
-        ("row", m), ("k", k), ("held", tuple(map(int, held))), ("taken", tuple(map(int, taken))),
-        ("group", int(one.groups[g])), ("bits", one.bits),
-    )  # fmt: skip
-    return Breach("scrambled", op, letter, facts)
+def _steps(along: Along) -> int:
+    """The step of k where it is one for all, else 0: a tensor of which every second element is taken."""
+    steps = np.unique(np.diff(along.values, axis=1))
+    return int(steps[0]) if len(steps) == 1 else 0
+
+
+def _own_k(letter: str, along: Along, executions: list[Execution]) -> list[Suspect] | str:
+    """Rows whose first k is not that of the others; why k has no mode of its own, where it has none.
+
+    A row must vary along another mode too: in a flat tensor rows and k share the one that there is.
+    """
+    found = []
+    for one in executions:
+        side = one.a if letter == "A" else one.b
+        there = side.rows != 0
+        if not there.any() or side.computed:
+            continue
+        coordinates = along.tensor.coordinates(np.where(there, side.rows, side.rows[there][0]))
+        if coordinates is None:
+            return NO_TENSOR
+        first = np.take_along_axis(coordinates, there.argmax(1)[:, None, None], 1)
+        off = (coordinates != first) & there[:, :, None]
+        if not off[:, :, along.mode].any():
+            continue
+        varying = np.flatnonzero(off.any((0, 1)))
+        if len(varying) < 2 or not _distinct(side.labels):
+            return SEVERAL
+        for g, m in np.argwhere(off[:, :, along.mode]).tolist():
+            column = int((side.labels[g, m] != 0).argmax())
+            found.append(
+                Suspect(
+                    letter, int(coordinates[g, m, along.mode]), int(first[g, 0, along.mode]),
+                    int(side.labels[g, m, column]), m, column, int(one.groups[g]), one.bits,
+                )
+            )  # fmt: skip
+    return found
 
 
 def _along(sides: list[Side], sums: Array, names: Names) -> Along | str:

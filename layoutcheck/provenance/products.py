@@ -61,14 +61,6 @@ class Products:
         self.row_of = [np.zeros(n, np.int64) for n in sizes]
         self.column_of = [np.zeros(n, np.int64) for n in sizes]
 
-    @property
-    def guessed(self) -> bool:
-        """Whether numbers that a kernel loads are behind what it does: they are not known."""
-        reasons = (one.watched.reasons for one in self.replay.blocks)
-        return any(
-            kind in ("uniform", "data") and "load" in why for one in reasons for kind, why in one.known
-        )
-
     def take(self, block: int, deed: Deed, mask: Mask | None) -> None:
         """One execution by the threads of `mask`."""
         self.met[deed.op] = None

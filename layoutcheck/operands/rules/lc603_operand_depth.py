@@ -5,7 +5,7 @@
 A product sums over k: element k of a row of A times element k of a column of B. The elements were followed from global
 memory to the instruction. Their coordinates along K differ, and not by one distance that is the same in the whole sum:
 products pair elements of different k, within an instruction (a permuted fragment) or between instructions (another
-k-block, another stage). Or a sum takes one k twice.
+k-block, another stage).
 
 ## Why
 
@@ -30,13 +30,7 @@ from layoutcheck.operands.rules.rule import make_rule
 
 
 def tell(facts: dict[str, Any]) -> tuple[str, str]:
-    """The first k that is paired with another, or that comes twice."""
-    if facts["twice"]:
-        message = (
-            f"k = {facts['a']} of A is multiplied by k = {facts['b']} of B twice in one sum. Each k-block and stage must be "
-            f"taken once, and the accumulators cleared before the next sum."
-        )
-        return "a sum takes one k twice", message
+    """The first k that is paired with another."""
     where = "in one instruction" if facts["within"] else "in one sum, by another instruction"
     first = facts["first"]
     message = (
