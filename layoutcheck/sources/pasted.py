@@ -59,13 +59,18 @@ _FRESH = re.compile(
 
 
 def readings(text: str) -> Iterator[str]:
-    """The text without colours and prefixes: as it stands, then with hard-wrapped lines joined."""
+    """The text without colours and prefixes: as it stands, then with hard-wrapped lines joined.
+
+    A text of more than 256 KB is a log, which nobody's terminal wrapped.
+    """
     if len(text) > MAX_PASTE:
         raise InputError(f"{len(text)} characters are too many", expected="the part around the error")
     lines = [line.rstrip("\r") for line in _interesting(text).split("\n")]
     widths = [len(plain(line)) for line in lines]
     cleaned = [_strip(line) for line in lines]
     yield "\n".join(cleaned)
+    if len(text) > _LONG:
+        return
     widest = max(widths)
     yield _joined(cleaned, [width >= widest - 2 for width in widths])
     yield _joined(cleaned, [True] * len(cleaned))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from layoutcheck.dsl.collect import Collector
+from layoutcheck.operands import check_operands
 from layoutcheck.sources.traced import Frame
 
 # An error of the DSL, as it raises it: coloured, after an empty line, with the kernel's own line inside.
@@ -85,6 +86,7 @@ class Slow:
         return None
 
     elements = check_order
+    check_products = staticmethod(check_operands)
 
 
 def test_judging_ends_with_its_time_and_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
