@@ -10,6 +10,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.findings import Finding
 
+_COUNTED = ("instructions_per_thread", "smem_wavefronts", "gmem_sectors")
 _GOOD = {
     "legal": "accepted, does what the layouts say, and wastes nothing",
     "slow": "accepted and correct, but wasteful",
@@ -66,6 +67,10 @@ def answers(report: Report) -> list[tuple[str, str]]:
 
 def headline(report: Report) -> str:
     """What is said of a copy in which nothing is found."""
+    if report.verdict == "legal" and any(
+        report.execution.get(key, 0) > report.execution.get(f"ideal_{key}", 0) for key in _COUNTED
+    ):
+        return "accepted, does what the layouts say; its cost is above the ideal"
     return _GOOD.get(report.verdict, report.compiler.message or "see below")
 
 

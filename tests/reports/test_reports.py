@@ -21,6 +21,7 @@ from layoutcheck.reports.outcome import Failure, Message, exit_status
 from layoutcheck.reports.pointing import mode_spans, underline
 from layoutcheck.reports.style import Style
 from layoutcheck.reports.text import render
+from layoutcheck.reports.told import headline
 from layoutcheck.sources.diagnostics import Diagnostic
 
 G = '!cute.memref<bf16, gmem, align<16>, "{}">'
@@ -205,3 +206,12 @@ def test_backward_values_and_run_time_strides() -> None:
     assert lines[1].split() == ["src", "asked", "-3", "3210"]
     assert "3 where the run-time strides put them" in lines[4]
     assert draw({}, Style()) == []
+
+
+@pytest.mark.parametrize(("pitch", "said"), [(64, "wastes nothing"), (72, "its cost is above the ideal")])
+def test_a_legal_copy_is_not_said_to_waste_nothing_where_it_does(pitch, said):
+    """Rows of 144 B lie across lines of shared memory, which a cp.async past L1 pays for (measured)."""
+    atom = "!cute_nvgpu.atom.simt_async_copy<bf16, cache = global, 128 b>"
+    report = lc.check("(128,64):(64,1)", f"(128,64):({pitch},1)", atom, thr="(16,8):(8,1)", val="(1,8)")
+    assert report.verdict == "legal"
+    assert said in headline(report)
