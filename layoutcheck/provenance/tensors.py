@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.atoms.tma.descriptor import Descriptor
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP, MIDDLE
 from layoutcheck.dsl.lowered.tensors import tensor
-from layoutcheck.dsl.lowered.values import number
+from layoutcheck.dsl.lowered.values import flat
 from layoutcheck.provenance.refs import Array
 
 
@@ -62,7 +61,7 @@ def _argument(value: Any, cute: str) -> Tensor | None:
     memref = tensor(cute)
     if memref is None or memref.space != "gmem" or memref.dtype.bits < 8:
         return None
-    numbers = [int(n) for n in map(number, _flat(value)) if isinstance(n, int)]
+    numbers = [int(n) for n in flat(value) if isinstance(n, int)]
     rest = iter(numbers[1:])
     shape = [
         next(rest, 0) if isinstance(leaf, Dynamic) else int(leaf) for leaf in flatten(memref.layout.shape)
@@ -92,11 +91,3 @@ def _separate(one: Tensor) -> bool:
     steps = [m.step for m in one.modes] + [one.bytes]
     fits = all(m.step >= n.step * n.extent for m, n in zip(one.modes, one.modes[1:], strict=False))
     return fits and steps[-2:] == sorted(steps[-2:], reverse=True) and one.base >= GLOBAL_STEP + MIDDLE
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _flat(part)
-    else:
-        yield value

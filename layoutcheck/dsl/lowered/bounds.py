@@ -15,6 +15,7 @@ Allocations are judged in block 0, by the same conditions.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -191,16 +192,10 @@ def _least_integer(kernel: Kernel, tags: set[str], extent: int | None, widest_by
 
     below = 0
     for number in _INTEGERS:
-        here = overflowing(number, negative=False)
-        low, high = below, number
-        while here and high - low > 1:
-            middle = (low + high) // 2
-            if overflowing(middle, negative=False):
-                high = middle
-            else:
-                low = middle
-        if here:
-            return dict.fromkeys(overflowing(high, negative=True), high)
+        if overflowing(number, negative=False):
+            tried = range(below + 1, number)
+            least = below + 1 + bisect_left(tried, True, key=lambda n: bool(overflowing(n, negative=False)))
+            return dict.fromkeys(overflowing(least, negative=True), least)
         below = number
     return {}
 

@@ -26,7 +26,7 @@ from layoutcheck.dsl.lowered.memory import Memory
 from layoutcheck.dsl.lowered.operations import Operations
 from layoutcheck.dsl.lowered.record import Number
 from layoutcheck.dsl.lowered.types import Type, parse_type
-from layoutcheck.dsl.lowered.values import Value, number
+from layoutcheck.dsl.lowered.values import Value, flat, number
 from layoutcheck.sources.mlir import Operation, integer
 
 _MASK = (1 << 64) - 1
@@ -106,15 +106,6 @@ def shaped(kind: Type, parts: Iterator[Value]) -> Value:
     if kind.kind == "struct":
         return tuple(shaped(part, parts) for part in kind.parts)
     return next(parts)
-
-
-def flat(value: Value) -> Iterator[Number]:
-    """The numbers in a value."""
-    if isinstance(value, tuple):
-        for part in value:
-            yield from flat(part)
-    else:
-        yield number(value)
 
 
 class RandomOperations(Operations):

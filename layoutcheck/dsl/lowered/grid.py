@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -325,17 +326,8 @@ def _dynamic(types: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 def _times(fixed: int, count: int, whole: int) -> int:
     """The least n for which fixed (n whole)^count is more than 2^31."""
-    high = 1
-    while fixed * (high * whole) ** count <= 1 << 31:
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fixed * (middle * whole) ** count <= 1 << 31:
-            low = middle
-        else:
-            high = middle
-    return high
+    tried = range(1, (1 << 31) + 2)
+    return tried[bisect_left(tried, True, key=lambda n: fixed * (n * whole) ** count > 1 << 31)]
 
 
 def edges(how: Launch) -> tuple[Index, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP, MIDDLE
-from layoutcheck.dsl.lowered.values import Value, number
+from layoutcheck.dsl.lowered.values import Value, flat
 from layoutcheck.errors import InputError
 from layoutcheck.sources.types import parse_memref
 
@@ -24,7 +24,7 @@ def sizes(given: Sequence[Value], types: Sequence[str], rests: Sequence[str]) ->
     found: dict[int, int] = {}
     unknown = set()
     for value, cute, why in zip(given, types, rests, strict=False):
-        numbers = [number(one) for one in _flat(value)]
+        numbers = list(flat(value))
         places = [int(one) for one in numbers if isinstance(one, int)]
         span = None if why == "arguments" else _span_bytes(cute, places)
         for base, offset in (divmod(place, GLOBAL_STEP) for place in places):
@@ -53,14 +53,6 @@ def _span_bytes(cute_type: str, numbers: Sequence[int]) -> int | None:
             return None
         last += max(0, extent - 1) * max(0, step)
     return ((last + 1) * memref.dtype.bits + 7) // 8 if 0 not in shape else 0
-
-
-def _flat(value: Value) -> Iterator[Value]:
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _flat(part)
-    else:
-        yield value
 
 
 def tensor(cute_type: str) -> Memref | None:

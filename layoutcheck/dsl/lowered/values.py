@@ -9,6 +9,7 @@ Beside every value stands its *provenance*: a bit for each thing that had to be 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -98,3 +99,12 @@ def select(mask: Value, yes: Value, no: Value) -> Value:
     if isinstance(yes, int) and isinstance(no, int) and yes == no:
         return yes
     return np.where(mask, yes, no)
+
+
+def flat(value: Value) -> Iterator[Number]:
+    """The numbers in a value."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from flat(part)
+    else:
+        yield number(value)
