@@ -40,7 +40,7 @@ from typing import Any
 from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
 from layoutcheck.patching.edit import Edit, apply, span_of
-from layoutcheck.patching.edits import is_align
+from layoutcheck.patching.layouts import is_align
 from layoutcheck.patching.program import Source, name_of
 from layoutcheck.reports.trace import JudgedTrace
 from layoutcheck.tracing import repaired, traced

@@ -15,7 +15,7 @@ from layoutcheck.algebra.inttuple import wrap
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import code
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.edits import unswizzled
+from layoutcheck.patching.layouts import unswizzled
 from layoutcheck.patching.program import Program, Site, name_of
 
 _SWIZZLE_BITS = (3, 2, 1)  # of 128, 64 and 32 bytes; CUDA driver API, CUtensorMapSwizzle

@@ -12,8 +12,10 @@ from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.vectors import WIDEST_BITS
+from layoutcheck.patching.copiers import counted, turned, width
 from layoutcheck.patching.edit import Candidate
-from layoutcheck.patching.edits import candidates, coarser, counted, turned, width
+from layoutcheck.patching.edits import candidates
+from layoutcheck.patching.layouts import coarser
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.patching.tma import tma_edits
 from layoutcheck.sources.traced import Distinct

@@ -15,10 +15,11 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.judge import judge
 from layoutcheck.machine.dtypes import dtype
+from layoutcheck.patching.arguments import with_keyword
+from layoutcheck.patching.copiers import turned
 from layoutcheck.patching.edit import Edit, apply, cute_of
-from layoutcheck.patching.edits import _stride_for as stride_for
-from layoutcheck.patching.edits import _with_keyword as with_keyword
-from layoutcheck.patching.edits import candidates, turned
+from layoutcheck.patching.edits import candidates
+from layoutcheck.patching.layouts import _stride_for as stride_for
 from layoutcheck.patching.program import Program, Source, name_of
 from layoutcheck.sources.types import parse_memref
 

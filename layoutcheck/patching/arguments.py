@@ -1,0 +1,51 @@
+"""An argument of a call written otherwise: by its name, by its position, or where its parameter is given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.program import Program, Site, Source, name_of, parameter
+
+
+def argument(
+    program: Program, place: Site, keyword: str, value: str, position: int | None, earlier: list[Site]
+) -> Iterator[Candidate]:
+    """An argument of a call written otherwise; where it is a parameter, first at the calls that led here.
+
+    So a function that others call, too, stays as it is.
+    """
+    call, function = place.node, place.function
+    assert isinstance(call, ast.Call)
+    node = next((one.value for one in call.keywords if one.arg == keyword), None)
+    if node is None and position is not None and len(call.args) > position:
+        node = call.args[position]
+    if isinstance(node, ast.Name) and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        at = parameter(function, node.id)
+        for one in reversed(earlier):
+            if at is not None and isinstance(one.node, ast.Call) and name_of(one.node) == function.name:
+                bound = isinstance(one.node.func, ast.Attribute) and function.args.args[0].arg == "self"
+                yield from with_keyword(program.sources[one.path], one.node, node.id, value, at - bound)
+    yield from with_keyword(program.sources[place.path], call, keyword, value, position)
+
+
+def with_keyword(
+    source: Source, call: ast.Call, keyword: str, value: str, position: int | None
+) -> Iterator[Candidate]:
+    """The call with an argument, by its name or its position, written so; nothing where it is."""
+    for one in call.keywords:
+        if one.arg == keyword:
+            start, end = span_of(source, one.value)
+            if source.text[start:end] != value:
+                yield (Edit(source.path, start, end, value),)
+            return
+    if position is not None and len(call.args) > position:
+        start, end = span_of(source, call.args[position])
+        if source.text[start:end] != value:
+            yield (Edit(source.path, start, end, value),)
+        return
+    ends = [span_of(source, one)[1] for one in (*call.args, *(k.value for k in call.keywords))]
+    text = f"{keyword}={value}"
+    end = max(ends, default=span_of(source, call)[1] - 1)
+    yield (Edit(source.path, end, end, f", {text}" if ends else text),)

@@ -1,0 +1,47 @@
+"""Edits of a launch's block and of the bytes that a barrier expects."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.patching.arguments import with_keyword
+from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.program import Program, Site, Source, name_of, parameter
+
+
+def launched(program: Program, site: Site, threads: int | None) -> Iterator[Candidate]:
+    """The block of the kernel's launch; first that of the function that the copy stands in."""
+    found: list[tuple[bool, Candidate]] = []
+    for source in program.sources.values():
+        for call in source.calls():
+            inner = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if name_of(call) == "launch" and isinstance(inner, ast.Call):
+                other = name_of(inner) != getattr(site.function, "name", "")
+                found += [(other, edits) for edits in _block(program, source, call, str(threads))]
+    yield from (edits for _, edits in sorted(found, key=lambda one: one[0]))
+
+
+def _block(program: Program, source: Source, call: ast.Call, threads: str) -> Iterator[Candidate]:
+    """The launch's block: where its size is a function's parameter, first at that one's calls."""
+    block = next((one.value for one in call.keywords if one.arg == "block"), None)
+    plain = isinstance(block, (ast.Tuple, ast.List)) and len(block.elts) == 3
+    if not plain or any(ast.unparse(one) != "1" for one in block.elts[1:]):  # type: ignore[union-attr]
+        yield from with_keyword(source, call, "block", f"({threads}, 1, 1)", None)
+        return
+    size = block.elts[0]  # type: ignore[union-attr]
+    if isinstance(size, ast.Name):
+        function = source.owners.get(call)
+        while function is not None and parameter(function, size.id) is None:
+            function = source.owners.get(function)
+        for place in program.given(function, size.id):
+            yield (Edit(place.path, *span_of(program.sources[place.path], place.node), threads),)
+    yield (Edit(source.path, *span_of(source, size), threads),)
+
+
+def expected(program: Program, site: Site, count: int | None) -> Iterator[Candidate]:
+    """The bytes that a barrier of the copy's file expects."""
+    source = program.sources[site.path]
+    for call in source.calls():
+        if name_of(call) in ("mbarrier_arrive_and_expect_tx", "mbarrier_expect_tx") and len(call.args) > 1:
+            yield (Edit(site.path, *span_of(source, call.args[1]), str(count)),)

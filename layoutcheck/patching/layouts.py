@@ -1,0 +1,234 @@
+"""Edits of what a tensor is made with: its strides, its alignment, its swizzle, what is promised of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.inttuple import flatten, wrap
+from layoutcheck.algebra.layout import Layout
+from layoutcheck.copies.memref import Memref
+from layoutcheck.fixes import code
+from layoutcheck.patching.arguments import argument, with_keyword
+from layoutcheck.patching.copiers import _literal
+from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.program import Program, Site, name_of
+
+_FROM_HOST = ("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor", "make_tensor_ptr")
+
+
+_ALLOCATIONS = ("allocate_tensor", "allocate", "allocate_array")
+
+
+_POSITIONS = {"allocate_tensor": 2, "allocate": 1, "allocate_array": 2, "from_dlpack": 1}
+
+
+def aligned(program: Program, start: Site, need: int) -> Iterator[Candidate]:
+    """The alignment, in bytes, of an allocation or of what the host promises."""
+    earlier: list[Site] = []
+    for place in program.behind(start):
+        call = place.node
+        if isinstance(call, ast.Subscript) and is_align(call):
+            assert isinstance(call.slice, ast.Tuple)
+            yield (Edit(place.path, *span_of(program.sources[place.path], call.slice.elts[1]), str(need)),)
+        if not isinstance(call, ast.Call):
+            continue
+        name = name_of(call)
+        keyword = (
+            "byte_alignment" if name in _ALLOCATIONS else "assumed_align" if name in _FROM_HOST else None
+        )
+        if keyword is not None:
+            yield from argument(program, place, keyword, str(need), _POSITIONS.get(name), earlier)
+        earlier.append(place)
+
+
+def is_align(node: ast.Subscript) -> bool:
+    """`cute.struct.Align[what, bytes]`, the annotation of a struct's member."""
+    value = node.value
+    name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+    return name == "Align" and isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2
+
+
+def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterator[Candidate]:
+    """Strides written otherwise in a `make_layout` of the tensor; run-time ones promised at their origin."""
+    if old.layout.shape != new.layout.shape:
+        yield from _cut(program, start, old, new)
+        return
+    if not new.layout.is_static:
+        yield from _promised(program, start, old, new)
+        return
+    ordered = _order(new)
+    earlier: list[Site] = []
+    for place in program.reached(start):
+        call = place.node
+        assert isinstance(call, ast.Call)
+        source = program.sources[place.path]
+        before, earlier = earlier, [*earlier, place]
+        if name_of(call) == "make_ordered_layout" and ordered is not None:
+            given = ast.unparse(_order_of(call) or call)
+            if given != code.tree_code(ordered) and given.count(",") == code.tree_code(ordered).count(","):
+                yield from argument(program, place, "order", code.tree_code(ordered), 1, before)
+        stride = _stride_of(program, place, new)
+        if stride is None:
+            continue
+        if name_of(call) == "make_layout":
+            yield from argument(program, place, "stride", stride, None, before)
+        elif name_of(call) == "make_ordered_layout" and call.args:
+            text = source.text[slice(*span_of(source, call.args[0]))]
+            made = f"cute.make_layout({text}, stride={stride})"
+            yield (Edit(place.path, *span_of(source, call), made),)
+
+
+def _order_of(call: ast.Call) -> ast.expr | None:
+    """The order that `make_ordered_layout` is given."""
+    named = next((one.value for one in call.keywords if one.arg == "order"), None)
+    return named if named is not None or len(call.args) < 2 else call.args[1]
+
+
+def _stride_of(program: Program, place: Site, new: Memref) -> str | None:
+    """The new strides, nested as the call's shape or its strides are written; None if it has other modes."""
+    call = place.node
+    assert isinstance(call, ast.Call)
+    shape = program.definition(replace(place, node=call.args[0])).node if call.args else None
+    given = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    for seen in (shape, given):
+        stride = None if seen is None else _stride_for(seen, new)
+        if stride is not None:
+            return stride
+    return None
+
+
+def _cut(program: Program, start: Site, old: Memref, new: Memref) -> Iterator[Candidate]:
+    """Another shape, too, where the very layout of the view is written in numbers."""
+    for place in program.reached(start):
+        made = _literal(place.node)
+        if made is not None and _flat(made) == _flat(old.layout) and new.layout.is_static:
+            span = span_of(program.sources[place.path], place.node)
+            yield (Edit(place.path, *span, code.layout_code(new.layout)),)
+
+
+def unswizzled(program: Program, start: Site) -> Iterator[Candidate]:
+    """An allocation without the swizzle that it is given."""
+    earlier: list[Site] = []
+    for place in program.reached(start):
+        call = place.node
+        assert isinstance(call, ast.Call)
+        if name_of(call) == "allocate_tensor" and any(one.arg == "swizzle" for one in call.keywords):
+            yield from argument(program, place, "swizzle", "None", 3, earlier)
+        earlier.append(place)
+
+
+def _stride_for(shape: ast.expr, memref: Memref) -> str | None:
+    """The strides of a tensor, nested as a shape is written; None where it has other modes."""
+    if not isinstance(shape, ast.Tuple):
+        return None
+    extents, strides = (flatten(wrap(tree)) for tree in (memref.layout.shape, memref.layout.stride))
+    for kept in (list(strides), [d for n, d in zip(extents, strides, strict=True) if n != 1]):
+        if len(kept) == len(_written(shape)):
+            return _nested(shape, iter(kept))
+    return None
+
+
+def _written(shape: ast.expr) -> list[ast.expr]:
+    """The leaves of a shape that is written as nested tuples."""
+    if not isinstance(shape, ast.Tuple):
+        return [shape]
+    return [leaf for part in shape.elts for leaf in _written(part)]
+
+
+def _nested(shape: ast.expr, strides: Iterator[int]) -> str:
+    if not isinstance(shape, ast.Tuple):
+        return str(next(strides))
+    parts = [_nested(part, strides) for part in shape.elts]
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+_PROMISES = {
+    "sym_int": "divisibility", "sym_int32": "divisibility", "sym_int64": "divisibility",
+    "mark_compact_shape_dynamic": "divisibility", "assume": "divby",
+}  # fmt: skip
+
+
+def _promised(program: Program, start: Site, old: Memref, new: Memref) -> Iterator[Candidate]:
+    """What a run-time stride is a multiple of, said by whoever makes it."""
+    pairs = zip(flatten(wrap(old.layout.stride)), flatten(wrap(new.layout.stride)), strict=True)
+    divisors = {n.divisor for o, n in pairs if isinstance(n, Dynamic) and o != n}
+    if len(divisors) != 1:
+        return
+    earlier: list[Site] = []
+    for place in program.reached(start):
+        call = place.node
+        assert isinstance(call, ast.Call)
+        keyword = _PROMISES.get(name_of(call))
+        if keyword is not None:
+            yield from argument(program, place, keyword, str(*divisors), None, earlier)
+        elif name_of(call) == "make_layout":
+            yield from _assumed(program, place, new, *divisors)
+        earlier.append(place)
+
+
+def _assumed(program: Program, place: Site, new: Memref, divisor: int) -> Iterator[Candidate]:
+    """`cute.assume` around a run-time stride of a `make_layout` that has the tensor's modes."""
+    call, source = place.node, program.sources[place.path]
+    assert isinstance(call, ast.Call)
+    given = next((one.value for one in call.keywords if one.arg == "stride"), None)
+    strides = flatten(wrap(new.layout.stride))
+    if given is None or len(_written(given)) != len(strides):
+        return
+    for leaf, stride in zip(_written(given), strides, strict=True):
+        if isinstance(stride, Dynamic) and stride.divisor == divisor and isinstance(leaf, ast.Name):
+            start, end = span_of(source, leaf)
+            made = f"cute.assume({source.text[start:end]}, divby={divisor})"
+            yield (Edit(place.path, start, end, made),)
+
+
+def _order(memref: Memref) -> tuple[int, ...] | None:
+    """The modes by stride, where the layout is compact in that order."""
+    strides, shape = wrap(memref.layout.stride), wrap(memref.layout.shape)
+    if any(type(d) is tuple for d in strides):
+        return None
+    at, order = 1, sorted(range(len(strides)), key=strides.__getitem__)
+    for mode in order:
+        if strides[mode] != at:
+            return None
+        at *= shape[mode]
+    return tuple(order.index(mode) for mode in range(len(order)))
+
+
+def swizzled(program: Program, start: Site, new: Memref) -> Iterator[Candidate]:
+    """Another `make_swizzle`: of bytes where it is the pointer's, of elements where it is a layout's."""
+    swizzle = new.swizzle
+    assert swizzle is not None
+    element = max(1, new.dtype.bits // 8).bit_length() - 1
+    for place in program.reached(start):
+        call = place.node
+        assert isinstance(call, ast.Call)
+        if name_of(call) == "make_swizzle":
+            for base in (swizzle.base - element, swizzle.base):
+                text = f"cute.make_swizzle({swizzle.bits}, {base}, {swizzle.shift})"
+                yield (Edit(place.path, *span_of(program.sources[place.path], call), text),)
+        elif name_of(call) == "allocate_tensor":
+            source = program.sources[place.path]
+            yield from with_keyword(source, call, "swizzle", code.swizzle_code(swizzle), 3)
+
+
+def coarser(program: Program, site: Site, element_bits: int) -> Iterator[Candidate]:
+    """Every `make_swizzle` behind the operands with units of 16 bytes, in elements and in bytes."""
+    for role in ("src", "dst"):
+        start = program.argument(site, role)
+        for place in program.reached(start) if start is not None else ():
+            call = place.node
+            if isinstance(call, ast.Call) and name_of(call) == "make_swizzle" and len(call.args) == 3:
+                source = program.sources[place.path]
+                for base in ((128 // element_bits).bit_length() - 1, 4):
+                    edit = Edit(place.path, *span_of(source, call.args[1]), str(base))
+                    if source.text[edit.start : edit.end] != edit.new:
+                        yield (edit,)
+
+
+def _flat(layout: Layout) -> list[tuple[object, object]]:
+    """Extents and strides of its modes, those of extent 1 left out."""
+    pairs = zip(flatten(wrap(layout.shape)), flatten(wrap(layout.stride)), strict=True)
+    return [(n, d) for n, d in pairs if n != 1]
