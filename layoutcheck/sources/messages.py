@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layoutcheck.digits import is_number
+from layoutcheck.errors import InputError
+from layoutcheck.machine.dtypes import dtype
 
 SHOW_TYPES = (
     "Run it again with CUTE_DSL_SHOW_STACKTRACE=1 and paste everything: the message then holds the types. "
@@ -47,9 +49,10 @@ def _wording(pattern: str, code: str, title: str, meaning: str) -> _Wording:
 
 _ALIGNMENT = (
     "The compiler believes types, not addresses: align<> of the base pointer, and the strides of every slice "
-    "and partition. What is missing, most often first: the promise itself (assumed_align=16 in from_dlpack "
-    "or make_ptr, byte_alignment= of a shared allocation); a divisor of a run-time stride "
-    "(mark_compact_shape_dynamic(..., divisibility=8), cute.assume(stride, divby=8)); an offset added to an "
+    "and partition. What is missing, most often first: the promise itself (assumed_align={bytes} in from_dlpack "
+    "or make_ptr, byte_alignment={bytes} of a shared allocation); a divisor of a run-time stride "
+    "(mark_compact_shape_dynamic(..., divisibility={elements}), cute.assume(stride, divby={elements})); an "
+    "offset added to an "
     "iterator, where a slice of a divided layout would keep the proof. If this side is not contiguous along "
     "the copied mode (a transposed view), its addresses really are not aligned and no promise helps."
 )
@@ -231,8 +234,21 @@ def explain(message: str) -> Explanation | None:
         return Explanation(
             wording.code,
             title,
-            wording.meaning,
+            _with_numbers(wording.meaning, squeezed, facts)
+            if wording.meaning is _ALIGNMENT
+            else wording.meaning,
             operand if operand in ("src", "dst") else None,
             evidence,
         )
     return None
+
+
+def _with_numbers(meaning: str, message: str, facts: dict[str, Any]) -> str:
+    """The promise in bytes and in elements of the atom's type; 16 bytes of 2 where the message has neither."""
+    bits = int(facts.get("need", 128))
+    atom = re.search(r"!cute_nvgpu\.atom\.\w+<(\w+),", message)
+    try:
+        width = dtype(atom[1]).bits if atom else 16
+    except InputError:
+        width = 16
+    return meaning.format(bytes=max(1, bits // 8), elements=max(1, bits // width))

@@ -219,6 +219,24 @@ def test_what_a_message_means(
     assert (found.code, found.operand, found.evidence) == (code, operand, evidence)
 
 
+@pytest.mark.parametrize(
+    ("need", "atom", "promise", "divisor"),
+    [
+        (128, " of atom '!cute_nvgpu.atom.universal_copy<f32, 128 b>'", 16, 4),
+        (64, " of atom '!cute_nvgpu.atom.simt_async_copy<bf16, cache = always, 64 b>'", 8, 4),
+        (32, " of atom '!cute_nvgpu.atom.universal_copy<f8E4M3FN, 32 b>'", 4, 4),
+        (128, "", 16, 8),
+    ],
+)
+def test_the_promise_to_make_has_the_numbers_of_the_message(
+    need: int, atom: str, promise: int, divisor: int
+) -> None:
+    found = explain(f"src ptr alignment (8 bits) does not meet requirement ({need} bits){atom}")
+    assert found is not None
+    assert f"assumed_align={promise} in from_dlpack" in found.meaning
+    assert f"divisibility={divisor})" in found.meaning and f"divby={divisor})" in found.meaning
+
+
 RAISED = """Traceback (most recent call last):
   File "/home/me/gemm.py", line 88, in kernel
     cute.copy(tiled_copy, tAgA[None, None, 0], tAsA)
