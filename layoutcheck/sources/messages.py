@@ -49,8 +49,8 @@ def _wording(pattern: str, code: str, title: str, meaning: str) -> _Wording:
 
 _ALIGNMENT = (
     "The compiler believes types, not addresses: align<> of the base pointer, and the strides of every slice "
-    "and partition. What is missing, most often first: the promise itself (assumed_align={bytes} in from_dlpack "
-    "or make_ptr, byte_alignment={bytes} of a shared allocation); a divisor of a run-time stride "
+    "and partition. What is missing, most often first: the promise itself (assumed_align={bytes} in "
+    "from_dlpack or make_ptr, byte_alignment={bytes} of a shared allocation); a divisor of a run-time stride "
     "(mark_compact_shape_dynamic(..., divisibility={elements}), cute.assume(stride, divby={elements})); an "
     "offset added to an "
     "iterator, where a slice of a divided layout would keep the proof. If this side is not contiguous along "
@@ -244,7 +244,7 @@ def explain(message: str) -> Explanation | None:
 
 
 def _with_numbers(meaning: str, message: str, facts: dict[str, Any]) -> str:
-    """The promise in bytes and in elements of the atom's type; 16 bytes of 2 where the message has neither."""
+    """The promise in bytes, and in elements of the atom's type; where the message has neither, 16 of 2."""
     bits = int(facts.get("need", 128))
     atom = re.search(r"!cute_nvgpu\.atom\.\w+<(\w+),", message)
     try:
