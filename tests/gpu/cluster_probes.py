@@ -10,20 +10,13 @@ Every probe has a process of its own, since a fault ends it.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from layoutcheck.gpu.driver import Device, DeviceFault
+from tests.gpu.probing import main
 
 BYTES = 64  # of one instruction
 WORDS = 64  # of shared memory: the barrier at byte 0, the source from byte 64 on, the destination from 128
@@ -210,42 +203,5 @@ def measure(name: str) -> dict[str, Any]:
     return {"fault": "", "barriers": [completes[int(flag)] for flag in flags], "written": written}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--one")
-    options = parser.parse_args()
-    if options.one:
-        print(json.dumps(measure(options.one)), flush=True)
-        os._exit(0)  # after a fault there is no polite way out
-
-    def run(name: str) -> dict[str, Any]:
-        command = [sys.executable, "-m", "tests.gpu.cluster_probes", "--one", name]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path.cwd())
-        except subprocess.TimeoutExpired:
-            return {"fault": "no answer within the time limit"}
-        return json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"error": done.stderr[-300:]}
-
-    names = list(probes())
-    with ThreadPoolExecutor(8) as pool:
-        found = dict(zip(names, pool.map(run, names), strict=True))
-    with Device() as device:
-        machine = {
-            "name": device.name,
-            "arch": f"sm_{device.major}{device.minor}",
-            "driver": device.driver_version,
-        }
-    evidence = {
-        "date": date.today().isoformat(),
-        "device": machine,
-        "command": "python -m tests.gpu.cluster_probes",
-        "probes": found,
-    }
-    options.out.write_text(json.dumps(evidence, indent=1) + "\n")
-    for name, one in found.items():
-        print(name, one)
-
-
 if __name__ == "__main__":
-    main()
+    main("tests.gpu.cluster_probes", __doc__, probes(), measure)

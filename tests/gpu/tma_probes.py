@@ -9,15 +9,7 @@ whole 16 bytes past the end of dimension 0.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +19,7 @@ from layoutcheck.atoms.tma.words import encode
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.driver import Device, DeviceFault
 from layoutcheck.gpu.images import SHARED_START
+from tests.gpu.probing import main
 
 SHARED, GLOBAL, POISON = 16384, 1 << 17, 0xA5
 PLAIN = Descriptor("BF16_RN", (256, 64), (512,), (64, 8))
@@ -192,39 +185,5 @@ def measure(name: str) -> dict[str, Any]:
     return {"fault": "", "barrier_completes": not late, "as_modelled": same}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--one")
-    options = parser.parse_args()
-    if options.one:
-        print(json.dumps(measure(options.one)), flush=True)
-        os._exit(0)  # after a fault there is no polite way out
-
-    def run(name: str) -> dict[str, Any]:
-        command = [sys.executable, "-m", "tests.gpu.tma_probes", "--one", name]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path.cwd())
-        return json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"error": done.stderr[-300:]}
-
-    names = list(probes())
-    with ThreadPoolExecutor(12) as pool:
-        found = dict(zip(names, pool.map(run, names), strict=True))
-    with Device() as device:
-        machine = {
-            "name": device.name,
-            "arch": f"sm_{device.major}{device.minor}",
-            "driver": device.driver_version,
-        }
-    evidence = {
-        "date": date.today().isoformat(),
-        "device": machine,
-        "command": "python -m tests.gpu.tma_probes",
-        "probes": found,
-    }
-    options.out.write_text(json.dumps(evidence, indent=1) + "\n")
-    for name, one in found.items():
-        print(name, one)
-
-
 if __name__ == "__main__":
-    main()
+    main("tests.gpu.tma_probes", __doc__, probes(), measure)
