@@ -10,10 +10,12 @@ ncu; its time is measured, one process at a time. Writes OUT/synthesis.json and 
 from __future__ import annotations
 
 import argparse
+import base64
 import csv
 import io
 import json
 import os
+import pickle
 import random
 import re
 import statistics
@@ -27,13 +29,19 @@ from typing import Any
 
 from benchmarks.evidence import head
 
-TENSOR_BYTES = 384 << 20
-"""Bytes of a source: several times the L2."""
+TENSOR_BYTES = 1 << 30
+"""Bytes of a source: 20 times the L2, and 10 to 40 blocks for each SM, so that the last ones weigh little."""
 PITCH = 1024
-"""Elements along K, so that there are many blocks in flight, which the cost model takes for granted."""
-MOST_SHARED_BYTES = 48 << 10
-"""Of a block, for the same reason."""
-ROUNDS = 15
+"""Elements along K: a block takes 8 to 32 tiles, one after the other."""
+ROUNDS = 16
+LAUNCHES = 3
+"""Of a plan in each round."""
+MOST_PLANS = 6
+"""Of a request."""
+APART = 1.05
+"""How far two plans' times are apart to be a pair whose order counts."""
+IN_ROUNDS = 0.9
+"""In how many rounds the slower plan of a pair was the slower one: else the pair is noise."""
 
 METRICS = {
     "shared_load": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
@@ -41,17 +49,21 @@ METRICS = {
     "cp_async": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
     "ldgsts_bypass": "smsp__inst_executed_op_ldgsts_cache_bypass.sum",
     "ldgsts_access": "smsp__inst_executed_op_ldgsts_cache_access.sum",
+    "registers": "launch__registers_per_thread",
+    "inst_executed": "smsp__inst_executed.sum",
     "sectors_read": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "sectors_written": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
 }
+PREDICTED = ("shared_load", "shared_store", "cp_async", "sectors_read", "sectors_written")
+TARGETS = ("gmem", "ldmatrix", "registers", "wgmma.A", "gmem", "ldmatrix.trans", "epilogue")
 
 
 def requests(seed: int, plans: int) -> list[dict[str, Any]]:
-    """Requests as `synthesis.wanted.read` takes them, each for up to four plans."""
+    """Requests as `synthesis.wanted.read` takes them, each for up to `MOST_PLANS` plans."""
     rng = random.Random(seed)
     found = []
-    for _ in range(-(-plans // 4)):
-        to = rng.choice(["ldmatrix", "ldmatrix.trans", "wgmma.A", "registers", "gmem", "gmem", "epilogue"])
+    for n in range(-(-plans // MOST_PLANS)):
+        to = TARGETS[n % len(TARGETS)]
         dtype = rng.choice(["bf16", "f16"] if to == "ldmatrix.trans" else ["bf16", "f32", "f8E4M3FN", "f16"])
         if to == "wgmma.A" and dtype == "f32":
             dtype = "bf16"
@@ -85,7 +97,7 @@ def _tensor(contiguous: str, div: int) -> str:
 
 
 def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
-    """Up to four plans of different kinds, with their programs and predictions."""
+    """Up to `MOST_PLANS` plans of different kinds, with their programs and predictions."""
     from layoutcheck.errors import InputError
     from layoutcheck.fixes.code import dtype_code
     from layoutcheck.machine.cost import CLOCK_GHZ, SMS, busy_cycles
@@ -100,8 +112,7 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
         print(f"{request}: {error.message}", file=sys.stderr)
         return []
     rng = random.Random(request["seed"])
-    small = [n for n, plan in enumerate(made.plans) if plan.shared_bytes <= MOST_SHARED_BYTES]
-    chosen = rng.sample(small, min(4, len(small)))
+    chosen = rng.sample(range(len(made.plans)), min(MOST_PLANS, len(made.plans)))
     m, k = extents(request, made.wanted.element_bytes)
     tiles = m // request["tile"][0] * (k // request["tile"][1])
     rows = []
@@ -122,6 +133,7 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
                 "shared": None if plan.shared is None else str(plan.shared),
                 "cycles": plan.cycles,
                 "shared_bytes": plan.shared_bytes,
+                "found": base64.b64encode(pickle.dumps((plan.found, made.wanted))).decode(),
                 "predicted_us": tiles / SMS * busy_cycles(plan.counts) / CLOCK_GHZ / 1000,
                 "predicted": {key: value * tiles for key, value in parts(plan).items()},
                 "code": code,
@@ -154,7 +166,7 @@ def parts(plan: Any) -> dict[str, int]:
     from layoutcheck.analysis import Analysis
     from layoutcheck.synthesis.copies import steps_of
 
-    total = {name: 0 for name in METRICS if not name.startswith("ldgsts")}
+    total = {name: 0 for name in PREDICTED}
     for move in steps_of(plan.found, plan.wanted, numbers=True):
         for step in move:
             cost = Analysis(step.copy).cost if step.role not in ("turn", "tma load", "tma store") else None
@@ -289,23 +301,25 @@ def _wrong(row: dict[str, Any], run: Any) -> int:
 
 
 def _time(group: list[tuple[dict[str, Any], Any]]) -> None:
-    """Microseconds of each plan of a request, in random order, the median of `ROUNDS`."""
+    """Microseconds of each plan of a request, in each of `ROUNDS` rounds, plans in random order in each."""
     import torch
 
-    samples: dict[str, list[float]] = {row["name"]: [] for row, _ in group}
-    for _ in range(ROUNDS + 1):
+    for row, run in group:
+        row["rounds_us"] = []
+        run(0)
+    for _ in range(ROUNDS):
         random.shuffle(group)
         for row, run in group:
             begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             run(0)
             begin.record()
-            run(0)
-            run(0)
+            for _ in range(LAUNCHES):
+                run(0)
             end.record()
             torch.cuda.synchronize()
-            samples[row["name"]].append(500 * begin.elapsed_time(end))
+            row["rounds_us"].append(round(1000 / LAUNCHES * begin.elapsed_time(end), 2))
     for row, _ in group:
-        row["us"] = statistics.median(samples[row["name"]][1:])
+        row["us"] = statistics.median(row["rounds_us"])
 
 
 # The whole run.
@@ -362,15 +376,33 @@ def _is_number(text: str | None) -> bool:
 
 
 def tau(rows: list[dict[str, Any]]) -> tuple[float, int, int]:
-    """Kendall's tau over pairs of one request more than 5 % apart in time; agreeing and all pairs."""
-    agree = pairs = 0
+    """Kendall's tau over the pairs that are `apart`; agreeing and all pairs. A tie agrees with neither."""
+    agree = against = 0
     for a, b in combinations(rows, 2):
-        if a["request"] == b["request"] and "us" in a and "us" in b:
-            apart = max(a["us"], b["us"]) / min(a["us"], b["us"])
-            if apart > 1.05 and a["predicted_us"] != b["predicted_us"]:
-                pairs += 1
-                agree += (a["us"] < b["us"]) == (a["predicted_us"] < b["predicted_us"])
-    return (2 * agree / pairs - 1 if pairs else 0.0), agree, pairs
+        if apart(a, b):
+            order = (a["us"] - b["us"]) * (a["predicted_us"] - b["predicted_us"])
+            agree, against = agree + (order > 0), against + (order <= 0)
+    pairs = agree + against
+    return ((agree - against) / pairs if pairs else 0.0), agree, pairs
+
+
+def apart(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Whether they are plans of one request, and measured more than `APART` apart in nearly all rounds."""
+    if a["request"] != b["request"] or "us" not in a or "us" not in b:
+        return False
+    fast, slow = sorted((a, b), key=lambda row: float(row["us"]))
+    above = sum(y > x for x, y in zip(fast["rounds_us"], slow["rounds_us"], strict=True))
+    return bool(slow["us"] > APART * fast["us"] and above >= IN_ROUNDS * ROUNDS)
+
+
+def noise(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """A plan's even rounds beside its odd ones: the median and the 95th percentile of how far they part."""
+    parted = sorted(
+        abs(statistics.median(row["rounds_us"][::2]) / statistics.median(row["rounds_us"][1::2]) - 1)
+        for row in rows
+        if "us" in row
+    )
+    return {"median": parted[len(parted) // 2], "p95": parted[int(0.95 * len(parted))]} if parted else {}
 
 
 def main() -> None:
@@ -390,7 +422,7 @@ def main() -> None:
     begun = time.monotonic()
     asked = requests(given.seed, given.plans)
     with ProcessPoolExecutor(given.processes) as pool:
-        groups = list(pool.map(plans_of, asked, range(0, 4 * len(asked), 4)))
+        groups = list(pool.map(plans_of, asked, range(0, MOST_PLANS * len(asked), MOST_PLANS)))
     print(
         f"{sum(map(len, groups))} plans of {len(asked)} requests, {time.monotonic() - begun:.0f} s",
         flush=True,
@@ -413,6 +445,7 @@ def main() -> None:
         "tau": value,
         "pairs": pairs,
         "agreeing": agree,
+        "noise": noise(rows),
         "plans": sorted(rows, key=lambda row: row["name"]),
     }
     (given.out / "synthesis.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -421,6 +454,7 @@ def main() -> None:
     seen = [row for row in rows if row["counted"]]
     print(f"bits: {len(rows) - len(wrong)} of {len(rows)} right; wrong: {wrong}")
     print(f"counters: {len(exact)} of {len(seen)} as predicted; tau {value:.3f} ({agree} of {pairs} pairs)")
+    print(f"noise, even rounds beside odd ones: {noise(rows)}")
     for row in sorted(rows, key=lambda row: row["name"]):
         print(
             f"{row['name']} {row.get('us', 0):8.1f} us, {row['predicted_us']:8.1f} predicted, "
