@@ -166,7 +166,7 @@ def parts(plan: Any) -> dict[str, int]:
     from layoutcheck.analysis import Analysis
     from layoutcheck.synthesis.copies import steps_of
 
-    total = {name: 0 for name in PREDICTED}
+    total = dict.fromkeys(PREDICTED, 0)
     for move in steps_of(plan.found, plan.wanted, numbers=True):
         for step in move:
             cost = Analysis(step.copy).cost if step.role not in ("turn", "tma load", "tma store") else None
