@@ -103,11 +103,12 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     from layoutcheck.machine.cost import CLOCK_GHZ, SMS, busy_cycles
     from layoutcheck.synthesis import synthesize
     from layoutcheck.synthesis.program import program
+    from layoutcheck.synthesis.request import TileRequest
     from layoutcheck.synthesis.wanted import read
 
-    given = {name: value for name, value in request.items() if name not in ("tile", "src", "to", "seed")}
+    given = {name: value for name, value in request.items() if name != "seed"}
     try:
-        made = synthesize(read(request["tile"], request["src"], request["to"], **given))
+        made = synthesize(read(TileRequest(**given)))
     except InputError as error:
         print(f"{request}: {error.message}", file=sys.stderr)
         return []

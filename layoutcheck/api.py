@@ -19,6 +19,7 @@ from layoutcheck.request import Request, asked, takes_request
 from layoutcheck.sources.request import read
 from layoutcheck.synthesis.plans import Synthesis
 from layoutcheck.synthesis.plans import synthesize as synthesize_wanted
+from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.wanted import read as read_wanted
 
 
@@ -52,7 +53,7 @@ def check(*given: Any, **options: Any) -> Report:
     What is taken for granted is listed in `report.assumptions`. Raises InputError for unusable input.
     """
     try:
-        copy, assumptions = read(asked(*given, **options))
+        copy, assumptions = read(asked(Request, *given, **options))
     except InputError as error:
         raise error.in_python() from None
     return judge(copy, assumptions=assumptions)
@@ -83,20 +84,8 @@ def check_error(text: str, arch: str = "sm_90a") -> list[Report]:
     ]
 
 
-def synthesize(
-    tile: Any,
-    src: Any,
-    to: Any,
-    *,
-    dtype: Any = "bf16",
-    dst: Any = None,
-    major: str | None = None,
-    threads: int = 128,
-    stages: int = 1,
-    arch: str = "sm_90a",
-    engine: Any = None,
-    align: int | None = None,
-) -> Synthesis:
+@takes_request(TileRequest)
+def synthesize(*given: Any, **options: Any) -> Synthesis:
     """The best copies for a tile: from global memory through shared memory to who reads it.
 
     - `tile`: two extents, (MN,K), as text or as a tuple
@@ -109,17 +98,12 @@ def synthesize(
     - `threads` of the block, `stages` in shared memory; `engine`: "tma", "cp.async", "universal", or several
     - `align`: bytes that `src` and `dst` are aligned to (16)
 
-    Returns a `Synthesis`: `.best.code` is a program, `.plans` are best first, `.space` says among what
-    they are the
-    best, `.why` why the first is first. Raises InputError for unusable input, and where no plan works.
+    Returns a `Synthesis`: `.best.code` is a program, `.plans` are best first, `.space` says among what they
+    are the best, `.why` why the first is first. Raises InputError for unusable input, and where no plan
+    works.
     """
     try:
-        return synthesize_wanted(
-            read_wanted(
-                tile, src, to, dtype=dtype, dst=dst, major=major, threads=threads, stages=stages, arch=arch,
-                engine=engine, align=align,
-            )
-        )  # fmt: skip
+        return synthesize_wanted(read_wanted(asked(TileRequest, *given, **options)))
     except InputError as error:
         raise error.in_python() from None
 

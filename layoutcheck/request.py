@@ -10,7 +10,8 @@ import inspect
 import json
 import operator
 from collections.abc import Callable
-from dataclasses import KW_ONLY, Field, dataclass, fields
+from dataclasses import KW_ONLY, MISSING, Field, dataclass, fields
+from functools import cache
 from types import NoneType
 from typing import Annotated, Any, ParamSpec, Protocol, TypeAlias, TypeVar, get_args
 
@@ -35,8 +36,21 @@ Extents: TypeAlias = str | int | tuple[Any, ...]
 _NAMES = {int: "a whole number", bool: "true or false", str: "a string"}
 
 
+class Given:
+    """What requests share: a field that has one type gets values of that type alone, or its default."""
+
+    def __post_init__(self) -> None:
+        for name, kind, default in _typed(type(self)):  # type: ignore[arg-type]
+            value = getattr(self, name)
+            if value is not default and type(value) is not kind:
+                object.__setattr__(self, name, typed(name, value, kind))
+
+
+G = TypeVar("G", bound=Given)
+
+
 @dataclass(frozen=True)
-class Request:
+class Request(Given):
     """The operands of a copy and all that may be said of it (see `layoutcheck.check`).
 
     What is an `Operand` or `Described` may be text, as the DSL prints it, or the object; the words beside a
@@ -75,24 +89,19 @@ class Request:
     op: Annotated[str, "copy, autovec_copy, basic_copy, copy_atom_call"] = "copy"
     evict_priority: Annotated[bool, "autovec_copy gets an l1c_evict_priority"] = False
 
-    def __post_init__(self) -> None:
-        for name, kind, default in _TYPED:
-            value = getattr(self, name)
-            if value is not default and type(value) is not kind:
-                object.__setattr__(self, name, typed(name, value, kind))
 
-
-def asked(*given: Any, **options: Any) -> Request:
-    """The `Request` of a call. Raises InputError where an argument is missing, unknown or of another type."""
-    known = [one.name for one in fields(Request)]
+def asked(kind: type[G], *given: Any, **options: Any) -> G:
+    """The request of a call. Raises InputError where an argument is missing, unknown or of another type."""
+    known = [one.name for one in fields(kind)]  # type: ignore[arg-type]
     for name in options:
         if name not in known:
             raise InputError(f"there is no argument '{name}'{meant(name, known)}")
     try:
-        inspect.signature(Request).bind(*given, **options)
+        inspect.signature(kind).bind(*given, **options)
     except TypeError as error:
-        raise InputError(str(error), expected="src, dst, atom; all else by its name") from None
-    return Request(*given, **options)
+        needed = [one.name for one in fields(kind) if one.default is MISSING]  # type: ignore[arg-type]
+        raise InputError(str(error), expected=f"{', '.join(needed)}; all else by its name") from None
+    return kind(*given, **options)
 
 
 def kind_of(one: Field[Any]) -> type | None:
@@ -107,8 +116,11 @@ def help_of(one: Field[Any]) -> str:
     return str(one.type.__metadata__[0])  # type: ignore[union-attr]
 
 
-# The fields that have one type, with their defaults, which are always allowed.
-_TYPED = tuple((one.name, kind, one.default) for one in fields(Request) if (kind := kind_of(one)) is not None)
+@cache
+def _typed(request: type[Given]) -> tuple[tuple[str, type, Any], ...]:
+    """The fields that have one type, with their defaults, which are always allowed."""
+    every = fields(request)  # type: ignore[arg-type]
+    return tuple((one.name, kind, one.default) for one in every if (kind := kind_of(one)) is not None)
 
 
 def typed(name: str, value: Any, kind: type) -> Any:
@@ -126,7 +138,7 @@ def typed(name: str, value: Any, kind: type) -> Any:
 
 
 def takes_request(made: Callable[P, Any]) -> Callable[[Callable[..., R]], Callable[P, R]]:
-    """The function with the signature of `made`, a `Request`, for type checkers, editors and `help`."""
+    """The function with the signature of `made`, a request, for type checkers, editors and `help`."""
 
     def signed(function: Callable[..., R]) -> Callable[P, R]:
         returns = inspect.signature(function).return_annotation

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from layoutcheck.cli.arguments import Group, Option
+from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.cases import list_cases, outcomes_of_case
 from layoutcheck.cli.compiler import asked
 from layoutcheck.cli.input import read_text
-from layoutcheck.cli.options import Compiler, Format, Output, Strict
+from layoutcheck.cli.options import Compiler, Format, Output, Strict, group_of
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
-from layoutcheck.request import Request, help_of, kind_of
+from layoutcheck.request import Request
 
 if TYPE_CHECKING:
     from layoutcheck.reports.outcome import Outcome
 
 
-REQUEST = Group(
-    {
-        one.name: (
-            kind if (kind := kind_of(one) or str) is bool else kind | None,
-            Option(help_of(one), positional=one.name in ("src", "dst")),
-            None if one.default is MISSING else one.default,
-        )
-        for one in fields(Request)
-    }
-)
+REQUEST = group_of(Request, "src", "dst")
 
 
 def explain(

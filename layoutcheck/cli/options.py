@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated
 
-from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.arguments import Group, Option
+from layoutcheck.request import Given, help_of, kind_of
 
 Format = Annotated[str, Option("text, json, github, sarif, html or svg", "--format")]
 Output = Annotated[Path | None, Option("write the report to this file")]
@@ -23,3 +25,17 @@ NoOrder = Annotated[
     bool, Option("leave the order of accesses (waits, barriers, fences, phases) unchecked", "--no-order")
 ]
 Compiler = Annotated[bool, Option("ask the installed DSL as well", "--compiler")]
+
+
+def group_of(request: type[Given], *positional: str) -> Group:
+    """The options of a request, one for each field, all of which may be left out."""
+    return Group(
+        {
+            one.name: (
+                kind if (kind := kind_of(one) or str) is bool else kind | None,
+                Option(help_of(one), positional=one.name in positional),
+                None if one.default is MISSING else one.default,
+            )
+            for one in fields(request)  # type: ignore[arg-type]
+        }
+    )

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.options import group_of
 from layoutcheck.errors import InputError
+from layoutcheck.synthesis.request import TileRequest
+
+REQUEST = group_of(TileRequest)
 
 
 def synth(
-    tile: Annotated[str, Option("the tile's extents (MN,K): '(128,64)'")],
-    src: Annotated[str, Option("the global tensor, 'gmem (?{div=8},?):(1,?{div=8})'; or accumulator")],
-    to: Annotated[str, Option("ldmatrix[.trans], wgmma.A, tcgen05.B, gmem, registers, ...")],
-    dst: Annotated[str | None, Option("the global tensor of --to gmem")] = None,
-    dtype: Annotated[str, Option("element type")] = "bf16",
-    major: Annotated[str | None, Option("K or MN: an operand's contiguous mode")] = None,
-    threads: Annotated[int, Option("threads of the block")] = 128,
-    stages: Annotated[int, Option("tiles in shared memory")] = 1,
-    arch: Annotated[str, Option("sm_80, sm_90a, ...")] = "sm_90a",
-    engine: Annotated[str | None, Option("tma, cp.async, universal, or several")] = None,
-    align: Annotated[int | None, Option("bytes that src and dst are aligned to (16)")] = None,
+    given: Annotated[dict[str, Any], REQUEST],
     plan: Annotated[int, Option("which plan's program to print, 0 for none")] = 1,
     format_: Annotated[str, Option("text or json", "--format")] = "text",
 ) -> int:
     """Find the best copies for a tile, from global memory to its reader, and print their program."""
     from layoutcheck.progress import bar
     from layoutcheck.reports.synthesis import render
-    from layoutcheck.synthesis import synthesize
+    from layoutcheck.synthesis.plans import synthesize
     from layoutcheck.synthesis.wanted import read
 
     if format_ not in ("text", "json"):
         raise InputError(f"unknown format '{format_[:40]}'", expected="text or json")
     if format_ == "json" and plan != 1:
         raise InputError("JSON has every plan's program: --plan is not used", expected="--format json alone")
-    wanted = read(
-        tile, src, to, dtype=dtype, dst=dst, major=major, threads=threads, stages=stages, arch=arch,
-        engine=engine, align=align,
-    )  # fmt: skip
+    missing = [f"--{name}" for name in ("tile", "src", "to") if name not in given]
+    if missing:
+        raise InputError(
+            f"synth is not told {' and '.join(missing)}",
+            expected="--tile '(128,64)' --src 'gmem (?,?{div=8}):(?{div=8},1)' --to ldmatrix",
+        )
+    wanted = read(TileRequest(**given))
     with bar(("layouts", "checks")) as progress:
         found = synthesize(wanted, progress)
     sys.stdout.write(render(found, format_, plan))

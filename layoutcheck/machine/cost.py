@@ -29,7 +29,9 @@ constants are an H200's; elsewhere only the counts hold.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 SMS = 132
 CLOCK_GHZ = 1.98
@@ -90,6 +92,13 @@ def busy_cycles(counts: Counts) -> float:
     each = pipes(counts).values()
     most = max(each)
     return most and most * float(sum((one / most) ** OVERLAP for one in each)) ** (1 / OVERLAP)
+
+
+def many_cycles(counts: Any) -> Any:
+    """The cycles of `predicted_time`, of Counts that hold an array of numbers each."""
+    busy = sum(pipe**OVERLAP for pipe in pipes(counts).values()) ** (1 / OVERLAP)
+    shared = np.where(counts.wavefronts > 0, SHARED_TRIP_CYCLES, 0.0)
+    return busy + np.where(counts.sectors > 0, GLOBAL_TRIP_CYCLES, shared)
 
 
 def predicted_time(counts: Counts) -> Time:

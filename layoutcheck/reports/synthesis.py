@@ -8,6 +8,7 @@ import textwrap
 from layoutcheck.errors import InputError
 from layoutcheck.findings import SCHEMA_VERSION
 from layoutcheck.synthesis import Plan, Synthesis
+from layoutcheck.synthesis.plans import SEARCH_SECONDS
 
 _WIDTH = 80
 
@@ -34,7 +35,9 @@ def render(found: Synthesis, format_: str = "text", shown: int = 1) -> str:
     ]
     for kind, reason in found.dropped:
         lines += _wrapped("dropped  ", f"{kind}: {reason}")
-    lines += ["", "Searched, and best within it:"]
+    if found.cut:
+        after = f"Cut after {SEARCH_SECONDS:.0f} s: there may be better plans. Searched until then:"
+    lines += ["", after if found.cut else "Searched, and best within it:"]
     for one in found.space:
         lines += _wrapped("  - ", one)
     if shown:

@@ -1,6 +1,7 @@
 """Synthesis: the best copies for a tile, out of a stated space, each with its proof.
 
-    wanted.py      what is asked for: tile, element type, global tensors, consumers, threads, stages
+    request.py     what a user says: one list of arguments
+    wanted.py      what is asked for, checked: tile, element type, global tensors, consumers, threads, stages
     shared.py      the layouts of the tile in shared memory that are considered
     deals.py       how blocks of the tile are dealt to threads, and the accesses that follow
     moves.py       the ways into and out of shared memory, with what each asks of the machine
@@ -20,6 +21,7 @@ dropped.
 from __future__ import annotations
 
 from layoutcheck.synthesis.plans import Plan, Synthesis, synthesize
+from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.wanted import Wanted
 
-__all__ = ["Plan", "Synthesis", "Wanted", "synthesize"]
+__all__ = ["Plan", "Synthesis", "TileRequest", "Wanted", "synthesize"]

@@ -41,6 +41,8 @@ class Move:
     """One step of a plan. `kind` names it in a report."""
 
     kind: str = ""
+    reads_swizzle: bool = False
+    """Whether `fits` depends on a layout's swizzle itself, beyond the bytes that it keeps together."""
 
     def fits(self, shared: Shared) -> bool:
         """Whether it can read or write that layout."""
@@ -402,6 +404,7 @@ class Tma(Move):
     read: bool
     wide: bool
     kind: str = "tma"
+    reads_swizzle: bool = True
 
     def fits(self, shared: Shared) -> bool:
         """A swizzle of TMA's, whose span a run fills at most; rows of 16 bytes without padding."""

@@ -94,7 +94,7 @@ def optimum(copy: Copy) -> Optimum | None:
     best: Optimum | None = None
     for some, keeps in (([given], True), (free, False)):
         enough = now if best is None else best.least / WORTH
-        for found in search(Space(some, moves, [], []), 1, wanted.arch.smem_per_block_bytes):
+        for found in search(Space(some, moves, [], []), 1, wanted.arch.smem_per_block_bytes).found:
             if found.cycles >= enough:
                 break
             answer = judged(found, wanted)

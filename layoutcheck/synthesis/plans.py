@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -16,12 +17,15 @@ from layoutcheck.synthesis.candidates import WIDEST_BYTES
 from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
 from layoutcheck.synthesis.moves import Tma
 from layoutcheck.synthesis.program import program
-from layoutcheck.synthesis.search import Found, Refused, Space, kind_of, search, space_of
+from layoutcheck.synthesis.search import Found, Refused, Search, Space, kind_of, space_of
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted, read
 
 MOST = 8
 """Plans that are judged and returned."""
+MOST_SECONDS = 9.5
+"""When no other plan is judged: the answer is there after 10 seconds. The search ends at `SEARCH_SECONDS`."""
+SEARCH_SECONDS = 8.0
 MOST_ROUNDS = 6
 """Searches, each without what `check` refused before."""
 
@@ -106,17 +110,26 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Synthesis:
-    """The plans for a request, best first, at least one; `dropped`: kinds that `check` refused, and why."""
+    """The plans for a request, best first, at least one; `dropped`: kinds that `check` refused, and why.
+
+    `looked_at` layouts of the space were searched: fewer than there are where the time was up before.
+    """
 
     wanted: Wanted
     plans: tuple[Plan, ...]
     dropped: tuple[tuple[str, str], ...]
     searched: Space
+    looked_at: int
 
     @property
     def best(self) -> Plan:
         """The first."""
         return self.plans[0]
+
+    @property
+    def cut(self) -> bool:
+        """Whether the time was up before the whole space was searched: nothing is called the best then."""
+        return self.looked_at < len(self.searched.layouts)
 
     @cached_property
     def pareto(self) -> tuple[Plan, ...]:
@@ -162,8 +175,9 @@ class Synthesis:
         """What was searched, in words: the best plan is the best of these."""
         searched = self.searched
         dealt = sum(len(slot) for slot in (searched.writers, *searched.readers)) + len(searched.direct)
+        cut = f"{self.looked_at} of " if self.cut else ""
         return (
-            f"{len(searched.layouts)} layouts in shared memory: {_layouts_in_words(searched)}",
+            f"{cut}{len(searched.layouts)} layouts in shared memory: {_layouts_in_words(searched)}",
             f"{dealt} moves: {', '.join(self.wanted.engines)}; threads take blocks of powers of two, up to "
             f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile; all arrangements "
             "of ldmatrix.x1 to x4 and of warps that divide it",
@@ -181,6 +195,7 @@ class Synthesis:
             "threads": self.wanted.threads,
             "stages": self.wanted.stages,
             "space": list(self.space),
+            "cut": self.cut,
             "why": self.why,
             "plans": [{**one.to_dict(), "pareto": one in self.pareto} for one in self.plans],
             "dropped": [{"kind": kind, "reason": reason} for kind, reason in self.dropped],
@@ -220,20 +235,21 @@ def synthesize(wanted: Wanted, progress: Progress | None = None) -> Synthesis:
 
     Raises InputError where no plan works, with the reason of the best that does not.
     """
+    begun = time.monotonic()
     space = space_of(wanted)
-    most = wanted.arch.smem_per_block_bytes
+    searching = Search(space, wanted.stages, wanted.arch.smem_per_block_bytes)
     refused: Refused = set()
     known: dict[tuple[Any, ...], Judged] = {}
     reasons: dict[str, str] = {}  # the first of each kind
     for _ in range(MOST_ROUNDS):
-        found = search(space, wanted.stages, most, progress, refused)
+        searched = searching.run(progress, refused, begun + SEARCH_SECONDS)
         plans: list[Plan] = []
         before = len(refused)
-        for n, one in enumerate(found):
-            if len(plans) == MOST:
+        for n, one in enumerate(searched.found):
+            if len(plans) == MOST or time.monotonic() > begun + MOST_SECONDS:
                 break
             if progress is not None:
-                progress("checks", n, min(len(found), MOST))
+                progress("checks", n, min(len(searched.found), MOST))
             key = one.shared, *one.moves
             answer = known[key] = known.get(key) or _judged(one, wanted)
             if not answer.refusal:
@@ -244,7 +260,7 @@ def synthesize(wanted: Wanted, progress: Progress | None = None) -> Synthesis:
             if guilty is not None:
                 whatever = one.shared is None or isinstance(guilty, Tma)
                 refused.add((guilty, None if whatever or one.shared is None else one.shared.layout))
-        if len(refused) == before:
+        if len(refused) == before or time.monotonic() > begun + SEARCH_SECONDS:
             break
     kinds = {plan.kind for plan in plans}
     dropped = tuple((kind, why) for kind, why in reasons.items() if kind not in kinds)
@@ -255,7 +271,7 @@ def synthesize(wanted: Wanted, progress: Progress | None = None) -> Synthesis:
             + (f" ({why})" if why else _no_move(space, wanted)),
             expected="other extents, threads, stages, engines or target",
         )
-    return Synthesis(wanted, tuple(plans), dropped, space)
+    return Synthesis(wanted, tuple(plans), dropped, space, searched.layouts)
 
 
 def _judged(one: Found, wanted: Wanted) -> Judged:

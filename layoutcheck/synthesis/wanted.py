@@ -17,6 +17,7 @@ from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.sources.operands import ALIGN_BYTES
 from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.types import parse_memref
+from layoutcheck.synthesis.request import TileRequest
 
 ENGINES = ("tma", "cp.async", "universal")
 TARGETS = (
@@ -98,66 +99,68 @@ def fast_mode(tensor: Memref) -> int | None:
     return next((mode for mode, one in enumerate(stride) if one == 1), None)
 
 
-def read(
-    tile: Any,
-    src: Any,
-    to: Any,
-    *,
-    dtype: Any = "bf16",
-    dst: Any = None,
-    major: str | None = None,
-    threads: int = 128,
-    stages: int = 1,
-    arch: str = "sm_90a",
-    engine: Any = None,
-    align: int | None = None,
-) -> Wanted:
-    """The request that these say. Raises InputError, which names what is unusable."""
-    element = dtype if isinstance(dtype, DType) else read_dtype(str(getattr(dtype, "__name__", dtype)))
+def read(given: TileRequest) -> Wanted:
+    """The request, checked. Raises InputError, which names what is unusable."""
+    asked = given.dtype
+    element = asked if isinstance(asked, DType) else read_dtype(str(getattr(asked, "__name__", asked)))
     if element.bits not in (8, 16, 32, 64):
         raise InputError(
             f"elements of {element} have {element.bits} bits", expected="8-, 16-, 32- or 64-bit elements"
         )
-    extents = _tile(tile)
-    consumers = _consumers(to)
-    target = parse_arch(arch)
-    for name, count, most in (("threads", threads, MOST_THREADS), ("stages", stages, MOST_STAGES)):
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
-            raise InputError(f"--{name} is a whole number from 1 to {most}, not {count!r}"[:100])
-    if threads % WARP:
-        raise InputError(f"{threads} threads are not whole warps", expected=f"a multiple of {WARP}")
-    if align is not None and (align < 1 or align & (align - 1)):
-        raise InputError(f"--align {align} is not a power of two", expected="bytes, such as 16")
-    accumulator = isinstance(src, str) and src.strip() == ACCUMULATOR
+    extents = _tile(given.tile)
+    consumers = _consumers(given.to)
+    arch = parse_arch(given.arch)
+    _check_block(given)
+    accumulator = isinstance(given.src, str) and given.src.strip() == ACCUMULATOR
     if accumulator:
-        _epilogue(consumers, element, target)
-    source = _tensor("src", "(?,?):(?,1)" if accumulator else src, element, extents, align)
+        _epilogue(consumers, element, arch)
+    src = _tensor("src", "(?,?):(?,1)" if accumulator else given.src, element, extents, given.align)
     wants_dst = any(one.target == "gmem" for one in consumers)
-    if wants_dst != (dst is not None):
+    if wants_dst != (given.dst is not None):
         raise InputError(
             "--to gmem needs the destination" if wants_dst else "--dst is for --to gmem",
             expected="--dst 'gmem (?,?):(?{div=8},1)'" if wants_dst else "no --dst",
         )
-    if major is not None and major not in MAJORS:
-        raise InputError(f"unknown major '{str(major)[:20]}'", expected="K or MN")
-    if major is not None and not {"wgmma", "tcgen05", "registers"} & {one.unit for one in consumers}:
-        raise InputError(
-            f"--major is not used by --to {consumers[0]}", expected="wgmma, tcgen05 or registers; no --major"
-        )
-    _exists(consumers, element, target)
+    _exists(consumers, element, arch)
     return Wanted(
         extents,
         element,
-        source,
-        None if dst is None else _tensor("dst", dst, element, extents, align),
+        src,
+        None if given.dst is None else _tensor("dst", given.dst, element, extents, given.align),
         consumers,
-        None if major is None else MAJORS.index(major),
-        threads,
-        stages,
-        target,
-        _engines(engine),
+        _major(given.major, consumers),
+        given.threads,
+        given.stages,
+        arch,
+        _engines(given.engine),
         accumulator,
     )
+
+
+def _check_block(given: TileRequest) -> None:
+    """Raises InputError for threads, stages or an alignment that no block has."""
+    for name, count, most in (
+        ("threads", given.threads, MOST_THREADS),
+        ("stages", given.stages, MOST_STAGES),
+    ):
+        if not 1 <= count <= most:
+            raise InputError(f"--{name} is a whole number from 1 to {most}, not {count}"[:100])
+    if given.threads % WARP:
+        raise InputError(f"{given.threads} threads are not whole warps", expected=f"a multiple of {WARP}")
+    if given.align is not None and (given.align < 1 or given.align & (given.align - 1)):
+        raise InputError(f"--align {given.align} is not a power of two", expected="bytes, such as 16")
+
+
+def _major(given: str | None, consumers: tuple[Consumer, ...]) -> int | None:
+    if given is None:
+        return None
+    if given not in MAJORS:
+        raise InputError(f"unknown major '{given[:20]}'", expected="K or MN")
+    if not {"wgmma", "tcgen05", "registers"} & {one.unit for one in consumers}:
+        raise InputError(
+            f"--major is not used by --to {consumers[0]}", expected="wgmma, tcgen05 or registers; no --major"
+        )
+    return MAJORS.index(given)
 
 
 def _epilogue(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> None:

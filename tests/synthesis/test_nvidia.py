@@ -16,6 +16,7 @@ from layoutcheck.fixes.code import _DSL_TYPES
 from layoutcheck.machine.canonical import canonical
 from layoutcheck.machine.dtypes import dtype
 from layoutcheck.synthesis.moves import Move, Threads
+from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.search import Found, Space, search, space_of
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.wanted import read
@@ -43,9 +44,9 @@ def best(unit: str, tile: tuple[int, int], name: str, major: str) -> tuple[Space
         f"(?,?{{div={div}}}):(?{{div={div}}},1)" if major == "K" else f"(?{{div={div}}},?):(1,?{{div={div}}})"
     )
     arch = "sm_90a" if unit == "wgmma" else "sm_100a"
-    wanted = read(tile, src, f"{unit}.A", dtype=name, major=major, arch=arch)
+    wanted = read(TileRequest(tile, src, f"{unit}.A", dtype=name, major=major, arch=arch))
     space = space_of(wanted)
-    return space, by_engine(search(space, 1, MOST))
+    return space, by_engine(search(space, 1, MOST).found)
 
 
 def by_engine(found: list[Found]) -> dict[str, Found]:
@@ -71,7 +72,7 @@ def no_better(row: dict[str, Any]) -> bool:
         s for s, d in zip(flatten(layout[fast].shape), flatten(layout[fast].stride), strict=True) if d == 1
     )
     theirs = Shared(layout, dtype(name), fast, run, pointer if pointer.bits else None, 0, "NVIDIA's")
-    found = by_engine(search(space._replace(layouts=[theirs]), 1, MOST))
+    found = by_engine(search(space._replace(layouts=[theirs]), 1, MOST).found)
     assert set(found) <= set(ours), row
     for engine, one in found.items():
         mine = ours[engine]

@@ -9,6 +9,7 @@ import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.synthesis.copies import counted_again, judged
+from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.search import every, kind_of, search, space_of
 from layoutcheck.synthesis.wanted import Wanted, read
 
@@ -29,7 +30,7 @@ def small(seed: int) -> Wanted | None:
     if to in ("wgmma.A", "wgmma.B", "registers"):
         given["major"] = rng.choice([None, "K", "MN"])
     try:
-        return read(
+        request = TileRequest(
             (rng.choice(extents), rng.choice(extents)),
             rng.choice(tensors),
             to,
@@ -39,6 +40,7 @@ def small(seed: int) -> Wanted | None:
             engine=rng.choice([None, "cp.async", "universal", "tma,universal"]),
             **given,
         )
+        return read(request)
     except InputError:
         return None
 
@@ -54,7 +56,7 @@ def held_against_every(seed: int, most: int = SMALL) -> bool:
         kind = kind_of(one.shared, one.moves)
         if kind not in best or one.key[:3] < best[kind]:
             best[kind] = one.key[:3]
-    found = {kind_of(one.shared, one.moves): one.key[:3] for one in search(space, wanted.stages, MOST)}
+    found = {kind_of(one.shared, one.moves): one.key[:3] for one in search(space, wanted.stages, MOST).found}
     assert found == best, wanted
     return bool(best)
 
@@ -78,7 +80,7 @@ def counted_alike(seed: int) -> int:
     if wanted is None:
         return 0
     count = 0
-    for one in search(space_of(wanted), wanted.stages, MOST)[:6]:
+    for one in search(space_of(wanted), wanted.stages, MOST).found[:6]:
         if not judged(one, wanted).refusal:
             assert counted_again(one, wanted) == one.counts, (wanted, one)
             count += 1

@@ -14,6 +14,7 @@ import layoutcheck as lc
 from layoutcheck.cli import run
 from layoutcheck.errors import InputError
 from layoutcheck.fixes.code import dtype_code
+from layoutcheck.reports.synthesis import render
 from layoutcheck.synthesis import Plan, Synthesis
 
 MN = "gmem (?{div=8},?):(1,?{div=8})"
@@ -174,6 +175,7 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        ({"tile": None, "to": None}, "not told --tile and --to"),
         ({"tile": "(128"}, "')'"),
         ({"tile": "(128,64,2)"}, "two extents"),
         ({"tile": "(0,64)"}, "two extents"),
@@ -201,10 +203,10 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_bad_input_is_one_clear_error(
-    given: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
+    given: dict[str, str | None], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = {"tile": "(64,32)", "src": K, "to": "ldmatrix"} | given
-    assert run(["synth", *(word for name, value in words.items() for word in (f"--{name}", value))]) == 2
+    assert run(["synth", *(w for name, value in words.items() if value for w in (f"--{name}", value))]) == 2
     err = capsys.readouterr().err
     assert said in err and "Traceback" not in err and err.count("error:") == 1
 
@@ -212,5 +214,18 @@ def test_bad_input_is_one_clear_error(
 def test_errors_of_the_function_name_its_arguments() -> None:
     with pytest.raises(InputError, match="dst="):
         lc.synthesize((64, 32), K, "gmem")
-    with pytest.raises(InputError, match=re.escape("threads= is")):
+    with pytest.raises(InputError, match=re.escape("'threads' is a whole number")):
         lc.synthesize((64, 32), K, "ldmatrix", threads=True)
+    with pytest.raises(InputError, match=re.escape("threads= is a whole number from 1")):
+        lc.synthesize((64, 32), K, "ldmatrix", threads=0)
+
+
+def test_what_is_cut_says_what_was_searched_and_calls_nothing_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock stands still for a while, then it is past the end."""
+    ticks = iter(range(10**9))
+    monkeypatch.setattr("layoutcheck.synthesis.search.time.monotonic", lambda: next(ticks) * 0.05)
+    found = lc.synthesize((64, 32), K, "ldmatrix")
+    assert found.cut and 0 < found.looked_at < len(found.searched.layouts)
+    text = render(found, shown=0)
+    assert "Cut after 8 s: there may be better plans" in text and "best within" not in text
+    assert f"{found.looked_at} of {len(found.searched.layouts)} layouts" in text
