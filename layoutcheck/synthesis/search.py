@@ -108,7 +108,7 @@ def search(
 ) -> Searched:
     """The best plan of each kind, best first. `most_shared` bytes are what a block can have.
 
-    At `until` (of `time.monotonic`) it stops: what it has then is the best of the layouts before.
+    At `until` (of `time.process_time`) it stops: what it has then is the best of the layouts before.
     """
     return Search(space, stages, most_shared).run(progress, refused or set(), until)
 
@@ -175,7 +175,7 @@ class Search:
 
     def _look(self) -> None:
         """Raises _TimeIsUp when it is."""
-        if time.monotonic() > self._until:
+        if time.process_time() > self._until:
             raise _TimeIsUp
 
     def _fitting(self, shared: Shared) -> Groups:

@@ -223,9 +223,9 @@ def test_errors_of_the_function_name_its_arguments() -> None:
 def test_what_is_cut_says_what_was_searched_and_calls_nothing_best(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still for a while, then it is past the end."""
     ticks = iter(range(10**9))
-    monkeypatch.setattr("layoutcheck.synthesis.search.time.monotonic", lambda: next(ticks) * 0.05)
+    monkeypatch.setattr("layoutcheck.synthesis.search.time.process_time", lambda: next(ticks) * 0.05)
     found = lc.synthesize((64, 32), K, "ldmatrix")
     assert found.cut and 0 < found.looked_at < len(found.searched.layouts)
     text = render(found, shown=0)
-    assert "Cut after 8 s: there may be better plans" in text and "best within" not in text
+    assert "Cut after 8 s of the processor: there may be better plans" in text and "best within" not in text
     assert f"{found.looked_at} of {len(found.searched.layouts)} layouts" in text
