@@ -36,8 +36,10 @@ def render(found: Synthesis, format_: str = "text", shown: int = 1) -> str:
     for kind, reason in found.dropped:
         lines += _wrapped("dropped  ", f"{kind}: {reason}")
     if found.cut:
-        after = f"Cut after {SEARCH_SECONDS:.0f} s of the processor: there may be better plans. Searched until then:"
-    lines += ["", after if found.cut else "Searched, and best within it:"]
+        cut = f"Cut after {SEARCH_SECONDS:.0f} s of the processor: there may be better plans."
+        lines += ["", cut, "Searched until then:"]
+    else:
+        lines += ["", "Searched, and best within it:"]
     for one in found.space:
         lines += _wrapped("  - ", one)
     if shown:

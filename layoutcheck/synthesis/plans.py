@@ -24,9 +24,9 @@ from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted, read
 MOST = 8
 """Plans that are judged and returned."""
 MOST_SECONDS = 9.5
-"""Of the processor, after which no other plan is judged: the answer is there after 10 seconds of an idle one.
+"""Of the processor, after which no other plan is judged; the search ends at `SEARCH_SECONDS`.
 
-The search ends at `SEARCH_SECONDS`. The clock is the processor's, so that a busy machine gives the same answer.
+An idle machine answers within 10 seconds; a busy one gives the same answer later.
 """
 SEARCH_SECONDS = 8.0
 MOST_ROUNDS = 6
