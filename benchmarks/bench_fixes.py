@@ -8,7 +8,8 @@ with the fixes. Of the programs of `tests/patching/broken.py`, every so many: ea
 `bits` says how the repaired program's bytes differ from those of the working one, by the PTX of both. With
 `--confirm` the repaired copies run, too. `--patch FILE` writes the repaired programs, and `--launch FILE`
 launches them on a GPU: the second tensor must be the first, bit by bit. `--each N` applies every fix that is
-shown for N of the programs, not only the first.
+shown for N of the programs, not only the first; what it leaves broken elsewhere in the program is then
+repaired by any fix, so that the whole program can be compared. `--skip N` leaves out the first N programs.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from typing import Any
 from benchmarks.evidence import head, write
 from benchmarks.measure import quantiles
 from layoutcheck.api import check_copy
+from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import moved
 from layoutcheck.tracing import repaired, traced
 from tests.conformance.generate import random_copy
@@ -62,9 +64,9 @@ def speed(count: int) -> dict[str, Any]:
     }
 
 
-def programs(count: int, jobs: int, confirm: bool) -> dict[str, Any]:
+def programs(count: int, skip: int, jobs: int, confirm: bool) -> dict[str, Any]:
     """Every so many programs of all families, and what the repair of each came to."""
-    rows = _each(_confirmed if confirm else _repaired, _chosen(count), jobs)
+    rows = _each(_confirmed if confirm else _repaired, _chosen(count, skip), jobs)
     found = {
         "programs": len(rows),
         "repaired": sum(row["repaired"] for row in rows),
@@ -76,9 +78,9 @@ def programs(count: int, jobs: int, confirm: bool) -> dict[str, Any]:
     return found
 
 
-def every_fix(count: int, jobs: int) -> dict[str, Any]:
+def every_fix(count: int, skip: int, jobs: int) -> dict[str, Any]:
     """Of so many programs every fix that `trace` shows, by its name: whether it is proven in place."""
-    rows = [row for rows in _each(_by_each, _chosen(count), jobs) for row in rows]
+    rows = [row for rows in _each(_by_each, _chosen(count, skip), jobs) for row in rows]
     shown = [row for row in rows if not row["sketch"]]
     return {
         "fixes": len(rows),
@@ -91,8 +93,8 @@ def every_fix(count: int, jobs: int) -> dict[str, Any]:
     }
 
 
-def _chosen(count: int) -> list[str]:
-    names = list(PROGRAMS)
+def _chosen(count: int, skip: int = 0) -> list[str]:
+    names = list(PROGRAMS)[skip:]
     return names[:: max(1, len(names) // count)][:count]
 
 
@@ -187,7 +189,7 @@ def _by_each(name: str) -> list[dict[str, Any]]:
         for strategy in dict.fromkeys(fix.strategy for _, report in bad for fix in report.fixes):
             found = repaired(str(script), launch=False, by=strategy)
             left = {sketch.where.line: sketch.reason for sketch in found.sketches}
-            bits = wrong(found.after[str(script)], RIGHT[name]) if found.repairs and not left else "not run"
+            bits = _bits(found, script, name) if found.repairs else "not run"
             for one, report in bad:
                 line = one.first.where.line
                 now = moved(found.before, found.after, str(script), line)[0]
@@ -207,11 +209,26 @@ def _by_each(name: str) -> list[dict[str, Any]]:
         return rows
 
 
+def _bits(found: Repaired, script: Path, name: str) -> str:
+    """How the bytes of a program with one fix differ, where all its copies can be repaired by others."""
+    text = found.after[str(script)]
+    if found.sketches:
+        with tempfile.TemporaryDirectory() as folder:
+            other = Path(folder).resolve() / script.name
+            other.write_text(text, encoding="utf-8")
+            more = repaired(str(other), launch=False)
+            if more.sketches:
+                return "not run"
+            text = more.after[str(other)]
+    return wrong(text, RIGHT[name])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--copies", type=int, default=3000)
     parser.add_argument("--programs", type=int, default=len(PROGRAMS))
     parser.add_argument("--each", type=int, default=0, help="programs of which every fix is tried")
+    parser.add_argument("--skip", type=int, default=0, help="programs left out at the begin")
     parser.add_argument("--confirm", action="store_true", help="run the repaired copies, too")
     parser.add_argument("--patch", type=Path, help="write repaired programs here; no more")
     parser.add_argument("--launch", type=Path, help="launch the programs of --patch; no more")
@@ -230,9 +247,9 @@ def main() -> None:
     if given.copies:
         found["speed"] = speed(given.copies)
     if given.programs:
-        found["repair"] = programs(given.programs, given.jobs, given.confirm)
+        found["repair"] = programs(given.programs, given.skip, given.jobs, given.confirm)
     if given.each:
-        found["every_fix"] = every_fix(given.each, given.jobs)
+        found["every_fix"] = every_fix(given.each, given.skip, given.jobs)
     write(found, given.out)
 
 

@@ -30,6 +30,7 @@ from layoutcheck.patching.causes import causes
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.sketches import labelled
+from layoutcheck.patching.tails import STRATEGY as GUARD
 from layoutcheck.provenance import check_products
 from layoutcheck.reports.advice import Advised
 from layoutcheck.reports.order import is_wrong
@@ -100,8 +101,9 @@ def repaired(
     the GPU or, without one, in the simulator: their bits must be right. Nothing is written. Raises
     InputError.
     """
-    if by is not None and by not in {strategy.STRATEGY for strategy in STRATEGIES}:
-        names = ", ".join(sorted(strategy.STRATEGY for strategy in STRATEGIES))
+    known = {GUARD, *(strategy.STRATEGY for strategy in STRATEGIES)}
+    if by is not None and by not in known:
+        names = ", ".join(sorted(known))
         raise InputError(f"no fix is called '{by[:40]}'", expected=names)
     if not Path(script).is_file():
         raise InputError(f"no script '{script[:200]}'", expected="a Python file")

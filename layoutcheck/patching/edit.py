@@ -27,7 +27,7 @@ class Edit:
 Candidate = tuple[Edit, ...]
 
 
-def span_of(source: Source, node: ast.expr | ast.stmt) -> tuple[int, int]:
+def span_of(source: Source, node: ast.expr | ast.stmt | ast.arg) -> tuple[int, int]:
     """The offsets of a node in its file's text; columns of `ast` count bytes."""
     assert node.end_lineno is not None and node.end_col_offset is not None
     lines = source.text.split("\n")

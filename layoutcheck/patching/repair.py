@@ -23,7 +23,8 @@ from layoutcheck.fixes import times
 from layoutcheck.patching.edit import Candidate, apply
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch, read
-from layoutcheck.patching.state import RANKS, Edited, State, frame_of, moved, place_of
+from layoutcheck.patching.state import RANKS, Edited, Place, State, frame_of, moved, place_of
+from layoutcheck.patching.tails import STRATEGY
 from layoutcheck.patching.ways import ways
 from layoutcheck.sources.traced import Distinct, Frame, Trace
 
@@ -69,7 +70,8 @@ def repair(
     search = _Search(project, main, retrace, by, confirm)
     state, given_up = State(trace), set[tuple[str, int]]()
     for _ in range(MOST_REPAIRS):
-        left = [one for one in state.bad() if place_of(one[0]) not in given_up]
+        wanted = state.open() if by == STRATEGY else []
+        left = [one for one in (*state.bad(), *wanted) if place_of(one[0]) not in given_up]
         if not left:
             break
         target = left[0]
@@ -86,7 +88,8 @@ def repair(
             continue
         found.after, state = best.edited.changed, best.edited.after
         found.repairs.append(best.repair)
-    bad = {place_of(one) for one, _ in state.bad()}  # a later edit may repair what was given up
+    wanted = state.open() if by == STRATEGY else []
+    bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad]
     return found
 
@@ -127,7 +130,7 @@ class _Search:
         refused: list[str] = []
         proven: list[_Proven] = []
         harmful: list[tuple[Edited, str, Candidate]] = []
-        for title, wanted, edits in ways(texts, *target, self.by):
+        for title, wanted, edits, bare in ways(texts, *target, self.by):
             changed = apply(texts, edits)
             key = tuple(changed.values())
             if key in tried or changed == texts:
@@ -140,7 +143,7 @@ class _Search:
             if now is None or now > RANKS[wanted]:
                 verdict = next((name for name, rank in RANKS.items() if rank == now), "gone")
                 why = f"the copy is {verdict}"
-            elif why := edited.objection():
+            elif why := edited.objection() or self.unkept(edited, place, bare):
                 pass
             elif harmed := edited.harmed(slow_too=self.by is None):
                 why = f"{_short(harmed[0])} is worse"
@@ -163,6 +166,15 @@ class _Search:
                     return made, ""
         return None, _told(refused)
 
+    def unkept(self, edited: Edited, place: Place, bare: Candidate | None) -> str:
+        """Why a predicate is not shown to take away just what leaves the tensor."""
+        if bare is None:
+            return ""
+        if {place_of(one) for one, _ in edited.after.open()} & set(edited.there(place)):
+            return "the copy still leaves its tensor for some extents"
+        before = State(self.trace(apply(edited.texts, bare))) if bare else edited.before
+        return edited.keeps(place, before)
+
     def mended(self, edited: Edited) -> Edited | None:
         """The edit with others that repair what it harms."""
         final = edited
@@ -176,7 +188,7 @@ class _Search:
     def second(self, edited: Edited, target: tuple[Distinct, Report]) -> Edited | None:
         """The program with one more edit, which repairs another copy."""
         texts, state = edited.changed, edited.after
-        options = {tuple(apply(texts, edits).items()): None for _, _, edits in ways(texts, *target)}
+        options = {tuple(apply(texts, edits).items()): None for _, _, edits, _ in ways(texts, *target)}
         for option in itertools.islice(options, MOST_SECOND):
             more = Edited(texts, state, dict(option), State(self.trace(dict(option))))
             now = more.rank(place_of(target[0]))

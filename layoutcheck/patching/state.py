@@ -42,6 +42,20 @@ class State:
         found = [(one, r) for one, r in self.reports if r is not None and r.verdict in BAD]
         return sorted(found, key=lambda pair: -RANKS[pair[1].verdict])
 
+    def open(self) -> list[tuple[Distinct, Report]]:
+        """The copies that leave their tensors for extents that the caller may give."""
+        return [(one, r) for one, r in self.reports if r is not None and one.first.has_tail]
+
+    def inside(self, places: Iterable[Place]) -> dict[str, tuple[int, int]]:
+        """What copies at some places move inside of their tensors, as `TracedCopy.inside` has it."""
+        found: dict[str, tuple[int, int]] = {}
+        for one in self.trace.copies:
+            if (one.where.file, one.where.line) in places:
+                for run, bytes_, apart in one.inside:
+                    was = found.get(run, (0, 0))
+                    found[run] = was[0] + bytes_, -1 if -1 in (was[1], apart) else was[1] + apart
+        return found
+
     @cached_property
     def ranks(self) -> dict[Place, int]:
         """The worst rank at every place."""
@@ -80,19 +94,27 @@ class Edited:
         """Where a place is after the edit."""
         return place[0], self.lines(*place)[0]
 
+    def there(self, place: Place) -> list[Place]:
+        """Where the copies of a place are after the edit: where it is, else in the lines that it became."""
+        found = [(place[0], at) for at in self.lines(*place) if (place[0], at) in self.after.ranks]
+        return [self.line(place)] if self.line(place) in found else found
+
     def rank(self, place: Place) -> int | None:
         """The rank of the copies that were at a place; None where there are none now."""
-        ranks, file = self.after.ranks, place[0]
-        there = [ranks[file, at] for at in self.lines(*place) if (file, at) in ranks]
-        return ranks.get(self.line(place), max(there, default=None))
+        return max((self.after.ranks[there] for there in self.there(place)), default=None)
 
     def repaired(self) -> tuple[Place, ...]:
         """The places, before the edit, whose copies were wrong or rejected and are no more."""
         return tuple(
             place
             for place, rank in self.before.ranks.items()
-            if rank >= RANKS["wrong"] > self.after.ranks.get(self.line(place), rank)
+            if rank >= RANKS["wrong"] > self._now(place, rank)
         )
+
+    def _now(self, place: Place, rank: int) -> int:
+        """The rank of a place after the edit; the given one where it has no copies."""
+        now = self.rank(place)
+        return rank if now is None else now
 
     def harmed(self, slow_too: bool = True) -> list[Place]:
         """The places, after the edit, whose copies have a worse verdict than they had.
@@ -114,6 +136,22 @@ class Edited:
             now = self.after.cycles.get(self.line(place), before)
             if place not in repaired and now > _HALF_MORE * before:
                 yield place
+
+    def keeps(self, place: Place, bare: State) -> str:
+        """Why it is not shown that what a place moves inside of its tensors stays; "" where it is.
+
+        `bare` is the program without any predicate at that place. A predicate only takes accesses away: as
+        many bytes are the same bytes. With run-time extents whole tiles must move as before. What is taken
+        from the tails of known ones may belong to the next row, so that different accesses count.
+        """
+        before, after = bare.inside([place]), self.after.inside(self.there(place))
+        runs = [run for run in before if run in after]
+        if not runs:
+            return "which elements it moves is not known"
+        old, new = before[runs[0]], after[runs[0]]
+        if old[0] == new[0] or (len(runs) == 1 and old[1] == new[1] != -1):
+            return ""
+        return "elements inside of the tensor would not be moved"
 
     def costs_nothing(self) -> bool:
         """Whether what is repaired wastes nothing, and nothing else takes longer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from layoutcheck.algebra.measure import size
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
@@ -17,14 +18,25 @@ from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.layouts import coarser
 from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.tails import STRATEGY, guarded
 from layoutcheck.patching.tma import tma_edits
-from layoutcheck.sources.traced import Distinct
+from layoutcheck.sources.traced import Distinct, TracedCopy
 
 
-def ways(
-    texts: dict[str, str], one: Distinct, report: Report, by: str | None = None
-) -> Iterator[tuple[str, str, Candidate]]:
-    """(what, the verdict that it must come to, edits): the report's fixes, then what no model predicts.
+class Way(NamedTuple):
+    """An edit, what it does in words, and the verdict that it must come to.
+
+    One with `bare` edits may change nothing of what moves inside of the tensor when these are applied.
+    """
+
+    title: str
+    verdict: str
+    edits: Candidate
+    bare: Candidate | None = None
+
+
+def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = None) -> Iterator[Way]:
+    """The report's fixes, then what no model predicts.
 
     A fix that lays a global tensor out otherwise is tried only where it is asked for `by` its name: what the
     tensor's memory holds is the caller's, and no trace shows it.
@@ -35,14 +47,29 @@ def ways(
     if site is None:
         return
     for edits in _counted(program, site, report) if by is None else ():
-        yield "matrices: as many as the registers hold", "legal", edits
+        yield Way("matrices: as many as the registers hold", "legal", edits)
+    if by in (None, STRATEGY) and (first.has_tail or _leaves(first)):
+        for edits, bare in guarded(program, site, report.copy):
+            yield Way(_GUARDED, "slow", edits, bare)
     for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
         if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):
             continue
         for edits in candidates(program, report.copy, fix, site):
-            yield f"{fix.strategy}: {fix.title}" + (f"; {fix.note}" if fix.note else ""), fix.verdict, edits
+            note = f"; {fix.note}" if fix.note else ""
+            yield Way(f"{fix.strategy}: {fix.title}{note}", fix.verdict, edits)
     for title, edits in _guesses(program, site, report) if by is None else ():
-        yield title, "legal", edits
+        yield Way(title, "legal", edits)
+
+
+_GUARDED = (
+    f"{STRATEGY}: a predicate says of every vector whether it begins inside of the tensor; one that does not "
+    "is not copied, and leaves 0 in registers and behind cp.async"
+)
+
+
+def _leaves(one: TracedCopy) -> bool:
+    """Whether the copy was seen to leave a tensor in global memory."""
+    return one.addresses is not None and any(fault.kind == "beyond" for fault in one.addresses.faults)
 
 
 def moves_global(copy: Copy, fix: Fix) -> bool:

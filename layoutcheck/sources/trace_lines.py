@@ -68,6 +68,7 @@ def _copy_line(one: TracedCopy) -> dict[str, Any]:
         "shifted": list(one.shifted),
         "unbounded": one.unbounded,
         "bounded_if": one.bounded_if,
+        "inside": [list(counts) for counts in one.inside],
     }
 
 
@@ -156,6 +157,7 @@ def _copy_in(record: dict[str, Any]) -> TracedCopy:
         tuple(record.get("shifted", ())),
         record.get("unbounded", ""),
         record.get("bounded_if", ""),
+        tuple((run, bytes_, apart) for run, bytes_, apart in record.get("inside", ())),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.copies.copy import Copy
 
+TOO_MANY = "no tensor may have"  # so begins a condition on extents that has nothing to do with tails
 VERIFIER_PREFIX = re.compile(r"'cute\.\w+' op |Inputs are incorrect for type: \S+\n")  # of its messages
 
 
@@ -121,6 +122,9 @@ class TracedCopy:
     `bounded_if` what the caller has to keep so that it stays in its tensors in global memory; "" for nothing
     `unbounded`  why it was not checked that it stays in its tensors in global memory; "" where it was, or
                  where it has none
+    `inside`     what of its accesses stays in their tensors in global memory: the name of the blocks that
+                 were evaluated (the same in two traces if the blocks are), bytes, bytes of different accesses
+                 (-1: not counted); first with whole tiles for dynamic extents
     """
 
     copy: Copy | None
@@ -139,7 +143,13 @@ class TracedCopy:
     shifted: tuple[str, ...] = ()
     unbounded: str = field(default="", compare=False)
     bounded_if: str = field(default="", compare=False)
+    inside: tuple[tuple[str, int, int], ...] = field(default=(), compare=False)
     partitioned: Partitioned | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def has_tail(self) -> bool:
+        """Whether accesses leave the tensor for extents that the caller may give."""
+        return bool(self.bounded_if) and not self.bounded_if.startswith(TOO_MANY)
 
     @property
     def observed(self) -> Prediction:

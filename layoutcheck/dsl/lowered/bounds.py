@@ -18,9 +18,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from zlib import crc32
 
 import numpy as np
 
+from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel
 from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, Placed
 from layoutcheck.dsl.lowered.arguments import EXTENTS
@@ -28,7 +30,7 @@ from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME, Blocks
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.record import Mask, Recorded
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
-from layoutcheck.sources.traced import LoweredFault
+from layoutcheck.sources.traced import TOO_MANY, LoweredFault
 
 RELATED = "how the dynamic extents relate is not known"
 LOADED = "addresses or predicates known at run time"
@@ -47,7 +49,8 @@ class Bounds:
     `faults` leave one; `unchecked` are not judged, for the reason given. Those in `multiple` stay inside if
     every dynamic extent is a multiple of that number (0: no such number was found), and not with the fault.
     The 32-bit offsets of those in `overflows` overflow if every dynamic extent is that number, or larger.
-    `modes` are the multiples of those in `multiple` mode by mode, where that is known.
+    `modes` are the multiples of those in `multiple` mode by mode, where that is known. `inside` counts the
+    bytes of accesses that stay in their tensor, all and different ones, by tag and by what was evaluated.
     """
 
     faults: dict[str, list[LoweredFault]] = field(default_factory=dict)
@@ -55,6 +58,7 @@ class Bounds:
     multiple: dict[str, tuple[int, LoweredFault]] = field(default_factory=dict)
     overflows: dict[str, int] = field(default_factory=dict)
     modes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
 
 def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
@@ -80,7 +84,9 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
     for tag, one in first.items():
         if isinstance(one, str):
             found.unchecked[tag] = one
-        elif one.sure:
+            continue
+        found.inside[tag] = {one.run: one.inside}
+        if one.sure:
             found.faults[tag] = one.faults
         elif one.faults:
             found.unchecked[tag] = RELATED
@@ -95,7 +101,9 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
         for tag, one in _judged(kernel, open_, extent, widest_bytes).items():
             if isinstance(one, str):
                 found.unchecked.setdefault(tag, one)
-            elif one.faults and tag not in found.unchecked:
+                continue
+            found.inside[tag][one.run] = one.inside
+            if one.faults and tag not in found.unchecked:
                 tails.setdefault(tag, one.faults[0])
     multiple = 2 * quantum
     left = set(tails)
@@ -224,10 +232,16 @@ def _wraps(blocks: Blocks, accesses: Collection[Recorded], widest_bytes: int, ne
 
 @dataclass(slots=True)
 class Judged:
-    """The first fault of each side of an operation; `sure` says that it rests on no number that was given."""
+    """The first fault of each side of an operation; `sure` says that it rests on no number that was given.
+
+    `run` names the blocks that were evaluated. `inside` counts the bytes that stay in their tensor there, and
+    those of different accesses (-1: not counted, as nothing is predicated and nothing leaves it).
+    """
 
     faults: list[LoweredFault]
     sure: bool
+    run: str = ""
+    inside: tuple[int, int] = (0, -1)
 
 
 def _judged(
@@ -255,10 +269,12 @@ def _judge_all(
 def _judge(
     blocks: Blocks, accesses: Collection[Recorded], extent: int | None, widest_bytes: int
 ) -> Judged | str:
-    found = Judged([], blocks.rests == "static")
+    run = f"{extent or 0} {crc32(repr(blocks.at).encode()):x}"
+    found = Judged([], blocks.rests == "static", run)
     reached = [access for access in accesses if access.reached]
     if not reached and not blocks.whole:
         return NOT_MET
+    moved: list[IntArray] = []
     for access in reached:
         for side, op, space, width, address in access_parts(access, widest_bytes):
             if space != "gmem":
@@ -267,26 +283,39 @@ def _judge(
             if isinstance(size, str):
                 return size
             found.sure = found.sure and sure
-            fault = _beyond(blocks, access, (side, op, width), address, size, 0 if sure else extent or 0)
+            row, reads = _spans(blocks, access, width, address)
+            stays = (row >= 0) & (row + reads <= size)
+            moved.append(np.stack((row[stays], reads[stays])))
+            fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
             if fault is not None and fault.side not in {one.side for one in found.faults}:
                 found.faults.append(fault)
+    counts = sum(int(one[1].sum()) for one in moved)
+    partly = found.faults or any(access.active is not None for access in reached)
+    found.inside = (
+        counts,
+        int(np.unique(np.concatenate(moved, axis=1), axis=1)[1].sum()) if partly and moved else -1,
+    )
     return found
 
 
-def _beyond(
-    blocks: Blocks, access: Recorded, what: tuple[int, str, int], address: object, size: int, extent: int
-) -> LoweredFault | None:
-    """The first thread of the last block that leaves a tensor of `size` bytes, if any does."""
-    side, op, width = what
-    own = access.provenance | (access.second_provenance if op == "cp.async" else 0)
+def _spans(blocks: Blocks, access: Recorded, width: int, address: object) -> tuple[IntArray, IntArray]:
+    """Where every thread of every block begins, and how many bytes it moves: 0 where it does nothing."""
     total = blocks.threads * len(blocks.at)
     row = np.broadcast_to(np.asarray(address, np.int64), (total,))
-    reads = np.full(total, width)
+    bytes_ = np.full(total, width)
     if access.op.startswith("cp.async") and access.coordinates:  # how many bytes it reads
-        reads = np.broadcast_to(np.asarray(access.coordinates[0], np.int64), (total,))
-    wrong = (reads > 0) & ((row < 0) | (row + reads > size))
-    if access.active is not None:
-        wrong &= access.active
+        bytes_ = np.broadcast_to(np.asarray(access.coordinates[0], np.int64), (total,))
+    return row, bytes_ if access.active is None else np.where(access.active, bytes_, 0)
+
+
+def _beyond(
+    blocks: Blocks, access: Recorded, what: tuple[int, str, int], row: IntArray, reads: IntArray,
+    stays: Mask, extent: int,
+) -> LoweredFault | None:  # fmt: skip
+    """The first thread of the last block that leaves a tensor of so many bytes, if any does."""
+    side, op, size = what
+    own = access.provenance | (access.second_provenance if op == "cp.async" else 0)
+    wrong = (reads > 0) & ~stays
     if not wrong.any():
         return None
     block = int(np.flatnonzero(wrong)[-1]) // blocks.threads
@@ -320,7 +349,7 @@ def conditions(found: Bounds) -> dict[str, str]:
     told = {tag: _tail(*one, found.modes.get(tag, ())) for tag, one in found.multiple.items()}
     for tag, extent in found.overflows.items():
         few = (
-            f"no tensor may have more than 2^31 elements (all dynamic extents below {extent}): offsets are "
+            f"{TOO_MANY} more than 2^31 elements (all dynamic extents below {extent}): offsets are "
             f"computed in 32 bits; {REPAIR}"
         )
         told[tag] = f"{told[tag]}; {few}" if tag in told else few

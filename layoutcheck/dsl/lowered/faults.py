@@ -98,12 +98,13 @@ class Outside:
     """Accesses outside of a tensor or of a shared allocation, by tag, with the threads of the block.
 
     `unchecked` are the tags whose bounds in global memory are not judged, with the reason, `conditions` those
-    whose bounds hold if the caller keeps one.
+    whose bounds hold if the caller keeps one. `inside` is that of `Bounds`.
     """
 
     faults: dict[str, tuple[int, list[LoweredFault]]] = field(default_factory=dict)
     unchecked: dict[str, str] = field(default_factory=dict)
     conditions: dict[str, str] = field(default_factory=dict)
+    inside: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
 
 
 def outside(lowered: Lowered, arch: str, text: str) -> Outside:
@@ -117,6 +118,7 @@ def outside(lowered: Lowered, arch: str, text: str) -> Outside:
         found.faults.update((tag, (threads, faults)) for tag, faults in bounds.faults.items() if faults)
         found.unchecked.update(bounds.unchecked)
         found.conditions.update(conditions(bounds))
+        found.inside.update(bounds.inside)
         for placed in kernel.placed(shifts):
             for tag, faults in leaving(placed, threads, widest).items():
                 known = found.faults.setdefault(tag, (threads, []))[1]

@@ -116,8 +116,9 @@ class Lowering:
                 warps=was.warps,
                 unbounded=was.unbounded,
                 bounded_if=was.bounded_if,
+                inside=was.inside,
             )
-            if wanting(one) or was.addresses is not None or was.unbounded or was.bounded_if
+            if wanting(one) or was.addresses is not None or was.unbounded or was.bounded_if or was.inside
             else one
             for one, was in zip(copies, known, strict=True)
         ]
@@ -237,6 +238,7 @@ def _resolved_all(
             _with_faults(one, *beyond.faults[tag]) if tag in beyond.faults else one,
             unbounded=beyond.unchecked.get(tag, ""),
             bounded_if=beyond.conditions.get(tag, ""),
+            inside=tuple((run, *counts) for run, counts in beyond.inside.get(tag, {}).items()),
         )
         for one, tag in zip(found, tags, strict=True)
     ]

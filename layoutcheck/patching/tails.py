@@ -1,0 +1,223 @@
+"""`guard-tail`: a predicate for a copy whose last tiles leave the tensor.
+
+The coordinates are those of the tensor's elements: what cuts the tensor into a thread's part, written once
+more for `make_identity_tensor` of its shape. Entry i of the predicate says whether vector i begins inside.
+Where the host cut the tensor before the launch, it cuts the coordinates, too, and the kernel gets them and
+the extents as parameters.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from layoutcheck.copies.copy import Copy
+from layoutcheck.patching.arguments import with_keyword
+from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.program import Program, Site, name_of
+
+STRATEGY = "guard-tail"
+MOST_STEPS = 40
+
+_CUTS = {
+    "local_tile": 0, "local_partition": 0, "zipped_divide": 0, "logical_divide": 0, "tiled_divide": 0,
+    "flat_divide": 0, "group_modes": 0, "slice_": 0, "filter_zeros": 0, "domain_offset": 1, "partition_S": 0,
+    "partition_D": 0, "partition_A": 0, "partition_B": 0, "partition_C": 0,
+}  # fmt: skip
+"""Functions that give a part of a tensor, and which argument is the tensor."""
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """How a part is cut from `root`, a tensor's name; `of` is written for another tensor."""
+
+    root: ast.Name
+    part: ast.expr
+
+    def of(self, other: ast.expr) -> ast.expr:
+        """The same part of another tensor."""
+        return _put(self.part, self.root, other)
+
+
+def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidate, Candidate]]:
+    """Edits that give the copy a predicate, each with those that take away the one that it has."""
+    source, call = program.sources[site.path], site.node
+    assert isinstance(call, ast.Call)
+    statement = next(
+        (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr) and node.value is call), None
+    )
+    if statement is None or name_of(call) != "copy":
+        return
+    given = next((one.value for one in call.keywords if one.arg == "pred"), None)
+    bare = () if given is None else (Edit(site.path, *span_of(source, given), "None"),)
+    start, _ = span_of(source, statement)
+    column = start - (source.text.rfind("\n", 0, start) + 1)
+    indent = source.text[start - column : start]
+    if indent.strip():
+        return  # not alone on its line
+    taken = {str(getattr(node, "id", getattr(node, "arg", ""))) for node in ast.walk(source.tree)}
+    for role in ("dst", "src"):
+        v = copy.side(role).layout[0].shape
+        operand = program.argument(site, role)
+        if copy.side(role).space != "gmem" or operand is None or not isinstance(v, tuple) or len(v) != 2:
+            continue
+        cut = _cut_of(program, operand, call.lineno)
+        for coords, extents, more in () if cut is None else _coordinates(program, site, cut, taken):
+            guard, pred, i = (_free(name, taken) for name in ("guard", "pred", "i"))
+            lines = [
+                f"{guard} = cute.group_modes({ast.unparse(coords)}, 1)[(0, None), None]",
+                f"{pred} = cute.make_rmem_tensor({guard}.shape, cutlass.Boolean)",
+                f"for {i} in cutlass.range_constexpr(cute.size({pred})):",
+                f"    {pred}[{i}] = cute.elem_less({guard}[{i}], {extents})",
+            ]
+            held = program.argument(site, "dst")
+            if role == "src" and copy.dst.space == "rmem" and held is not None:
+                lines.append(f"{ast.unparse(held.node)}.fill(0)")
+            text = textwrap.indent("\n".join(lines), indent).lstrip() + "\n" + indent
+            for passed in with_keyword(source, call, "pred", pred, None):
+                yield (Edit(site.path, start, start, text), *passed, *more), bare
+
+
+def _cut_of(program: Program, site: Site, line: int) -> _Cut | None:
+    """What an expression, used at a line, is cut from: names are replaced by what they were given before."""
+    path, function = site.path, site.function
+
+    def followed(node: ast.expr, line: int, steps: int) -> tuple[ast.Name, ast.expr] | None:
+        if steps > MOST_STEPS:
+            return None
+        if isinstance(node, ast.Name):
+            made = _before(program, path, function, node.id, line)
+            found = None if made is None else followed(made, made.lineno, steps + 1)
+            return found or (node, node)
+        inner = _tensor_of(node)
+        found = None if inner is None else followed(inner, line, steps + 1)
+        if found is None or inner is None:
+            return None
+        if _rebuilds(node):
+            return found
+        return found[0], _put(node, inner, found[1])
+
+    found = followed(site.node, line, 0)
+    return None if found is None else _Cut(*found)
+
+
+def _tensor_of(node: ast.expr) -> ast.expr | None:
+    """The tensor that an expression gives a part of."""
+    if isinstance(node, ast.Subscript):
+        return node.value
+    if isinstance(node, ast.Call):
+        at = _CUTS.get(name_of(node))
+        if at is not None and len(node.args) > at:
+            return node.args[at]
+        if _rebuilds(node):
+            return next(one for one in ast.walk(node.args[1]) if isinstance(one, ast.Name))
+    return None
+
+
+def _rebuilds(node: ast.expr) -> bool:
+    """`make_tensor(x.iterator..., x.layout)`: the same tensor with another promise."""
+    if not isinstance(node, ast.Call) or name_of(node) != "make_tensor" or len(node.args) != 2:
+        return False
+    pointer, layout = node.args
+    own = isinstance(layout, ast.Attribute) and layout.attr == "layout" and isinstance(layout.value, ast.Name)
+    return own and ast.unparse(pointer).startswith(f"{layout.value.id}.iterator")  # type: ignore[attr-defined]
+
+
+def _before(program: Program, path: str, function: object, name: str, line: int) -> ast.expr | None:
+    """What a name was last given before a line of its function, where that is one value."""
+    found = None
+    for node, owner in program.sources[path].assignments:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if owner is function and (node.end_lineno or node.lineno) < line and node.value is not None:
+            for target in targets:
+                alone = isinstance(target, ast.Name) and target.id == name
+                later = found is None or node.lineno > found.lineno
+                if alone and later:
+                    found = node.value
+    return found
+
+
+def _coordinates(
+    program: Program, site: Site, cut: _Cut, taken: set[str]
+) -> Iterator[tuple[ast.expr, str, Candidate]]:
+    """The coordinates of a part, the extents of the tensor, and the edits outside the copy's function.
+
+    First with the coordinates from the host where it cuts what it gives the kernel, else made in the kernel.
+    """
+    name = cut.root.id
+    arguments = list(program.given(site.function, name))
+    calls = [call for argument in arguments if (call := _call_around(program, argument)) is not None]
+    function = site.function
+    if len(calls) == 1 and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        host = _cut_of(program, arguments[0], calls[0].lineno)
+        if host is not None and not isinstance(host.part, ast.Name):
+            whole = f"cute.make_identity_tensor({host.root.id}.shape)"
+            given = {
+                "coords": ast.unparse(host.of(ast.parse(whole, mode="eval").body)),
+                "extents": f"{host.root.id}.shape",
+            }
+            made, edits = _handed_on(program, site, arguments[0].path, calls[0], given, taken)
+            if made is not None:
+                yield cut.of(ast.Name(made["coords"])), made["extents"], edits
+                return
+    identity = ast.parse(f"cute.make_identity_tensor({name}.shape)", mode="eval").body
+    yield cut.of(identity), f"{name}.shape", ()
+
+
+_KINDS = {"coords": "cute.Tensor", "extents": "cute.Shape"}
+
+
+def _handed_on(
+    program: Program, site: Site, path: str, call: ast.Call, given: dict[str, str], taken: set[str]
+) -> tuple[dict[str, str] | None, Candidate]:
+    """The names that the kernel has for what the host gives it, and the edits that hand it on."""
+    function, host = site.function, program.sources[path]
+    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    there = {ast.unparse(one.value): one.arg for one in call.keywords if one.arg}
+    known = {what: there.get(text) for what, text in given.items()}
+    if all(known.values()):
+        return {what: str(name) for what, name in known.items()}, ()
+    arguments = function.args
+    plain = arguments.args[: len(arguments.args) - len(arguments.defaults)]
+    if not plain or (arguments.defaults and len(call.args) > len(plain)):
+        return None, ()
+    names = {what: _free(what, taken) for what in given}
+    last = plain[-1]
+    _, end = span_of(program.sources[site.path], last)
+    parameters = "".join(f", {names[what]}: {_KINDS[what]}" for what in given)
+    _, close = span_of(host, call)
+    written = ", ".join(f"{names[what]}={text}" for what, text in given.items())
+    before = host.text[: close - 1].rstrip()
+    comma = " " if before.endswith(",") else ", "
+    return names, (
+        Edit(site.path, end, end, parameters),
+        Edit(path, len(before), len(before), comma + written),
+    )
+
+
+def _call_around(program: Program, argument: Site) -> ast.Call | None:
+    """The call that an expression is an argument of."""
+    for call in program.sources[argument.path].calls():
+        if argument.node in call.args or argument.node in [one.value for one in call.keywords]:
+            return call
+    return None
+
+
+def _put(tree: ast.expr, old: ast.expr, new: ast.expr) -> ast.expr:
+    """A tree with another expression in place of that very node, the rest as it was."""
+    if tree is old:
+        return new
+
+    def put(value: Any) -> Any:
+        return _put(value, old, new) if isinstance(value, ast.AST) else value  # type: ignore[arg-type]
+
+    fields = {name: list(map(put, v)) if isinstance(v, list) else put(v) for name, v in ast.iter_fields(tree)}
+    return type(tree)(**fields)  # type: ignore[arg-type]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or with the first number that makes it new."""
+    return next(one for one in (name, *(f"{name}_{n}" for n in range(2, len(taken) + 3))) if one not in taken)
