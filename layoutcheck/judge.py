@@ -58,6 +58,8 @@ def _honest(report: Report, traced: TracedCopy) -> Repairs:
     )
     if fixes and not kept:
         obstacle = "its address is a constant past an aligned one: no promise aligns it"
+    if not fixes and traced.leaves_tensor:
+        obstacle = "of the copy alone; a predicate keeps it inside, and trace --fix inserts one"
     return repairs(kept, obstacle)
 
 

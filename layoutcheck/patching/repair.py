@@ -84,7 +84,7 @@ def repair(
             given_up.add(place_of(target[0]))
             report = target[1]
             first = report.fixes[0] if report.fixes else None
-            found.sketches.append(Sketch(where, reason or report.obstacle or why, first))
+            found.sketches.append(Sketch(where, reason or why or report.obstacle or _UNFOUND, first))
             continue
         found.after, state = best.edited.changed, best.edited.after
         found.repairs.append(best.repair)
@@ -249,10 +249,13 @@ def _cheapest(proven: Sequence[_Proven]) -> _Proven:
     return min(zip(spent, proven, strict=True), key=lambda pair: times(pair[0], min(spent)))[1]
 
 
+_UNFOUND = "no statement of the program was found that a fix changes"
+
+
 def _told(refused: Sequence[str]) -> str:
-    """Why no edit stays."""
+    """Why no edit stays; "" where none was tried."""
     if not refused:
-        return "no statement of the program was found that a fix changes"
+        return ""
     more = f"; and {len(refused) - 3} more" if len(refused) > 3 else ""
     return f"no edit of it was proven in the program: {'; '.join(refused[:3])}{more}"
 

@@ -66,9 +66,13 @@ def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidat
             continue
         cut = _cut_of(program, operand, call.lineno)
         for coords, extents, more in () if cut is None else _coordinates(program, site, cut, taken):
-            guard, pred, i = (_free(name, taken) for name in ("guard", "pred", "i"))
-            lines = [
-                f"{guard} = cute.group_modes({ast.unparse(coords)}, 1)[(0, None), None]",
+            tile, guard, pred, i = (_free(name, taken) for name in ("coords", "guard", "pred", "i"))
+            inner = _tensor_of(coords)
+            whole = inner is None or isinstance(inner, ast.Name)
+            part = coords if whole or inner is None else _put(coords, inner, ast.Name(tile))
+            lines = [] if whole or inner is None else [f"{tile} = {ast.unparse(inner)}"]
+            lines += [
+                f"{guard} = cute.group_modes({ast.unparse(part)}, 1)[(0, None), None]",
                 f"{pred} = cute.make_rmem_tensor({guard}.shape, cutlass.Boolean)",
                 f"for {i} in cutlass.range_constexpr(cute.size({pred})):",
                 f"    {pred}[{i}] = cute.elem_less({guard}[{i}], {extents})",
@@ -185,6 +189,7 @@ def _handed_on(
     if not plain or (arguments.defaults and len(call.args) > len(plain)):
         return None, ()
     names = {what: _free(what, taken) for what in given}
+    taken.update(names.values())
     last = plain[-1]
     _, end = span_of(program.sources[site.path], last)
     parameters = "".join(f", {names[what]}: {_KINDS[what]}" for what in given)

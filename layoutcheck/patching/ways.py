@@ -20,7 +20,7 @@ from layoutcheck.patching.layouts import coarser
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.patching.tails import STRATEGY, guarded
 from layoutcheck.patching.tma import tma_edits
-from layoutcheck.sources.traced import Distinct, TracedCopy
+from layoutcheck.sources.traced import Distinct
 
 
 class Way(NamedTuple):
@@ -48,7 +48,7 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
         return
     for edits in _counted(program, site, report) if by is None else ():
         yield Way("matrices: as many as the registers hold", "legal", edits)
-    if by in (None, STRATEGY) and (first.has_tail or _leaves(first)):
+    if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor):
         for edits, bare in guarded(program, site, report.copy):
             yield Way(_GUARDED, "slow", edits, bare)
     for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
@@ -65,11 +65,6 @@ _GUARDED = (
     f"{STRATEGY}: a predicate says of every vector whether it begins inside of the tensor; one that does not "
     "is not copied, and leaves 0 in registers and behind cp.async"
 )
-
-
-def _leaves(one: TracedCopy) -> bool:
-    """Whether the copy was seen to leave a tensor in global memory."""
-    return one.addresses is not None and any(fault.kind == "beyond" for fault in one.addresses.faults)
 
 
 def moves_global(copy: Copy, fix: Fix) -> bool:

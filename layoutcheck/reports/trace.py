@@ -258,6 +258,8 @@ def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
     for reason, count in list(found["bounded_if"].items())[:_MOST_REASONS]:
         copies = _many(count, "copy", "copies")
         yield from style.wrap(f"bounds of {copies} rest on the caller: {reason}", "    ", "  ")
+    if any(one.has_tail for one in judged.trace.copies):
+        yield "  (predicates for them: --fix --by guard-tail)"
     for reason, count in found["unbounded"].items():
         yield from style.wrap(
             f"not checked: bounds of {_many(count, 'copy', 'copies')}: {reason}", "    ", "  "

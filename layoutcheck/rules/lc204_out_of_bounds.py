@@ -6,6 +6,9 @@ The atom moves more elements than V holds: the count is rounded up to whole vect
 of 8), or a V of 4 is moved by an atom of 8. The bytes past the view belong to another tensor, or to no
 tensor.
 
+In a traced kernel also: the last tiles leave the tensor that the kernel was given, and no predicate says which
+vectors are inside, or one does so in another mode.
+
 ## Why
 
 Measured on the DSL: universal copies emit ceil(size(V) / n) vectors; `cp.async` always moves its full
@@ -13,7 +16,8 @@ width; `autovec_copy` takes the larger of the two sizes.
 
 ## How to fix it
 
-Use a width that divides V, or pad the tile so that V holds whole vectors.
+Use a width that divides V, or pad the tile so that V holds whole vectors. Where a tile leaves the tensor,
+`layoutcheck trace --fix` inserts the predicate, `pred=`, with the coordinates of an identity tensor.
 
 ## How to silence it
 

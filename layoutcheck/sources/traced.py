@@ -147,6 +147,11 @@ class TracedCopy:
     partitioned: Partitioned | None = field(default=None, compare=False, repr=False)
 
     @property
+    def leaves_tensor(self) -> bool:
+        """Whether the copy was seen to leave a tensor in global memory."""
+        return self.addresses is not None and any(one.kind == "beyond" for one in self.addresses.faults)
+
+    @property
     def has_tail(self) -> bool:
         """Whether accesses leave the tensor for extents that the caller may give."""
         return bool(self.bounded_if) and not self.bounded_if.startswith(TOO_MANY)

@@ -46,12 +46,13 @@ class Block:
 class _Lane(Thread):
     """A thread among others. Its accesses must be aligned to their width."""
 
-    def __init__(self, text: str, index: int) -> None:
+    def __init__(self, text: str, index: int, at: tuple[int, int] = (0, 0)) -> None:
         names = _PARAMETER.findall(text)
         given = {name: SOURCE.to_bytes(8, "little") for name in names[:1]}
         given |= {name: DESTINATION.to_bytes(8, "little") for name in names[1:]}
         super().__init__(text, given, lambda space, at: (space, at))
         self.registers |= {"%tid.x": of_int(index, 32), "__dynamic_shmem__0": of_int(SHARED, 32)}
+        self.registers |= {"%ctaid.x": of_int(at[0], 32), "%ctaid.y": of_int(at[1], 32)}
         self.rows: list[tuple[int, bool, int]] = []
 
     def step(self, name: str, operands: list[str]) -> None:
@@ -70,12 +71,12 @@ class _Lane(Thread):
         self.rows.append((self.address(operands[1]), ".trans" in name, len(registers_in(operands[0]))))
 
 
-def block(ptx: str) -> Block:
-    """Run every thread. Raises Broken for misaligned accesses, races in shared memory and unwritten bytes."""
+def block(ptx: str, at: tuple[int, int] = (0, 0)) -> Block:
+    """Run every thread of a block. Raises Broken for misaligned accesses, races and unwritten bytes."""
     found = _BLOCK.search(ptx)
     if found is None:
         raise Broken("no block size")
-    lanes = [_Lane(ptx, index) for index in range(int(found[1]))]
+    lanes = [_Lane(ptx, index, at) for index in range(int(found[1]))]
     shared: dict[int, Bits] = {}
     written: dict[int, Bits] = {}
     for lane in lanes:

@@ -268,7 +268,7 @@ def test_a_global_tensor_is_laid_out_otherwise_only_by_name(tmp_path: Path) -> N
     made = "src = cute.make_tensor(p, cute.make_layout(((8, 1), 4), stride=((1, 0), 12)))"
     texts = {"k.py": f"{made}\ncute.copy(a, src, b)\n"}
     one = Distinct(TracedCopy(given.copy, "", Frame("k.py", 2), (), "kernel", "sm_90a"), 1, ("kernel",))
-    titles = {by: {title.split(":")[0] for title, _, _ in ways(texts, one, given, by)}
+    titles = {by: {way.title.split(":")[0] for way in ways(texts, one, given, by)}
               for by in (None, "pad-pitch")}  # fmt: skip
     assert "pad-pitch" not in titles[None] and titles["pad-pitch"] == {"pad-pitch"}
 

@@ -1,0 +1,178 @@
+"""`guard-tail`: inserted predicates, and the proof that they take away just what leaves the tensor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.patching.edit import apply
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.repair import repair
+from layoutcheck.patching.repaired import Repaired
+from layoutcheck.patching.state import Edited, State
+from layoutcheck.patching.tails import guarded
+from layoutcheck.sources.traced import Addresses, Frame, LoweredFault, Trace, TracedCopy
+from layoutcheck.tracing import repaired
+from tests.patching.simulated import DESTINATION, SOURCE, block, compiled
+from tests.patching.tails import TAILS
+
+pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
+
+VIEW = '!cute.memref<f32, gmem, align<16>, "((4,1),(8,1)):((1,0),(256,0))">'
+HELD = '!cute.memref<f32, rmem, align<32>, "((4,1),(8,1)):((1,0),(4,0))">'
+COPY = lc.check(VIEW, HELD, "universal", bits=128).copy
+
+
+def texts_of(name: str) -> tuple[dict[str, str], int]:
+    """A program, and the line of its first copy."""
+    lines = TAILS[name].split("\n")
+    return {"k.py": TAILS[name]}, 1 + next(n for n, line in enumerate(lines) if "cute.copy(" in line)
+
+
+def written(name: str) -> list[str]:
+    """The lines of the first edit for the first copy."""
+    texts, line = texts_of(name)
+    program = Program(texts)
+    site = program.copy_at("k.py", line)
+    assert site is not None
+    edits, _ = next(guarded(program, site, COPY))
+    old = texts["k.py"].split("\n")
+    return [one.strip() for one in apply(texts, edits)["k.py"].split("\n") if one not in old]
+
+
+def test_the_coordinates_are_cut_as_the_tensor_is() -> None:
+    assert written("rows") == [
+        "coords = cute.local_tile(cute.make_identity_tensor(src.shape), (32, 32), (row, column))",
+        "guard = cute.group_modes(own.partition_S(coords), 1)[(0, None), None]",
+        "pred = cute.make_rmem_tensor(guard.shape, cutlass.Boolean)",
+        "for i in cutlass.range_constexpr(cute.size(pred)):",
+        "pred[i] = cute.elem_less(guard[i], src.shape)",
+        "held.fill(0)",
+        "cute.copy(tiled, mine, held, pred=pred)",
+    ]
+
+
+def test_what_the_host_cut_it_cuts_of_the_coordinates_too() -> None:
+    head, *_, less, _, _, launch = written("host")
+    assert head.endswith("tiled: cute.TiledCopy, coords: cute.Tensor, extents: cute.Shape):")
+    assert less == "pred[i] = cute.elem_less(guard[i], extents)"
+    given = "coords=cute.zipped_divide(cute.make_identity_tensor(src.shape), (32, 32)), extents=src.shape"
+    assert f"tiled, {given}).launch(" in launch
+
+
+def test_a_predicate_that_is_there_is_replaced() -> None:
+    texts, line = texts_of("wrong mode")
+    program = Program(texts)
+    site = program.copy_at("k.py", line)
+    assert site is not None
+    edits, bare = next(guarded(program, site, COPY))
+    assert "cute.copy(tiled, mine, held, pred=pred_2)" in apply(texts, edits)["k.py"]
+    assert "cute.copy(tiled, mine, held, pred=None)" in apply(texts, bare)["k.py"]
+
+
+# ---- the proof, with traces made up ----
+
+
+def seen(path: Path, *inside: tuple[str, int, int], leaves: bool = False, bounded_if: str = "") -> TracedCopy:
+    fault = LoweredFault("beyond", "src", "ld.global", "gmem", 0, 51456, 16, 51200, "(1,1,0)")
+    one = TracedCopy(COPY, "", Frame(str(path), 2), (), "kernel", "sm_90a", inside=inside)
+    return replace(one, addresses=Addresses(128, (), (fault,)) if leaves else None, bounded_if=bounded_if)
+
+
+LINES = """mine = own.partition_S(src)
+cute.copy(atom, mine, held)
+"""
+
+
+def tried(folder: Path, before: TracedCopy, after: TracedCopy, by: str | None = None) -> Repaired:
+    path = folder / "kernel.py"
+    path.write_text(LINES)
+
+    def retrace(script: str, cwd: str | None) -> Trace:
+        at = 1 + Path(script).read_text().split("\n").index("cute.copy(atom, mine, held, pred=pred)")
+        return Trace((replace(after, where=Frame(str(path), at)),))
+
+    return repair(str(path), Trace((before,)), retrace, by=by)
+
+
+ALL, TAIL = "0 1a", "1028 2b"
+WRONG = "elements inside of the tensor would not be moved"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ([(ALL, 4096, 4096)], [(ALL, 4096, 4096)], ""),
+        ([(ALL, 4096, 2048)], [(ALL, 2048, 2048)], ""),  # the others were of the next rows
+        ([(ALL, 4096, 4096)], [(ALL, 2048, 2048)], WRONG),
+        ([(ALL, 4096, -1)], [(ALL, 2048, -1)], WRONG),
+        ([(ALL, 4096, 4096)], [("0 other blocks", 4096, 4096)], "which elements it moves is not known"),
+        ([(ALL, 4096, -1), (TAIL, 9, 9)], [(ALL, 4096, 4096), (TAIL, 8, 8)], ""),
+        ([(ALL, 4096, 2048), (TAIL, 9, 9)], [(ALL, 2048, 2048), (TAIL, 9, 9)], WRONG),  # whole tiles
+    ],
+)
+def test_a_predicate_stays_if_all_that_is_inside_moves(
+    tmp_path: Path, before: list[tuple[str, int, int]], after: list[tuple[str, int, int]], reason: str
+) -> None:
+    path = tmp_path / "kernel.py"
+    found = tried(tmp_path, seen(path, *before, leaves=True), seen(path, *after))
+    assert len(found.repairs) == (not reason)
+    assert [reason in sketch.reason for sketch in found.sketches] == [True] * bool(reason)
+
+
+def test_what_rests_on_the_caller_is_guarded_by_name_alone(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    runs = (ALL, 4096, 4096), (TAIL, 9, 9)
+    tail = seen(path, *runs, bounded_if="every dynamic extent has to be a multiple of 32: with 1028 ...")
+    assert tried(tmp_path, tail, seen(path, *runs)).repairs == []
+    [one] = tried(tmp_path, tail, seen(path, *runs), "guard-tail").repairs
+    assert one.title.startswith("guard-tail: a predicate")
+    [left] = tried(tmp_path, tail, tail, "guard-tail").sketches
+    assert "the copy still leaves its tensor for some extents" in left.reason
+    many = seen(path, *runs, bounded_if="no tensor may have more than 2^31 elements")
+    assert tried(tmp_path, many, many, "guard-tail").sketches == []  # nothing to do with tails
+
+
+def test_as_many_bytes_are_those_of_the_same_blocks() -> None:
+    state = State(Trace((seen(Path("k.py"), (ALL, 8, 8), (TAIL, 4, 4)), seen(Path("k.py"), (ALL, 8, -1)))))
+    assert state.inside([("k.py", 2)]) == {ALL: (16, -1), TAIL: (4, 4)}
+    assert Edited({}, state, {}, state).keeps(("k.py", 2), state) == ""
+
+
+# ---- whole programs ----
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", TAILS)
+def test_programs_whose_tiles_leave_the_tensor_are_guarded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "kernel.py"
+    script.write_text(TAILS[name])
+    found = repaired(str(script), launch=False, by="guard-tail" if "dynamic" in name else None)
+    copies = TAILS[name].count("cute.copy(")
+    assert len(found.repairs) == copies and not found.sketches, found.sketches
+    assert all(one.title.startswith("guard-tail") for one in found.repairs)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("name", "blocks", "elements"), [("rows", 2, 40 * 64), ("columns", 2, 64 * 40), ("one block", 1, 640)]
+)
+def test_a_guarded_program_copies_every_element_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, blocks: int, elements: int
+) -> None:
+    """By the PTX of the repaired program, in every block."""
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "kernel.py"
+    script.write_text(TAILS[name])
+    found = repaired(str(script), launch=False)
+    ptx = compiled(found.after[str(script)])
+    moved: dict[int, int] = {}
+    for at in ((x, y) for x in range(blocks) for y in range(blocks)):
+        moved |= block(ptx, at).written
+    assert {to - DESTINATION: by - SOURCE for to, by in moved.items()} == {n: n for n in range(4 * elements)}
