@@ -97,7 +97,8 @@ class Collector:
             operands = (
                 check_operands(module) if self.lowering is None else self.lowering.check_products(module)
             )
-            self._operands += [operands] if operands.products or operands.unchecked else []
+            said = operands.products or operands.unchecked or operands.findings
+            self._operands += [operands] if said else []
             if self.lowering is not None:
                 mine = self.copies[span.start : span.stop]
                 wanting |= any(one.address_source == "types" for one in mine)

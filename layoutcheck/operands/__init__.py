@@ -29,6 +29,12 @@ def multiplies(module: TracedModule) -> bool:
     return any(name in module.text for name in _PRODUCTS)
 
 
+def rearranges(module: TracedModule) -> bool:
+    """Whether a traced module sees shared memory through swizzles or by matrices: its views may differ."""
+    signs = (", S<", '"S<', "atom.ldsm", "atom.stsm")
+    return "smem, align<" in module.text and any(sign in module.text for sign in signs)
+
+
 def check_operands(module: TracedModule) -> OperandReport:
     """The operands of a traced module's products. Raises nothing: what cannot be checked says so."""
     made = partial(OperandReport, module.kernel, module.arch)

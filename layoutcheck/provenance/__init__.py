@@ -11,18 +11,21 @@ what is followed and what is not.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.errors import InputError
-from layoutcheck.operands import check_operands, multiplies
+from layoutcheck.operands import check_operands, multiplies, rearranges
 from layoutcheck.order import MOST_BLOCKS, Undecided, transfers
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.provenance.contract import judge
 from layoutcheck.provenance.follow import follow, is_product, products_of
-from layoutcheck.provenance.judged import Judged
+from layoutcheck.provenance.judged import Judged, Names
+from layoutcheck.provenance.moved import Moves, misplaced
 from layoutcheck.provenance.products import Products
 from layoutcheck.provenance.replay import Replay, tensor_maps
 from layoutcheck.provenance.schedule import schedule
@@ -44,7 +47,8 @@ def check_products(
     """The products of a traced module. Raises nothing: what cannot be checked says so."""
     by_types = check_operands(module)
     if not multiplies(module):
-        return by_types
+        moved = _moved(module, lowered, seconds) if rearranges(module) and not problem else ()
+        return replace(by_types, findings=(*by_types.findings, *moved))
     if problem:
         return replace(by_types, unchecked=(*by_types.unchecked, f"elements of products: {problem}"))
     try:
@@ -83,8 +87,7 @@ def _together(by_types: OperandReport, found: list[OperandReport]) -> OperandRep
 def _checked(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> OperandReport:
     every = list(dict.fromkeys(_site(op) for op in kernel.operation.walk() if is_product(op)))
     made = OperandReport(module.kernel, module.arch, products=len(every))
-    cluster = kernel.launch.cluster
-    size = cluster[0] * cluster[1] * cluster[2]
+    size = _blocks(kernel)
     if not every:
         return made
     if size > MOST_BLOCKS:
@@ -117,6 +120,30 @@ def _checked(kernel: WatchedKernel, module: TracedModule, budget: Budget) -> Ope
     )  # fmt: skip
 
 
+def _moved(module: TracedModule, lowered: str, seconds: float) -> Iterator[KernelFinding]:
+    """Tiles of a module without products that are written and read through different views.
+
+    What cannot be followed is left: nothing is claimed of such kernels.
+    """
+    try:
+        for kernel in kernels_of(module, lowered):
+            if _blocks(kernel) > MOST_BLOCKS:
+                continue
+            moves = Moves()
+            replay, order, names = _prepared(kernel, module.text, Budget(seconds), moves)
+            for step in order:
+                replay.run(*step)
+            if not replay.lost:
+                yield from (told(breach, module) for breach in misplaced(moves, names, module.text))
+    except (InputError, OutOfTime, Undecided, *_SURPRISES):
+        return
+
+
+def _blocks(kernel: WatchedKernel) -> int:
+    x, y, z = kernel.launch.cluster
+    return x * y * z
+
+
 def _site(op: Operation) -> str:
     return tag(op) or f"#{op.start}"
 
@@ -126,20 +153,29 @@ def examine(kernel: WatchedKernel, text: str, budget: Budget) -> tuple[Products,
 
     Raises OutOfTime and Undecided.
     """
+    replay, order, names = _prepared(kernel, text, budget, None)
+    products = Products(replay)
+    for block, number, mask in order:
+        budget.check()
+        deed = replay.run(block, number, mask)
+        if deed is not None:
+            products.take(block, deed, mask)
+    return products, judge(products, names)
+
+
+def _prepared(
+    kernel: WatchedKernel, text: str, budget: Budget, moves: Moves | None
+) -> tuple[Replay, Iterator[tuple[int, int, Mask | None]], Names]:
+    """A kernel's blocks followed, to be replayed in that order. Raises OutOfTime and Undecided."""
     small = products_of(kernel.with_numbers(EXTENT, EXTENT) or kernel)
     cluster = small.launch.cluster
     indices = [(x, y, z) for z in range(cluster[2]) for y in range(cluster[1]) for x in range(cluster[0])]
     blocks = [follow(small, index, budget) for index in indices]
     given = small.given[1] if small.given else []
     maps = tensor_maps(given)
-    replay = Replay(blocks, maps)
-    products = Products(replay)
-    for block, number, mask in schedule([one.watched for one in blocks], transfers(text), budget):
-        budget.check()
-        deed = replay.run(block, number, mask)
-        if deed is not None:
-            products.take(block, deed, mask)
-    return products, judge(products, tensors(given, small.types, maps))
+    replay = Replay(blocks, maps, moves)
+    order = schedule([one.watched for one in blocks], transfers(text), budget)
+    return replay, order, Names(tensors(given, small.types, maps))
 
 
 def kernels_of(module: TracedModule, lowered: str) -> list[WatchedKernel]:

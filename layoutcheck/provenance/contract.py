@@ -16,15 +16,13 @@ from layoutcheck.provenance.depth import NO_TENSOR, SEVERAL, Depths, coordinate
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.place import place_results
 from layoutcheck.provenance.products import Execution, Products
-from layoutcheck.provenance.tensors import Tensor
 from layoutcheck.sources.mlir import Operation
 
 
-def judge(products: Products, known: dict[int, list[Tensor]]) -> Judged:
+def judge(products: Products, names: Names) -> Judged:
     """Hold every execution against the contract."""
     found = Judged()
     found.reasons.update(products.unknown)
-    names = Names(known)
     by_op: dict[Operation, list[Execution]] = {}
     for one in products.executions:
         by_op.setdefault(one.op, []).append(one)

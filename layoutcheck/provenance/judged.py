@@ -12,13 +12,17 @@ from layoutcheck.sources.mlir import Operation
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """What breaks the contract: `kind` "scrambled", "depth" or "place", with its numbers."""
+    """What breaks the contract: `kind` "scrambled", "depth" or "place", with its numbers.
+
+    Of a copy without a product, `moved`: "swizzle" or "blocks". `op` reads what `writer` wrote.
+    """
 
     kind: str
     op: Operation
     letter: str = ""
     facts: tuple[tuple[str, object], ...] = ()
     store: Operation | None = None
+    writer: Operation | None = None
 
     def __getitem__(self, key: str) -> object:
         return dict(self.facts)[key]

@@ -19,6 +19,7 @@ from layoutcheck.dsl.lowered.matrices import matrix_register, transposed_registe
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.errors import InputError
 from layoutcheck.provenance.deeds import Deed, Followed
+from layoutcheck.provenance.moved import Moves, pair
 from layoutcheck.provenance.refs import GLOBAL, MIXED, PRODUCT, UNKNOWN, Array
 from layoutcheck.sources.mlir import Operation
 
@@ -38,20 +39,30 @@ class Stored:
 
 @dataclass(slots=True)
 class Replay:
-    """`maps` are the tensor maps by the address that a kernel sees; `stored` are bytes of products."""
+    """`maps` are the tensor maps by the address that a kernel sees; `stored` are bytes of products.
+
+    `moves`, where given, gets plain copies too.
+    """
 
     blocks: list[Followed]
     maps: dict[int, Descriptor | None]
+    moves: Moves | None = None
     shared: list[Array] = field(init=False)
     labels: list[Array] = field(init=False)
     tensor: list[Array] = field(init=False)  # (lanes, bytes) of each block's tensor memory
     stored: list[Stored] = field(default_factory=list)
     lost: dict[str, int] = field(default_factory=dict)
+    _writers: list[Array] = field(init=False)  # the number of the operation that wrote each shared byte
+    _through: list[Array] = field(init=False)  # of each reference: the operations that wrote and read it
+    _number: int = 0
 
     def __post_init__(self) -> None:
         self.shared = [np.zeros(_SPAN, np.int64) for _ in self.blocks]
         self.tensor = [np.zeros((LANES, COLUMN_BYTES), np.int64) for _ in self.blocks]
         self.labels = [np.zeros(one.references, np.int64) for one in self.blocks]
+        watched = self.moves is not None
+        self._writers = [np.zeros(_SPAN * watched, np.int64) for _ in self.blocks]
+        self._through = [np.zeros(one.references * watched, np.int64) for one in self.blocks]
 
     def resolved(self, block: int, at: Array) -> Array:
         """References as labels."""
@@ -74,6 +85,7 @@ class Replay:
             active = active & deed.mask
         if deed.kind in ("mma", "wgmma", "tcgen05"):
             return deed
+        self._number = 0 if self.moves is None else self.moves.number(deed.op)
         getattr(self, f"_{deed.kind}")(block, deed, active)
         return None
 
@@ -92,8 +104,14 @@ class Replay:
     def _load(self, block: int, deed: Deed, active: Mask) -> None:
         where, at = self._place(block, deed.at, len(active))
         rows = np.flatnonzero(active)
-        bytes_ = at[rows, None] + np.arange(deed.width)
-        self._into(block, deed, rows, self.shared[where][np.minimum(bytes_, _SPAN - 1)])
+        self._from_shared(block, deed, rows, where, at[rows, None] + np.arange(deed.width))
+
+    def _from_shared(self, block: int, deed: Deed, rows: Array, where: int, bytes_: Array) -> None:
+        at = np.minimum(bytes_, _SPAN - 1)
+        self._into(block, deed, rows, self.shared[where][at])
+        if self.moves is not None:
+            index = deed.base + rows[:, None] * deed.width + np.arange(deed.width)
+            self._through[block][index] = pair(self._writers[where][at], self._number)
 
     def _into(self, block: int, deed: Deed, rows: Array, found: Array) -> None:
         index = deed.base + rows[:, None] * deed.width + np.arange(deed.width)
@@ -105,8 +123,7 @@ class Replay:
             self._into(block, deed, rows, np.full((len(rows), deed.width), UNKNOWN, np.int64))
             return
         where, at = self._place(block, deed.at, len(active))
-        bytes_ = self._matrices(at, deed)[rows]
-        self._into(block, deed, rows, self.shared[where][np.minimum(bytes_, _SPAN - 1)])
+        self._from_shared(block, deed, rows, where, self._matrices(at, deed)[rows])
 
     @staticmethod
     def _matrices(at: Array, deed: Deed) -> Array:
@@ -122,10 +139,13 @@ class Replay:
     def _write(self, where: int, bytes_: Array, labels: Array) -> None:
         inside = bytes_ < _SPAN
         self.shared[where][bytes_[inside]] = labels[inside]
+        if self.moves is not None:
+            self._writers[where][bytes_[inside]] = self._number
 
     def _store(self, block: int, deed: Deed, active: Mask) -> None:
         rows = np.flatnonzero(active)
-        labels = self.resolved(block, np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows])
+        refs = np.broadcast_to(deed.refs[0], (len(active), deed.width))[rows]
+        labels = self.resolved(block, refs)
         space = spaces.space_of(0, deed.at)
         if spaces.space_of(0, deed.at) == "gmem":
             if not self._skip(deed):
@@ -133,6 +153,9 @@ class Replay:
                     deed.width
                 )
                 self._keep(block, deed.op, at, labels)
+                if self.moves is not None:
+                    loaded = np.where(refs < GLOBAL, refs, 0)
+                    self.moves.keep(deed.op, block, at, labels, self._through[block][loaded])
             return
         if space == "rmem":
             return
@@ -242,6 +265,9 @@ class Replay:
         labels = self.shared[where][np.minimum(bytes_, _SPAN - 1)]
         inside = at != 0
         self._keep(block, deed.op, at[inside], labels[inside])
+        if self.moves is not None:
+            writers = self._writers[where][np.minimum(bytes_, _SPAN - 1)]
+            self.moves.keep(deed.op, block, at[inside], labels[inside], pair(writers, self._number)[inside])
 
     def _map(self, deed: Deed, first: int) -> Descriptor | None:
         second = np.atleast_1d(np.asarray(deed.second, np.int64))
@@ -270,6 +296,9 @@ class Replay:
             self._skip(deed)
             return None
         deed.facts["swizzle"] = map_.swizzle
+        if self.moves is not None:
+            swizzle = SWIZZLES[map_.swizzle]
+            self.moves.swizzles[deed.op] = "" if swizzle is None else str(swizzle)
         size = map_.element_bits // 8
         start = [int(np.broadcast_to(np.asarray(n, np.int64), (len(active),))[first]) for n in deed.numbers]
         address = np.full((1,), map_.base, np.int64)

@@ -10,6 +10,8 @@ from layoutcheck.dsl.lowered.evaluate import tag
 from layoutcheck.operands.rules import lc602_operand_element as lc602
 from layoutcheck.operands.rules import lc603_operand_depth as lc603
 from layoutcheck.operands.rules import lc604_result_place as lc604
+from layoutcheck.operands.rules import lc605_swizzle_mismatch as lc605
+from layoutcheck.operands.rules import lc606_blocks_transposed as lc606
 from layoutcheck.provenance.fragments import operand_registers
 from layoutcheck.provenance.judged import Breach
 from layoutcheck.sources.mlir import Operation
@@ -20,6 +22,8 @@ from layoutcheck.sources.traced_module import TracedModule
 def told(breach: Breach, module: TracedModule) -> KernelFinding:
     """The finding of a breach."""
     facts: dict[str, Any] = dict(breach.facts)
+    if breach.writer is not None:
+        return _moved(breach, facts, module)
     places = [_place(module, breach.op, "the product")]
     if breach.kind == "scrambled":
         facts["where"], thread = _where(breach)
@@ -34,6 +38,18 @@ def told(breach: Breach, module: TracedModule) -> KernelFinding:
     evidence: dict[str, Any] = {"kernel": module.kernel, "arch": module.arch, "operand": breach.letter}
     evidence |= {key: list(value) if isinstance(value, tuple) else value for key, value in facts.items()}
     return KernelFinding(rule.code, rule.severity, title, message, tuple(places), evidence)
+
+
+def _moved(breach: Breach, facts: dict[str, Any], module: TracedModule) -> KernelFinding:
+    """The finding of a tile that is written and read through different views."""
+    assert breach.writer is not None and breach.store is not None
+    one = lc605 if breach.kind == "swizzle" else lc606
+    title, message = one.tell(facts)
+    places = [_place(module, breach.op, "it is read"), _place(module, breach.writer, "the tile is written")]
+    if breach.store is not breach.op:
+        places.append(_place(module, breach.store, "its elements are stored"))
+    evidence = {"kernel": module.kernel, "arch": module.arch, **facts}
+    return KernelFinding(one.RULE.code, one.RULE.severity, title, message, tuple(places), evidence)
 
 
 def _where(breach: Breach) -> tuple[str, int]:

@@ -31,7 +31,7 @@ from layoutcheck.dsl.lowered.refusals import Refusal, refusal
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.operands import check_operands, multiplies
+from layoutcheck.operands import check_operands, multiplies, rearranges
 from layoutcheck.sources.threads import told_by
 from layoutcheck.sources.traced import (
     Addresses,
@@ -197,8 +197,8 @@ class Lowering:
 
     def check_products(self, module: TracedModule) -> OperandReport:
         """What a module's products multiply; by its types alone where elements are not to be followed."""
-        follows = self.products is not None and multiplies(module)
-        return self._looked(module, self.products) if follows and self.products else check_operands(module)
+        followed = multiplies(module) or rearranges(module)
+        return self._looked(module, self.products) if followed and self.products else check_operands(module)
 
     def _looked(self, module: TracedModule, check: Callable[[TracedModule, str, str], T]) -> T:
         """What a check says of a module and of its lowering."""

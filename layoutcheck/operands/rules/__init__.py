@@ -7,11 +7,16 @@ from layoutcheck.operands.rules import (
     lc602_operand_element,
     lc603_operand_depth,
     lc604_result_place,
+    lc605_swizzle_mismatch,
+    lc606_blocks_transposed,
 )
 from layoutcheck.operands.rules.rule import OperandRule
 
 
 def rules() -> dict[str, OperandRule]:
     """Every rule about operands by its code."""
-    modules = (lc601_operand_order, lc602_operand_element, lc603_operand_depth, lc604_result_place)
+    modules = (
+        lc601_operand_order, lc602_operand_element, lc603_operand_depth, lc604_result_place,
+        lc605_swizzle_mismatch, lc606_blocks_transposed,
+    )  # fmt: skip
     return {one.RULE.code: one.RULE for one in modules}

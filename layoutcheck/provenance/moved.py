@@ -1,0 +1,161 @@
+"""What a kernel without products moves from one global tensor to another, through shared memory.
+
+A tile that is written through one swizzle and read through another arrives with its elements exchanged: the
+coordinates of what is stored are those of what was loaded under exclusive or, as bits (`Linear`). A tile
+that is read as the transpose of what was written, in blocks alone, arrives with some bits of both
+coordinates exchanged. Slices, transposes and orders within one mode are what kernels do on purpose.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
+from layoutcheck.provenance.judged import Breach, Names
+from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
+from layoutcheck.provenance.tensors import Tensor
+from layoutcheck.sources.mlir import Operation
+
+_BITS = 24  # of a coordinate, in a number that holds two
+_PAIR = 20
+_SHARED = re.compile(r'smem, align<[0-9]+>(?:, (S<[0-9,-]+>))?(?:, "(S<[0-9,-]+>) o )?')
+
+
+class Moved(NamedTuple):
+    """Bytes that one operation stores: their addresses, what they are copies of, by which two operations."""
+
+    op: Operation
+    block: int
+    at: Array
+    labels: Array
+    through: Array
+
+
+@dataclass(slots=True)
+class Moves:
+    """Which operation wrote each byte of shared memory, and which read it; `swizzles` of tensor maps."""
+
+    numbers: dict[Operation, int] = field(default_factory=dict)
+    swizzles: dict[Operation, str] = field(default_factory=dict)
+    stored: list[Moved] = field(default_factory=list)
+
+    def number(self, op: Operation) -> int:
+        """A number for an operation, from 1."""
+        return self.numbers.setdefault(op, len(self.numbers) + 1)
+
+    def keep(self, op: Operation, block: int, at: Array, labels: Array, through: Array) -> None:
+        """Note what is stored, where it is a plain copy that went through shared memory."""
+        plain = (labels >= GLOBAL) & (labels < PRODUCT) & (through >> _PAIR > 0)
+        if plain.any():
+            self.stored.append(Moved(op, block, at[plain], labels[plain], through[plain]))
+
+
+def pair(writer: Array, reader: int) -> Array:
+    """Both operations' numbers as one."""
+    return writer << _PAIR | reader
+
+
+def misplaced(moves: Moves, names: Names, text: str) -> list[Breach]:
+    """What arrives at other coordinates because one side has another swizzle, or other strides."""
+    found: list[Breach] = []
+    groups: dict[tuple[int, int, int], list[Moved]] = {}
+    for one in moves.stored:
+        for source in np.unique(one.labels // GLOBAL_STEP).tolist():
+            mine = one.labels // GLOBAL_STEP == source
+            part = one._replace(at=one.at[mine], labels=one.labels[mine], through=one.through[mine])
+            groups.setdefault((one.block, int(one.at[0]) // GLOBAL_STEP, source), []).append(part)
+    for members in groups.values():
+        at, labels, through = (
+            np.concatenate([getattr(one, key) for one in members]) for key in ("at", "labels", "through")
+        )
+        which = np.concatenate([np.full(one.at.size, i) for i, one in enumerate(members)])
+        target, source = names.tensor(at), names.tensor(labels)
+        if target is None or source is None or target.bytes != source.bytes:
+            continue
+        whole = (at - target.base) % target.bytes == 0
+        if ((labels[whole] - source.base) % source.bytes).any():
+            continue
+        arrived = _arrived(at[whole], labels[whole], target, source)
+        if arrived is None:
+            continue
+        kind, index, places, given = arrived
+        writer, reader = divmod(int(through[whole][index]), 1 << _PAIR)
+        ops = list(moves.numbers)
+        ways = [_swizzle(ops[n - 1], moves, text) for n in (writer, reader)]
+        if None in ways or (kind == "swizzle") == (ways[0] == ways[1]):
+            continue
+        facts = (
+            ("at", tuple(map(int, places[index]))), ("held", tuple(map(int, given[index]))),
+            ("written", ways[0] or ""), ("read", ways[1] or ""), ("of", int(whole.sum())),
+            ("differ", int((places != given).any(1).sum())),
+        )  # fmt: skip
+        store = members[int(which[whole][index])].op
+        found.append(Breach(kind, ops[reader - 1], "", facts, store, ops[writer - 1]))
+    return found
+
+
+def _arrived(
+    at: Array, labels: Array, target: Tensor, source: Tensor
+) -> tuple[str, int, Array, Array] | None:
+    """How the elements of a tile are exchanged, the number of one that shows it, and all coordinates."""
+    places, given = target.coordinates(at), source.coordinates(labels)
+    if places is None or given is None:
+        return None
+    modes = [np.flatnonzero((one != one[:1]).any(0)) for one in (places, given)]
+    if any(len(one) != 2 for one in modes):
+        return None
+    two = [
+        one[:, mode[0]] | one[:, mode[1]] << _BITS for one, mode in zip((places, given), modes, strict=True)
+    ]
+    images = linear(*two)
+    if images is None or len(set(images.values())) < len(images) or 0 in images.values():
+        return None
+    mixed = [(bit, image) for bit, image in images.items() if image & (image - 1)]
+    if mixed:
+        return "swizzle", _sample(two[0], mixed[0][0]), places, given
+    extents = [sorted(m.extent for m in one.modes if m.place in mode.tolist())
+               for one, mode in zip((target, source), modes, strict=True)]  # fmt: skip
+    crossed = [bit for bit, image in images.items() if (bit < _BITS) != (image.bit_length() - 1 < _BITS)]
+    if extents[0] != extents[1] or not crossed or len(crossed) == len(images):
+        return None
+    return "blocks", _sample(two[0], crossed[0]), places, given
+
+
+def _sample(numbers: Array, bit: int) -> int:
+    return int(np.flatnonzero((numbers ^ numbers[0]) == 1 << bit)[0])
+
+
+def linear(given: Array, results: Array) -> dict[int, int] | None:
+    """The image of each bit of `given`, where results are exclusive ors of these; else None."""
+    apart, images = given ^ given[0], results ^ results[0]
+    found = {}
+    expected = np.zeros_like(images)
+    for bit in range(int(np.bitwise_or.reduce(apart)).bit_length()):
+        mine = apart == 1 << bit
+        if not (apart >> bit & 1).any():
+            continue
+        if not mine.any():
+            return None
+        found[bit] = int(images[mine][0])
+        expected ^= (apart >> bit & 1) * found[bit]
+    return found if bool((images == expected).all()) else None
+
+
+def _swizzle(op: Operation, moves: Moves, text: str) -> str | None:
+    """The swizzle through which an operation sees shared memory, "" for none; None for raw bytes."""
+    if op in moves.swizzles:
+        return moves.swizzles[op]
+    name, _, number = tag(op).partition("#")
+    at = -1
+    for _ in range(int(number or 0) + 1):
+        at = text.find(f'"{name}"(', at + 1)
+        if at < 0 or not name:
+            return None
+    line = text[at : text.find("\n", at)]
+    match = _SHARED.search(line)
+    return None if match is None or "bulk" in line else match[1] or match[2] or ""

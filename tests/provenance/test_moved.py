@@ -1,0 +1,85 @@
+"""Kernels without a product: tiles that are written and read through different views."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.dsl.lowered.spaces import object_at
+from layoutcheck.provenance.judged import Breach, Names
+from layoutcheck.provenance.moved import Moves, linear, misplaced, pair
+from layoutcheck.provenance.refs import Array
+from layoutcheck.provenance.tensors import Mode, Tensor
+from layoutcheck.sources.mlir import parse
+
+PLAIN, SWIZZLED = ["!cute.memref<bf16, smem, align<16>, ", '"(64,64):(64,1)">'], "S<3,4,3>, "
+TRACED = f"""
+"cute.memref.store"(%1) : ({PLAIN[0]}{SWIZZLED}{PLAIN[1]}) -> ()
+"cute.copy"(%1) : ({PLAIN[0]}{PLAIN[1]}) -> ()
+"cute.copy"(%1) : ({PLAIN[0]}{SWIZZLED}{PLAIN[1]}) -> ()
+"cute_nvgpu.bulk"(%1) : ({PLAIN[0]}{PLAIN[1]}) -> ()
+"""
+ROW, COLUMN = np.divmod(np.arange(64 * 64), 64)
+EXCHANGED = Swizzle(3, 4, 3)(np.arange(64 * 64) * 2) // 2
+
+
+def _told(loaded: Array, reader: str = "cute.copy#0", pitch: int = 64) -> list[Breach]:
+    """What is said of a tile whose element i comes from element `loaded[i]` of a tensor."""
+    names = ("cute.memref.store#0", reader, "cute.memref.store#1")
+    text = "".join(f'"a"() : () -> () loc("{name}")\n' for name in names)
+    ops = [op for op in parse(f'"builtin.module"() ({{\n{text}}}) : () -> ()').walk() if op.name == "a"]
+    moves = Moves()
+    writer, read = (moves.number(op) for op in ops[:2])
+    at = object_at(2) + 2 * np.arange(64 * 64)
+    moves.keep(ops[2], 0, at, object_at(1) + 2 * loaded, pair(np.full(at.size, writer), read))
+    known = {n: [Tensor(object_at(n), 2, (Mode(0, 128, 64), Mode(1, 2, 64)), 2)] for n in (1, 2)}
+    return misplaced(moves, Names(known), TRACED)
+
+
+def test_a_swizzle_on_one_side_is_told_with_both_and_the_first_element() -> None:
+    (one,) = _told(EXCHANGED)
+    assert (one.kind, one["written"], one["read"], one["at"], one["held"]) == (
+        "swizzle", "S<3,4,3>", "", (1, 0), (1, 8)
+    )  # fmt: skip
+    assert (one["differ"], one["of"]) == (56 * 64, 64 * 64)
+
+
+def test_one_swizzle_on_both_sides_is_an_order_that_is_meant() -> None:
+    assert not _told(EXCHANGED, "cute.copy#1")
+    assert not _told(EXCHANGED, "cute_nvgpu.bulk#0")  # raw bytes: a tile packed for later
+
+
+@pytest.mark.parametrize(
+    "loaded",
+    [
+        64 * ROW + COLUMN,
+        64 * COLUMN + ROW,
+        64 * ROW + (COLUMN % 32) * 2 + COLUMN // 32,  # interleaved halves
+        64 * (ROW ^ 1) + COLUMN,
+        64 * ROW + (COLUMN + ROW) % 64,  # rotated: no exclusive or
+        64 * ROW + COLUMN // 2 * 2,  # two elements from one
+    ],
+)
+def test_copies_transposes_and_orders_within_a_mode_are_left(loaded: Array) -> None:
+    assert not _told(loaded) and not _told(loaded, "cute.copy#1")
+
+
+def test_transposed_blocks_are_a_note() -> None:
+    loaded = 64 * (COLUMN // 8 * 8 + ROW % 8) + ROW // 8 * 8 + COLUMN % 8
+    (one,) = _told(loaded, "cute.copy#1")
+    assert (one.kind, one["at"], one["held"]) == ("blocks", (8, 0), (0, 8))
+
+
+@given(st.lists(st.integers(1, 2**30), min_size=6, max_size=6, unique=True), st.integers(0, 63))
+def test_linear_finds_the_image_of_each_bit(images: list[int], start: int) -> None:
+    given = np.arange(64) ^ start
+    results = np.zeros(64, np.int64)
+    for bit, image in enumerate(images):
+        results ^= (given >> bit & 1) * image
+    assert linear(given, results) == dict(enumerate(images))
+    wrong = results.copy()
+    wrong[63] ^= 1 << 31
+    assert linear(given, wrong) is None
