@@ -29,7 +29,8 @@ from layoutcheck.numerics.paths import compare, path
 from layoutcheck.numerics.paths import run as run_path
 from layoutcheck.numerics.probes import identify, predict, probes, stacked, summary
 from layoutcheck.numerics.resources import decode_attention, resources
-from layoutcheck.numerics.tolerance import derive, rms_error
+from layoutcheck.numerics.sample import rms_error
+from layoutcheck.numerics.tolerance import derive
 from layoutcheck.numerics.units import decode, encode, unit
 from layoutcheck.numerics.vectors import KINDS, vectors
 

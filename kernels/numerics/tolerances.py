@@ -33,7 +33,8 @@ from layoutcheck.numerics.accuracy import of_arrays
 from layoutcheck.numerics.data import data as distribution
 from layoutcheck.numerics.formats import FORMATS, Floats
 from layoutcheck.numerics.paths import path
-from layoutcheck.numerics.tolerance import BLOCK, derive
+from layoutcheck.numerics.sensitivity import BLOCK
+from layoutcheck.numerics.tolerance import derive
 
 SCALES = ("0.001", "0.05", "1", "7", "1,0.02")
 SIZE = 256  # rows and columns

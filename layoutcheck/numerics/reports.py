@@ -18,7 +18,8 @@ from layoutcheck.numerics.paths import Comparison
 from layoutcheck.numerics.probes import Probe, conclusions, identify, predict, summary
 from layoutcheck.numerics.rules import rules
 from layoutcheck.numerics.scaled import ScaledUnit
-from layoutcheck.numerics.tolerance import Tolerance, exact_integer_limit
+from layoutcheck.numerics.sensitivity import exact_integer_limit
+from layoutcheck.numerics.tolerance import Tolerance
 
 _WIDTH = 100
 

@@ -25,37 +25,15 @@ from layoutcheck.numerics.block_unit import Unit
 from layoutcheck.numerics.bounds import rates, round_loss
 from layoutcheck.numerics.data import Data
 from layoutcheck.numerics.data import data as distribution
-from layoutcheck.numerics.formats import FORMATS, Floats, Format, IntegerFormat, fmt, holds, ulp
+from layoutcheck.numerics.formats import FORMATS, Floats, Format, IntegerFormat, fmt, holds
 from layoutcheck.numerics.names import INTEGERS
-from layoutcheck.numerics.paths import Path, Step, held_format, path, run, storage_formats
+from layoutcheck.numerics.paths import Path, Step, held_format, path, storage_formats
+from layoutcheck.numerics.sample import measure, sample
+from layoutcheck.numerics.sensitivity import blind_finding, blindness, exact_integer_limit, judge
 from layoutcheck.numerics.units import default_unit, unit
 
-_SAMPLE = 32  # outputs a side that the model is run on
-_PRODUCTS = 1 << 22  # of the sample, at most
-BLOCK = 64  # k that a kernel with a wrong loop skips
 MOST_K = 1 << 17  # the model runs on a sample of the whole K, in seconds
 AGAINST = ("kernel", "exact")
-
-
-def exact_integer_limit(u: Unit, output: Format | None = None) -> int:
-    """Integer data are summed exactly while sum |a b| stays within this: there the tolerance is 0.
-
-    Below it no term is cut, 2^A < 2^(F + 1), no sum is rounded, and `output` holds every integer.
-    """
-    accumulator = u.rule.accumulator
-    bits = min(u.rule.fraction_bits + 1, u.rule.precision, (output or accumulator).precision)
-    return min(int(2**bits), int(accumulator.largest))
-
-
-def error_over_size(output: Floats, exact: Floats, size: Floats) -> Floats:
-    """|output - exact| / S, the measure that the bound is in; 0 where S is 0."""
-    return np.divide(np.abs(output - exact), size, out=np.zeros_like(size), where=size > 0)
-
-
-def rms_error(output: Floats, exact: Floats) -> float:
-    """Root mean square of the error over that of the exact values: no single small output decides it."""
-    scale = float(np.sqrt(np.mean(np.square(exact))))
-    return float(np.sqrt(np.mean(np.square(output - exact)))) / scale if scale else 0.0
 
 
 def rounded_up(value: float, digits: int = 3) -> float:
@@ -213,34 +191,25 @@ def derive(
         drawn = distribution(data, scale)
         shown = f"{drawn}, rounded to {stored}" if isinstance(stored, IntegerFormat) else str(drawn)
         accuracies = [of_data(p, Drawn(k, drawn, stored, stored), arch) for p in (chosen, rival) if p]
-        left, right = _sample(drawn, k, stored, seed)
+        left, right = sample(drawn, k, stored, seed)
         _refuse_overflow(chosen, drawn, k, stored, out, accuracies)
     one = accuracies[0]
     other = None if against == "exact" else accuracies[-1]
-    measured, pair = _measure(chosen, rival, against, left, right, arch)
+    measured, pair = measure(chosen, rival, against, left, right, arch)
     suggested, suggested_exact = summary(one, other), summary(one, None)
     given = None
     if atol is not None or rtol is not None:
         given = {"atol": atol or 0.0, "rtol": rtol or 0.0}
     judged = given or suggested
-    blind = _blindness(judged, pair, left, right, out)
-    user, findings = (None, ()) if given is None else _judge(given, one, other, pair, out)
+    blind = blindness(judged, pair, left, right, out)
+    user, findings = (None, ()) if given is None else judge(given, one, other, pair, out)
     u = _unit_of(chosen, arch)
-    findings = (*findings, *_blind_finding(blind, u, out), *_about_unit(u))
+    findings = (*findings, *blind_finding(blind, u, out), *_about_unit(u))
     formula = "" if u is None else _formula(u, k, _promotion(chosen, k))
     return Tolerance(
         chosen, against, arch, u, k, stored, out, shown, one, other, formula, measured,
         suggested, suggested_exact, blind, user, findings,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """The sample: exact results, what the path gave, what it is compared with."""
-
-    exact: Floats
-    actual: Floats
-    expected: Floats
 
 
 def _checked(values: Any, what: str) -> Floats:
@@ -259,12 +228,6 @@ def _first(found: Accuracy) -> Accuracy:
     return Accuracy(found.size[0], inner, found.unit, found.low, found.exact[0])
 
 
-def _sample(drawn: Data, k: int, stored: Format, seed: int) -> tuple[Floats, Floats]:
-    side = max(2, min(_SAMPLE, math.isqrt(_PRODUCTS // k)))
-    a, b = drawn.draw((1, side, side, k), stored, stored, seed)
-    return a[0], b[0]
-
-
 def _refuse_overflow(
     chosen: Path, drawn: Data, k: int, stored: Format, out: Format, accuracies: list[Accuracy]
 ) -> None:
@@ -276,129 +239,6 @@ def _refuse_overflow(
         f"sums of K = {k} products, {drawn}, may reach {most:.4g}: {chosen} may overflow",
         expected=f"a wider format than {out} (largest {out.largest:g}), a smaller K or --scale",
     )
-
-
-def _measure(
-    chosen: Path, rival: Path | None, against: str, a: Floats, b: Floats, arch: str
-) -> tuple[dict[str, float], _Pair]:
-    """The model on the sample: what the path gives, and the other side."""
-    side_m, side_n = min(len(a), _SAMPLE), min(b.shape[1], _SAMPLE)
-    side_n = max(1, min(side_n, _PRODUCTS // (side_m * a.shape[1]) or 1))
-    left, right = a[:side_m], b[:, :side_n]
-    if held_format(chosen, arch).bits == 64:  # float64 would measure itself
-        left, right = left.astype(np.longdouble), right.astype(np.longdouble)
-    exact, size = left @ right, np.abs(left) @ np.abs(right)
-    given = left[None].astype(np.float64), right[None].astype(np.float64)
-    actual = run(chosen, *given, arch)[0]
-    if against == "exact":
-        expected = exact.astype(np.float64)
-    else:
-        expected = run(rival or _split(chosen, a.shape[1]), *given, arch)[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = float(np.nanmean(np.where(size > 0, (actual - exact) / size, 0.0)))
-    measured = {
-        "max_error_over_S": float(error_over_size(actual, exact, size).max()),
-        "mean_error_over_S": mean,
-        "rms_error": rms_error(actual, exact),
-        "outputs_that_differ": float(np.mean(actual != expected)),
-        "largest_difference": float(np.abs(actual - expected).max()),
-    }
-    return measured, _Pair(exact.astype(np.float64), actual, expected)
-
-
-def _split(chosen: Path, k: int) -> Path:
-    """The same steps with K in two halves: another correct kernel."""
-
-    def halved(step: Step) -> Step:
-        return Step("dot", step.argument, split=2) if step.kind == "dot" and step.piece(k) is None else step
-
-    steps = tuple(map(halved, chosen.steps))
-    return Path(f"{chosen.name}, split in two", steps)
-
-
-def _needed(one: Accuracy, other: Accuracy | None, exact: Floats, out: Format) -> Floats:
-    """The largest difference that correct results can show: a multiple of the output's step there."""
-    most = np.zeros(exact.shape)
-    for side in (one, other):
-        if side is not None:
-            inner = np.broadcast_to(side.inner, exact.shape) if side.exact is None else side.inner
-            inner = inner[: exact.shape[0], : exact.shape[1]]
-            most = most + inner + round_loss(np.abs(exact) + inner, side.unit, side.low)
-    if other is None:
-        return most
-    grid = ulp(np.maximum(np.abs(exact) - most, 0.0), out)
-    return np.floor(most / grid) * grid
-
-
-def _judge(
-    given: dict[str, float], one: Accuracy, other: Accuracy | None, pair: _Pair, out: Format
-) -> tuple[dict[str, float], tuple[Finding, ...]]:
-    """Numbers and findings about the tolerance `given`."""
-    limit = given["atol"] + given["rtol"] * np.abs(pair.expected)
-    step, needed = ulp(pair.exact, out), _needed(one, other, pair.exact, out)
-    user = {
-        **given,
-        "below_one_step": float(np.mean(limit < step)),
-        "below_bound": float(np.mean(limit < needed)),
-        "model_outside": float(np.mean(np.abs(pair.actual - pair.expected) > limit)),
-    }
-    if user["below_one_step"] == 1.0 and needed.any():
-        message = (
-            f"every output is at least {float(np.abs(pair.exact).min()):.4g} in size, where one step of "
-            f"{out} is {float(step.min()):.4g} or more; the tolerance is at most {float(limit.max()):.4g}. "
-            "Two correct kernels that add in another order differ by a step now and then, and fail."
-        )
-        title = f"a bit-equality test: below one {out} step at every output"
-        return user, (Finding("LC402", "wrong", title, message, evidence={"step": float(step.min())}),)
-    if user["below_bound"] == 0:
-        return user, ()
-    severity = "wrong" if user["model_outside"] > 0 else "note"
-    message = (
-        f"{user['below_bound']:.1%} of the outputs of correct kernels may differ by more than the "
-        f"tolerance; on the sample {user['model_outside']:.1%} do."
-    )
-    evidence = {"below_bound": user["below_bound"], "model_outside": user["model_outside"]}
-    return user, (Finding("LC404", severity, "below the derived bound", message, evidence=evidence),)
-
-
-def _blindness(given: dict[str, float], pair: _Pair, a: Floats, b: Floats, out: Format) -> dict[str, float]:
-    """What passes: the share of outputs where a skipped k (a skipped block) does, and of k that none sees."""
-    m, n = pair.exact.shape
-    limit = given["atol"] + given["rtol"] * np.abs(pair.expected) + ulp(pair.exact, out) / 2
-    k = a.shape[1]
-
-    def passes(length: int) -> tuple[float, float]:
-        starts = np.unique(np.linspace(0, k - length, min(64, k - length + 1)).astype(int))
-        unseen = [
-            np.abs(a[:m, at : at + length] @ b[at : at + length, :n]) <= limit for at in starts.tolist()
-        ]
-        return float(np.mean(unseen)), float(np.mean([bool(one.all()) for one in unseen]))
-
-    one_k, every_k = passes(1)
-    block, every_block = passes(min(BLOCK, k))
-    return {
-        "one_k": one_k,
-        "one_k_at_every_output": every_k,
-        f"block_of_{min(BLOCK, k)}": block,
-        f"block_of_{min(BLOCK, k)}_at_every_output": every_block,
-        "hidden_by_output": float(np.mean(ulp(pair.exact, out) / 2 >= np.abs(pair.exact) / k)),
-    }
-
-
-def _blind_finding(blind: dict[str, float], u: Unit | None, out: Format) -> tuple[Finding, ...]:
-    if blind["one_k"] < 0.5:
-        return ()
-    hidden = blind["hidden_by_output"] >= 0.5
-    cause = f"one {out} step already hides it" if hidden else "the tolerance is wider than it"
-    if isinstance(out, IntegerFormat):
-        cause = "nothing shows where it is 0"
-    limit = "" if u is None else f", exact up to a sum of {exact_integer_limit(u, out)}"
-    message = (
-        f"a typical product is small, and {cause}, in {blind['one_k']:.0%} of the outputs: a kernel that "
-        f"skips one k passes. Test the indexing with small integers{limit}."
-    )
-    evidence = {"hidden_by_output": blind["hidden_by_output"], "one_k": blind["one_k"]}
-    return (Finding("LC403", "note", "cannot see a missing product", message, evidence=evidence),)
 
 
 def _unit_of(chosen: Path, arch: str) -> Unit | None:

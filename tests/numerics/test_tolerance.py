@@ -13,13 +13,9 @@ from layoutcheck.errors import InputError
 from layoutcheck.numerics.data import data as distribution
 from layoutcheck.numerics.formats import FORMATS, Floats
 from layoutcheck.numerics.paths import path, run
-from layoutcheck.numerics.tolerance import (
-    derive,
-    error_over_size,
-    exact_integer_limit,
-    rms_error,
-    rounded_up,
-)
+from layoutcheck.numerics.sample import error_over_size, rms_error
+from layoutcheck.numerics.sensitivity import exact_integer_limit
+from layoutcheck.numerics.tolerance import derive, rounded_up
 from layoutcheck.numerics.units import default_unit, unit
 
 F16, F32 = FORMATS["f16"], FORMATS["f32"]
