@@ -1,12 +1,14 @@
 """What the order check costs beside a trace: `python -m benchmarks.bench_order [modules.jsonl] [--out FILE]`.
 
-    compile  the whole compile of the DSL: trace, passes, ptxas; nothing comes from its file cache
+    compile  the whole compile of the DSL, the second time in this process: trace, passes, ptxas; nothing comes
+             from its file cache
     trace    the DSL builds the kernel's module (Python to MLIR), nothing is compiled
     lower    the DSL's passes lower it to integer arithmetic; the judgement of copies shares them
     order    the check itself: evaluation of all threads, the replay, what is told
 
-Seconds of processor time of this repository's kernels, one run each, or of every kernel in files that
-`python -m tests.order.mutants collect` makes; no GPU is needed. `--out` keeps the time and findings of each.
+Seconds of processor time of this repository's kernels, one run each, or of every kernel in files (also .xz)
+that `python -m tests.order.mutants collect` makes, several at once with `--jobs`; no GPU is needed. `--out` keeps
+the time and every finding of each, `--within` is the time (seconds, of the clock) after which none is begun.
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import lzma
+import math
 import os
 import statistics
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +35,7 @@ from layoutcheck.dsl.observe import watch
 from layoutcheck.dsl.spool import as_dict
 from layoutcheck.order import OrderReport, check_module
 from layoutcheck.settings import Settings
+from layoutcheck.sources.traced import KernelFinding
 from layoutcheck.sources.traced_module import TracedModule
 
 ROW = "{:<44} {:>7} {:>7} {:>7} {:>7}  {:>9}  {}"
@@ -51,9 +58,9 @@ def report(name: str, whole: float, trace: float, lower: float, check: float, fo
 
 def own(name: str, build: Callable[[], Any]) -> list[float]:
     """The modules that a builder of this repository makes; none where it is there to be refused."""
-    whole, works = timed(lambda: compiles(build))
-    if not works:
+    if not compiles(build):  # also what the first compile of a process loads
         return []
+    whole, _ = timed(lambda: compiles(build))
     events: list[Any] = []
     tracing, _ = timed(lambda: _stopped(build, events))
     checked: list[float] = []
@@ -79,27 +86,56 @@ def _stopped(build: Callable[[], Any], events: list[Any]) -> None:
         build()
 
 
-def given(line: str) -> tuple[float, dict[str, Any]]:
-    """One kernel of a file: the check's seconds, and what is kept of it."""
+def given(line: str, until: float = math.inf) -> dict[str, Any]:
+    """One kernel of a file: the check's seconds, and what it tells."""
     one = json.loads(line)
     module = TracedModule(one["text"], one["kernel"], one["arch"], one["sites"], one["places"])
+    kept = {"kernel": module.kernel[:90], "arch": module.arch}
+    if time.time() > until:
+        return {**kept, "late": True}
     budget = float(Settings().order_seconds)
-    seconds, found = timed(lambda: check_module(module, one["lowered"], "", budget))
-    report(module.kernel, float("nan"), float("nan"), float("nan"), seconds, found)
-    told = Counter(f"{f.severity} {f.code}" for f in found.findings)
-    kept = {"kernel": module.kernel[:90], "arch": module.arch, "seconds": round(seconds, 2),
-            "events": found.events, "findings": dict(told), "trips": list(found.trips),
-            "problem": found.problem.rpartition("/")[2], "unchecked": list(found.unchecked)}  # fmt: skip
-    return seconds, kept
+    seconds, found = timed(lambda: check_module(module, one["lowered"], one.get("problem", ""), budget))
+    told = Counter(f"{f.severity} {f.code} {_places(f)}" for f in found.findings)
+    return {**kept, "seconds": round(seconds, 2), "events": found.events, "findings": dict(told),
+            "trips": list(found.trips), "problem": found.problem.rpartition("/")[2],
+            "unchecked": list(found.unchecked)}  # fmt: skip
+
+
+def _places(finding: KernelFinding) -> str:
+    return " ".join(f"{Path(one.where.file).name}:{one.where.line}" for one in finding.places[:2])
+
+
+def all_given(files: list[Path], jobs: int, within: float) -> list[dict[str, Any]]:
+    """Every kernel of the files, printed as it comes."""
+    lines = [
+        line
+        for file in files
+        for line in (lzma.open(file, "rt") if file.suffix == ".xz" else file.open()).read().splitlines()
+    ]
+    rows = []
+    check = partial(given, until=time.time() + within)
+    with ProcessPoolExecutor(jobs) if jobs > 1 else contextlib.nullcontext() as pool:
+        for row in (pool.map if pool else map)(check, lines):
+            rows.append(row)
+            if "seconds" in row:
+                what = row["problem"] or f"{sum(row['findings'].values())} findings"
+                print(ROW.format(row["kernel"][-44:], "", "", "", row["seconds"], row["events"], what[:60]))
+    return rows
 
 
 def _write(out: Path, rows: list[dict[str, Any]]) -> None:
-    times = sorted(row["seconds"] for row in rows)
+    done = [row for row in rows if "seconds" in row]
+    codes: Counter[str] = Counter()
+    for row in done:
+        for told, count in row["findings"].items():
+            codes[" ".join(told.split()[:2])] += count
     total = {
-        "kernels": len(rows), "followed": sum(not row["problem"] for row in rows),
-        "seconds": {"median": times[len(times) // 2], "max": times[-1]},
-        "findings": dict(sum((Counter(row["findings"]) for row in rows), Counter())),
+        "kernels": len(rows), "checked": len(done), "followed": sum(not row["problem"] for row in done),
+        "seconds": {"median": statistics.median(row["seconds"] for row in done),
+                    "max": max(row["seconds"] for row in done)},
+        "findings": dict(codes),
     }  # fmt: skip
+    print(json.dumps(total))
     write({**head("benchmarks.bench_order"), "total": total, "kernels": rows}, out)
 
 
@@ -107,17 +143,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, metavar="modules.jsonl")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--within", type=float, default=math.inf)
     options = parser.parse_args()
     os.environ["CUTE_DSL_DISABLE_FILE_CACHING"] = "1"
     print(ROW.format("kernel", "compile", "trace", "lower", "order", "events", ""))
     mine = {} if options.files else kernels()
     checks = [seconds for name, build in mine.items() for seconds in own(name, build)]
-    rows = []
-    for file in options.files:
-        for line in file.read_text().splitlines():
-            seconds, row = given(line)
-            checks.append(seconds)
-            rows.append(row)
+    rows = all_given(options.files, options.jobs, options.within)
+    checks += [row["seconds"] for row in rows if "seconds" in row]
     if options.out is not None:
         _write(options.out, rows)
     print(f"order: {len(checks)} kernels, median {statistics.median(checks):.2f} s, max {max(checks):.2f} s")

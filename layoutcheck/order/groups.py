@@ -14,6 +14,7 @@ from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.events import Event
 from layoutcheck.order.global_memory import GlobalMemory
 from layoutcheck.order.mbarriers import Mbarriers
+from layoutcheck.order.meaning import space_of
 from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.replay import Warp, World, report
 from layoutcheck.order.shadow import Access
@@ -107,7 +108,7 @@ class AsyncCopies:
             size = self._size(event, thread)
             self.globally.load(warp, index, thread)
             destination = world.place(event.number_of(0, thread), event.meaning.space, warp.block)
-            place = world.place(event.number_of(1, thread), _mbarrier_space(event), warp.block)
+            place = world.place(event.number_of(1, thread), space_of(event.meaning.operands[1]), warp.block)
             if destination is None or place is None:
                 world.skip("copies to blocks that are not simulated")
                 continue
@@ -226,7 +227,7 @@ class AsyncCopies:
             thread = warp.first + lane
             size = self._size(event, thread)
             to = world.place(event.number_of(0, thread), event.meaning.space, warp.block)
-            bar = world.place(event.number_of(1, thread), _mbarrier_space(event), warp.block)
+            bar = world.place(event.number_of(1, thread), space_of(event.meaning.operands[1]), warp.block)
             source = event.number_of(-1, thread) & (spaces.SHARED_BYTES - 1)
             if to is None or bar is None:
                 world.skip("copies to blocks that are not simulated")
@@ -272,10 +273,3 @@ def _lanes(lanes: int) -> list[int]:
 
 def _said(attribute: str) -> bool:
     return attribute not in ("", "false") and not attribute.startswith(("0 ", "false"))
-
-
-def _mbarrier_space(event: Event) -> str:
-    from layoutcheck.dsl.lowered.types import CLUSTER, SHARED, parse_type
-
-    space = parse_type(event.meaning.operands[1].type).space
-    return {SHARED: "smem", CLUSTER: "dsmem"}.get(space, "generic")

@@ -21,6 +21,9 @@ _HARMLESS = re.compile(
 )
 _OPERAND = re.compile(r"\$\{?([rw]?)([0-9]+)")
 _BITS = re.compile(r"\.[bfsu](8|16|32|64)\b")
+_BULK = re.compile(
+    r"cp\.async\.bulk\.shared::(?:cluster|cta)\.(shared::cta|global)\.mbarrier::complete_tx::bytes"
+)
 _MULTIPLIES = re.compile(r"tcgen05\.(?:mma|cp)\b")
 
 
@@ -55,6 +58,10 @@ def read_inline(text: str, results: int = 0) -> Inline | None:
                 return Inline("st_async", (numbers[0], numbers[-1]), int(bits[1]) // 8 * count)
         if first.startswith("cp.reduce.async.bulk.global.shared::cta.bulk_group") and len(numbers) >= 3:
             return Inline("bulk_store", (numbers[1], numbers[2], numbers[0]))
+        if (bulk := _BULK.fullmatch(first)) and len(numbers) == 4:  # [to], [from], bytes, [mbarrier]
+            to, source, size, mbarrier = numbers
+            kind = "bulk_load" if bulk[1] == "global" else "bulk_peer"
+            return Inline(kind, (to, mbarrier, size, source))
     others = [name for name in found if not _MULTIPLIES.match(name) and not name.startswith("elect.sync")]
     if not others and any(_MULTIPLIES.match(name) for name in found):
         return Inline("tc_mma")

@@ -91,7 +91,7 @@ def _describe(op: Operation) -> Meaning | None:
     if name in _WAIT_NAMES:
         # The wait with a time limit stands in a loop that the DSL makes: it waits until it succeeds.
         token = bool(op.results) and not name.endswith("timelimit")
-        return Meaning("mbar_token" if token else "mbar_wait", op.operands[:2], _space(op.operands[0]))
+        return Meaning("mbar_token" if token else "mbar_wait", op.operands[:2], space_of(op.operands[0]))
     if name in _MAKERS:
         return _MAKERS[name](op)
     if name.startswith("nvvm.mbarrier."):
@@ -106,19 +106,20 @@ def _describe(op: Operation) -> Meaning | None:
         return _atomic(op)
     pointers = [v for v in op.operands if v.type.startswith("!llvm.ptr")]
     known = not name.startswith("nvvm.") or _NO_ACCESS.match(name)
-    if not known and any(_space(v) in ("smem", "dsmem") for v in pointers):
+    if not known and any(space_of(v) in ("smem", "dsmem") for v in pointers):
         return Meaning("unknown", facts={"name": name})
     return None
 
 
-def _space(value: Value) -> str:
-    return _SPACES.get(parse_type(value.type).space, "other")
+def space_of(value: Value) -> str:
+    """The state space of an address. One of 32 bits, for inline PTX, lies in the window of the cluster."""
+    return "dsmem" if value.type == "i32" else _SPACES.get(parse_type(value.type).space, "other")
 
 
 def _plain(op: Operation) -> Meaning | None:
     write = op.name == "llvm.store"
     pointer, data = (op.operands[1], op.operands[0]) if write else (op.operands[0], op.results[0])
-    space = _space(pointer)
+    space = space_of(pointer)
     if space == "other" or space == "tmem":
         return None
     size = parse_type(data.type).size_bytes
@@ -138,11 +139,8 @@ def _inline(op: Operation) -> Meaning | None:
     operands = [op.operands[i] for i in found.operands if i < len(op.operands)]
     if len(operands) < len(found.operands):
         return Meaning("unknown", facts={"name": text[:40]})
-    space = _space(operands[0]) if operands else "smem"
-    # A pointer may come as a 32-bit address of the cluster's window.
-    return Meaning(
-        found.kind, operands, "dsmem" if space == "other" else space, found.size, facts=dict(found.facts)
-    )
+    space = space_of(operands[0]) if operands else "smem"
+    return Meaning(found.kind, operands, space, found.size, facts=dict(found.facts))
 
 
 def _wgmma(op: Operation, match: re.Match[str]) -> Meaning:
@@ -164,14 +162,14 @@ def _constant(value: Value) -> int:
 def _mbarrier(op: Operation) -> Meaning | None:
     name = op.name.removeprefix("nvvm.mbarrier.").removesuffix(".shared")
     if name == "init":
-        return Meaning("mbar_init", op.operands[:2], _space(op.operands[0]))
+        return Meaning("mbar_init", op.operands[:2], space_of(op.operands[0]))
     if name == "inval":
-        return Meaning("mbar_invalid", op.operands[:1], _space(op.operands[0]))
+        return Meaning("mbar_invalid", op.operands[:1], space_of(op.operands[0]))
     if name.startswith("arrive"):
         kind = "tx" if "expect_tx" in name else "drop" if "drop" in name else ""
-        return Meaning("mbar_arrive", op.operands[:2], _space(op.operands[0]), facts={"form": kind})
+        return Meaning("mbar_arrive", op.operands[:2], space_of(op.operands[0]), facts={"form": kind})
     if name in ("expect_tx", "complete_tx"):
-        return Meaning("mbar_expect", op.operands[:2], _space(op.operands[0]), facts={"form": name})
+        return Meaning("mbar_expect", op.operands[:2], space_of(op.operands[0]), facts={"form": name})
     if name.startswith(("try_wait", "test", "wait")):  # by state: the state of the arrival is not followed
         return Meaning("unknown", facts={"name": op.name})
     return None
@@ -196,7 +194,7 @@ def _barrier(op: Operation) -> Meaning:
 
 def _cp_async(op: Operation) -> Meaning:
     size = integer(op.attributes.get("size", "")) or 0
-    return Meaning("cp_async", op.operands[:3], _space(op.operands[0]), size)
+    return Meaning("cp_async", op.operands[:3], space_of(op.operands[0]), size)
 
 
 def _bulk(op: Operation) -> Meaning | None:
@@ -215,24 +213,24 @@ def _bulk(op: Operation) -> Meaning | None:
         facts = {"tensor": "yes", "multicast": "yes" if masks else ""}
         facts["pair"] = "yes" if "cta_2" in op.attributes.get("group", "") else ""
         return Meaning(
-            "bulk_load", [op.operands[0], op.operands[n], *masks], _space(op.operands[0]), facts=facts
+            "bulk_load", [op.operands[0], op.operands[n], *masks], space_of(op.operands[0]), facts=facts
         )
     if name in TENSOR_STORES:
         reduce = {"tensor": "yes"}
-        return Meaning("bulk_store", [op.operands[1]], _space(op.operands[1]), facts=reduce)
+        return Meaning("bulk_store", [op.operands[1]], space_of(op.operands[1]), facts=reduce)
     if name == "nvvm.cp.async.bulk.shared.cluster.global":  # to, from, mbarrier, bytes, multicast, hint
         masks = list(op.operands[4 : 4 + sizes[4]]) if len(sizes) > 4 else []
         facts = {"multicast": "yes" if masks else ""}
         operands = [op.operands[0], op.operands[2], *masks]
         return Meaning(
-            "bulk_load", [*operands, op.operands[3], op.operands[1]], _space(op.operands[0]), facts=facts
+            "bulk_load", [*operands, op.operands[3], op.operands[1]], space_of(op.operands[0]), facts=facts
         )
     if name == "nvvm.cp.async.bulk.shared.cluster.shared.cta":
         to, source, mbarrier, size = op.operands[:4]
-        return Meaning("bulk_peer", [to, mbarrier, size, source], _space(to))
+        return Meaning("bulk_peer", [to, mbarrier, size, source], space_of(to))
     if name in BULK:  # to global memory, also with a reduction
         to, source, size = op.operands[0], op.operands[1], op.operands[BULK[name]]
-        return Meaning("bulk_store", [source, size, to], _space(source))
+        return Meaning("bulk_store", [source, size, to], space_of(source))
     return Meaning("unknown", facts={"name": name})
 
 
@@ -242,7 +240,7 @@ def _tcgen05(op: Operation) -> Meaning | None:
         pointer = [v for v in op.operands if v.type.startswith("!llvm.ptr")][:1]
         rest = [v for v in op.operands if v.type in ("i16", "i32")][:1]
         return Meaning(
-            "tc_commit", [*pointer, *rest], _space(pointer[0]), facts={"multicast": "yes" if rest else ""}
+            "tc_commit", [*pointer, *rest], space_of(pointer[0]), facts={"multicast": "yes" if rest else ""}
         )
     words = {key: match[1] for key, value in op.attributes.items() if (match := _WORD.search(value))}
     pair = "yes" if "cta_2" in (words.get("ctaGroup", ""), words.get("group", "")) else ""
@@ -269,14 +267,14 @@ def _tcgen05(op: Operation) -> Meaning | None:
     if name.startswith("alloc"):  # writes the address of tensor memory to shared memory, for all 32 lanes
         pointer = [v for v in op.operands if v.type.startswith("!llvm.ptr")][:1]
         return (
-            Meaning("write", pointer, _space(pointer[0]), 4, facts={"constant": "tmem"}) if pointer else None
+            Meaning("write", pointer, space_of(pointer[0]), 4, facts={"constant": "tmem"}) if pointer else None
         )
     return None
 
 
 def _atomic(op: Operation) -> Meaning | None:
     pointers = [v for v in op.operands if v.type.startswith("!llvm.ptr")][:1]
-    if not pointers or _space(pointers[0]) in ("other", "tmem"):
+    if not pointers or space_of(pointers[0]) in ("other", "tmem"):
         return None
     types = [v.type for v in (*op.results, *op.operands) if v not in pointers]
     size = max((parse_type(t).size_bytes for t in types), default=4)
@@ -286,14 +284,14 @@ def _atomic(op: Operation) -> Meaning | None:
         facts.get("sem", facts.get("order", ""))
     ):
         kind = "read" if "load" in op.name else "write"
-    return Meaning(kind, pointers, _space(pointers[0]), size, facts=facts)
+    return Meaning(kind, pointers, space_of(pointers[0]), size, facts=facts)
 
 
 def _matrix(op: Operation) -> Meaning:
     if op.name == "nvvm.ldmatrix":
         num = integer(op.attributes.get("num", "1")) or 1
-        return Meaning("matrix_read", op.operands[:1], _space(op.operands[0]), 16, 8 * num)
-    return Meaning("matrix_write", op.operands[:1], _space(op.operands[0]), 16, 8 * (len(op.operands) - 1))
+        return Meaning("matrix_read", op.operands[:1], space_of(op.operands[0]), 16, 8 * num)
+    return Meaning("matrix_write", op.operands[:1], space_of(op.operands[0]), 16, 8 * (len(op.operands) - 1))
 
 
 def _fence_proxy(op: Operation) -> Meaning:
@@ -321,7 +319,7 @@ SIMPLE = {
 def _try_cancel(op: Operation) -> Meaning:
     """clusterlaunchcontrol.try_cancel: 16 bytes come to shared memory and complete on an mbarrier."""
     facts = {"everywhere": "yes"} if "multicast" in op.attributes else {}
-    return Meaning("bulk_load", op.operands[:2], _space(op.operands[0]), 16, facts=facts)
+    return Meaning("bulk_load", op.operands[:2], space_of(op.operands[0]), 16, facts=facts)
 
 
 _MAKERS: dict[str, Callable[[Operation], Meaning | None]] = {
@@ -329,10 +327,10 @@ _MAKERS: dict[str, Callable[[Operation], Meaning | None]] = {
     "nvvm.cp.async.wait.group": _counted("cp_wait", "n"),
     "nvvm.wgmma.wait.group.sync.aligned": _counted("wgmma_wait", "group"),
     "nvvm.cp.async.mbarrier.arrive": lambda op: Meaning(
-        "cp_arrive", op.operands[:1], _space(op.operands[0]), facts={"noinc": op.attributes.get("noinc", "")}
+        "cp_arrive", op.operands[:1], space_of(op.operands[0]), facts={"noinc": op.attributes.get("noinc", "")}
     ),
     "nvvm.cp.async.mbarrier.arrive.shared": lambda op: Meaning(
-        "cp_arrive", op.operands[:1], _space(op.operands[0]), facts={"noinc": op.attributes.get("noinc", "")}
+        "cp_arrive", op.operands[:1], space_of(op.operands[0]), facts={"noinc": op.attributes.get("noinc", "")}
     ),
     "nvvm.barrier0": _barrier,
     "nvvm.barrier": _barrier,

@@ -9,6 +9,8 @@ from layoutcheck.order.meaning import describe
 from layoutcheck.sources.mlir import parse
 
 SEND = "st.async.shared::cluster.mbarrier::complete_tx::bytes"
+COPY = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+LOAD = "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
 REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32"
 
 
@@ -18,6 +20,8 @@ REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32"
         (f"{SEND}.b32 [$0], $1, [$2];", 0, Inline("st_async", (0, 2), 4)),
         (f"{SEND}.v4.f32 [$0], {{$1, $2, $3, $4}}, [$5];", 0, Inline("st_async", (0, 5), 16)),
         (f"{SEND}.u64 [$1], $2, [$3];", 1, Inline("st_async", (0, 2), 8)),
+        (f"{COPY} [$0], [$1], $3, [$2];", 0, Inline("bulk_peer", (0, 2, 3, 1))),
+        (f"{LOAD} [$1], [$0], $3, [$2];", 0, Inline("bulk_load", (1, 2, 3, 0))),
         (f"{REDUCE} [{{$r0}}], [{{$r1}}], {{$r2}};", 0, Inline("bulk_store", (1, 2, 0))),
         ("add.s32 $0, $1, $2;", 1, None),
         ("st.global.v4.b32 [$0], {$1, $2, $3, $4};", 0, None),

@@ -56,6 +56,11 @@ def cast(address: Number, source: int, target: int) -> Number:
     return address
 
 
+def of_rank(address: Number, rank: Number) -> Number:
+    """The same place in the shared memory of another block of the cluster (PTX ISA, mapa)."""
+    return (address & (SHARED_BYTES - 1)) + rank * SHARED_BYTES
+
+
 def in_object(space: str, address: Number) -> tuple[int, Number]:
     """The object's number and the byte offset in it: an argument's, or 0 for shared memory."""
     if space == "gmem":

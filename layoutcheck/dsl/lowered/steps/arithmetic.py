@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.integers import BINARY, compare, high_signed, high_unsigned
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.steps import Steps
@@ -22,6 +23,8 @@ _ICMP = {
 _UPPER_HALF = re.compile(r'\A"mul\.hi\.([us])(?:32|64) \$0, \$1, \$2;"\Z')
 # PTX ISA, shl and shr: amounts of the width and more give 0, as in BINARY's.
 _SHIFT = re.compile(r'\A"(shl\.b|shr\.u)(?:32|64) \$0, \$1, \$2;"\Z')
+
+_PEER = re.compile(r'\A"mapa\.shared::cluster\.u32 \$0, \$1, \$2;"\Z')
 
 
 def _cast(steps: Steps, op: Operation) -> Step:
@@ -107,8 +110,10 @@ def _extended(steps: Steps, op: Operation) -> Step:
 
 
 def _inline_asm(steps: Steps, op: Operation) -> Step:
-    """Inline PTX, of which the upper half of a product (fast divisions) and shifts (bit masks) are known."""
+    """Inline PTX: the upper half of a product (fast divisions), shifts (bit masks), mapa on 32-bit addresses."""
     text = op.attributes.get("asm_string", "")
+    if _PEER.match(text) and len(op.operands) == 2:
+        return steps.binary(op, lambda address, rank, _bits: spaces.of_rank(address, rank))
     if (shift := _SHIFT.search(text)) is not None and len(op.operands) == 2:
         return steps.binary(op, BINARY["llvm.shl" if shift[1] == "shl.b" else "llvm.lshr"])
     match = _UPPER_HALF.search(text)

@@ -73,8 +73,7 @@ def _rank(steps: Steps, op: Operation) -> Step:
     source = parse_type(op.operands[0].type)
 
     def run() -> None:
-        at = spaces.cast(number(values[a]), source.space, SHARED) & (spaces.SHARED_BYTES - 1)
-        at = at + number(values[b]) * spaces.SHARED_BYTES
+        at = spaces.of_rank(spaces.cast(number(values[a]), source.space, SHARED), number(values[b]))
         values[out] = at + (
             spaces.CLUSTER_SHARED if target.kind == "pointer" and target.space != SHARED else 0
         )
