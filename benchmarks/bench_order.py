@@ -1,14 +1,14 @@
 """What the order check costs beside a trace: `python -m benchmarks.bench_order [modules.jsonl] [--out FILE]`.
 
-    compile  the whole compile of the DSL, the second time in this process: trace, passes, ptxas; nothing comes
-             from its file cache
+    compile  the whole compile of the DSL: trace, passes, ptxas; nothing comes from its file cache, and what
+             the first compile of a process loads is not counted
     trace    the DSL builds the kernel's module (Python to MLIR), nothing is compiled
     lower    the DSL's passes lower it to integer arithmetic; the judgement of copies shares them
     order    the check itself: evaluation of all threads, the replay, what is told
 
 Seconds of processor time of this repository's kernels, one run each, or of every kernel in files (also .xz)
-that `python -m tests.order.mutants collect` makes, several at once with `--jobs`; no GPU is needed. `--out` keeps
-the time and every finding of each, `--within` is the time (seconds, of the clock) after which none is begun.
+that `python -m tests.order.mutants collect` makes, `--jobs` at once; no GPU is needed. `--out` keeps the time
+and every finding of each. After `--within` seconds none is begun, and the rest are counted.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from typing import Any
 
 from benchmarks.bench_trace import compiles, kernels
 from benchmarks.evidence import head, write
-from layoutcheck.dsl.lowered.resolve import Lowering
+from layoutcheck.dsl.lowered import passes
 from layoutcheck.dsl.observe import watch
+from layoutcheck.dsl.session import Session
 from layoutcheck.dsl.spool import as_dict
 from layoutcheck.order import OrderReport, check_module
 from layoutcheck.settings import Settings
@@ -56,7 +57,7 @@ def report(name: str, whole: float, trace: float, lower: float, check: float, fo
     return check
 
 
-def own(name: str, build: Callable[[], Any]) -> list[float]:
+def own(name: str, build: Callable[[], Any], session: Session) -> list[float]:
     """The modules that a builder of this repository makes; none where it is there to be refused."""
     if not compiles(build):  # also what the first compile of a process loads
         return []
@@ -64,19 +65,17 @@ def own(name: str, build: Callable[[], Any]) -> list[float]:
     events: list[Any] = []
     tracing, _ = timed(lambda: _stopped(build, events))
     checked: list[float] = []
-    with Lowering(copies=False, order=check_module) as lowering:
-        for built in (as_dict(event) for event in events):
-            if not built.get("text"):
-                continue
-            module = TracedModule(
-                built["text"], built.get("kernel", name), built.get("arch", ""), built.get("sites", {}),
-                built.get("places", ()),
-            )  # fmt: skip
-            start = time.monotonic()
-            found = lowering.check_order(module)
-            assert found is not None
-            lower = time.monotonic() - start - found.seconds
-            checked.append(report(name, whole, tracing, lower, found.seconds, found))
+    for built in (as_dict(event) for event in events):
+        if not built.get("text"):
+            continue
+        module = TracedModule(
+            built["text"], built.get("kernel", name), built.get("arch", ""), built.get("sites", {}),
+            built.get("places", ()),
+        )  # fmt: skip
+        answer = passes(module.text, None, session)
+        check = partial(check_module, module, answer.get("lowered", ""), answer.get("problem", ""))
+        seconds, found = timed(check)
+        checked.append(report(name, whole, tracing, answer.get("seconds", math.nan), seconds, found))
     return checked
 
 
@@ -107,11 +106,10 @@ def _places(finding: KernelFinding) -> str:
 
 def all_given(files: list[Path], jobs: int, within: float) -> list[dict[str, Any]]:
     """Every kernel of the files, printed as it comes."""
-    lines = [
-        line
-        for file in files
-        for line in (lzma.open(file, "rt") if file.suffix == ".xz" else file.open()).read().splitlines()
-    ]
+    lines = []
+    for file in files:
+        data = file.read_bytes()
+        lines += (lzma.decompress(data) if file.suffix == ".xz" else data).decode().splitlines()
     rows = []
     check = partial(given, until=time.time() + within)
     with ProcessPoolExecutor(jobs) if jobs > 1 else contextlib.nullcontext() as pool:
@@ -149,7 +147,11 @@ def main() -> None:
     os.environ["CUTE_DSL_DISABLE_FILE_CACHING"] = "1"
     print(ROW.format("kernel", "compile", "trace", "lower", "order", "events", ""))
     mine = {} if options.files else kernels()
-    checks = [seconds for name, build in mine.items() for seconds in own(name, build)]
+    checks = []
+    if mine:
+        with Session() as session:
+            for name, build in mine.items():
+                checks += own(name, build, session)
     rows = all_given(options.files, options.jobs, options.within)
     checks += [row["seconds"] for row in rows if "seconds" in row]
     if options.out is not None:

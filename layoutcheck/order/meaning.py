@@ -197,6 +197,11 @@ def _cp_async(op: Operation) -> Meaning:
     return Meaning("cp_async", op.operands[:3], space_of(op.operands[0]), size)
 
 
+def _cp_arrive(op: Operation) -> Meaning:
+    facts = {"noinc": op.attributes.get("noinc", "")}
+    return Meaning("cp_arrive", op.operands[:1], space_of(op.operands[0]), facts=facts)
+
+
 def _bulk(op: Operation) -> Meaning | None:
     name = op.name
     if name == "nvvm.cp.async.bulk.commit.group":
@@ -266,9 +271,9 @@ def _tcgen05(op: Operation) -> Meaning | None:
         return Meaning("tmem_free", space="tmem")
     if name.startswith("alloc"):  # writes the address of tensor memory to shared memory, for all 32 lanes
         pointer = [v for v in op.operands if v.type.startswith("!llvm.ptr")][:1]
-        return (
-            Meaning("write", pointer, space_of(pointer[0]), 4, facts={"constant": "tmem"}) if pointer else None
-        )
+        if not pointer:
+            return None
+        return Meaning("write", pointer, space_of(pointer[0]), 4, facts={"constant": "tmem"})
     return None
 
 
@@ -326,12 +331,8 @@ _MAKERS: dict[str, Callable[[Operation], Meaning | None]] = {
     "nvvm.cp.async.shared.global": _cp_async,
     "nvvm.cp.async.wait.group": _counted("cp_wait", "n"),
     "nvvm.wgmma.wait.group.sync.aligned": _counted("wgmma_wait", "group"),
-    "nvvm.cp.async.mbarrier.arrive": lambda op: Meaning(
-        "cp_arrive", op.operands[:1], space_of(op.operands[0]), facts={"noinc": op.attributes.get("noinc", "")}
-    ),
-    "nvvm.cp.async.mbarrier.arrive.shared": lambda op: Meaning(
-        "cp_arrive", op.operands[:1], space_of(op.operands[0]), facts={"noinc": op.attributes.get("noinc", "")}
-    ),
+    "nvvm.cp.async.mbarrier.arrive": _cp_arrive,
+    "nvvm.cp.async.mbarrier.arrive.shared": _cp_arrive,
     "nvvm.barrier0": _barrier,
     "nvvm.barrier": _barrier,
     "nvvm.barrier.arrive": _barrier,
