@@ -29,7 +29,9 @@ def confirm(
     ] = False,
     seeds: Annotated[int | None, Option("with --order: how many delays are tried (default 8)")] = None,
     seed: Annotated[int | None, Option("with --order: the one seed that is tried, as a replay")] = None,
-    timeout: Annotated[int | None, Option("with --order: seconds for each run (default 60)")] = None,
+    timeout: Annotated[
+        int | None, Option("with --order: seconds for a first run, which compiles (default 120)")
+    ] = None,
 ) -> int:
     """Compile copies with the DSL, run them on the GPU (or simulate them), and compare bit for bit.
 

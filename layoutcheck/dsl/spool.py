@@ -21,7 +21,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from layoutcheck.dsl.delays import asked, inserter
 from layoutcheck.dsl.failed_tests import caught, watch_tests
 from layoutcheck.dsl.observe import Event, NotLaunched, version, watch
 
@@ -73,19 +72,12 @@ def begin() -> None:
         install(options.get("arch"))
     _hear_of_the_end(folder)
     watch_tests(lambda test, error, launches: _test(folder, test, error, launches))
-    change = None
-    if delays := asked():
-        change = inserter(delays, lambda kernel, count: _delayed(folder, kernel, count))
     stop = not options.get("launch", True)
-    _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop, change=change))
+    _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
     write(
         folder,
         {"kind": "process", "python": platform.python_version(), "dsl": version(), "argv": sys.argv[:1]},
     )
-
-
-def _delayed(folder: str, kernel: str, count: int) -> None:
-    write(folder, {"kind": "delayed", "kernel": kernel, "count": count})
 
 
 def _test(folder: str, test: str, error: BaseException, launches: int) -> None:

@@ -38,7 +38,7 @@ _SHARE = 0.25  # of its time that judging a script gets at the least
 _GRACE_SECONDS = 5.0  # between asking a script to end and ending it
 _TESTS_FAILED = (1, 2)  # pytest's statuses: tests failed, or could not be collected
 _SITE = Path(__file__).parent / "site"
-_CACHES = {"QUACK_CACHE_ENABLED": "0", "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "0"}
+CACHES = {"QUACK_CACHE_ENABLED": "0", "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED": "0"}
 _CHECKS_AT_CALL = ("CUTE_DSL_VERIFY_TRACE", "CUTE_DSL_DEBUG")  # raise before there is a module to see
 
 
@@ -115,7 +115,7 @@ def environment(folder: str, *, launch: bool, arch: str | None, network: bool) -
     if arch is not None:
         env["CUTE_DSL_ARCH"] = arch
     if not launch:  # what is not compiled must not be kept, nor taken from where it was kept
-        env.update(_CACHES)
+        env.update(CACHES)
         env.setdefault("CUTE_DSL_ARCH", "sm_90a")
         env.setdefault("TORCHDYNAMO_DISABLE", "1")  # torch.compile generates code for a GPU that is not there
     return env

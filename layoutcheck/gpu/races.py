@@ -5,6 +5,11 @@ blocks, turns the usual order around. The program launches its kernels, and ends
 where a result is wrong: a run that fails, or hangs, shows the race. Delays follow from the finding and a seed
 alone, so that a run can be replayed. What needs no other order to go wrong (a wait for the wrong phase, a
 missing proxy fence) shows without delays or not at all.
+
+One process runs a program with all seeds of a finding: what it imports is loaded, and each kernel compiled,
+once (`dsl/repeated.py`). Its first run has the code of the delays and no time to sleep: if that fails, what
+comes after proves nothing. A run that does not end is ended after a limit: `timeout_s` for the first run of a
+process, which compiles; for the others five times the longest so far, and 10 s at least.
 """
 
 from __future__ import annotations
@@ -13,22 +18,23 @@ import json
 import os
 import random
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from layoutcheck.dsl import spool
-from layoutcheck.dsl.delays import VARIABLE
+from layoutcheck.dsl.delays import REST, Place, Row
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.session import DslUnavailable
-from layoutcheck.dsl.trace import end, environment, trace_script
+from layoutcheck.dsl.trace import CACHES, end, trace_script
 from layoutcheck.errors import InputError
 from layoutcheck.order import check_module
 from layoutcheck.progress import Progress
@@ -36,6 +42,9 @@ from layoutcheck.sources.traced import KernelFinding
 
 USUAL_RUNS = 2  # without delays
 MOST_SEEDS = 1000
+TIMEOUT_S = 120.0  # of the first run of a process
+_LEAST_S, _TIMES = 10.0, 5.0  # of the others: seconds, and times the longest so far
+_POLL_S = 0.02
 _ALL = 0xFFFFFFFF
 _WARPS = (_ALL, 0xFFFF0000, 0x0000FFFF, 0xAAAAAAAA, 0x55555555, 0xCCCCCCCC, 0x11111111)
 _BLOCKS = (_ALL, 0xAAAAAAAA, 0x55555555)
@@ -56,9 +65,9 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One run: its seed (None: no delays), its exit status (None: over the time limit), what it said last.
+    """One run: its seed (None: no delays), its exit status (None: over its time limit), what it said last.
 
-    `put` are the delays that its kernels had.
+    `put` are the operations of its kernels before which a delay stands.
     """
 
     seed: int | None
@@ -76,10 +85,11 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A finding, and the runs with delays at its lines."""
+    """A finding, and the runs with delays at its lines; `problem` says why there are none, else ""."""
 
     finding: KernelFinding
     runs: tuple[Ran, ...] = ()
+    problem: str = ""
 
     @property
     def shown(self) -> Ran | None:
@@ -122,7 +132,7 @@ def confirm_order(
     machine: dict[str, Any],
     *,
     seeds: Sequence[int],
-    timeout_s: float = 60.0,
+    timeout_s: float = TIMEOUT_S,
     workers: int = 4,
     order_seconds: float = 20.0,
     launch: bool = True,
@@ -130,8 +140,8 @@ def confirm_order(
 ) -> Races:
     """Trace `program` (a script with its arguments), check its order, and run it with delays at each finding.
 
-    Seeds are tried until one shows the finding, `workers` at a time. `launch` False traces it without
-    launching its kernels. Raises InputError.
+    Seeds are tried until one shows the finding, `workers` findings at a time. `launch` False traces it
+    without launching its kernels. Raises InputError.
     """
     command = _command(program)
     check = partial(check_module, seconds=order_seconds)
@@ -152,31 +162,32 @@ def confirm_order(
     if all(order.problem for order in trace.orders):
         raise InputError(f"the order was not checked: {trace.orders[0].problem}")
     findings = _wrong(finding for order in trace.orders for finding in order.findings)
-    run = partial(run_delayed, command, timeout_s=timeout_s)
-    tried = []
+    usual = run_delayed(command, [()] * USUAL_RUNS, timeout_s=timeout_s) if findings else ()
+    tried: list[Tried] = []
     with ThreadPoolExecutor(workers) as pool:
-        usual = tuple(pool.map(run, [()] * USUAL_RUNS)) if findings else ()
-        for number, finding in enumerate(findings):
-            runs: list[Ran] = []
-            for at in range(0, len(seeds), workers):
-                made = [(seed, plan(finding, seed)) for seed in seeds[at : at + workers]]
-                runs += [
-                    replace(ran, seed=seed)
-                    for (seed, _), ran in zip(made, pool.map(run, [d for _, d in made]), strict=True)
-                ]
-                if progress:
-                    progress("run", number * len(seeds) + len(runs), len(findings) * len(seeds))
-                if any(one.failed and one.put for one in runs):
-                    break
-            if runs and not any(one.put for one in runs):
-                late = all(one.status is None for one in runs)
-                why = f": no kernel was compiled within {timeout_s:g} s" if late else ""
-                raise InputError(
-                    f"no delay came into the PTX of any kernel{why}",
-                    expected="kernels that are compiled in the run, and not loaded from a cache",
-                )
-            tried.append(Tried(finding, tuple(runs)))
+        for one in pool.map(partial(_try, command, seeds=seeds, timeout_s=timeout_s), findings):
+            tried.append(one)
+            if progress:
+                progress("run", len(tried), len(findings))
     return Races(program, machine, usual, tuple(tried), len(trace.kernels))
+
+
+def _try(command: Sequence[str], finding: KernelFinding, *, seeds: Sequence[int], timeout_s: float) -> Tried:
+    """A finding's runs: one with delays of no time, then seed after seed until one shows it."""
+    plans = [plan(finding, seed) for seed in seeds]
+    at_rest = tuple({(d.file, d.line): replace(d, nanoseconds=0) for p in plans for d in p}.values())
+    rest, *runs = run_delayed(command, [at_rest, *plans], timeout_s=timeout_s)
+    lines = ", ".join(f"{Path(d.file).name}:{d.line}" for d in at_rest)
+    if rest.put == 0:
+        late = f": nothing was compiled within {timeout_s:g} s" if rest.status is None else ""
+        what = f"no delay could be put before {lines}{late}"
+        if rest.status is not None and rest.failed:
+            what += f"; the program failed before it compiled anything: {rest.said}"
+        return Tried(finding, problem=what)
+    if rest.failed:
+        what = "hangs" if rest.status is None else f"fails ({rest.said or f'status {rest.status}'})"
+        return Tried(finding, problem=f"the program {what} before any delay sleeps: no delay proves anything")
+    return Tried(finding, tuple(replace(ran, seed=seed) for seed, ran in zip(seeds, runs, strict=False)))
 
 
 def _command(program: str) -> list[str]:
@@ -201,26 +212,89 @@ def _wrong(findings: Iterable[KernelFinding]) -> list[KernelFinding]:
     return list(found.values())
 
 
-def run_delayed(command: Sequence[str], delays: Sequence[Delay], *, timeout_s: float) -> Ran:
-    """Run a program with delays in its kernels; its seed is None."""
-    start = time.monotonic()
+def run_delayed(
+    command: Sequence[str], plans: Sequence[Sequence[Delay]], *, timeout_s: float
+) -> tuple[Ran, ...]:
+    """Run a program in one process with each of `plans` in turn; the last one is the first that fails."""
+    places = list(dict.fromkeys((one.file, one.line) for delays in plans for one in delays))
     with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
-        env = environment(folder, launch=True, arch=None, network=True)
-        env[VARIABLE] = json.dumps([asdict(one) for one in delays])
+        asked = {"places": places, "runs": [_rows(delays, places) for delays in plans]}
+        (Path(folder) / "asked").write_text(json.dumps(asked))
+        env = {**os.environ, **CACHES, "CUTE_DSL_DISABLE_FILE_CACHING": "1"}
+        env.pop("LAYOUTCHECK", None)
         with (Path(folder) / "said.txt").open("w+b") as said:
             process = subprocess.Popen(
-                [sys.executable, *command], stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
+                [sys.executable, "-m", "layoutcheck.dsl.repeated", folder, *command],
+                stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
                 env=env, start_new_session=True,
             )  # fmt: skip
+            watched = _Watched(Path(folder), plans, timeout_s)
             try:
-                process.wait(timeout_s)
-                status: int | None = process.returncode
-            except subprocess.TimeoutExpired:
-                status = None
+                while not watched.late():
+                    over = process.poll() is not None
+                    watched.take()
+                    if over:
+                        break
+                    time.sleep(_POLL_S)
             finally:
                 end(process)
-            said.seek(max(0, said.seek(0, os.SEEK_END) - 4000))
-            lines = said.read().decode(errors="replace").strip().splitlines()
-        put = sum(event["count"] for event in spool.read(Path(folder)) if event["kind"] == "delayed")
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return Ran(None, tuple(delays), status, round(time.monotonic() - start, 2), last[:_SAID], put)
+            said.seek(0)
+            return watched.ran(process.returncode, said.read())
+
+
+def _rows(delays: Sequence[Delay], places: Sequence[Place]) -> list[Row]:
+    rows = {(one.file, one.line): (one.warps, one.blocks, one.nanoseconds) for one in delays}
+    return [rows.get(place, REST) for place in places]
+
+
+class _Watched:
+    """What the process of several runs has left so far."""
+
+    def __init__(self, folder: Path, plans: Sequence[Sequence[Delay]], timeout_s: float) -> None:
+        self.folder, self.plans, self.timeout_s = folder, plans, timeout_s
+        self.places = list(dict.fromkeys((one.file, one.line) for delays in plans for one in delays))
+        self.counts: dict[str, dict[str, int]] = {}
+        self.over: list[dict[str, Any]] = []
+        self.begun_at = 0  # byte of the output
+        self.since, self.longest = time.monotonic(), 0.0
+
+    def take(self) -> None:
+        """Read what has come."""
+        for event in spool.read(self.folder):
+            if event["kind"] == "delayed":
+                self.counts[event["kernel"]] = event["counts"]
+            elif event["kind"] == "begins":
+                self.since, self.begun_at = time.monotonic(), event["at"]
+            elif event["kind"] == "ran":
+                self.over.append({**event, "from": self.begun_at})
+                self.since, self.longest = time.monotonic(), max(self.longest, event["seconds"])
+
+    def late(self) -> bool:
+        """Whether the run that is under way is over its limit."""
+        limit = max(_LEAST_S, _TIMES * self.longest) if self.over else self.timeout_s
+        return time.monotonic() - self.since > min(limit, self.timeout_s)
+
+    def ran(self, status: int | None, said: bytes) -> tuple[Ran, ...]:
+        """The runs, and that in which the process was ended or died."""
+        self.take()
+        found = [
+            Ran(None, tuple(self.plans[one["run"]]), one["status"], one["seconds"],
+                _last(one["said"] or said[one["from"] : one["at"]].decode(errors="replace")),
+                self._put(self.plans[one["run"]]))
+            for one in self.over
+        ]  # fmt: skip
+        if len(found) < len(self.plans) and not (found and found[-1].failed):
+            delays, seconds = self.plans[len(found)], round(time.monotonic() - self.since, 2)
+            hangs = status is None or status == -signal.SIGTERM or status == -signal.SIGKILL
+            text = _last(said[self.begun_at :].decode(errors="replace"))
+            found.append(Ran(None, tuple(delays), None if hangs else status or 1, seconds, text,
+                             self._put(delays)))  # fmt: skip
+        return tuple(found)
+
+    def _put(self, delays: Sequence[Delay]) -> int:
+        numbers = {str(self.places.index((one.file, one.line))) for one in delays}
+        return sum(n for counts in self.counts.values() for i, n in counts.items() if i in numbers)
+
+
+def _last(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")[:_SAID]

@@ -36,6 +36,9 @@ def _tried(one: Tried, races: Races, style: Style) -> Iterator[str]:
     finding, run = one.finding, one.shown
     yield style(f"{finding.severity}[{finding.code}]: ", "bold", "red") + style(finding.title, "bold")
     yield f"  --> {shown(main(finding).where.file)}:{main(finding).where.line}"
+    if one.problem:
+        yield from style.wrap(f"not tried: {one.problem}", "    ", "  ")
+        return
     if run is None:
         yield from style.wrap(
             f"did not show in {len(one.runs)} runs with delays; which proves nothing",
@@ -70,6 +73,7 @@ def render_json(races: Races, style: Style) -> str:
         {
             "schema_version": SCHEMA_VERSION, "finding": asdict(one.finding),
             "shown": None if one.shown is None else one.shown.seed, "runs": [asdict(run) for run in one.runs],
+            "problem": one.problem,
         }
         for one in races.tried
     ]  # fmt: skip

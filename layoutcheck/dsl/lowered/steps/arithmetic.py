@@ -110,7 +110,7 @@ def _extended(steps: Steps, op: Operation) -> Step:
 
 
 def _inline_asm(steps: Steps, op: Operation) -> Step:
-    """Inline PTX: the upper half of a product (fast divisions), shifts (bit masks), mapa on 32-bit addresses."""
+    """Inline PTX: the upper half of a product (fast divisions), shifts (bit masks), mapa of 32 bits."""
     text = op.attributes.get("asm_string", "")
     if _PEER.match(text) and len(op.operands) == 2:
         return steps.binary(op, lambda address, rank, _bits: spaces.of_rank(address, rank))
