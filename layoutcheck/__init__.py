@@ -1,7 +1,7 @@
 """layoutcheck: is this CuTe copy legal, correct and fast, why not, and how to repair it.
 
 Everything public is imported when it is first used, so that `import layoutcheck` costs next to nothing:
-`check`, `check_copy`, `check_error`, `synthesize`, `Report`, `Finding`, `Fix`, `Copy`, `Memref`,
+`check`, `check_copy`, `check_error`, `check_mma`, `synthesize`, `Report`, `Finding`, `Fix`, `Copy`, `Memref`,
 `InputError`, `case`, and
 every name of `layoutcheck.algebra` (`Layout`, `Swizzle`, `composition`, `complement`, ...).
 """
@@ -48,6 +48,7 @@ _HOMES = {
     "global_sectors": "layoutcheck.machine.sectors",
     "best_swizzle": "layoutcheck.machine.best_swizzle",
     "canonical": "layoutcheck.machine.canonical",
+    "check_mma": "layoutcheck.operands",
     "TileAccess": "layoutcheck.machine.tiles",
     "analyse_tile": "layoutcheck.machine.tiles",
     "matrix_access": "layoutcheck.machine.tiles",

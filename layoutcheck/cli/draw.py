@@ -8,6 +8,8 @@ from typing import Annotated
 
 from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.cases import list_cases, outcomes_of_case
+from layoutcheck.cli.mma import asked as asked_mma
+from layoutcheck.cli.options import AtomLayout, Mma, OperandA, OperandB, OperandC, Permutation
 from layoutcheck.cli.output import Sink, style_of
 from layoutcheck.errors import InputError
 
@@ -19,8 +21,14 @@ def draw(
     case: Annotated[str | None, Option("a named case; '--case' alone lists them")] = None,
     format_: Annotated[str | None, Option("svg, or text for a terminal", "--format")] = None,
     output: Annotated[Path | None, Option("write the pictures to this file")] = None,
+    mma: Mma = None,
+    a: OperandA = None,
+    b: OperandB = None,
+    c: OperandC = None,
+    atom_layout: AtomLayout = None,
+    permutation: Permutation = None,
 ) -> int:
-    """Draw a layout, a tiled copy, or the copies of a named case: in the terminal, or as SVG (--output)."""
+    """Draw a layout, a tiled copy, a named case or an MMA's fragments, as text or SVG (--output)."""
     from layoutcheck.reports.draw import blocks, drawn, drawn_outcomes, outcome_blocks
     from layoutcheck.reports.pictures.svg import document
 
@@ -28,13 +36,22 @@ def draw(
         return list_cases()
     if format_ not in (None, "svg", "text"):
         raise InputError(f"draw has no format '{format_[:40]}'", expected="svg or text")
-    if (target is None) == (case is None):
-        raise InputError("nothing to draw", expected="a layout, a tiled copy, or --case NAME")
+    found = asked_mma(mma, a, b, c, atom_layout, permutation)
+    if (target is not None) + (case is not None) + (found is not None) != 1:
+        raise InputError("nothing to draw", expected="a layout, a tiled copy, --case NAME, or --mma MMA")
+    if found is not None and (thr or val):
+        raise InputError("an MMA has its own thread and value layouts", expected="--mma with --a, --b, --c")
     if case is not None and (thr or val):
         raise InputError("a case has its own thread and value layouts", expected="--case NAME alone")
     as_text = format_ == "text" or (format_ is None and output is None and sys.stdout.isatty())
-    outcomes = outcomes_of_case(case) if case is not None else []
     style = style_of(sys.stdout, plain=output is not None)
+    if found is not None:
+        from layoutcheck.reports.mma import pictures, text_pictures
+
+        text = text_pictures(found, style) if as_text else document(pictures(found)) + "\n"
+        Sink(output).put(text)
+        return 0
+    outcomes = outcomes_of_case(case) if case is not None else []
     if as_text:
         text = blocks(target, thr, val, style) if target is not None else outcome_blocks(outcomes, style)
     else:

@@ -11,7 +11,20 @@ from layoutcheck.cli.arguments import Option
 from layoutcheck.cli.cases import list_cases, outcomes_of_case
 from layoutcheck.cli.compiler import asked
 from layoutcheck.cli.input import read_text
-from layoutcheck.cli.options import Compiler, Format, Output, Strict, group_of
+from layoutcheck.cli.mma import asked as asked_mma
+from layoutcheck.cli.options import (
+    AtomLayout,
+    Compiler,
+    Format,
+    Mma,
+    OperandA,
+    OperandB,
+    OperandC,
+    Output,
+    Permutation,
+    Strict,
+    group_of,
+)
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
 from layoutcheck.request import Request
@@ -31,8 +44,14 @@ def explain(
     strict: Strict = False,
     compiler: Compiler = False,
     everything: Annotated[bool, Option("show every fix's code and all findings in full", "--all")] = False,
+    mma: Mma = None,
+    a: OperandA = None,
+    b: OperandB = None,
+    c: OperandC = None,
+    atom_layout: AtomLayout = None,
+    permutation: Permutation = None,
 ) -> int:
-    """Explain one copy, a named case, or a pasted error ('-' or a file).
+    """Explain one copy, a named case, a pasted error ('-' or a file), or the operands of an MMA (--mma).
 
     A Python program (FILE.py) is run and traced without a launch, as `trace --no-launch FILE.py` does.
     """
@@ -41,6 +60,16 @@ def explain(
 
     if case == "":
         return list_cases()
+    found = asked_mma(mma, a, b, c, atom_layout, permutation)
+    if found is not None:
+        from layoutcheck.reports.mma import render as render_mma
+
+        _refuse("an MMA has operands of its own", given, "--mma with --a, --b, --c")
+        if given or case is not None or compiler or everything:
+            raise InputError("an MMA is explained alone", expected="--mma with --a, --b, --c and --format")
+        sink = Sink(output)
+        sink.put(render_mma(found, format_, sink.style))
+        return int(found.verdict in ("rejected", "wrong") or (strict and found.verdict == "unknown"))
     render = renderer(format_)
     sink = Sink(output, everything)
     src = given.get("src")

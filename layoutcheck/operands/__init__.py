@@ -12,7 +12,10 @@ from collections import Counter
 from functools import partial
 
 from layoutcheck.errors import InputError
+from layoutcheck.operands.answers import NAMES, MmaReport, OperandAnswer, check_mma
+from layoutcheck.operands.atoms import LETTERS
 from layoutcheck.operands.check import WARP, Filling, Operand, Product, products
+from layoutcheck.operands.fragments import TiledMma
 from layoutcheck.operands.rules import lc601_operand_order as lc601
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, OperandReport
@@ -116,3 +119,8 @@ def _number(op: Operation) -> int:
     while top.parent_operation is not None:
         top = top.parent_operation
     return [one for one in top.walk() if one.name == op.name].index(op)
+
+
+__all__ = [
+    "LETTERS", "NAMES", "MmaReport", "OperandAnswer", "TiledMma", "check_mma", "check_operands", "multiplies",
+]  # fmt: skip

@@ -1,11 +1,8 @@
-"""Which element of its operand a register of a warp-level MMA holds, for every thread of a tiled MMA.
-
-A warp's fragment, PTX ISA `mma.sync`, "Matrix Fragments for mma.m16n8kK": lane 4 g + q holds, in words of r
-elements (32 bits), of A rows g and g + 8, of B row (n) g, and of both the k that begin at q r, and those 4
-r further. `tests/operands` compares with the DSL's own layouts.
+"""Which element of its operand each register holds, for every thread of a tiled MMA.
 
 A tiled MMA (CuTe): the operand's tile is taken in the order of the permutation, divided by the
-instruction's shape, and dealt to warps; what is left over are each thread's further fragments.
+instruction's shape, and dealt to the atoms of `atom_layout_mnk`; what is left over are each thread's further
+fragments. `tests/operands` compares with the DSL's own layouts.
 """
 
 from __future__ import annotations
@@ -16,73 +13,108 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutcheck.algebra.composition import composition
+from layoutcheck.algebra.inverse import right_inverse
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.notation import parse_layout, parse_tiler
 from layoutcheck.copies.offsets import offsets_at, size
 from layoutcheck.errors import InputError
-from layoutcheck.machine.dtypes import dtype
+from layoutcheck.operands.atoms import MmaAtom, printed_atom
 
 Ints = NDArray[np.int64]
-_LANES = 32
+ONE = Layout((1, 1, 1), (0, 0, 0))
 _TYPE = re.compile(
-    r"!cute\.tiled_mma<!cute_nvgpu\.sm8[09]\.mma<([0-9]+)x([0-9]+)x([0-9]+), "
-    r"elem_type = \((\w+), (\w+), (\w+)\)\s*>, "
-    r'atom_layout_MNK = <"([^"]*)">(?:, permutation_MNK = <"\[([^"]*)\]">)?>'
+    r'!?cute\.tiled_mma<(.*), atom_layout_MNK = <"([^"]*)">(?:, permutation_MNK = <"\[([^"]*)\]">)?>',
+    re.DOTALL,
 )
+_MODES = {"A": (0, 2), "B": (1, 2), "C": (0, 1)}
 
 
 @dataclass(frozen=True, slots=True)
 class TiledMma:
-    """A warp-level MMA m16n8kK, its warps' layout over (M, N, K), and its permutation of each, or None."""
+    """An MMA atom, the layout of atoms over (M, N, K), and the permutation of each mode, or None."""
 
-    k: int
-    bits: int
-    warps: Layout
-    permutation: tuple[Layout | None, Layout | None, Layout | None]
+    atom: MmaAtom
+    warps: Layout = ONE
+    permutation: tuple[Layout | None, Layout | None, Layout | None] = (None, None, None)
 
     @property
     def threads(self) -> int:
-        """Threads of all warps."""
-        return _LANES * size(self.warps)
+        """Threads of all atoms."""
+        return self.atom.threads * size(self.warps)
 
     def extent(self, mode: int) -> int:
         """Elements of a tile of mode M, N or K (0, 1, 2)."""
         chosen = self.permutation[mode]
-        return self.atom(mode) * size(self.warps.modes[mode]) if chosen is None else size(chosen)
+        return self.atom.shape[mode] * size(self.warps.modes[mode]) if chosen is None else size(chosen)
 
-    def atom(self, mode: int) -> int:
-        """The instruction's extent of mode M, N or K."""
-        return (16, 8, self.k)[mode]
+    def extents(self, letter: str) -> tuple[int, int]:
+        """The tile of operand A, B or C."""
+        first, second = _MODES[letter]
+        return self.extent(first), self.extent(second)
 
-    def coordinates(self, operand: str, values: int, rest: tuple[int, int]) -> tuple[Ints, Ints]:
-        """(threads, values, rest, rest) -> the coordinates (m, k) of operand A, (n, k) of B.
+    def values(self, letter: str) -> int:
+        """Values of one instruction's fragment in a thread."""
+        return size(self.atom.tv(letter).modes[1])
+
+    def tiles(self, letter: str) -> tuple[int, int]:
+        """How many fragments of a thread lie along both modes of one tile."""
+        first, second = (
+            max(1, self.extent(mode) // (self.atom.shape[mode] * size(self.warps.modes[mode])))
+            for mode in _MODES[letter]
+        )
+        return first, second
+
+    def coordinates(self, letter: str, values: int, rest: tuple[int, int]) -> tuple[Ints, Ints]:
+        """(threads, values, rest, rest) -> the coordinates (m, k) of operand A, (n, k) of B, (m, n) of C.
 
         `values` are those of one instruction, `rest` the thread's fragments along both modes. InputError if
         an instruction has another number of values, or a tile does not divide.
         """
-        own = (16 if operand == "A" else 8) * self.k // _LANES
+        own = self.values(letter)
         if values != own:
-            raise InputError(f"{values} values", expected=f"{own} in a fragment of {operand}")
-        lane, value, word = np.arange(_LANES)[:, None], np.arange(own)[None], 32 // self.bits
-        inner, outer, both = value % word, value // word, 2 if operand == "A" else 1
-        first = lane // 4 + 8 * (outer % both)
-        second = lane % 4 * word + inner + 4 * word * (outer // both)
+            raise InputError(f"{values} values", expected=f"{own} in a fragment of {letter}")
+        tv, rows = self.atom.tv(letter), self.atom.extents(letter)[0]
+        index = offsets_at(tv, np.arange(size(tv))).reshape(own, self.atom.threads).T
         warps = np.array([self._warp(w) for w in range(size(self.warps))])
-        shape = (len(warps), _LANES, own, *rest)
+        shape = (len(warps), self.atom.threads, own, *rest)
         found = []
-        for mode, atom, axis, count in (
-            (0 if operand == "A" else 1, first, 3, rest[0]),
-            (2, second, 4, rest[1]),
-        ):
-            left = np.arange(count).reshape([-1 if i == axis else 1 for i in range(5)])
-            at = self._placed(
-                mode, atom[None, :, :, None, None], warps[:, mode, None, None, None, None], left
+        for mode, at, axis in zip(_MODES[letter], (index % rows, index // rows), (3, 4), strict=True):
+            left = np.arange(rest[axis - 3]).reshape([-1 if i == axis else 1 for i in range(5)])
+            placed = self._placed(
+                mode, at[None, :, :, None, None], warps[:, mode, None, None, None, None], left
             )
-            found.append(np.broadcast_to(at, shape).reshape(len(warps) * _LANES, own, *rest))
+            found.append(np.broadcast_to(placed, shape).reshape(len(warps) * self.atom.threads, own, *rest))
         return found[0], found[1]
 
+    def taken(self, letter: str, repeat: tuple[int, int] = (1, 1)) -> Ints:
+        """(threads, registers, 2): what each register of `repeat` tiles is taken for, values fastest."""
+        first, second = self.tiles(letter)
+        found = self.coordinates(letter, self.values(letter), (first * repeat[0], second * repeat[1]))
+        return np.stack([x.transpose(0, 3, 2, 1).reshape(self.threads, -1) for x in found], 2)
+
+    def tv(self, letter: str) -> Layout:
+        """(thread, value) -> index into one tile, the first mode fastest."""
+        rows, columns = self.extents(letter)
+        first, second = _MODES[letter]
+        shape, atoms = self.atom.shape, [size(mode) for mode in self.warps.modes]
+        own = composition(Layout(self.atom.extents(letter), (1, rows)), self.atom.tv(letter), strict=False)
+        steps = [0, 0, 0]
+        steps[first], steps[second] = shape[first], shape[second] * rows
+        warp = composition(Layout(tuple(atoms), tuple(steps)), right_inverse(self.warps), strict=False)
+        rest = Layout(self.tiles(letter), (shape[first] * atoms[first], shape[second] * atoms[second] * rows))
+        dealt = make_layout(
+            make_layout(own[0], warp) if size(warp) > 1 else own[0],
+            make_layout(own[1], rest) if size(rest) > 1 else own[1],
+        )
+        modes = [self.permutation[i] or Layout(n) for i, n in ((first, rows), (second, columns))]
+        scaled = composition(Layout(columns, rows), modes[1], strict=False)
+        found: Layout = composition(make_layout(modes[0], scaled), dealt, strict=False)
+        return found
+
     def _warp(self, index: int) -> tuple[int, int, int]:
-        """The coordinates (m, n, k) of a warp."""
+        """The coordinates (m, n, k) of an atom."""
         m, n, k = (size(mode) for mode in self.warps.modes)
         every = offsets_at(self.warps, np.arange(m * n * k))
         at = int(np.flatnonzero(every == index)[0])
@@ -90,34 +122,35 @@ class TiledMma:
 
     def _placed(self, mode: int, atom: Ints, warp: Ints, rest: Ints) -> Ints:
         """The coordinate of element `atom` of an instruction of that warp, the `rest`-th of its thread."""
-        across, tile = self.atom(mode) * size(self.warps.modes[mode]), self.extent(mode)
+        own = self.atom.shape[mode]
+        across, tile = own * size(self.warps.modes[mode]), self.extent(mode)
         if tile % across:
             raise InputError(f"a tile of {tile}", expected=f"a multiple of {across}")
         inside = tile // across
-        index = atom + self.atom(mode) * (warp + size(self.warps.modes[mode]) * (rest % inside))
+        index = atom + own * (warp + size(self.warps.modes[mode]) * (rest % inside))
         chosen = self.permutation[mode]
         placed: Ints = (index if chosen is None else offsets_at(chosen, index)) + rest // inside * tile
         return placed
 
 
 def tiled_mma(text: str) -> TiledMma:
-    """The tiled MMA of that type; InputError for one that is not of mma.sync's m16n8kK or not static."""
-    found = _TYPE.fullmatch(text)
-    if found is None or found[4] != found[5] or (found[1], found[2]) != ("16", "8"):
-        raise InputError("not an m16n8k MMA of equal inputs", text=text[:120])
-    bits, k = dtype(found[4]).bits, int(found[3])
-    warps = parse_layout(found[7])
-    modes: list[Layout | None] = [None, None, None]
-    for i, part in enumerate(_split(found[8]) if found[8] else []):
-        modes[i] = None if part == "_" else parse_tiler(f"[{part}]")[0]
-    if bits not in (8, 16, 32) or k * bits not in (128, 256) or len(warps) != 3 or not warps.is_static:
-        raise InputError("not an m16n8k MMA whose fragments are known", text=text[:120])
+    """The tiled MMA of that printed type, or of one atom alone. InputError for what is not known."""
+    found = _TYPE.fullmatch(text.strip())
+    if found is None:
+        return TiledMma(printed_atom(text))
+    modes = [
+        None if part.strip() == "_" else parse_tiler(f"[{part}]")[0]
+        for part in (found[3] or "_;_;_").split(";")
+    ]
+    return made(printed_atom(found[1]), parse_layout(found[2]), modes, text)
+
+
+def made(atom: MmaAtom, warps: Layout, modes: list[Layout | None], text: str) -> TiledMma:
+    """A tiled MMA, if it is static and its atoms are numbered once each. Raises InputError."""
+    if len(warps) != 3 or not warps.is_static or len(modes) != 3:
+        raise InputError("not (M,N,K) atoms and permutations", text=text[:160], expected="three static modes")
     if not all(mode is None or mode.is_static for mode in modes):
-        raise InputError("a permutation that is not static", text=text[:120])
+        raise InputError("a permutation that is not static", text=text[:160])
     if sorted(offsets_at(warps, np.arange(size(warps))).tolist()) != list(range(size(warps))):
-        raise InputError("warps that are not numbered once each", text=text[:120])
-    return TiledMma(k, bits, warps, (modes[0], modes[1], modes[2]))
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(";")]
+        raise InputError("atoms that are not numbered once each", text=text[:160])
+    return TiledMma(atom, warps, (modes[0], modes[1], modes[2]))

@@ -12,7 +12,7 @@ from pathlib import Path
 import cutlass
 import cutlass.cute as cute
 from cutlass import BFloat16, Constexpr, Float32
-from cutlass.cute.nvgpu import warp
+from cutlass.cute.nvgpu import OperandMajorMode, warp, warpgroup
 
 SIZE, THREADS = 64, 128
 # What fills A and B; "" is the product's own MMA. Then how C is partitioned.
@@ -77,8 +77,21 @@ def layouts():
             for permutation in (None, (64, 32, 16), (64, cute.make_layout((8, 2, 2), stride=(1, 16, 8)), 32)):
                 for chosen in (warps, order):
                     mma = cute.make_tiled_mma(op, chosen, permutation_mnk=permutation)
-                    for operand, layout in (("A", mma.tv_layout_A_tiled), ("B", mma.tv_layout_B_tiled)):
-                        LAYOUTS.append({"type": str(mma.type), "operand": operand, "layout": str(layout)})
+                    note(mma)
+    for source in (warpgroup.OperandSource.RMEM, warpgroup.OperandSource.SMEM):
+        for columns in (8, 24, 256):
+            for atoms in ((1, 1, 1), (2, 1, 1), (1, 2, 1)):
+                major = OperandMajorMode.K
+                shape = (64, columns, 16)
+                op = warpgroup.MmaF16BF16Op(BFloat16, Float32, shape, source, major, major)
+                note(cute.make_tiled_mma(op, atoms))
+
+
+def note(mma):
+    """Its layouts, as lines of the file."""
+    for operand in "ABC":
+        layout = getattr(mma, f"tv_layout_{operand}_tiled")
+        LAYOUTS.append({"type": str(mma.type), "operand": operand, "layout": str(layout)})
 
 
 if __name__ == "__main__":

@@ -64,18 +64,19 @@ def test_fragments_are_the_dsls(traced: tuple[list[str], list[dict[str, str]]]) 
             continue
         threads = size(theirs.modes[0])
         assert mma.threads == threads
+        if line["operand"] == "C" and size(mma.warps.modes[2]) > 1:
+            # The DSL's own layout leaves the tile there; partition_C does not use it.
+            assert offsets_at(theirs, np.arange(size(theirs))).max() >= mma.extent(0) * mma.extent(1)
+            continue
         assert mine == offsets_at(theirs, np.arange(size(theirs))).tolist(), line
         equal += 1
-    assert equal >= 230 and refused <= 4, (equal, refused)
+    assert equal >= 380 and refused <= 4, (equal, refused)
 
 
 def tile_order(mma: TiledMma, operand: str) -> list[int]:
     """The index of each register's element in one tile, threads fastest, then values."""
-    mode = 0 if operand == "A" else 1
-    values = (16 if operand == "A" else 8) * mma.k // 32
-    rest = [mma.extent(i) // (mma.atom(i) * size(mma.warps.modes[i])) for i in (mode, 2)]
-    first, second = mma.coordinates(operand, values, (max(1, rest[0]), max(1, rest[1])))
-    index: list[int] = (first + mma.extent(mode) * second).transpose(3, 2, 1, 0).reshape(-1).tolist()
+    taken = mma.taken(operand)
+    index: list[int] = (taken[:, :, 0] + mma.extents(operand)[0] * taken[:, :, 1]).T.reshape(-1).tolist()
     return index
 
 
@@ -96,8 +97,7 @@ def test_a_lanes_registers_are_those_of_the_ptx_isa() -> None:
 def test_every_element_is_taken_by_as_many_threads_as_there_are_warps_beside(warps: str) -> None:
     mma = tiled_mma(MMA.format(warps, "64:1;(8,2,2):(1,16,8);16:1"))
     for operand, mode in (("A", 0), ("B", 1)):
-        rest = mma.extent(mode) // (mma.atom(mode) * size(mma.warps.modes[mode]))
-        first, second = mma.coordinates(operand, 8 if mode == 0 else 4, (rest, 1))
+        first, second = mma.coordinates(operand, 8 if mode == 0 else 4, mma.tiles(operand))
         counts = np.bincount((first * 16 + second).reshape(-1), minlength=mma.extent(mode) * 16)
         assert set(counts.tolist()) == {size(mma.warps.modes[1 - mode])}
 
@@ -108,7 +108,7 @@ def test_every_element_is_taken_by_as_many_threads_as_there_are_warps_beside(war
         "!cute.tiled_mma<wgmma>",
         MMA.format("(2,2,1):(1,1,0)", "_;_;_"),
         MMA.format("(2,2,1):(1,2,0)", "_;_;_").replace("16x8x16", "8x8x4"),
-        MMA.format("(2,2,1):(1,2,0)", "_;_;_").replace("(bf16, bf16,", "(i8, ui8,"),
+        MMA.format("(2,2,1):(1,2,0)", "_;_;_").replace("(bf16, bf16,", "(f64, f64,"),
     ],
 )
 def test_other_mmas_are_input_errors(text: str) -> None:

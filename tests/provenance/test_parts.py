@@ -99,7 +99,7 @@ def test_registers_are_those_of_the_dsl(letter: str, kind: str, depth: int) -> N
     )
     values = (16 if letter == "A" else 8) * depth // 32
     theirs = mma.coordinates(letter, values, (1, 1))
-    mine = operand_registers(letter, values, mma.bits)
+    mine = operand_registers(letter, values, mma.atom.types[0].bits)
     for one, other in zip(mine, theirs, strict=True):
         assert one.tolist() == other[:, :, 0, 0].tolist()
 

@@ -1,0 +1,118 @@
+"""`layoutcheck explain --mma`: whether what was copied is what the MMA reads, as text, JSON, HTML or SVG."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+from layoutcheck.errors import InputError
+from layoutcheck.findings import SCHEMA_VERSION
+from layoutcheck.operands import LETTERS, MmaReport, OperandAnswer
+from layoutcheck.reports import blocks
+from layoutcheck.reports.html import document as page
+from layoutcheck.reports.pictures import svg
+from layoutcheck.reports.pictures.fragment import fragment_block, fragment_picture
+from layoutcheck.reports.pictures.grid import grid_picture
+from layoutcheck.reports.style import Style
+
+FORMATS = ("text", "json", "html", "svg")
+
+
+def render(found: MmaReport, format_: str, style: Style) -> str:
+    """The answer. Raises InputError for another format, and where an SVG would be empty."""
+    if format_ == "json":
+        return json.dumps({"schema_version": SCHEMA_VERSION, **found.to_dict()}) + "\n"
+    if format_ == "svg":
+        return svg.document(pictures(found)) + "\n"
+    if format_ == "html":
+        return _html(found)
+    if format_ != "text":
+        raise InputError(f"--mma has no format '{format_[:40]}'", expected=" or ".join(FORMATS))
+    lines = _wrapped("", f"{found.verdict}: {_head(found)}", style.width)
+    for one in found.answers:
+        lines += ["", *_wrapped(f"{one.verdict}: ", one.title, style.width)]
+        lines += _wrapped("  ", one.message, style.width)
+        lines += _wrapped("  given  ", one.given, style.width)
+        lines += _wrapped("  fits   ", one.fits, style.width)
+        lines += [f"    {line}" for line in one.code.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _head(found: MmaReport) -> str:
+    atom = found.mma.atom
+    where = ", ".join(f"{letter} in {atom.where(letter)}" for letter in LETTERS)
+    return f"{atom.name}, {found.mma.threads} thread{'s' * (found.mma.threads > 1)}: {where}"
+
+
+def _wrapped(head: str, text: str, width: int) -> list[str]:
+    if not text:
+        return []
+    indent = " " * (len(head) if head.startswith(" ") else 2)
+    return textwrap.wrap(
+        head + text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def pictures(found: MmaReport) -> list[svg.Picture]:
+    """Of the operands that something was said of, or of all that are in registers."""
+    said = {one.letter: one for one in found.answers}
+    out = []
+    for letter in LETTERS:
+        answer = said.get(letter)
+        if said and answer is None:
+            continue
+        if found.mma.atom.where(letter) == "registers":
+            out.append(fragment_picture(found.mma, letter, answer))
+        elif answer is not None and answer.layout is not None:
+            out.append(grid_picture(answer.layout, None))
+    if not out:
+        raise InputError(
+            f"nothing of {found.mma.atom.name} is in registers",
+            expected="--a or --b: a layout in shared memory",
+        )
+    return out
+
+
+def text_pictures(found: MmaReport, style: Style) -> str:
+    """The same for a terminal."""
+    said = {one.letter: one for one in found.answers}
+    made = []
+    for letter in LETTERS:
+        answer = said.get(letter)
+        if said and answer is None:
+            continue
+        if found.mma.atom.where(letter) == "registers":
+            made.append(fragment_block(found.mma, letter, answer))
+        elif answer is not None and answer.layout is not None:
+            made += blocks.layout_blocks(answer.layout)
+    if not made:
+        pictures(found)  # says why
+    return blocks.render(made, style)
+
+
+def _html(found: MmaReport) -> str:
+    parts = [svg.element("h1", svg.escape(f"{found.verdict}: {_head(found)}"))]
+    parts += [_section(one) for one in found.answers]
+    try:
+        parts += [
+            svg.element(
+                "figure", svg.element("figcaption", svg.escape(f"{one.title}. {one.caption}")), one.svg(False)
+            )
+            for one in pictures(found)
+        ]
+    except InputError:
+        parts.append("")
+    hint = svg.element(
+        "span", "An outlined cell is an element whose register holds another one.", class_="hint"
+    )
+    return page(f"{found.verdict}: {found.mma.atom.name}", hint, [svg.element("article", *parts)])
+
+
+def _section(one: OperandAnswer) -> str:
+    body = [svg.element("h2", svg.escape(f"{one.verdict}: {one.title}"))]
+    for name, text in (("", one.message), ("given: ", one.given), ("fits: ", one.fits)):
+        if text:
+            body.append(svg.element("p", svg.escape(name + text)))
+    if one.code:
+        body.append(svg.element("pre", svg.element("code", svg.escape(one.code))))
+    return svg.element("section", *body)
