@@ -37,7 +37,8 @@ SLOW = ["(32,64):(64,1)", "(32,64):(64,1)", "--atom", "universal", "--bits", "16
 
 # Of each command the words of its modes: what may be left out is.
 MODES: dict[str, dict[str, list[str]]] = {
-    "explain": {"copy": SLOW, "case": ["--case", "issue-2320"], "paste": ["PASTE"], "program": ["PROGRAM"]},
+    "explain": {"copy": SLOW, "case": ["--case", "issue-2320"], "paste": ["PASTE"], "program": ["PROGRAM"],
+                "mma": ["--mma", "mma.m16n8k16.f32.bf16", "--a", "make_tiled_copy_B"]},
     "check": {"lines": ["--jsonl", "LINES"]},
     "lint": {"run": ["FOLDER"], "statistics": ["FOLDER", "--statistics"],
              "static": ["FOLDER", "--static"], "baseline": ["FOLDER", "--write-baseline", "NEW"],
@@ -47,7 +48,8 @@ MODES: dict[str, dict[str, list[str]]] = {
     "ci": {"run": ["FOLDER", "--yes"], "json": ["FOLDER", "--yes", "--format", "json"],
            "list": ["FOLDER", "--list"]},
     "init": {"write": ["FOLDER", "--yes"], "dry": ["FOLDER", "--dry-run"]},
-    "draw": {"layout": ["(4,8):(8,1)"], "case": ["--case", "issue-2320"]},
+    "draw": {"layout": ["(4,8):(8,1)"], "case": ["--case", "issue-2320"],
+             "mma": ["--mma", "mma.m16n8k16.f32.bf16"]},
     "trace": {"run": ["PROGRAM"], "fix": ["PROGRAM", "--fix"], "banks": ["PROGRAM", "--banks"],
               "memory": ["PROGRAM", "--memory"], "lines": ["PROGRAM", "--lines"],
               "module": ["-m", "module"], "json": ["PROGRAM", "--format", "json"],
@@ -60,6 +62,8 @@ MODES: dict[str, dict[str, list[str]]] = {
 }  # fmt: skip
 # A value for each option that is not a switch; the output file is looked at.
 VALUES: dict[str, str] = {
+    "a": "make_tiled_copy_A", "b": "make_tiled_copy_B", "c": "make_tiled_copy_C", "atom_layout": "(2,1,1)",
+    "mma": "mma.m16n8k8.f32.bf16", "permutation": "(32,8,16)",
     "access": "ldmatrix.x4; ldmatrix.x1", "arch": "sm_80", "args": "word", "baseline": "BASELINE",
     "by": "pad-pitch", "case": "issue-2314", "compare": "LINES0", "code": "LC201", "config": "CONFIG",
     "dtype": "f32", "extent": "64",
