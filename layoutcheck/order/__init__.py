@@ -32,7 +32,7 @@ from layoutcheck.sources.mlir import without_locations
 from layoutcheck.sources.traced import OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
-MOST_BLOCKS = 4  # of a cluster
+MOST_BLOCKS = 16  # of a cluster: the most that a GPU has
 TRIPS_SECONDS = 2.0  # of processor time, after which no further trip count is tried
 _COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
 _BITS = re.compile(r"copy_bits = ([0-9]+)")

@@ -30,6 +30,7 @@ _LEFT_OUT = (
     "tc_copy",
     "tmem_read",
     "tmem_write",
+    "tmem_wait",
     "tmem_free",
 )  # where its place or condition is not known
 _ANYWHERE = ("elect", "warp_sync", "cp_commit", "cp_wait", "bulk_commit", "bulk_wait", "fence", "fence_proxy")

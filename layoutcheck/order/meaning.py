@@ -15,6 +15,7 @@ fence_proxy, fence_init, fence            fence.proxy.async, fence.mbarrier_init
 cluster_arrive, cluster_wait, elect
 wgmma, wgmma_fence, wgmma_commit, wgmma_wait; tc_mma, tc_commit, tc_copy: the tensor cores of sm_90 and sm_100
 tmem_read, tmem_write                     tcgen05.ld and tcgen05.st: `size` lanes, `count` columns
+tmem_wait                                 tcgen05.wait::st
 tmem_free                                 tcgen05.dealloc: what is done to the columns before must be over
 registers                                 arithmetic on accumulators of wgmma
 
@@ -267,6 +268,8 @@ def _tcgen05(op: Operation) -> Meaning | None:
         registers = kind.count if kind.kind == "vector" else 1
         kind_of = "tmem_read" if name == "ld" else "tmem_write"
         return Meaning(kind_of, op.operands[:1], "tmem", lanes, registers * 32 // lanes)
+    if name == "wait" and words.get("kind") == "store":
+        return Meaning("tmem_wait")
     if name == "dealloc":  # of all columns that the block has
         return Meaning("tmem_free", space="tmem")
     if name.startswith("alloc"):  # writes the address of tensor memory to shared memory, for all 32 lanes

@@ -70,6 +70,7 @@ class World:
         self.exits: dict[int, Any] = {}  # what each warp knew when it exited
         self.remote: dict[tuple[int, int], tuple[int, Party]] = {}  # (block reached, warp) -> its last access
         self.fenced: dict[int, Clock] = {}  # warp -> what it knew at its last fence
+        self.stored: dict[int, int] = {}  # warp -> number of its last event that waited for tcgen05.st
         self.ranks = {block.launch.rank: number for number, block in enumerate(blocks)}
         self.rank_table = np.array([self.ranks.get(rank, -1) for rank in range(256)], np.int64)
 
@@ -285,7 +286,15 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "") -> None:
         if not _harmless(clash, first, second):
             facts: dict[str, int | str] = {"memory": memory} if memory else {}
             kind = "race" if clash.kind == "race" and memory == "global" else _kind(clash, first, second)
+            if clash.write_first and _not_stored(world, first):
+                kind, facts["cause"] = "not-complete", "no-tensor-wait"
             world.tell(Problem(kind, first, second, [], facts))
+
+
+def _not_stored(world: World, party: Party) -> bool:
+    """Whether it is a tcgen05.st that its warp has not waited for since."""
+    warp = party.block * world.warps_each + party.warp
+    return party.event.meaning.kind == "tmem_write" and world.stored.get(warp, -1) < party.event.number
 
 
 def _in_sequence(a: Operation | None, b: Operation | None) -> bool:

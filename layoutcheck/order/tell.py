@@ -85,7 +85,7 @@ _ACTIONS = {
     "st_async": "stores to a peer (st.async)", "wgmma": "multiplies (wgmma)",
     "tc_mma": "multiplies (tcgen05.mma)", "tc_copy": "copies (tcgen05.cp)",
     "tmem_read": "reads (tcgen05.ld)", "tmem_write": "writes (tcgen05.st)",
-    "tmem_free": "frees (tcgen05.dealloc)",
+    "tmem_free": "frees (tcgen05.dealloc)", "tmem_wait": "waits for tcgen05.st",
     "mbar_wait": "waits for an mbarrier",
     "mbar_token": "tries an mbarrier", "mbar_arrive": "arrives at an mbarrier",
     "cp_wait": "waits for cp.async", "bulk_wait": "waits for bulk stores", "wgmma_wait": "waits for wgmma",

@@ -4,8 +4,9 @@ PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions"; "TensorCore 5th Gen
 (Tensor Memory; Instruction descriptor; Memory Consistency Model: pipelined instructions). Operands in shared
 memory are those of their descriptors (`footprint`). tcgen05 operations of one warp execute in order.
 
-Of tensor memory 16 lanes of one column are a cell. `tcgen05.ld` and `tcgen05.st` count as complete at once:
-`tcgen05.wait` and `tcgen05.fence` are not looked at, nor are scale factors. Where a rectangle is not certain,
+Of tensor memory 16 lanes of one column are a cell. `tcgen05.st` is complete at its warp's `tcgen05.wait::st`;
+`tcgen05.ld` counts as complete at once: its registers are waited for by their first use (in SASS, LDTM is the
+same with and without `tcgen05.wait::ld`). `tcgen05.fence` is not looked at. Where a rectangle is not certain,
 the smaller one is taken. Kernels that allocate tensor memory more than once are not followed in it: the
 addresses are not known.
 """
@@ -39,6 +40,7 @@ class TensorCores:
         self.world, self.mbarriers, self.registers = world, mbarriers, registers
         self.mma: dict[int, Groups] = {}
         self.tensor: dict[int, Groups] = {}
+        self.stores: dict[int, Groups] = {}
         self.footprints: dict[Any, Any] = {}
         self.cells = LANES // EACH * COLUMNS
         self.memory = Shadow(self.cells * len(world.blocks), HAPPENED, None)
@@ -51,7 +53,7 @@ class TensorCores:
             "wgmma": self.multiply, "wgmma_fence": self.fence, "wgmma_commit": self.commit,
             "wgmma_wait": self.wait, "tc_mma": self.tensor_multiply, "tc_copy": self.tensor_copy,
             "tc_commit": self.tensor_commit, "tmem_read": self.access, "tmem_write": self.access,
-            "tmem_free": self.free,
+            "tmem_free": self.free, "tmem_wait": self.stored,
         }  # fmt: skip
 
     def multiply(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
@@ -170,9 +172,20 @@ class TensorCores:
         lanes, columns = event.meaning.size, event.meaning.count
         quarter = warp.first // 32 % 4 * 32
         cells = _cells(quarter + (address >> 16 & 31), lanes, address & 0xFFFF, columns)
-        write = event.meaning.kind == "tmem_write"
-        step = self.world.clocks.now(warp.number)
-        self._tensor(warp, index, warp.block, cells, write, warp.number, step)
+        clocks = self.world.clocks
+        if event.meaning.kind == "tmem_write":
+            step = self.stores.setdefault(warp.number, Groups()).step
+            self._tensor(warp, index, warp.block, cells, True, clocks.tensor_stores(warp.number), step)
+        else:
+            self._tensor(warp, index, warp.block, cells, False, warp.number, clocks.now(warp.number))
+        return True
+
+    def stored(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
+        """tcgen05.wait::st: what the warp has stored is there."""
+        clocks = self.world.clocks
+        done = self.stores.setdefault(warp.number, Groups()).cut()
+        clocks.learn_step(warp.number, clocks.tensor_stores(warp.number), done)
+        self.world.stored[warp.number] = event.number
         return True
 
     def free(self, warp: Warp, index: int, _event: Event, _lanes: int) -> bool:
@@ -184,13 +197,13 @@ class TensorCores:
     def _tensor(
         self, warp: Warp, index: int, block: int, cells: Any, write: bool, component: int, step: int
     ) -> None:
-        """An access of tensor memory; what the same agent did before is over."""
+        """An access of tensor memory: what the same agent did before is over, and a warp's own tcgen05.st."""
         if not self.followed or not cells.size:
             return
-        clock: Clock = self.world.clocks.known[warp.number]
-        if component != warp.number:
-            clock = clock.copy()
-            clock[:, component] = _EVER
+        clocks = self.world.clocks
+        clock: Clock = clocks.known[warp.number].copy()
+        own = component == warp.number or component == clocks.tensor_stores(warp.number)
+        clock[:, [warp.number, clocks.tensor_stores(warp.number)] if own else component] = _EVER
         access = Access(cells + block * self.cells, index << 10 | warp.first, component, step, False)
         found = (self.memory.write if write else self.memory.read)(access, clock)
         report(self.world, found, memory="tensor")

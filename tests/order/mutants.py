@@ -55,7 +55,7 @@ DELETED = (
     "cp_commit", "cp_wait", "cp_arrive", "barrier", "barrier_arrive", "warp_sync", "mbar_init",
     "mbar_arrive", "mbar_expect", "mbar_wait", "mbar_token", "bulk_commit", "bulk_wait", "fence_proxy",
     "fence_init", "fence", "cluster_arrive", "cluster_wait", "wgmma_fence", "wgmma_commit", "wgmma_wait",
-    "tc_commit",
+    "tc_commit", "tmem_wait",
 )  # fmt: skip
 WAITS = ("cp_wait", "mbar_wait", "mbar_token", "bulk_wait", "wgmma_wait", "cluster_wait")
 QUIET = (*DELETED, "elect", "registers")  # events that access no memory

@@ -51,6 +51,8 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
 def _missing(problem: Problem, places: Sequence[KernelPlace]) -> str:
     facts, second = problem.facts, line(places[1])
     cause, wait = facts.get("cause"), places[2] if len(places) > 2 else None
+    if cause == "no-tensor-wait":
+        return f"Missing: tcgen05.wait::st (fence_view_async_tmem_store()) behind {line(places[0])}, before its warp arrives anywhere."
     if facts.get("memory") == "tensor":
         return f"Missing: tcgen05.commit to an mbarrier behind {line(places[0])}, and a wait for that phase before {second}."
     if places[0].what != "copies (cp.async)":

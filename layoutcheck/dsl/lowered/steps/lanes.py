@@ -88,6 +88,10 @@ def _vote(steps: Steps, op: Operation) -> Step:
             result[warp : warp + 32] = found
         values[out] = int(result[0]) if bool((result == result[0]).all()) else result
         provenance[out] = machine.shared_by_warp(provenance[a])
+        if machine.reasons.worst(provenance[out]) == "blocked":  # not known, but one value for the warp
+            provenance[out] = machine.reasons.bit(
+                "uniform", "what the lanes of a warp vote on is taken for 0"
+            )
 
     return run
 
