@@ -182,7 +182,7 @@ def _try(command: Sequence[str], finding: KernelFinding, *, seeds: Sequence[int]
         late = f": nothing was compiled within {timeout_s:g} s" if rest.status is None else ""
         what = f"no delay could be put before {lines}{late}"
         if rest.status is not None and rest.failed:
-            what += f"; the program failed before it compiled anything: {rest.said}"
+            what += f"; the program fails: {rest.said}"
         return Tried(finding, problem=what)
     if rest.failed:
         what = "hangs" if rest.status is None else f"fails ({rest.said or f'status {rest.status}'})"

@@ -10,7 +10,7 @@ import pytest
 from layoutcheck.confirming import confirmed_order
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.process import no_gpu
-from layoutcheck.gpu.races import confirm_order, plan
+from layoutcheck.gpu.races import confirm_order, plan, run_delayed
 from layoutcheck.reports.races import render, render_json
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace
@@ -46,6 +46,34 @@ def test_a_seed_gives_the_same_delays_at_one_line_or_both() -> None:
     assert {tuple(one.line for one in delays) for delays in plans} == {(3,), (9,), (3, 9)}
     assert len(set(plans)) > 30 and all(0 < d.warps <= 0xFFFFFFFF for delays in plans for d in delays)
     assert plan(finding(3), random.randrange(9))[0].line == 3
+
+
+def test_a_program_runs_again_and_again_until_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.py").write_text(
+        "import inspect, os, sys\n"
+        "with open('runs', 'a') as file: file.write('x')\n"
+        "runs = os.path.getsize('runs')\n"
+        "print('run', runs, sys.argv[1], inspect.currentframe().f_code.co_filename)\n"
+        "if runs == 3: sys.exit(7)\n"
+    )
+    runs = run_delayed(["one.py", "a b"], [()] * 5, timeout_s=60)
+    where = tmp_path / "one.py"  # absolute, as of the places of findings
+    assert [(run.status, run.said, run.failed) for run in runs] == [
+        (0, f"run 1 a b {where}", False), (0, f"run 2 a b {where}", False), (7, f"run 3 a b {where}", True)
+    ]  # fmt: skip
+
+
+def test_a_run_over_its_limit_hangs_and_one_that_dies_has_its_status(tmp_path: Path) -> None:
+    program = tmp_path / "one.py"
+    program.write_text("import sys, time\nprint('sleeps', flush=True)\ntime.sleep(float(sys.argv[1]))")
+    (hangs,) = run_delayed([str(program), "60"], [(), ()], timeout_s=0.7)
+    assert hangs.status is None and hangs.failed and hangs.said in ("", "sleeps") and hangs.seconds < 30
+    program.write_text("import os\nprint('goes', flush=True)\nos._exit(5)")
+    (died,) = run_delayed([str(program)], [(), ()], timeout_s=60)
+    assert (died.status, died.said) == (5, "goes")
 
 
 @pytest.fixture
