@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.catalogue import cpp, dsl, elsewhere, machine
+from layoutcheck.catalogue import calls, cpp, dsl, elsewhere, machine, refused
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 
 _PAGE = """# Errors, explained
@@ -26,8 +26,14 @@ run: the answer names the function that raises it and the condition under which 
 `layoutcheck trace --no-launch FILE.py` does.
 """
 
+_KINDS = """## Kinds of refusal
+
+A message of the DSL that has no entry of its own is answered by its kind, and by the operation that refuses.
+
+"""
+
 _SECTIONS = {
-    "CuTe DSL": dsl.ENTRIES,
+    "CuTe DSL": (*dsl.ENTRIES, *calls.ENTRIES),
     "CuTe and CUTLASS in C++": cpp.ENTRIES,
     "The CUDA driver, ptxas, compute-sanitizer, Nsight Compute": machine.ENTRIES,
     "Errors that others answer": elsewhere.ENTRIES,
@@ -39,6 +45,8 @@ def catalogue_page() -> str:
     parts = [_PAGE]
     for heading, entries in _SECTIONS.items():
         parts += [f"## {heading}\n", *map(_entry, entries)]
+    kinds = "\n".join(f"| {kind.name} | {kind.cause} |" for kind in refused.KINDS)
+    parts.append(f"{_KINDS}| kind | cause |\n| --- | --- |\n{kinds}\n")
     return "\n".join(parts)
 
 
@@ -48,7 +56,11 @@ def _entry(entry: Known) -> str:
         f" Found before the compile by [{entry.rule}](rules/{entry.rule.lower()}.md)." if entry.rule else ""
     )
     level = "" if entry.level == ELSEWHERE else f" ({entry.level})"
-    return f"### {entry.name}{level}\n\n{printed}\n\n{entry.cause} **What helps:** {entry.remedy}.{rule}\n"
+    cause = entry.cause.replace(
+        "{cause}", "The cause follows from the [kind](#kinds-of-refusal) of the message."
+    )
+    helps = entry.remedy.replace("{help}", "What the operation that refuses takes")
+    return f"### {entry.name}{level}\n\n{printed}\n\n{cause} **What helps:** {helps}.{rule}\n"
 
 
 def _line(text: str) -> str:

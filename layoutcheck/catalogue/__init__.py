@@ -11,25 +11,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutcheck.brackets import closing
-from layoutcheck.catalogue import cpp, cpp_types, dsl, elsewhere, frames, installed, machine, raised
+from layoutcheck.catalogue import (
+    calls,
+    cpp,
+    cpp_types,
+    dsl,
+    elsewhere,
+    frames,
+    installed,
+    machine,
+    raised,
+    refused,
+)
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.errors import InputError
 
-ENTRIES: tuple[Known, ...] = (*dsl.ENTRIES, *cpp.ENTRIES, *machine.ENTRIES, *elsewhere.ENTRIES)
+ENTRIES: tuple[Known, ...] = (
+    *calls.ENTRIES,
+    *dsl.ENTRIES,
+    *cpp.ENTRIES,
+    *machine.ENTRIES,
+    *elsewhere.ENTRIES,
+)
 
 MOST_ANSWERS = 3
+_CODED = next(entry for entry in dsl.ENTRIES if entry.name == "dsl.coded")
 _HEAD, _TAIL = (
     1 << 16,
     1 << 17,
 )  # characters of a long log that are searched: how it begins, and what ended it
 _MOST_LAYOUTS = 6
 _MOST_QUOTED = 300  # characters
-_NAMES = (
-    "dsl.not-sliced",
-    "dsl.api-moved",
-    "dsl.name-undefined",
-    "elsewhere.library-version",
-)  # of the DSL's names
+_MOST_SIGNATURES = 3
 _SPACE = re.compile(r"\s+")
 _GROUP = re.compile(r"\{(\w+)\}")
 
@@ -60,8 +73,9 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     folded = _folded(text)
     found = list(_matches(folded))
     better = {name for entry, _ in found for name in entry.instead_of}
-    kept = [match for match in found if not match[0].general and match[0].name not in better]
-    if not kept:
+    found = [match for match in found if match[0].name not in better]
+    kept = [match for match in found if not match[0].general]
+    if not kept and not any(entry is _CODED for entry, _ in found):
         statement = raised.find(folded)
         if statement:
             return [_of_statement(statement, folded, place)]
@@ -77,8 +91,12 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
 def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:
     """The answer to a message that a statement of the installed DSL raises."""
     entry = dsl.RAISED if statement.kernel else elsewhere.RAISED
+    statement = statement._replace(said=refused.message(statement.said))
     parts = {"said": statement.said, "function": statement.function, "place": statement.place}
     parts["when"] = f" where `{statement.condition}`" if statement.condition else ""
+    where = "" if " (or " in statement.function else f"{statement.place} {statement.function}"
+    parts["cause"] = refused.cause(statement.said)
+    parts["help"] = refused.remedy(statement.said, where)
     return _of_parts(entry, parts, statement.said, folded, place)
 
 
@@ -94,8 +112,13 @@ def _of_parts(entry: Known, parts: dict[str, str], said: str, folded: str, place
 def _matches(folded: str) -> Iterator[tuple[Known, re.Match[str]]]:
     for entry in ENTRIES:
         match = entry.pattern.search(folded)
-        if match:
+        if match and all(installed.knows(name) for name in _asked(entry, match)):
             yield entry, match
+
+
+def _asked(entry: Known, match: re.Match[str]) -> list[str]:
+    """The names that the installed DSL must define for the entry to answer."""
+    return [match[group] for group in entry.defined.split() if match[group]]
 
 
 def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) -> Answer:
@@ -105,11 +128,19 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 
         facts = tuple(tensor_map.faults(folded) or ())
-    name = groups.get("what") or groups.get("function", "")
-    if entry.name in _NAMES:
-        facts = tuple(f"the installed DSL has {one}" for one in installed.defined(name))
-    if entry.name == "dsl.coded" and "fix" not in groups:
+    facts += _of_installed(entry, groups)
+    if entry in dsl.ENTRIES:
+        reason = refused.reason(folded[match.start() : match.end() + _MOST_QUOTED])
+        facts = (reason, *facts) if reason else facts
+    if "said" in groups and entry in dsl.ENTRIES:
+        groups["said"] = refused.message(groups["said"])
+        groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
+    if "{cause}" in entry.cause:
+        groups["cause"] = refused.cause(groups.get("said") or groups.get("source", ""))
+        groups.setdefault("help", cpp.helps(groups.get("op", "")))
+    if entry is _CODED and "fix" not in groups:
         groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
+    groups = {name: said.rstrip(". ") if name == "fix" else said for name, said in groups.items()}
     have, most = groups.get("have") or groups.get("needed"), groups.get("most") or groups.get("limit")
     if have and most:
         facts = (f"{int(have, 0):,} B are asked for, {int(most, 0):,} B allowed",)
@@ -117,6 +148,48 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
     where = place or _place(folded, match.start())
     remedy = _of_script(remedy, where)
     return Answer(entry, title, cause, remedy, match[0].strip()[:_MOST_QUOTED], where, facts)
+
+
+def _of_installed(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
+    """What the installed DSL defines of the names in the text: signatures, members, the name that is written alike."""
+    if entry not in calls.ENTRIES and entry.name not in ("dsl.name-undefined", "elsewhere.library-version"):
+        return ()
+    name = groups.get("what") or groups.get("function") or groups.get("name") or groups.get("member") or ""
+    owner = groups.get("owner", "")
+    signatures = _fitting(installed.defined(name), groups.get("said", ""))
+    if owner:
+        signatures = [one for one in signatures if one.startswith(f"{owner}.")] or sorted(
+            signatures, key=lambda one: not one.startswith(owner)
+        )
+    facts = [f"the installed DSL has {one}" for one in signatures[:_MOST_SIGNATURES]]
+    members = installed.members(owner) if owner and entry.name != "dsl.call" else ()
+    if members:
+        facts.append(f"{owner} has {', '.join(members)}")
+    alike = installed.near(name) if not facts and name[:1].isalpha() else None
+    facts += [calls.TYPES[one] for one in _types(groups) if one in calls.TYPES]
+    return tuple(facts) + ((f"the installed DSL has {alike}",) if alike else ())
+
+
+def _types(groups: dict[str, str]) -> list[str]:
+    """The types that the text names, as the table of what they are names them."""
+    named = [groups.get(name, "") for name in ("owner", "object", "given", "left", "right")]
+    return list(dict.fromkeys(one.removeprefix("_") for one in named if one))
+
+
+def _fitting(signatures: tuple[str, ...], said: str) -> list[str]:
+    """The signatures that Python can have spoken of: they have the parameters that it misses, or as many as it counts."""
+    missed = re.findall(r"'(\w+)'", said) if said.startswith("missing") else []
+    counted = re.match(r"takes (?:from [0-9]+ to )?([0-9]+) positional", said)
+    fitting = [
+        one
+        for one in signatures
+        if all(re.search(rf"\b{name}\b", one) for name in missed)
+        and (
+            counted is None
+            or int(counted[1]) - (one.partition("(")[2].partition(")")[0].count(",") + 1) in (0, 1)
+        )
+    ]
+    return fitting or list(signatures)
 
 
 def _of_script(remedy: str, place: str | None) -> str:

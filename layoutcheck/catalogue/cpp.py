@@ -5,10 +5,37 @@ Wordings of CUTLASS 4.x headers (`include/cute`, `include/cutlass`) unless a rep
 
 from __future__ import annotations
 
+import re
+
 from layoutcheck.catalogue.entry import issue, known
 
 HEADERS = "CUTLASS 4 headers"
 _CHECK = "`layoutcheck explain SRC DST --atom ATOM` with both layouts shows the elements of one instruction"
+
+ROOMS = (
+    (re.compile(r"/builders/|collective_builder|tile_scheduler|/kernel/"),
+     "The builder takes tile shape, cluster, element types, alignments and schedule together: start from the defaults (auto) of the architecture"),
+    (re.compile(r"epilogue/"),
+     "The epilogue takes an epilogue tile that divides the CTA tile, C and D in global memory, and a copy for each of its steps"),
+    (re.compile(r"gemm/collective/|transform/collective"),
+     "The mainloop takes A as (M,K,L) and B as (N,K,L) in global memory, shared layout atoms that divide the tile, and copy atoms of its own kind"),
+    (re.compile(r"/arch/mma|/atom/mma|mma_traits|/warp/|mma_"),
+     "The instruction fixes its element types, its tile and where each operand lies; take the MMA that is made for them"),
+    (re.compile(r"/copy|copy_traits|copy_atom"),
+     "The copy atom fixes the memory spaces, the width and the values of one instruction; compare them with both tensors"),
+    (re.compile(r"numeric_|float|bfloat|half|integer|exmy"),
+     "Convert through a type that both sides support, or in vectors of the width that the converter has"),
+    (re.compile(r"layout|tensor|int_tuple|swizzle|algorithm/|stride|tuple"),
+     "Print both layouts with cute::print before the line: extents, nesting and static (_8) against run-time integers"),
+)  # fmt: skip
+
+
+def helps(path: str) -> str:
+    """What the code of a header takes, by the header's path."""
+    return next(
+        (said for words, said in ROOMS if words.search(path)), "Read the condition in the header's line"
+    )
+
 
 ENTRIES = (
     known(
@@ -165,7 +192,7 @@ ENTRIES = (
     ),
     known(
         "cpp.tma",
-        r"Unsupported TMA|detail::is_aligned<|invalid (?:SM90 )?TMA copy atom specified|Should meet TMA alignment requirement"
+        r"Unsupported TMA|detail::is_aligned<|Should meet TMA alignment requirement"
         r"|Expected (?:smem src|gmem dst) for SM90_TMA_STORE|requires the destination be shared memory"
         r"|TMA requires CTA_Tile and SLayout|Tensor must point to GPU global memory|Expected at least 128-bits for BLKCP",
         "TMA cannot move this tile",
@@ -174,7 +201,6 @@ ENTRIES = (
         "Give make_tma_copy the shared layout of one tile (a stage sliced off) and a global tensor whose contiguous mode "
         "is the same; `layoutcheck explain GMEM SMEM --atom tma_load` checks box, swizzle and strides",
         ('static assertion failed with "Unsupported TMA"', HEADERS),
-        ('static assertion failed with "GmemTiledCopy - invalid SM90 TMA copy atom specified."', HEADERS),
     ),
     known(
         "cpp.algebra",
@@ -415,12 +441,12 @@ ENTRIES = (
     ),
     known(
         "cpp.other-assertion",
-        r"(?:/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
+        r"(?:/(?P<op>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh))(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
         r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))[\"'](?P<said>[^\"'\n]{1,200})[\"']"
         r"|\bstatic_assert\((?=[^\n]{0,300}?\b(?:rank|size|is_static|cute|cosize|depth|shape|stride|\w*(?:Layout|Shape|Stride|Tile|Tensor|Copy|MMA|Mma)\w*)\b)[^\"\n]{1,300}\"(?P<source>[^\"\n]{1,200})\"",
         "{said}{source}",
-        "A static assertion of CuTe or CUTLASS fails for the types in its template arguments.",
-        "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
+        "{cause} It is a static assertion of CuTe or CUTLASS about its template arguments.",
+        "{help}. The innermost instantiation in your own file has the layouts and types that cause it. "
         + _CHECK,
         (
             "/home/u/cutlass/include/cutlass/epilogue/collective/builders/sm120_builder.inl(158): error: static "

@@ -5,13 +5,9 @@ Wordings of DSL 4.8.1 unless a report of another version is cited.
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
+from layoutcheck.catalogue.entry import ELSEWHERE, EVALUATE, TRACE, issue, known
 
 DSL = "DSL 4.8.1"
-_EVALUATE = (
-    "Print both operands before the line, or evaluate the same call without the DSL: layoutcheck.crd2idx, "
-    "slice_, composition, logical_divide and their kin name the mode that is wrong"
-)
 _PDSL = (
     "A shared tensor carries its swizzle once: in its pointer (recast_ptr, or allocate_tensor(..., swizzle=...); "
     "the DSL's PDSL) or in its layout (a composed layout S o 0 o L; the DSL's PISL)."
@@ -107,17 +103,18 @@ ENTRIES = (
             "get_op_result_or_value\n    assert isinstance(arg, _cext.ir.Value)\nAssertionError",
             issue(2314),
         ),
+        instead_of=("dsl.given-python",),
     ),
     known(
         "dsl.coordinate-not-congruent",
         r"(?:coord\w*|dicer|order|`coord`)[^.]{0,80}weakly congruent|is not weakly congruent with input shape"
         r"|coordinate? (?:and shape )?must be congruent|coord and shape must be congruent"
         r"|expects the coord to be congruent with the shape"
-        r"|the rank of the coordinate must be equal to the one of the layout",
+        r"|the rank of the coordinate must be equal to the one of the layout|unable to compute crd2idx",
         "the coordinate does not have the modes of the layout",
         "A coordinate may be shallower than the shape, never deeper, and it has one entry for each mode: "
         "((i, j), k) indexes ((8, 4), 16), and so does (p, k); (i, j, k) does not.",
-        "Give one coordinate for each mode; use None for a mode that a slice keeps. " + _EVALUATE,
+        "Give one coordinate for each mode; use None for a mode that a slice keeps. " + EVALUATE,
         ("ValueError: coord must be weakly congruent to src in slice_", DSL),
         (
             "error: 'cute.crd2idx' op expects coordinate to be weakly congruent to the layout, but got ...",
@@ -135,7 +132,7 @@ ENTRIES = (
         "The types of the operands do not fit the operation: a coordinate with other modes than its layout, "
         "arguments in the wrong order (crd2idx takes the coordinate first, then the layout), a tiler that does "
         "not divide, or a layout whose result cannot be written down.",
-        _EVALUATE,
+        EVALUATE,
         ('ValueError: Operation creation failed: Failed to infer result type(s):\n"cute.crd2idx"(...)', DSL),
         ('error: unknown: Failed to infer result type(s): "cute.slice"(%0, %1) {} : ...', DSL),
     ),
@@ -150,12 +147,12 @@ ENTRIES = (
     known(
         "dsl.algebra-refused",
         r"unable to compute (?:the following )?(?P<what>composition|product|complement|a right inverse|the left inverse"
-        r"|tile_to_shape|shape_div|domain offset|crd2idx|idx2crd|cosize|size)|unable to (?:coalesce|filter)"
+        r"|tile_to_shape|shape_div|domain offset|idx2crd|cosize|size)|unable to (?:coalesce|filter)"
         r"|failed to partition `input`|failed to compute the TMA G-basis|unable to construct a coordinate",
         "an operation of the layout algebra has no result",
-        "The layouts do not divide one another, or the result is not a layout (a composition that carries into "
-        "the next mode, a complement of a layout that overlaps itself).",
-        _EVALUATE + ", and `layoutcheck draw LAYOUT` shows where the elements lie",
+        "The layouts do not divide one another, their modes do not pair (a profile, tiler or order with more modes than the layout), "
+        "or the result is not a layout: a composition that carries into the next mode, a complement of a layout that overlaps itself.",
+        EVALUATE + ", and `layoutcheck draw LAYOUT` shows where the elements lie",
         ("error: unable to compute the following composition: (8,4):(4,1) o 6:2", DSL),
         ("error: 'cute.tile_to_shape' op unable to compute tile_to_shape", DSL),
     ),
@@ -356,26 +353,6 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
-        "dsl.not-sliced",
-        r"'(?P<whole>TiledCopy|TiledMma)' object has no attribute '(?P<what>(?:partition|retile)_?\w*)'",
-        "{whole}.{what}: one thread partitions, not the whole",
-        "A tiled copy or MMA describes all threads; what partitions a tensor is the slice of one of them.",
-        "thr = tiled.get_slice(tidx), then thr.{what}(tensor)",
-        ("AttributeError: 'TiledCopy' object has no attribute 'partition_S'", DSL),
-        instead_of=("elsewhere.library-version",),
-    ),
-    known(
-        "dsl.not-a-tensor",
-        r"'(?P<given>int|float|bool|str|tuple|list|_?(?:Composed)?Layout)' object has no attribute '(?P<what>iterator|element_type|memspace|_trait|mark_\w+"
-        r"|partition_\w+|load|store)'",
-        "a {given} is given where a tensor, an atom or a slice is taken",
-        "The function asks its argument for .{what}, which a {given} does not have.",
-        "Look at the argument that the line passes: a layout is made a tensor by cute.make_tensor(pointer, layout), an integer a "
-        "coordinate of a tensor",
-        ("AttributeError: 'int' object has no attribute 'iterator'", DSL),
-        instead_of=("elsewhere.library-version",),
-    ),
-    known(
         "dsl.operand-types",
         r"unsupported operand type\(s\) for (?P<op>\S{1,6}): (?P<types>'_?(?:Composed)?(?:Layout|Tensor|Pointer|Swizzle)\w*' and '\w+'"
         r"|'\w+' and '_?(?:Composed)?(?:Layout|Tensor|Pointer|Swizzle)\w*')",
@@ -404,7 +381,7 @@ ENTRIES = (
         r"ValueError: cannot broadcast (?P<shape>\([^\n]{1,80})|lhs and rhs must have the same shape, but got (?P<shapes>[^\n]{3,120})",
         "two vectors in registers differ in shape: {shape}{shapes}",
         "Arithmetic and store() of register tensors pair elements of equal shapes; a mode of extent 1 is repeated.",
-        "Give both the same partition: make_rmem_tensor_like(other), or retile. " + _EVALUATE,
+        "Give both the same partition: make_rmem_tensor_like(other), or retile. " + EVALUATE,
         ("ValueError: cannot broadcast (128, 4)", DSL),
         ("ValueError: lhs and rhs must have the same shape, but got (8,) and (128, 64)", DSL),
     ),
@@ -458,19 +435,7 @@ ENTRIES = (
             "AttributeError: 'NoneType' object has no attribute '_trait'",
             "https://github.com/Dao-AILab/flash-attention/pull/2484",
         ),
-    ),
-    known(
-        "dsl.api-moved",
-        r"module '(?P<module>cutlass[\w.]*)' has no attribute '(?P<what>\w+)'"
-        r"|cannot import name '(?P<name>\w+)' from '(?P<origin>cutlass[\w.]*)",
-        "{module}{origin} of the installed DSL has no {what}{name}",
-        "The program was written for another DSL version: names are added, renamed and removed from one minor version to the next.",
-        "Compare `pip show nvidia-cutlass-dsl` with the version that the program's own requirements name",
-        (
-            "AttributeError: module 'cutlass.cute.arch' has no attribute 'ProxyKind'",
-            issue(3071, "flashinfer-ai/flashinfer"),
-        ),
-        level=ELSEWHERE,
+        instead_of=("dsl.given-python",),
     ),
     known(
         "dsl.narrow-pointer",
@@ -493,8 +458,32 @@ ENTRIES = (
         level=ELSEWHERE,
     ),
     known(
+        "dsl.wrong-nesting",
+        r"std::bad_variant_access|std::get: wrong index for variant|std::bad_cast",
+        "the compiler died on an operand that is nested otherwise than it expects",
+        "Its native code takes a tuple and got an integer, or the reverse, and does not test it. Known causes: a tensor of fewer modes than "
+        "the tiler of the copy or MMA that partitions it, an integer as the tiler of make_tiled_tma_atom, a fragment that retile cannot "
+        "regroup, a run-time value where the operation takes a constant (cp_async_wait_group).",
+        "Give every tile, tiler and tensor one entry for each mode: (64, 64), not 64. Find the statement with CUTE_DSL_KEEP_IR=1",
+        (
+            "terminate called after throwing an instance of 'std::bad_variant_access' what(): std::get: wrong index for variant",
+            DSL,
+        ),
+        ("RuntimeError: std::bad_cast", DSL),
+        instead_of=("dsl.compiler-died",),
+    ),
+    known(
+        "dsl.division-by-zero",
+        r"Floating point exception|SIGFPE|signal 8\b",
+        "the compiler divides by zero",
+        "An extent, a divisor or an alignment is 0: divisibility=0, an empty tile, or crd2idx with its arguments swapped (NVIDIA/cutlass#2323).",
+        "Print the shapes, divisors and tilers before the statement; CUTE_DSL_KEEP_IR=1 finds it. " + TRACE,
+        ("Floating point exception (core dumped)", issue(2323)),
+        instead_of=("dsl.compiler-died",),
+    ),
+    known(
         "dsl.compiler-died",
-        r"Segfault encountered|Segmentation fault|Aborted \(core dumped\)|Floating point exception|SIGABRT|SIGSEGV"
+        r"Segfault encountered|Segmentation fault|Aborted \(core dumped\)|SIGABRT|SIGSEGV"
         r"|terminated by signal|\b(?:malloc|free|realloc)\(\): [\w ]+|double free or corruption|munmap_chunk\(\)|corrupted size vs|stack smashing detected",
         "the compiler died without a message",
         "The DSL's native code aborts on some layouts instead of refusing them: a slice of a swizzled composed layout "
@@ -507,8 +496,31 @@ ENTRIES = (
         ("Aborted (core dumped)", issue(3454)),
         ("S<3,4,3> o 0 o (10,2):(2,1)\nAborted (core dumped)", issue(3454)),
         ("!!!!!!! Segfault encountered !!!!!!!", issue(3298)),
-        ("Floating point exception (core dumped)", issue(2323)),
         general=True,
+    ),
+    known(
+        "dsl.expectation",
+        r"\b(?:Value|Type|Runtime|NotImplemented|Assertion|Index)Error: (?P<said>[Ee]xpect(?:s|ed)?\b(?=[^\n]{0,200}(?:layout|tensor|mode|stride|leading_dim|shape"
+        r"|atom|tiler|memref|swizzle|smem|gmem|rank|order))[^\n]{5,200}?)(?= Traceback| File \"| -->|$)",
+        "refused: {said}",
+        "{cause}",
+        "{help}",
+        ("RuntimeError: Expected leading_dim to be in range [0, 2) or [-2, -1], but got 5.", DSL),
+        general=True,
+    ),
+    known(
+        "dsl.no-instruction",
+        r"target architecture: (?P<arch>sm_\w+).{0,400}unsupported operation",
+        "{arch} does not have an instruction of this kernel",
+        "libNVVM finds no instruction of this architecture for an operation: clusters, TMA, mbarrier transactions and fences of the async "
+        "proxy begin with sm_90, tensor memory with sm_100.",
+        "Set CUTE_DSL_ARCH to the GPU that will run the kernel, or leave the operation out for this architecture with cutlass.const_expr",
+        (
+            "note: target architecture: sm_80 note: backend log: Failed to generate PTX, libNVVM extra log: Error: unsupported operation",
+            DSL,
+        ),
+        rule="LC108",
+        instead_of=("dsl.code-generation", "dsl.other-verifier"),
     ),
     known(
         "dsl.code-generation",
@@ -522,10 +534,10 @@ ENTRIES = (
     ),
     known(
         "dsl.dominance",
-        r"does not dominate this use",
+        r"does not dominate this use|using value defined outside the region",
         "a value made inside a branch, loop or other function is used outside of it",
         "It is an error of the DSL's control flow, not of a layout: a variable first assigned in a dynamic if or for, "
-        "or held in an object between two @cute.jit functions.",
+        "or held in an object between two @cute.jit functions; or a kernel that returns a value, which no kernel can.",
         "Assign it before the branch, pass it as an argument, or make the branch static with cutlass.const_expr; "
         "NVIDIA/cutlass answers reports of it",
         ("error: unknown: operand #0 does not dominate this use", issue(2532)),
@@ -535,10 +547,10 @@ ENTRIES = (
         "dsl.dynamic-condition",
         r"Unable to convert dynamic Boolean value to bool|dynamic (?:expression|control flow) (?:is not|cannot)"
         r"|Failed to create dynamic (?:if|for|while)|Expected an MLIR object|user-defined Python object, which cannot"
-        r"|PHASE_\w+|staged control flow|(?:dynamic|Runtime|staged)[^\n]{0,60} (?:bool|list index|range)\b",
+        r"|KeyError: (?:U?Int|Float|Boolean)[0-9]*\(|PHASE_\w+|staged control flow|(?:\b[Dd]ynamic|\bRuntime|\b[Ss]taged) (?:value|expression|\()[^\n]{0,60} (?:bool|list index|range)\b",
         "a value known only at run time decides something at compile time",
-        "It is an error of the DSL's control flow, not of a layout.",
-        "Use cutlass.const_expr for what is static; pass the value as cutlass.Constexpr; NVIDIA's control-flow guide has both",
+        "Python's own if, range, list index, assert, float() and math.* need a value at compile time. It is not an error of a layout.",
+        "Use cutlass.range for the loop, cutlass.const_expr for what is static, cute.math and .to(dtype) for arithmetic, or pass the value as cutlass.Constexpr; NVIDIA's control-flow guide has the rest",
         ("DSLRuntimeError: Unable to convert dynamic Boolean value to bool at compile time.", issue(2676)),
         level=ELSEWHERE,
     ),
@@ -546,8 +558,8 @@ ENTRIES = (
         "dsl.loop-types",
         r"'(?:scf|cf)\.\w+' op",
         "the branches or bounds of a dynamic loop differ in type",
-        "It is an error of the DSL's control flow, not of a layout: Int32 and Int64 bounds are mixed, or a variable "
-        "changes its type in the loop.",
+        "It is an error of the DSL's control flow, not of a layout: Int32 and Int64 bounds are mixed, a variable changes its type in the "
+        "loop, or the condition is a number instead of a comparison (while n, where n > 0 is meant).",
         "Give all three bounds of cutlass.range one type, and keep each variable's type through the loop",
         (
             "error: unknown: 'scf.for' op failed to verify that all of {lowerBound, upperBound, step} have same type",
@@ -559,37 +571,39 @@ ENTRIES = (
         "dsl.lowered-operation",
         r"'(?P<op>(?:nvvm|gpu|llvm|arith|memref|vector)\.[\w.]+)' op (?P<said>[^\n]{1,160})",
         "{op}: {said}",
-        "An operation below CuTe got an operand that it does not take: a pointer of another memory space (an mbarrier that "
-        "is not in shared memory), or mixed integer types.",
-        "Look at the call that makes the operand. " + TRACE,
+        "An operation below CuTe got an operand that it does not take. {cause}",
+        "Look at the call that makes the operand. {help}",
         (
             "error: 'nvvm.mbarrier.init.shared' op operand #0 must be LLVM pointer in address space 3, but got '!llvm.ptr'",
             DSL,
         ),
         general=True,
+        instead_of=("dsl.other-exception", "dsl.other-verifier", "dsl.internal"),
     ),
     known(
         "dsl.other-operation",
         r"'(?P<op>cute(?:_nvgpu)?\.(?!copy\b|copy_atom_call\b)[\w.]+)' op (?P<said>[^\n]{1,160})",
         "{op}: {said}",
-        "The compiler refuses the operation for what its message says.",
-        _EVALUATE + ". " + TRACE,
+        "{cause}",
+        "{help}",
         ("error: 'cute.get_scalars' op operand #0 must be static layout, but got '!cute.layout'", DSL),
         general=True,
+        instead_of=("dsl.other-exception", "dsl.other-verifier", "dsl.argument-type", "dsl.internal"),
     ),
     known(
         "dsl.other-verifier",
-        r"(?:loc\(.{1,300}?\)\)?: error: |MLIRError: .{0,120}?error: (?:unknown: )?)(?P<said>(?!static assert)[^\n]{8,160}?)(?= (?:note|see current|File )|[.\"]? *$|\. |, but got)",
+        r"(?:loc\(.{1,300}?\)\)?: error: |MLIRError: .{0,120}?error: (?:unknown: )?|\berror: unknown: )(?P<said>(?!static assert)[^\n]{8,160}?)(?= (?:note|see current|File )|[.\"]? *$|\. |, but got)",
         "the compiler refuses: {said}",
-        "It is a message of CuTe's compiler that the catalogue has no entry for.",
-        _EVALUATE + ". " + TRACE,
+        "{cause}",
+        "{help}",
         ('loc("kernel"("k.py":28:0)): error: expects two operands of one rank', DSL),
         general=True,
+        instead_of=("dsl.other-exception", "dsl.argument-type", "dsl.internal"),
     ),
     known(
         "dsl.coded",
         r"error\[(?:[\w.]+::)?(?P<code>[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\]:? (?P<said>[^\n]{3,240}?)(?= -->| = note:| note:| suggestion:|$|(?<=\.) [A-Z])"
-        r"(?:.{0,2000}?suggestion: (?P<fix>[^\n]{5,200}?)\.?(?= suggestion:| File |$|\. ))?",
+        r"(?:.{0,2000}?suggestion: (?P<fix>[^\n]{5,240}?)\.?(?= suggestion:| File \"| Traceback| = note:|$))?",
         "{said}",
         "The DSL refuses the program under its code {code}.",
         "{fix}. NVIDIA's guides to the DSL's control flow and compilation have the background",
@@ -601,13 +615,14 @@ ENTRIES = (
         ("error[CALL_KERNEL_TARGET]: `k` is decorated with @cute.kernel.", issue(3429)),
         level=ELSEWHERE,
         general=True,
+        instead_of=("dsl.other-exception", "dsl.argument-type", "dsl.other-verifier"),
     ),
     known(
         "dsl.argument-type",
         r"(?:[Ee]xpect(?:ed|s)|must be)[^\n]{3,100}?,? (?:but )?(?:got|found|is) <class '(?P<given>cutlass[\w.]*|int|float|bool|tuple|list|NoneType)'>",
         "a DSL function got a {given}, which it does not take here",
         "Layouts, shapes, tensors and atoms are different types, and a shape is a tuple, not a layout.",
-        "Look at the signature: help(function). " + _EVALUATE,
+        "Look at the signature: help(function). " + EVALUATE,
         ("ValueError: expected a Tensor, but got <class 'cutlass.cute.core._Layout'>", DSL),
         general=True,
     ),
@@ -625,8 +640,8 @@ ENTRIES = (
         "dsl.other-exception",
         r"(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception): (?P<said>(?!\w*Error: )[^\n]{6,160}?)(?= [\w.]*Error: |$| Traceback)",
         "the DSL raises: {said}",
-        "The catalogue has no entry for the message, and the installed DSL does not raise it in these words.",
-        "The message names the call. " + _EVALUATE + ". " + TRACE,
+        "{cause}",
+        "{help}",
         ("cutlass.base_dsl.common.DSLRuntimeError: DSLRuntimeError: a message of another version", DSL),
         general=True,
     ),
@@ -636,8 +651,8 @@ RAISED = known(
     "dsl.raised",
     r"(?!)",  # found by catalogue.raised, in the installed DSL
     "{function} refuses: {said}",
-    "The installed DSL raises it at {place}{when}.",
-    _EVALUATE + ". " + TRACE,
+    "{cause} The installed DSL raises it at {place}{when}.",
+    "{help}",
     ("ValueError: Error: NamedBarrier ID must be in [0,15].", DSL),
     general=True,
 )

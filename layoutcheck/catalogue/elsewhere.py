@@ -122,11 +122,12 @@ ENTRIES = (
         r"TypeError: (?:\w+\.)*(?P<function>\w+)\(\) (?:takes|got|missing) [^\n]{3,160}|TypeError: got an unexpected keyword argument '\w+'"
         r"|'\w+' object has no attribute '(?P<what>\w+)'|module '[\w.]+' has no attribute '(?P<member>\w+)'|cannot import name '(?P<name>\w+)' from",
         "a function or object does not have what the program uses",
-        "The program and a library that it uses (often the DSL) are of different versions.",
-        "Compare the versions that the program's requirements name with `pip list`",
+        "The name or argument is misspelt, or of an object of another kind; or the program and a library that it uses (often the DSL) are of "
+        "different versions.",
+        "Look at what the object is made of; compare the versions that the program's requirements name with `pip list`",
         (
-            "TypeError: fmax() takes 2 positional arguments but 3 positional arguments were given",
-            issue(1558, "hao-ai-lab/FastVideo"),
+            "AttributeError: 'CUTLASSArgs' object has no attribute 'exclude_ops'",
+            issue(188, "meta-pytorch/tritonbench"),
         ),
         level=ELSEWHERE,
     ),
@@ -186,9 +187,9 @@ PYTHON = known(
 RAISED = known(
     "elsewhere.raised",
     r"(?!)",  # found by catalogue.raised, in the installed DSL
-    "{function} raises it ({place}{when})",
-    "It is an error of the DSL's Python, not of a layout.",
-    "NVIDIA's guides to the DSL's control flow and compilation have it; NVIDIA/cutlass answers reports of it",
+    "{function} raises: {said}",
+    "{cause} The installed DSL raises it at {place}{when}. It is an error of the DSL's Python, not of a layout.",
+    "{help}; NVIDIA's guides to the DSL's control flow and compilation have it; NVIDIA/cutlass answers reports of it",
     ("DSLRuntimeError: Failed to create dynamic while loop", "DSL 4.8.1"),
     level=ELSEWHERE,
     general=True,

@@ -19,6 +19,7 @@ class Known:
     - `level`: "rejected" (it does not compile or launch), "wrong" (it runs and fails), "slow", or "elsewhere"
     - `rule`: the code of the rule that finds the same fault before the compile, if there is one
     - `general`: whether it answers only where no other entry does
+    - `defined`: groups of the pattern, one of which the installed DSL must define; "" where it is not asked
     - `instead_of`: names of entries that it answers better where both are recognised
     - `examples`: texts as they are printed, each with the public report or the source that prints it
     """
@@ -31,15 +32,18 @@ class Known:
     level: str = "rejected"
     rule: str | None = None
     general: bool = False
+    defined: str = ""
     instead_of: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
 
 
 def known(name: str, pattern: str, title: str, cause: str, remedy: str, *examples: tuple[str, str],
-          level: str = "rejected", rule: str | None = None, general: bool = False,
+          level: str = "rejected", rule: str | None = None, general: bool = False, defined: str = "",
           instead_of: tuple[str, ...] = ()) -> Known:  # fmt: skip
     """An entry whose pattern is given as text; `examples` are pairs of a printed text and where it is from."""
-    return Known(name, re.compile(pattern), title, cause, remedy, level, rule, general, instead_of, examples)
+    return Known(
+        name, re.compile(pattern), title, cause, remedy, level, rule, general, defined, instead_of, examples
+    )
 
 
 def issue(number: int, repository: str = "NVIDIA/cutlass") -> str:
@@ -47,4 +51,8 @@ def issue(number: int, repository: str = "NVIDIA/cutlass") -> str:
     return f"https://github.com/{repository}/issues/{number}"
 
 
+EVALUATE = (
+    "Print both operands before the line, or evaluate the same call without the DSL: layoutcheck.crd2idx, "
+    "slice_, composition, logical_divide and their kin name the mode that is wrong"
+)
 TRACE = "`layoutcheck trace --no-launch SCRIPT` judges every copy of the script's kernels without a GPU"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib.util
 import re
 from collections.abc import Iterator
@@ -11,7 +12,8 @@ from pathlib import Path
 
 _PACKAGE = "nvidia_cutlass_dsl"
 _CATALOGUE = "base_dsl/diagnostics.py"  # the DSL's own errors by code, since 4.8
-_MOST_PLACES = 3
+_MOST_FOUND = 12
+_MOST_MEMBERS = 40
 _IMPLICIT = ("loc", "ip")  # places in the IR, which no user gives
 _FIELD = re.compile(r"`?\{\w+\}`?")
 
@@ -42,11 +44,11 @@ def defined(name: str) -> tuple[str, ...]:
     if not name.isidentifier() or name.startswith("_"):
         return ()
     definition = re.compile(rf"^ *(?:def|class) {name}\b", re.MULTILINE)
-    for path, text in files():
-        if definition.search(text):
+    for path, text in sorted(files(), key=lambda one: "/cute/" not in one[0]):
+        if definition.search(text) and "_mlir_helpers" not in path:
             for owner, node in _definitions(ast.parse(text), name):
                 found.setdefault(f"{owner}{name}{_parameters(node)} in {short(path)}")
-    return tuple(found)[:_MOST_PLACES]
+    return tuple(found)[:_MOST_FOUND]
 
 
 def _definitions(tree: ast.AST, name: str, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:
@@ -58,8 +60,64 @@ def _definitions(tree: ast.AST, name: str, owner: str = "") -> Iterator[tuple[st
             yield from _definitions(node, name, f"{node.name}.")
 
 
+@lru_cache(maxsize=16)
+def members(owner: str) -> tuple[str, ...]:
+    """The public names in the classes of this name, with and without a leading "_"."""
+    found: set[str] = set()
+    if not owner.isidentifier():
+        return ()
+    definition = re.compile(rf"^ *class _?{owner}\b", re.MULTILINE)
+    for _, text in files():
+        if definition.search(text):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ClassDef) and node.name.removeprefix("_") == owner:
+                    found |= set(_names(node))
+    return tuple(sorted(name for name in found if not name.startswith("_")))[:_MOST_MEMBERS]
+
+
+def _names(owner: ast.ClassDef) -> Iterator[str]:
+    """The methods, fields and values that a class's body defines."""
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+@lru_cache(maxsize=1)
+def _all_names() -> tuple[str, ...]:
+    """Every public name of a function or class."""
+    definition = re.compile(r"^ *(?:def|class) ([A-Za-z]\w+)", re.MULTILINE)
+    return tuple(sorted({name for _, text in files() for name in definition.findall(text)}))
+
+
+def near(name: str) -> str | None:
+    """The installed DSL's name that is written most like this one; None where none is alike."""
+    alike = {one.replace("_", "").lower(): one for one in _all_names()}
+    found = difflib.get_close_matches(name.replace("_", "").lower(), alike, n=1, cutoff=0.85)
+    return alike[found[0]] if found and alike[found[0]] != name else None
+
+
+def knows(name: str) -> bool:
+    """Whether the installed DSL defines a function, class, method or property of this name."""
+    named = re.compile(rf"^ *(?:def|class) _?{re.escape(name)}\b", re.MULTILINE)
+    return any(named.search(text) for _, text in files())
+
+
 def _parameters(node: ast.stmt) -> str:
-    """A function's parameters by name, as a call writes them; "" for a class."""
+    """A function's parameters by name, as a call writes them; a class's are its __init__'s, or its fields."""
+    if isinstance(node, ast.ClassDef):
+        made = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+        if made:
+            return _parameters(made[0])
+        fields = [
+            one.target.id
+            for one in node.body
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
+        ]
+        return f"({', '.join(fields)})" if fields else ""
     if not isinstance(node, ast.FunctionDef):
         return ""
     given = node.args

@@ -201,6 +201,16 @@ ENTRIES = (
         ("CUDA_ERROR_INVALID_VALUE (invalid argument)", issue(143, "NVIDIA/numba-cuda-mlir")),
     ),
     known(
+        "ptxas.barrier",
+        r"Number of threads participating in barrier[^\n]{0,60}|Barrier number '?(?P<number>[0-9]+)'? out of range",
+        "a named barrier has another number {number} or count of threads than the hardware has",
+        "A block has the barriers 0 to 15, and whole warps arrive at them: the count is a multiple of 32 (PTX ISA, bar.sync).",
+        "Use identifiers below 16 (0 is __syncthreads), and count the threads of the warps that arrive",
+        ("ptxas fatal: Barrier number '20' out of range, expected to be in range [0..15]", "ptxas"),
+        ("ptxas error: Number of threads participating in barrier must be in multiple of warp size", "ptxas"),
+        instead_of=("ptxas.other",),
+    ),
+    known(
         "ptxas.target",
         r"(?:Instruction|Feature|Modifier) '(?P<what>[^']{1,80})' not supported on \.target '(?P<arch>sm_\w+)'",
         "{arch} does not have {what}",

@@ -14,13 +14,21 @@ from typing import NamedTuple
 
 from layoutcheck.catalogue.installed import files, short
 
+_SPACE = re.compile(r"\s+")
 _SAID = re.compile(r"(?:\w*(?:Error|Exception)|\berror): (?:Error: )?(?=\S)")
 _MOST_SAID = 8  # messages of one text that are looked for
 _MOST_FILES = 4  # that are parsed for one message: those with most of its words
 _LONGEST = 600  # characters of a message
 _FEWEST_LETTERS = 14  # of a statement's own words: "Not supported." would match anything
 _HOLE = ".{0,400}?"
-_OWN_CODE = ("/cute/", "/utils/", "/pipeline/", "/memory/")  # parts of the DSL that know of layouts
+_OWN_CODE = (
+    "/cute/",
+    "/utils/",
+    "/pipeline/",
+    "/memory/",
+    "/_mlir_helpers/",
+    "/typing.py",
+)  # parts of the DSL that know of layouts
 
 
 class Raised(NamedTuple):
@@ -45,16 +53,41 @@ def find(folded: str) -> Raised | None:
     for at in reversed(starts):
         found = _search(folded[at : at + _LONGEST])
         if found:
-            named = [one for one in found if f" {one.function.rpartition('.')[2]}" in folded]
-            return (named or found)[0]
+            return _chosen(found, folded)
     return None
+
+
+def _chosen(found: list[Raised], folded: str) -> Raised:
+    """The statement whose function the text names; where several fit alike, the first with the others' functions."""
+    most = max(_named(one, folded) for one in found)
+    fitting = [one for one in found if _named(one, folded) == most]
+    functions = list(dict.fromkeys(one.function for one in fitting))
+    others = f" (or {', '.join(functions[1:3])})" if len(functions) > 1 else ""
+    return fitting[0]._replace(function=functions[0] + others)
+
+
+def _named(one: Raised, folded: str) -> int:
+    """How many parts of the function's dotted name stand in the text."""
+    return sum(
+        bool(re.search(rf"\b{re.escape(part)}\b", folded))
+        for part in one.function.split(".")
+        if not part.startswith("__")
+    )
 
 
 @lru_cache(maxsize=64)
 def _search(message: str) -> list[Raised]:
-    """The statements with the most of their own words in the message."""
+    """The statements with the most of their own words in the message.
+
+    Values stand between the words: where four in a row are not a statement's own, three may be, or two.
+    """
+    return next((found for length in (4, 3, 2) if (found := _with(message, length))), [])
+
+
+def _with(message: str, length: int) -> list[Raised]:
+    """The statements that share that many words in a row with the message."""
     words = message.split()[:40]
-    length = min(4, len(words))
+    length = min(length, len(words))
     windows = {" ".join(words[at : at + length]) for at in range(len(words) - length + 1)}
     counted = [(sum(window in text for window in windows), path, text) for path, text in files()]
     fitting = [
@@ -69,16 +102,7 @@ def _search(message: str) -> list[Raised]:
 
 def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raised]]:
     """The statements of one file whose message fits, each with the number of its own letters that fit."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return
-    for node, function, condition in _walk(tree, "", ""):
-        template = _template(node)
-        if template is None:
-            continue
-        if function.endswith("__getattr__"):  # the words of Python's own errors
-            continue
+    for template, function, condition, line in _messages(path, text):
         weight = sum(letter.isalpha() for part in template if part for letter in part)
         if weight < _FEWEST_LETTERS:
             continue
@@ -87,7 +111,23 @@ def _statements(path: str, text: str, message: str) -> Iterator[tuple[int, Raise
         if match:
             kernel = any(part in path for part in _OWN_CODE)
             said = match[0] + message[match.end() :].partition(" Traceback")[0][:80] * (template[-1] is None)
-            yield weight, Raised(said.strip(), f"{short(path)}:{node.lineno}", function, condition, kernel)
+            yield weight, Raised(said.strip(), f"{short(path)}:{line}", function, condition, kernel)
+
+
+@lru_cache(maxsize=64)
+def _messages(path: str, text: str) -> tuple[tuple[list[str | None], str, str, int], ...]:
+    """(message, function, condition, line) of each statement of a file that raises one of its own words."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return ()
+    bound = _bound(tree)
+    read = (
+        (made, function, condition, node.lineno)
+        for node, function, condition in _walk(tree, "", "")
+        if not function.endswith("__getattr__") and (made := _template(node, bound))  # Python's own words
+    )
+    return tuple(read)
 
 
 def _walk(node: ast.AST, function: str, condition: str) -> Iterator[tuple[ast.Raise | ast.Assert, str, str]]:
@@ -113,19 +153,60 @@ def _walk(node: ast.AST, function: str, condition: str) -> Iterator[tuple[ast.Ra
             yield from _walk(part, function, condition)
 
 
-def _template(node: ast.Raise | ast.Assert) -> list[str | None] | None:
+def _bound(tree: ast.AST) -> dict[str, list[tuple[int, bool, ast.expr]]]:
+    """What a file's names are assigned or extended by, with the line: `message = f"..."`, `message += "..."`."""
+    made: dict[str, list[tuple[int, bool, ast.expr]]] = {}
+    for node in ast.walk(tree):
+        target = (
+            node.targets[0]
+            if isinstance(node, ast.Assign)
+            else node.target
+            if isinstance(node, ast.AugAssign)
+            else None
+        )
+        if isinstance(target, ast.Name) and isinstance(node, ast.Assign | ast.AugAssign):
+            made.setdefault(target.id, []).append((node.lineno, isinstance(node, ast.AugAssign), node.value))
+    return made
+
+
+def _template(
+    node: ast.Raise | ast.Assert, bound: dict[str, list[tuple[int, bool, ast.expr]]] | None = None
+) -> list[str | None] | None:
     """The message as its literal parts, with None for what is computed; None where it has no text of its own."""
     if isinstance(node, ast.Assert):
         given = node.msg
     else:
         given = node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
+    if isinstance(given, ast.Name):
+        parts: list[str | None] = []
+        for line, extends, value in sorted((bound or {}).get(given.id, ()), key=lambda one: one[0]):
+            if line < node.lineno:
+                parts = [*(parts if extends else ()), *(_literal(value) or [None])]
+        return _trimmed(parts)
+    return _trimmed(_literal(given))
+
+
+def _literal(given: ast.expr | None) -> list[str | None] | None:
+    """The parts of a string or an f-string; None for any other expression."""
     if isinstance(given, ast.Constant) and isinstance(given.value, str):
-        return [" ".join(given.value.split()).removeprefix("Error: ").removesuffix(".")]
+        return [_SPACE.sub(" ", given.value)]
     if isinstance(given, ast.JoinedStr):
         return [
-            re.sub(r"\s+", " ", part.value)
+            _SPACE.sub(" ", part.value)
             if isinstance(part, ast.Constant) and isinstance(part.value, str)
             else None
             for part in given.values
         ]
     return None
+
+
+def _trimmed(parts: list[str | None] | None) -> list[str | None] | None:
+    """The parts of a whole message, without what a text may leave out at its ends."""
+    if not parts:
+        return None
+    first, last = parts[0], parts[-1]
+    if first is not None:
+        parts[0] = first.lstrip().removeprefix("Error: ")
+    if last is not None:
+        parts[-1] = (parts[-1] or "").rstrip().removesuffix(".")
+    return parts

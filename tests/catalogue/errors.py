@@ -30,7 +30,7 @@ def dsl_algebra_refused(x: cute.Tensor):
 
 
 @cute.jit
-def dsl_algebra_refused__coordinate(x: cute.Tensor):
+def dsl_coordinate_not_congruent__index(x: cute.Tensor):
     cute.crd2idx((0, 1, 2), cute.make_layout((8, 4)))
 
 
@@ -57,7 +57,7 @@ def dsl_api_moved(x: cute.Tensor):
 
 
 @cute.jit
-def elsewhere_library_version(x: cute.Tensor):
+def dsl_call(x: cute.Tensor):
     cute.local_tile(x, tile=(8, 8), coord=(0, 0))
 
 

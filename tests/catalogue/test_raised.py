@@ -55,6 +55,6 @@ def test_the_advice_of_the_dsl_is_given(raised: dict[str, str]) -> None:
 def test_names_are_looked_up_in_the_installed_dsl(raised: dict[str, str]) -> None:
     (first, *_) = answers(raised["dsl_not_sliced"])
     assert any("ThrCopy.partition_S(src) in cute/atom.py" in fact for fact in first.facts)
-    (keyword, *_) = answers(raised["elsewhere_library_version"])
+    (keyword, *_) = answers(raised["dsl_call"])
     assert any("local_tile(input, tiler, coord, proj)" in fact for fact in keyword.facts)
     assert installed.defined("__getattr__") == () and installed.defined("no_such_name_at_all") == ()

@@ -1,0 +1,228 @@
+"""Python's own errors about the DSL: calls with other arguments, attributes that an object does not have.
+
+The installed DSL is looked up: its signatures and its classes' members stand below the answer.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import EVALUATE, issue, known
+
+DSL = "DSL 4.8.1"
+_VERSIONS = (
+    "If the program was written for another DSL version, compare it with `pip show nvidia-cutlass-dsl`"
+)
+
+TYPES = {
+    "Tensor": "a Tensor: tensor.iterator is its pointer, tensor.layout its layout, tensor.load() its values, tensor[i, j] one of them",
+    "TensorSSA": "a TensorSSA: values in registers, as tensor.load() gives them; tensor.store(values) writes them",
+    "Layout": "a Layout: cute.make_tensor(pointer, layout) makes it a tensor, layout.shape and layout.stride are its tuples",
+    "ComposedLayout": "a ComposedLayout: layout.inner is its swizzle, layout.outer its plain layout",
+    "Pointer": "a Pointer: cute.make_tensor(pointer, layout) makes it a tensor",
+    "tuple": "a tuple: a shape, stride, coordinate or tiler; cute.make_layout(shape, stride=...) makes it a layout",
+    "NoneType": "None: an argument that was not given, an atom that another architecture makes, or a function without return value",
+    "CopyAtom": "a CopyAtom: cute.make_tiled_copy_tv(atom, threads, values) tiles it, and get_slice(tidx) partitions",
+    "MmaAtom": "a MmaAtom: cute.make_tiled_mma(atom, layout) tiles it, and get_slice(tidx) partitions",
+    "TiledCopy": "a TiledCopy: get_slice(tidx) is one thread's, which partitions and retiles",
+    "TiledMma": "a TiledMma: get_slice(tidx) is one thread's, which partitions",
+    "MemRangeData": "a MemRange of a struct: field.get_tensor(layout) is a tensor, field.data_ptr() its pointer",
+    "MemRange": "a MemRange of a struct: field.get_tensor(layout) is a tensor, field.data_ptr() its pointer",
+}  # what an object is, and what is made of it
+
+ENTRIES = (
+    known(
+        "dsl.call",
+        r"TypeError: (?:[\w.]+\.)??(?:_?(?P<owner>[A-Z]\w+)\.)?(?P<function>_?[A-Za-z]\w*|__call__|__getitem__|__setitem__)(?:\.__init__)?\(\) (?P<said>(?:takes|got|missing) [^\n]{3,400}?)(?= -->| suggestion:| Traceback|$)",
+        "{function}() {said}",
+        "The call does not fit the function's parameters. Python names the last one without a value, while the argument that was "
+        "left out may stand before it: cute.copy and cute.gemm take the atom first, make_tiled_tma_atom the operation.",
+        "Compare the call with the signature below. " + _VERSIONS,
+        ("TypeError: gemm() missing 2 required positional arguments: 'b' and 'c'", DSL),
+        ("TypeError: local_tile() got an unexpected keyword argument 'tile'", DSL),
+        defined="function",
+        instead_of=("elsewhere.library-version", "elsewhere.typing-union"),
+    ),
+    known(
+        "dsl.not-sliced",
+        r"'(?P<whole>TiledCopy|TiledMma)' object has no attribute '(?P<what>(?:partition|retile)_?\w*)'",
+        "{whole}.{what}: one thread partitions, not the whole",
+        "A tiled copy or MMA describes all threads; what partitions a tensor is the slice of one of them.",
+        "thr = tiled.get_slice(tidx), then thr.{what}(tensor)",
+        ("AttributeError: 'TiledCopy' object has no attribute 'partition_S'", DSL),
+        instead_of=("elsewhere.library-version", "dsl.no-member"),
+    ),
+    known(
+        "dsl.operation-no-atom",
+        r"'(?P<given>\w+Op)' object has no attribute '(?P<what>_\w+|partition_\w+|retile|get_slice|type|value)'",
+        "{given} is an operation where an atom is taken",
+        "An operation names the instruction; the atom adds the element type and the width.",
+        "Make it: cute.make_copy_atom(op, dtype, num_bits_per_copy=...), cute.make_mma_atom(op) or cute.make_tiled_mma(op)",
+        ("AttributeError: 'CopyUniversalOp' object has no attribute '_unpack'", DSL),
+        instead_of=("elsewhere.library-version", "dsl.no-member", "dsl.given-python"),
+    ),
+    known(
+        "dsl.no-dlpack",
+        r"'(?P<given>\w+)' object has no attribute '__(?:dlpack|c_pointers|get_mlir_types|dlpack_device)__'",
+        "a {given} is passed where the DSL takes a tensor",
+        "from_dlpack takes an array of torch, numpy, cupy or JAX, which has the method __dlpack__; a list or a number does not have it.",
+        "Make it an array first: torch.tensor(values, device='cuda'); pass a number as cutlass.Int32 or as a Constexpr",
+        ("AttributeError: 'list' object has no attribute '__dlpack__'", DSL),
+        instead_of=("elsewhere.library-version", "dsl.given-python"),
+    ),
+    known(
+        "dsl.no-member",
+        r"(?:type object )?'_?(?P<owner>[A-Z]\w+)'(?: object)? has no attribute '(?P<what>\w+)'",
+        "a {owner} of the DSL has no .{what}",
+        "Either a {owner} is passed to a function that takes another object, one with .{what}, or the program asks the {owner} for what "
+        "torch or numpy call so. A Tensor of CuTe is a pointer and a layout; shapes and strides are tuples.",
+        "Pass or use what stands below. Another view is another layout (cute.make_tensor(t.iterator, layout), cute.composition, cute.select). "
+        + _VERSIONS,
+        ("AttributeError: '_Tensor' object has no attribute 'permute'", DSL),
+        defined="owner",
+        instead_of=("elsewhere.library-version",),
+    ),
+    known(
+        "dsl.given-python",
+        r"'(?P<given>NoneType|int|float|bool|str|tuple|list|dict|type|function|module)' object has no attribute '(?P<what>\w+)'",
+        "a {given} has no .{what}",
+        "A Python {given} stands where a tensor, pointer, atom, group or DSL number is taken. Shapes, strides and coordinates are tuples in CuTe "
+        "and have no methods.",
+        "Look at the argument that the line passes: cutlass.Int32(3) is a DSL number, cute.make_tensor(pointer, layout) a tensor, "
+        "allocate_array(cutlass.Int64, n) a shared pointer; cute.size(x, mode=[0]) and cute.rank(x) ask a shape",
+        ("AttributeError: 'int' object has no attribute 'to_llvm_ptr'", DSL),
+        ("AttributeError: 'int' object has no attribute 'iterator'", DSL),
+        defined="what",
+        instead_of=("elsewhere.library-version",),
+    ),
+    known(
+        "dsl.tuple-attribute",
+        r"'tuple' object has no attribute '(?P<what>\w+)'",
+        "a tuple has no .{what}",
+        "Shapes, strides, coordinates, and what thread_idx, block_idx and block_dim give, are Python tuples in CuTe.",
+        "Unpack it, tidx, _, _ = cute.arch.thread_idx(), or take an entry, shape[0]; cute.size(x, mode=[0]) and cute.rank(x) ask a shape, "
+        "cute.make_layout(shape) makes a layout",
+        ("AttributeError: 'tuple' object has no attribute 'x'", "Python"),
+        general=True,
+        instead_of=("elsewhere.library-version",),
+    ),
+    known(
+        "dsl.tuple-value",
+        r"tuple\.index\(x\): x not in tuple|[0-9]+ is not in list",
+        "an order or a list of modes does not name each mode once",
+        "A stride_order, order or mode list holds the modes 0 to rank - 1, each once.",
+        "Give one number for each mode: stride_order=(1, 0) for two of them",
+        ("ValueError: tuple.index(x): x not in tuple", DSL),
+        general=True,
+    ),
+    known(
+        "dsl.python-protocol",
+        r"object of type '_?(?P<owner>[A-Z]\w+)' has no len\(\)|'_?(?P<object>[A-Z]\w+)' object (?:is not (?P<said>iterable|subscriptable|callable)"
+        r"|does not support item (?P<item>assignment|deletion))",
+        "a {owner}{object} of the DSL is not a Python sequence or function {said}{item}",
+        "Layouts, tensors and atoms exist in the compiled program; Python cannot iterate over them, measure or call them as its own.",
+        "cute.size(x) counts elements, cute.rank(x) modes, layout(coordinate) evaluates a layout, tensor[coordinate] an element; loop "
+        "over cutlass.range(cute.size(x))",
+        ("TypeError: object of type '_Tensor' has no len()", DSL),
+        defined="owner object",
+        instead_of=("elsewhere.library-version", "dsl.python-types"),
+    ),
+    known(
+        "dsl.enumeration",
+        r"(?P<value>\S{1,40}) is not a valid (?P<owner>[A-Z]\w+)",
+        "{value} is not a value of {owner}",
+        "The parameter is one of a few names, and each is one instruction.",
+        "Take one of the values that are named there, or below",
+        ("ValueError: 3 is not a valid Repetition", DSL),
+        defined="owner",
+    ),
+    known(
+        "dsl.not-a-value",
+        r"Operand (?P<number>[0-9]+) of operation \"(?P<op>[\w.]+)\" must be a (?:Sequence of )?Values?",
+        "operand {number} of {op} is a Python object that cannot be compiled",
+        "A list, a string, an object of another library, or a DSL object of another kind (a tensor where a layout is taken) stands there.",
+        "Look at the call's arguments: shapes and tilers are integers, None or tuples of them, numbers cutlass.Int32, a stream a "
+        "cuda.bindings.driver.CUstream, and tensors cute.Tensor",
+        ('ValueError: Operand 1 of operation "cute.flat_divide" must be a Value (is not a Value)', DSL),
+    ),
+    known(
+        "dsl.python-types",
+        r"TypeError: (?P<said>unsupported operand type\(s\) for \S{1,6}: '_?(?P<left>\w+)' and '_?(?P<right>\w+)'|object of type '_?(?P<owner>\w+)' has no len\(\)"
+        r"|(?:type )?'_?(?P<object>\w+)' (?:object )?is not (?:iterable|subscriptable|callable)|bad operand type for unary .: '_?(?P<given>\w+)'"
+        r"|'\S{1,2}' not supported between instances of '\w+' and '\w+'|cannot unpack non-iterable \w+ object|\w+\(\) argument must be [^\n]{3,80}|unhashable type: '\w+'"
+        r"|is(?:subclass|instance)\(\) arg [12] must be [^\n]{3,60}|must be real number, not \w+|an integer is required[^\n]{0,40}"
+        r"|'_?\w+' object cannot be interpreted as an integer|\w+ expected (?:at (?:least|most) )?[0-9]+ arguments?, got [0-9]+)",
+        "Python cannot do this with these types: {said}",
+        "An argument is of another kind than the line or the function below it takes, or two arguments are in the wrong order "
+        "(make_rmem_tensor takes the shape before the type).",
+        "Print type(x) of each before the line: layouts are functions of a coordinate, shapes tuples, DSL types classes, None an argument that "
+        "nobody gave",
+        ("TypeError: unsupported operand type(s) for +: 'NoneType' and 'Float16'", DSL),
+        ("TypeError: 'tuple' object is not callable", DSL),
+        general=True,
+        instead_of=("dsl.other-exception",),
+    ),
+    known(
+        "dsl.read-only",
+        r"property '(?P<what>\w+)' of '_?(?P<owner>[A-Z]\w+)' object has no setter|can't set attribute '(?P<name>\w+)'",
+        "{what}{name} of a {owner} cannot be assigned",
+        "Layouts and tensors are made once: another shape, stride or type is another object.",
+        "cute.make_tensor(tensor.iterator, layout) is the same memory under another layout, cute.recast_tensor(tensor, dtype) under another type",
+        ("AttributeError: property 'shape' of '_Tensor' object has no setter", DSL),
+    ),
+    known(
+        "dsl.numpy-on-values",
+        r"loop of ufunc does not support argument|ufunc '\w+' not supported for the input types|must be real number, not _?\w*(?:Float|Int|Tensor)\w*"
+        r"|can't convert \w+ (?:tensor|object) to numpy|Unsupported array_function|no implementation found for '(?:torch|numpy)\.\w+'",
+        "a function of numpy, torch or math is called with a value of the kernel",
+        "The value exists when the kernel runs; Python's libraries compute while it is compiled.",
+        "Use the DSL's functions: cute.math (cute.exp2, cute.rsqrt), cute.arch.fmax, .to(dtype), TensorSSA.reduce",
+        (
+            "TypeError: loop of ufunc does not support argument 0 of type Float16 which has no callable exp method",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.tuple-index",
+        r"IndexError: (?:tuple|list) index out of range|too many values to unpack|not enough values to unpack",
+        "a tuple (a shape, stride or coordinate) has another length than the line takes",
+        "Shapes, strides and coordinates are tuples with one entry for each mode; thread_idx and block_idx give three. A tensor of fewer "
+        "modes than expected, or a slice that removed one, has fewer entries.",
+        "Print it before the line. " + EVALUATE,
+        ("IndexError: tuple index out of range", "Python"),
+    ),
+    known(
+        "dsl.tensor-as-number",
+        r"unable to convert .{1,400}? in type <class 'cutlass\.cute\.[\w.]*?_?(?P<given>\w+)'> to Numeric",
+        "a {given} stands where one number is taken",
+        "A condition, a shuffle, an atomic or a DSL number takes the value of one element. A tensor is a view of memory, and TensorSSA "
+        "a vector.",
+        "Take an element, tensor[i, j], or all of them: tensor.load()",
+        (
+            "ValueError: unable to convert tensor<...> in type <class 'cutlass.cute.tensor._Tensor'> to Numeric",
+            DSL,
+        ),
+        instead_of=("dsl.not-numeric",),
+    ),
+    known(
+        "dsl.type-unsupported",
+        r"[Uu]nsupported (?:data |value |argument |element )?type:? <class '(?P<given>[\w.]+)'>|<class '(?P<other>[\w.]+)'> is not supported"
+        r"|[Cc]annot convert (?:a )?<class '(?P<third>[\w.]+)'>",
+        "a {given}{other}{third} is given, for which the DSL has no type",
+        "Elements, arguments and launch parameters are DSL numbers (cutlass.Float16, cutlass.Int32) or plain Python numbers.",
+        "Convert the value before the line, or pass it as a cutlass.Constexpr where it is known at compile time",
+        ("ValueError: unsupported data type: <class 'str'>", DSL),
+    ),
+    known(
+        "dsl.api-moved",
+        r"module '(?P<module>cutlass[\w.]*)' has no attribute '(?P<what>\w+)'"
+        r"|cannot import name '(?P<name>\w+)' from '(?P<origin>cutlass[\w.]*)",
+        "{module}{origin} of the installed DSL has no {what}{name}",
+        "The name is misspelt, or the program was written for another DSL version: names are added, renamed and removed from one minor "
+        "version to the next.",
+        "Compare `pip show nvidia-cutlass-dsl` with the version that the program's own requirements name",
+        (
+            "AttributeError: module 'cutlass.cute.arch' has no attribute 'ProxyKind'",
+            issue(3071, "flashinfer-ai/flashinfer"),
+        ),
+        level="elsewhere",
+    ),
+)

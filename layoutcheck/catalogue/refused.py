@@ -1,0 +1,210 @@
+"""What a message of the DSL says when no entry is about it: the kind of refusal, and the operation that refuses.
+
+Both are families. `KINDS` goes by the words of the message (a mode out of range, two ranks that differ), `ROOMS` by the
+operation or the file of the DSL that prints it. Together they give a cause and a place to look for every message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from layoutcheck.algebra import (
+    Layout,
+    composition,
+    crd2idx,
+    logical_divide,
+    parse_layout,
+    parse_tile,
+    parse_tree,
+)
+from layoutcheck.catalogue.entry import EVALUATE, TRACE
+from layoutcheck.errors import InputError
+
+
+class Kind(NamedTuple):
+    """A kind of refusal: the words that tell it, its cause as a sentence, and what helps ("" where the place tells)."""
+
+    name: str
+    words: re.Pattern[str]
+    cause: str
+    helps: str = ""
+
+
+def _kind(name: str, words: str, cause: str, helps: str = "") -> Kind:
+    return Kind(name, re.compile(words, re.IGNORECASE), cause, helps)
+
+
+# In order: the first whose words are in the message is its kind.
+KINDS = (
+    _kind("missing", r"to be provided|must be provided|is required|are required|is missing|missing (?:required )?arg|\bneeds (?:pass|an?)\b|bind arguments|must be set|not set",
+          "An argument that this operation cannot do without was not given, or is of another type."),
+    _kind("argument", r"expect(?:ed|s)? (?:an? )?(?:Shape|Coord|Stride|Tile|Tiler|IntTuple|Layout|Tensor|Pointer|input of type|int|str|float|bool)\b"
+          r"|(?:expect(?:ed|s)?|must be|should be|to be)\b[^.,]{0,60}(?-i:\b(?:Layout|Tensor|TensorSSA|Numeric|Pointer|Vector|Atom|Op(?! parameter)|Tiled\w+|[A-Z]\w+Space|[A-Z]\w+ instance|instance)\b)"
+          r"|(?:type of|Input type of|must be an? (?:type|instance|Value|Sequence))|isinstance|must be LLVM pointer type|(?:to|must) be an? (?:\w+ )?(?:layout|tensor|pointer|atom|tuple|int)",
+          "An argument is of another type than the function takes. Shapes, coordinates and tilers are integers, None and tuples of "
+          "them; a layout, a tensor, a pointer, an operation and an atom are different objects.",
+          "Look at the argument that the message prints: layout.shape is a shape, tensor.layout a layout, tensor.iterator a pointer, "
+          "tensor.load() its values, make_copy_atom(op, dtype) an atom"),
+    _kind("read-only", r"immutable|no setter|support setting|(?:cannot|can't) (?:be )?(?:set|assign|modif)",
+          "The object cannot be changed: tensors, layouts and vectors of values are made anew with what differs.",
+          "Make another: cute.make_tensor(pointer, layout), cute.recast_tensor(tensor, dtype); a register tensor's elements can be "
+          "assigned (cute.make_rmem_tensor)"),
+    _kind("one value", r"to (?:integer|float|boolean) conversion|convert .{0,80} to (?:Boolean|Integer|Float|Numeric)|DSL type: |load and store",
+          "An object stands where one number is taken, or a vector where one value is: a condition, an index, an atomic take a single element; "
+          "tensors in tensor memory and of coordinates cannot be loaded as values.",
+          "Take an element, tensor[i, j]; reduce a vector, values.reduce(...); choose between vectors with cute.where; move tensor memory into "
+          "registers by a tcgen05 copy (make_tmem_copy)"),
+    _kind("combination", r"could not (?:build|select|deduce)|(?:incorrect|invalid|unsupported) (?:\w+ )*(?:schedule|policy|config\w*|combination)|compatible with"
+          r"|(?:in)?valid (?:\w+ )*(?:copy|mma) atom|does not met with|no (?:known )?(?:specialization|instantiation)",
+          "There is no implementation for this combination of element types, layouts, tile shape, copy atoms and schedule.",
+          "Take the combination of an example of the same architecture and change one thing at a time; in C++ let CollectiveBuilder choose "
+          "(KernelScheduleAuto, StageCountAuto)"),
+    _kind("architecture", r"\barch\b|\bsm_[0-9]{2,3}|\bsm ?[0-9]{2,3}\b|compute capability|Blackwell|Hopper",
+          "The operation belongs to other architectures than the target of this compile."),
+    _kind("region", r"outside the region|does not dominate",
+          "A value is used outside of the function, branch or loop that makes it."),
+    _kind("division", r"valid division|not divisible|divide evenly|be divisible|evenly|even multiple|multiplier of|must divide|\bdivides\b",
+          "The tiler does not divide the layout: the extents or strides of one mode are no multiples of the other's."),
+    _kind("alignment", r"\balign(?!ment must be a power)|multiple of (?:the )?[\w' -]*bit",
+          "An address, offset or stride is not a multiple of what the instruction needs."),
+    _kind("element type", r"element.?(?:type|size|width)|\bdtype|_dtype'|data type|bit.?width|of type '?(?:f|bf|i|u|tf)[0-9]|type mismatch|same type|precision|\btypes?\b (?:[A-D]\b|should|must|is|are|with|inputs)|[0-9]-?bit (?:types?|integer)|datatypes?\b",
+          "The element types differ from those that the operation takes, and it counts in elements of its own type."),
+    _kind("memory space", r"memory space|address space|(?:smem|gmem|rmem|tmem) (?:resident|src|source|dst|destination)|\b(?:smem|gmem|rmem|tmem) (?:based|tensor|pointer|memref|iterator|address)"
+          r"|(?:in|to|from|be|on|a|expects?) (?:smem|gmem|rmem|tmem)\b|shared based|(?:in|to|from|a) (?:shared|global|tensor) memory",
+          "An operand is in another memory space than the operation takes."),
+    _kind("static", r"\bstatic|dynamic (?:layout|shape|stride|extent|size|tensor)|compile.time|constexpr|known at",
+          "The compiler must know the value: an extent or stride that only the run knows (printed as ?) is not allowed here."),
+    _kind("mode", r"less than (?:the )?rank|begin < end|in (?:the )?range|range of|out of (?:range|bounds)|invalid values? for|invalid mode|mode \[",
+          "A mode, index or axis that the tensor or layout does not have: modes count from 0 and end below its rank."),
+    _kind("nesting", r"congruent|equivalen|profile|hierarch|same structure",
+          "Shapes, strides, coordinates and tilers pair mode by mode: each mode must meet one of the same nesting."),
+    _kind("rank", r"\branks?\b(?! must be a)|rank-[0-9]|number of modes|[0-9]D\b|dimensions?\b",
+          "The operands differ in their number of modes, or one has a mode too many: a stage or a rest mode that is left on."),
+    _kind("swizzle", r"swizzle|composed",
+          "The operation does not take this swizzle, or takes it in the pointer instead of the layout."),
+    _kind("size", r"same size|size mismatch|(?:must|to) be the same|same shape|compatible shape|[ABCD]'s [MNK]|must match|do not match|"
+          r"does not match|mismatch|\bequal",
+          "Two operands have different extents where the operation pairs them."),
+    _kind("choice", r"one of|valid options|supported (?:values|types)|between [\w-]+ and|<= ?\w+ ?<=|power of (?:2|two)|pow(?:er)? of 2|only supports"
+          r"|not (?:a valid|supported|accepted)|n't support|unsupported|unrecognized|unknown|invalid|to be |should be|greater than|less than|at (?:most|least)|positive|exceed|multiple of|must be",
+          "A parameter has a value that the operation does not have.",
+          "Take a value that the message names; where it names none, the function's documentation has them: help(function)"),
+)  # fmt: skip
+OTHER = "The message states it; the catalogue has no entry for it."
+
+
+def _room(words: str, helps: str) -> tuple[re.Pattern[str], str]:
+    return re.compile(words), helps
+
+
+# What helps, by the operation ("cute.gemm"), or by the DSL's file and function. In order: the first that fits.
+ROOMS = (
+    _room(r"tma|bulk|cpasync|im2col",
+     "A TMA copy takes tensors that tma_partition made of grouped modes, an mbarrier (tma_bar_ptr=) for loads, and a shared tile "
+     "of the atom's own layout. " + TRACE),
+    _room(r"tmem|tcgen05/copy",
+     "Tensor memory is allocated in columns (a power of two from 32 to 512) and copied by 32-bit columns: make_tmem_copy(atom, tensor) "
+     "with an atom of the tensor's element width. " + TRACE),
+    _room(r"(?<!/)\bmma|gemm|/mma|sm[0-9]+\.mma|blockscaled|fragment",
+     "The MMA's types fix shape, element types and the fragments' modes (V, M, K), (V, N, K), (V, M, N); partition with this MMA. "
+     "`layoutcheck numerics units --arch ARCH` lists the instructions of an architecture"),
+    _room(r"mbarrier|pipeline|barrier|fence|cluster|\belect",
+     "A barrier is a 64-bit shared word with its count of arrivals; a pipeline takes two words a stage, groups of whole warps and "
+     "the bytes of one stage. " + TRACE),
+    _room(r"launch|\bsmem\.py|memory/|allocate|\bstruct",
+     "The allocator takes a DSL type, a static layout, an alignment that is a power of two; a launch three integers for each of grid, "
+     "block and cluster. " + TRACE),
+    _room(r"runtime\.py|dlpack|make_ptr|mark_|fake",
+     "The host passes what the compiler may assume: dtype, address, alignment, leading dimension, divisors. Print the tensor's "
+     "shape and stride before the call"),
+    _room(r"\bcopy|partition_[SD]|retile|autovec|ldsm|stsm",
+     "Print both operands. `layoutcheck explain SRC DST --atom ATOM` says what the atom takes, and " + TRACE),
+    _room(r"tensor\.py|TensorSSA|reduce|broadcast|where|load|store",
+     "Arithmetic is on values in registers, tensor.load(): equal shapes and types; .to(dtype) converts them"),
+    _room(r"layout|divide|product|compos|complement|inverse|slice|dice|crd2idx|idx2crd|tile|coalesce|group_modes|select|core\.py|size|shape|coord",
+     EVALUATE),
+)  # fmt: skip
+_SPECIFIC = 6  # the first of them say more than the kind of the message does
+_LAYOUT, _TILER = (
+    r"'?[!#]cute\.layout<\"(?P<layout>[^\"]{1,200})\">'?",
+    r"'?[!#]cute\.(?:layout|tile)<\"(?P<tiler>[^\"]{1,200})\">",
+)
+_DIVISION = re.compile(rf"division of {_LAYOUT} by {_TILER}")
+_COMPOSITION = re.compile(
+    r"following composition: (?:'![^\"]{1,200}\")?(?P<layout>[^\s'\"]{1,200})(?:\">')? o (?:'![^\"]{1,60}\")?(?P<tiler>[^\s'\"]{1,200})"
+)
+_COORDINATE = re.compile(rf"crd2idx with {_LAYOUT} and '?[!#]cute\.coord<\"(?P<tiler>[^\"]{{1,200}})\">")
+_BOILERPLATE = re.compile(r" (?:suggestion:|note:|= note:|-->|see current operation|File \"|\| [0-9]+ \|).*$")  # fmt: skip
+
+
+_GOT = re.compile(r"(?:,? but|;|,)? (?:got|found|is given)\b.*$")
+_TYPE = re.compile(r"[!#]?\b[\w.]*<[^<>]*(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>[^<>]*)*>|<[^<>]*>")
+
+
+def message(said: str) -> str:
+    """The message without what the DSL prints behind each: its arrow, its notes, its suggestions."""
+    return _BOILERPLATE.sub("", said).strip().rstrip(".")
+
+
+def kind(said: str) -> Kind | None:
+    """The kind of a message: by what it asks for, else by what it got."""
+    plain = _TYPE.sub("", said)
+    texts = (_GOT.sub("", plain), plain, said if "<class" in said else "")
+    return next((one for text in texts for one in KINDS if one.words.search(text)), None)
+
+
+def cause(said: str) -> str:
+    """Why a message of these words is raised."""
+    found = kind(said)
+    return found.cause if found else OTHER
+
+
+def remedy(said: str, where: str = "") -> str:
+    """What to look at: by the operation or the file that refuses, by the kind of the message, or by its words."""
+    found = kind(said)
+    of_kind = found.helps if found else ""
+    helps = _helps(where, ROOMS[:_SPECIFIC]) or of_kind or _helps(where, ROOMS) or _helps(said, ROOMS)
+    return helps or EVALUATE + ". " + TRACE
+
+
+def _helps(text: str, rooms: tuple[tuple[re.Pattern[str], str], ...]) -> str:
+    return next((helps for words, helps in rooms if words.search(text)), "")
+
+
+def reason(text: str) -> str | None:
+    """Which mode is in the way of a division, composition or coordinate that failed, where the text holds both operands."""
+    for pattern, operation in ((_DIVISION, _divided), (_COMPOSITION, _composed), (_COORDINATE, _evaluated)):
+        found = pattern.search(text)
+        if found is None:
+            continue
+        try:
+            layout = parse_layout(found["layout"])
+            run = operation(layout, found["tiler"])
+        except InputError:
+            return None  # the text has a value that only the run knows
+        try:
+            run()
+        except InputError as error:
+            return error.message
+    return None
+
+
+def _divided(layout: Layout, tiler: str) -> Callable[[], object]:
+    read = _tile(tiler)
+    return lambda: logical_divide(layout, read)
+
+
+def _composed(layout: Layout, tiler: str) -> Callable[[], object]:
+    read = _tile(tiler)
+    return lambda: composition(layout, read)
+
+
+def _evaluated(layout: Layout, coordinate: str) -> Callable[[], object]:
+    read = parse_tree(coordinate)
+    return lambda: crd2idx(read, layout)
+
+
+def _tile(text: str) -> Any:
+    return parse_tile(text) if text.startswith("[") or ":" not in text else parse_layout(text)
