@@ -42,7 +42,7 @@ KINDS = (
           "An argument that this operation cannot do without was not given, or is of another type."),
     _kind("argument", r"expect(?:ed|s)? (?:an? )?(?:Shape|Coord|Stride|Tile|Tiler|IntTuple|Layout|Tensor|Pointer|input of type|int|str|float|bool)\b"
           r"|(?:expect(?:ed|s)?|must be|should be|to be)\b[^.,]{0,60}(?-i:\b(?:Layout|Tensor|TensorSSA|Numeric|Pointer|Vector|Atom|Op(?! parameter)|Tiled\w+|[A-Z]\w+Space|[A-Z]\w+ instance|instance)\b)"
-          r"|(?:type of|Input type of|must be an? (?:type|instance|Value|Sequence))|isinstance|must be LLVM pointer type|(?:to|must) be an? (?:\w+ )?(?:layout|tensor|pointer|atom|tuple|int)",
+          r"|(?:type of|Input type of|must be an? (?:type|instance|Value|Sequence))|isinstance|must be LLVM pointer type|(?:to|must) be an? (?:\w+ )?(?:layout|tensor|pointer|atom|tuple|int\b)",
           "An argument is of another type than the function takes. Shapes, coordinates and tilers are integers, None and tuples of "
           "them; a layout, a tensor, a pointer, an operation and an atom are different objects.",
           "Look at the argument that the message prints: layout.shape is a shape, tensor.layout a layout, tensor.iterator a pointer, "
