@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -78,19 +78,32 @@ def programs(count: int, skip: int, jobs: int, confirm: bool) -> dict[str, Any]:
     return found
 
 
-def every_fix(count: int, skip: int, jobs: int) -> dict[str, Any]:
-    """Of so many programs every fix that `trace` shows, by its name: whether it is proven in place."""
-    rows = [row for rows in _each(_by_each, _chosen(count, skip), jobs) for row in rows]
-    shown = [row for row in rows if not row["sketch"]]
-    return {
-        "fixes": len(rows),
-        "labelled_sketch": len(rows) - len(shown),
-        "shown_as_fix": len(shown),
-        "proven_in_place": sum(row["proven"] for row in shown),
-        "run_whole": sum(row["bits"] != "not run" for row in shown),
-        "right_bits": sum(not row["bits"] for row in shown),
-        "rows": rows,
-    }
+def every_fix(count: int, skip: int, jobs: int, save: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Of so many programs every fix that `trace` shows, by its name; saved after each, as it takes long."""
+    names = _chosen(count, skip)
+    Random(SEED).shuffle(names)
+    done: list[list[dict[str, Any]]] = []
+
+    def told() -> dict[str, Any]:
+        rows = [row for rows in done for row in rows]
+        shown = [row for row in rows if not row["sketch"]]
+        return {
+            "programs": len(done),
+            "fixes": len(rows),
+            "labelled_sketch": len(rows) - len(shown),
+            "shown_as_fix": len(shown),
+            "proven_in_place": sum(row["proven"] for row in shown),
+            "run_whole": sum(row["bits"] != "not run" for row in shown),
+            "right_bits": sum(not row["bits"] for row in shown),
+            "rows": rows,
+        }
+
+    def one(rows: list[dict[str, Any]]) -> None:
+        done.append(rows)
+        save(told())
+
+    _each(_by_each, names, jobs, one)
+    return told()
 
 
 def _chosen(count: int, skip: int = 0) -> list[str]:
@@ -98,12 +111,15 @@ def _chosen(count: int, skip: int = 0) -> list[str]:
     return names[:: max(1, len(names) // count)][:count]
 
 
-def _each(judge: Callable[[str], Any], names: list[str], jobs: int) -> list[Any]:
+def _each(
+    judge: Callable[[str], Any], names: list[str], jobs: int, save: Callable[[Any], None] = lambda row: None
+) -> list[Any]:
     rows = []
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        for name, row in zip(names, pool.map(judge, names), strict=True):
-            rows.append(row)
-            sys.stderr.write(f"{len(rows)} of {len(names)}: {name}\n")
+        for task in as_completed([pool.submit(judge, name) for name in names]):
+            rows.append(task.result())
+            save(rows[-1])
+            sys.stderr.write(f"{len(rows)} of {len(names)}\n")
     return rows
 
 
@@ -249,7 +265,11 @@ def main() -> None:
     if given.programs:
         found["repair"] = programs(given.programs, given.skip, given.jobs, given.confirm)
     if given.each:
-        found["every_fix"] = every_fix(given.each, given.skip, given.jobs)
+
+        def save(so_far: dict[str, Any]) -> None:
+            write({**found, "every_fix": so_far}, given.out)
+
+        found["every_fix"] = every_fix(given.each, given.skip, given.jobs, save)
     write(found, given.out)
 
 
