@@ -37,7 +37,11 @@ def has_gpu() -> bool:
 
 
 def install(arch: str | None) -> None:
-    """Pretend, as soon as the modules concerned are imported; nothing where there is a GPU."""
+    """Pretend, as soon as the modules concerned are imported.
+
+    Where there is a GPU only what asks it about a compiled kernel: nothing is compiled.
+    """
+    when_imported("cutlass.utils.hardware_info", _clusters)
     if has_gpu():
         return
     capability = capability_of(arch or "sm_90a")
@@ -62,6 +66,15 @@ def _torch(module: Any, capability: tuple[int, int]) -> None:
     pretend(module, capability, SMS)
 
 
+def _clusters(module: Any) -> None:
+    """The DSL compiles an empty kernel, loads it and asks the driver how many clusters of it are active."""
+
+    def get_max_active_clusters(self: Any, cluster_size: int, *_args: Any, **_named: Any) -> int:
+        return self.get_device_multiprocessor_count() // max(1, cluster_size)  # type: ignore[no-any-return]
+
+    module.HardwareInfo.get_max_active_clusters = get_max_active_clusters
+
+
 def _hardware_info(module: Any) -> None:
     owner = module.HardwareInfo
 
@@ -70,7 +83,6 @@ def _hardware_info(module: Any) -> None:
         self.device, self.context, self.driver_version = 0, None, DRIVER_VERSION
 
     owner.__init__ = __init__
-    owner.get_max_active_clusters = lambda _self, cluster_size, *_args, **_named: SMS // max(1, cluster_size)
     owner.get_l2_cache_size_in_bytes = lambda _self: L2_BYTES
     owner.get_device_multiprocessor_count = lambda _self: SMS
 

@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -380,3 +381,26 @@ def test_a_hidden_gpu_is_pretended_like_one_that_is_not_there(
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert fake_cuda.has_gpu() is seen
+
+
+@pytest.mark.parametrize(("gpu", "clusters"), [(True, 39), (False, 66)])
+def test_no_compiled_kernel_is_asked_how_many_clusters_are_active(
+    monkeypatch: pytest.MonkeyPatch, gpu: bool, clusters: int
+) -> None:
+    """Nothing is compiled without a launch, whether or not there is a GPU: its driver would crash."""
+
+    class HardwareInfo:
+        def get_device_multiprocessor_count(self) -> int:
+            return 78
+
+        def get_max_active_clusters(self, cluster_size: int) -> int:
+            raise AssertionError("the driver was given a kernel that was never compiled")
+
+    hooks: dict[str, list[Callable[[Any], None]]] = {}
+    monkeypatch.setattr(fake_cuda, "has_gpu", lambda: gpu)
+    monkeypatch.setattr(fake_cuda, "when_imported", lambda name, do: hooks.setdefault(name, []).append(do))
+    fake_cuda.install("sm_90a")
+    assert gpu == (list(hooks) == ["cutlass.utils.hardware_info"])  # all else is the GPU's own
+    for hook in hooks["cutlass.utils.hardware_info"]:
+        hook(SimpleNamespace(HardwareInfo=HardwareInfo))
+    assert HardwareInfo().get_max_active_clusters(2) == clusters
