@@ -9,8 +9,9 @@ order or a stride (`layout`, `pitch`), a promise or an allocation (`alignment`),
 (`width`), `make_swizzle`, the transposition of an ldmatrix (`major`), the block of a launch, the predicate
 of a copy. The program is then traced and repaired. A change is `detected` by a verdict on a copy, by the
 compiler's refusal, by an exception of the DSL or of the kernel's own checks, or by a condition on the run-
-time extents that the kernel did not have (a removed predicate). `restored` says whether the repaired
-program makes the very copies that the kernel made before. With `--run`, on a GPU, the repaired program runs
+time extents that the kernel did not have (a removed predicate; `trace --fix --by guard-tail` repairs it). The
+order of accesses is not checked here. `restored` says whether the repaired program makes the very copies that
+the kernel made before. With `--run`, on a GPU, the repaired program runs
 as its author wrote it, without layoutcheck, and `bits` is what its own comparison with PyTorch says. Where
 a change leaves the copies as they were, the call is not reached or the argument does not matter: it is
 listed and not counted. `--seconds` begins no more bugs after so many.
@@ -64,6 +65,11 @@ def _quack(name: str) -> Kernel:
     return Kernel("quack", f"quack/{name}.py", "sm_90a", "planted_quack.py", f"case_{name}", "quack")
 
 
+def _flash(name: str, case: str, arch: str = "sm_90a") -> Kernel:
+    file = f"flash_attn/cute/{name}.py"
+    return Kernel("flash-attention", file, arch, "flash_attention_cases.py", case, "flash_attn/cute")
+
+
 KERNELS = {
     "elementwise_add": Kernel("cutlass", "cute/ampere/kernel/elementwise/elementwise_add.py", "sm_80"),
     "elementwise_apply": Kernel("cutlass", "cute/ampere/kernel/elementwise/elementwise_apply.py", "sm_80"),
@@ -80,10 +86,16 @@ KERNELS = {
     "softmax": _quack("softmax"),
     "cross_entropy": _quack("cross_entropy"),
     "topk": _quack("topk"),
-    "flash_fwd": Kernel(
-        "flash-attention", "flash_attn/cute/flash_fwd_sm90.py", "sm_90a", "flash_attention_cases.py",
-        "case_forward", "flash_attn/cute",
-    ),
+    "cta_norm": Kernel("cutlass", "cute/hopper/kernel/cta_norm/cta_norm.py", "sm_90a"),
+    "reduce": Kernel("cutlass", "cute/blackwell/kernel/reduce/reduce.py", "sm_100a"),
+    "blackwell_rmsnorm": Kernel("cutlass", "cute/blackwell/kernel/rmsnorm/rmsnorm.py", "sm_100a"),
+    "blackwell_gemm": Kernel("cutlass", "cute/blackwell/kernel/dense_gemm/dense_gemm.py", "sm_100a"),
+    "flash_fwd": _flash("flash_fwd_sm90", "case_forward"),
+    "flash_fwd_sm80": _flash("flash_fwd", "case_forward", "sm_80"),
+    "flash_bwd": _flash("flash_bwd_sm90", "case_backward"),
+    "flash_bwd_sm80": _flash("flash_bwd", "case_backward", "sm_80"),
+    "flash_bwd_preprocess": _flash("flash_bwd_preprocess", "case_backward"),
+    "flash_bwd_postprocess": _flash("flash_bwd_postprocess", "case_backward"),
 }  # fmt: skip
 
 
@@ -201,8 +213,11 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: 
         row["conditions"] = sorted(conditions_of(seen) - right["conditions"])
         told = (bad, "a copy"), (row["failures"], "a failure"), (row["conditions"], "a condition")
         row["detected"] = next((name for found, name in told if found), "")
-        if bad:
-            found = repaired(str(script), args, launch=False, arch=kernel.arch, timeout_s=300)
+        if bad or row["conditions"]:
+            by = None if bad else "guard-tail"
+            found = repaired(
+                str(script), args, launch=False, arch=kernel.arch, timeout_s=300, order=False, by=by
+            )
             row["repaired"] = bool(found.repairs) and not found.sketches
             row["edits"] = [one.title for one in found.repairs]
             diff = found.diff().splitlines()
@@ -212,6 +227,7 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: 
                 found.write()
                 after = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
                 row["restored"] = copies_of(after) == right["copies"]
+                row["conditions_left"] = sorted(conditions_of(after) - right["conditions"])
                 row["bits"] = ran(script, args) if run and row["repaired"] else "not run"
     return row
 
@@ -305,15 +321,16 @@ def all_bugs(
 def summary(rows: list[dict[str, Any]], known: dict[str, Any]) -> dict[str, Any]:
     """The counts, and the rows."""
     bugs = [row for row in rows if row["differs"]]
-    faults = [row for row in bugs if row["detected"] == "a copy"]
+    faults = [row for row in bugs if row["detected"] in ("a copy", "a condition")]
     return {
         "kernels": known,
         "plants": len(rows),
         "differing": len(bugs),
         "differing_kernels": len({row["kernel"] for row in bugs}),
         "detected": sum(bool(row["detected"]) for row in bugs),
-        "detected_in_a_copy": len(faults),
-        "repaired": sum(row["repaired"] for row in faults),
+        "detected_in_a_copy": sum(row["detected"] == "a copy" for row in faults),
+        "detected_as_a_condition": sum(row["detected"] == "a condition" for row in faults),
+        "repaired": sum(row.get("repaired", False) for row in faults),
         "restored": sum(row.get("restored", False) for row in faults),
         "right_bits": sum(row.get("bits") == "right" for row in faults),
         "rows": sorted(rows, key=lambda row: (row["kernel"], row["line"], row["kind"])),

@@ -30,7 +30,7 @@ from layoutcheck.patching.causes import causes
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.sketches import labelled
-from layoutcheck.patching.tails import STRATEGY as GUARD
+from layoutcheck.patching.predicates import STRATEGY as GUARD
 from layoutcheck.provenance import check_products
 from layoutcheck.reports.advice import Advised
 from layoutcheck.reports.order import is_wrong

@@ -17,6 +17,7 @@ from layoutcheck.patching.edit import Candidate, Edit, apart
 from layoutcheck.patching.instead import in_its_place
 from layoutcheck.patching.launches import expected, launched
 from layoutcheck.patching.layouts import aligned, laid_out, swizzled, unswizzled
+from layoutcheck.patching.predicates import truths
 from layoutcheck.patching.program import Program, Site
 
 MOST_PLACES = 4  # calls tried for one change
@@ -84,6 +85,9 @@ def edits_of_change(program: Program, copy: Copy, fix: Fix, site: Site, argument
         yield from threads(program, site, fix)
     elif argument == "atom":
         yield from atom_edits(program, site, copy, made)
+    elif argument == "pred" and copy.pred is not None and made.pred is not None:
+        if copy.pred.dtype != made.pred.dtype and copy.pred.layout.shape == made.pred.layout.shape:
+            yield from truths(program, site)
     elif argument == "threads launched" and made.tiling is not None:
         yield from launched(program, site, made.tiling.block_threads)
     elif argument == "expected bytes" and made.issue is not None:

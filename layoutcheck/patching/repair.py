@@ -22,9 +22,9 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import times
 from layoutcheck.patching.edit import Candidate, apply
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
+from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch, read
 from layoutcheck.patching.state import RANKS, Edited, Place, State, frame_of, moved, place_of
-from layoutcheck.patching.tails import STRATEGY
 from layoutcheck.patching.ways import ways
 from layoutcheck.sources.traced import Distinct, Frame, Trace
 

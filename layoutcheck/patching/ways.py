@@ -17,8 +17,8 @@ from layoutcheck.patching.copiers import counted, turned, width
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.layouts import coarser
+from layoutcheck.patching.predicates import STRATEGY, guarded
 from layoutcheck.patching.program import Program, Site, name_of
-from layoutcheck.patching.tails import STRATEGY, guarded
 from layoutcheck.patching.tma import tma_edits
 from layoutcheck.sources.traced import Distinct
 

@@ -9,11 +9,11 @@ import pytest
 
 import layoutcheck as lc
 from layoutcheck.patching.edit import apply
+from layoutcheck.patching.predicates import guarded
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import Edited, State
-from layoutcheck.patching.tails import guarded
 from layoutcheck.sources.traced import Addresses, Frame, LoweredFault, Trace, TracedCopy
 from layoutcheck.tracing import repaired
 from tests.patching.simulated import DESTINATION, SOURCE, block, compiled

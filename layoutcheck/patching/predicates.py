@@ -1,23 +1,22 @@
-"""`guard-tail`: a predicate for a copy whose last tiles leave the tensor.
+"""Predicates as statements before a copy: Booleans of numbers, and `guard-tail`, where tiles leave a tensor.
 
-The coordinates are those of the tensor's elements: what cuts the tensor into a thread's part, written once
-more for `make_identity_tensor` of its shape. Entry i of the predicate says whether vector i begins inside.
-Where the host cut the tensor before the launch, it cuts the coordinates, too, and the kernel gets them and
-the extents as parameters.
+The coordinates of `guard-tail` are those of the tensor's elements: what cuts the tensor into a thread's part,
+written once more for `make_identity_tensor` of its shape. Entry i of the predicate says whether vector i
+begins inside. Where the host cut the tensor before the launch, it cuts the coordinates, too, and the kernel
+gets them and the extents as parameters.
 """
 
 from __future__ import annotations
 
 import ast
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.patching.arguments import with_keyword
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.program import Program, Site, Source, name_of
 
 STRATEGY = "guard-tail"
 MOST_STEPS = 40
@@ -46,19 +45,9 @@ def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidat
     """Edits that give the copy a predicate, each with those that take away the one that it has."""
     source, call = program.sources[site.path], site.node
     assert isinstance(call, ast.Call)
-    statement = next(
-        (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr) and node.value is call), None
-    )
-    if statement is None or name_of(call) != "copy":
-        return
-    given = next((one.value for one in call.keywords if one.arg == "pred"), None)
-    bare = () if given is None else (Edit(site.path, *span_of(source, given), "None"),)
-    start, _ = span_of(source, statement)
-    column = start - (source.text.rfind("\n", 0, start) + 1)
-    indent = source.text[start - column : start]
-    if indent.strip():
-        return  # not alone on its line
-    taken = {str(getattr(node, "id", getattr(node, "arg", ""))) for node in ast.walk(source.tree)}
+    given = program.argument(site, "pred")
+    bare = () if given is None else (Edit(site.path, *span_of(source, given.node), "None"),)
+    taken = _names(source)
     for role in ("dst", "src"):
         v = copy.side(role).layout[0].shape
         operand = program.argument(site, role)
@@ -66,23 +55,68 @@ def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidat
             continue
         cut = _cut_of(program, operand, call.lineno)
         for coords, extents, more in () if cut is None else _coordinates(program, site, cut, taken):
-            tile, guard, pred, i = (_free(name, taken) for name in ("coords", "guard", "pred", "i"))
+            tile, guard = (_free(name, taken) for name in ("coords", "guard"))
             inner = _tensor_of(coords)
-            whole = inner is None or isinstance(inner, ast.Name)
-            part = coords if whole or inner is None else _put(coords, inner, ast.Name(tile))
-            lines = [] if whole or inner is None else [f"{tile} = {ast.unparse(inner)}"]
-            lines += [
-                f"{guard} = cute.group_modes({ast.unparse(part)}, 1)[(0, None), None]",
-                f"{pred} = cute.make_rmem_tensor({guard}.shape, cutlass.Boolean)",
-                f"for {i} in cutlass.range_constexpr(cute.size({pred})):",
-                f"    {pred}[{i}] = cute.elem_less({guard}[{i}], {extents})",
-            ]
+            lines: list[str] = []
+            if inner is not None and not isinstance(inner, ast.Name):
+                lines = [f"{tile} = {ast.unparse(inner)}"]
+                coords = _put(coords, inner, ast.Name(tile))
+            lines.append(f"{guard} = cute.group_modes({ast.unparse(coords)}, 1)[(0, None), None]")
             held = program.argument(site, "dst")
-            if role == "src" and copy.dst.space == "rmem" and held is not None:
-                lines.append(f"{ast.unparse(held.node)}.fill(0)")
-            text = textwrap.indent("\n".join(lines), indent).lstrip() + "\n" + indent
-            for passed in with_keyword(source, call, "pred", pred, None):
-                yield (Edit(site.path, start, start, text), *passed, *more), bare
+            fills = role == "src" and copy.dst.space == "rmem" and held is not None
+            last = [f"{ast.unparse(held.node)}.fill(0)"] if fills and held is not None else []
+            filled = _filled(program, site, f"{guard}.shape", f"cute.elem_less({guard}[{{}}], {extents})")
+            for edits in _before_copy(program, site, filled, lines, last):
+                yield (*edits, *more), bare
+
+
+def truths(program: Program, site: Site) -> Iterator[Candidate]:
+    """A Boolean predicate in place of one of numbers: what is not 0 is copied."""
+    given = program.argument(site, "pred")
+    if given is not None:
+        text = ast.unparse(given.node)
+        yield from _before_copy(program, site, _filled(program, site, f"{text}.shape", f"{text}[{{}}] != 0"))
+
+
+def _filled(program: Program, site: Site, shape: str, entry: str) -> tuple[str, list[str]]:
+    """The name of a new predicate of a shape, and the lines that fill entry {} of it."""
+    taken = _names(program.sources[site.path])
+    pred, i = (_free(name, taken) for name in ("pred", "i"))
+    return pred, [
+        f"{pred} = cute.make_rmem_tensor({shape}, cutlass.Boolean)",
+        f"for {i} in cutlass.range_constexpr(cute.size({pred})):",
+        f"    {pred}[{i}] = {entry.format(i)}",
+    ]
+
+
+def _before_copy(
+    program: Program,
+    site: Site,
+    filled: tuple[str, list[str]],
+    first: Sequence[str] = (),
+    last: Sequence[str] = (),
+) -> Iterator[Candidate]:
+    """Statements before that of the copy, which then takes the predicate; nothing if it shares its line."""
+    source, call = program.sources[site.path], site.node
+    assert isinstance(call, ast.Call)
+    statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
+    statement = next((node for node in statements if node.value is call), None)
+    if statement is None or name_of(call) != "copy":
+        return
+    start, _ = span_of(source, statement)
+    indent = source.text[source.text.rfind("\n", 0, start) + 1 : start]
+    if indent.strip():
+        return
+    pred, lines = filled
+    end = "\r\n" if "\r\n" in source.text else "\n"
+    text = "".join(f"{line}{end}{indent}" for line in (*first, *lines, *last))
+    for passed in with_keyword(source, call, "pred", pred, None):
+        yield (Edit(site.path, start, start, text), *passed)
+
+
+def _names(source: Source) -> set[str]:
+    """The names of variables and parameters in a file."""
+    return {str(getattr(node, "id", getattr(node, "arg", ""))) for node in ast.walk(source.tree)}
 
 
 def _cut_of(program: Program, site: Site, line: int) -> _Cut | None:
