@@ -46,13 +46,13 @@ def threads(program: Program, site: Site, fix: Fix) -> Iterator[Candidate]:
 def _layout(program: Program, old: Site, new: ast.expr) -> list[Edit]:
     """A layout written otherwise at its one definition, and in its place; nothing where it is that layout."""
     made, given = program.definition(old), ast.unparse(new)
-    wanted, there = _literal(new), _literal(made.node)
+    wanted, there = literal(new), literal(made.node)
     if wanted is not None and wanted == there:
         return []
     return [Edit(one.path, *span_of(program.sources[one.path], one.node), given) for one in (made, old)]
 
 
-def _literal(node: ast.expr) -> Layout | None:
+def literal(node: ast.expr) -> Layout | None:
     """The layout of `make_layout` of numbers, its modes of extent 1 with stride 0."""
     if not isinstance(node, ast.Call) or name_of(node) != "make_layout" or len(node.args) != 1:
         return None

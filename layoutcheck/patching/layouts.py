@@ -9,12 +9,13 @@ from dataclasses import replace
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten, wrap
 from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.copies.memref import Memref
 from layoutcheck.fixes import code
 from layoutcheck.patching.arguments import argument, with_keyword
-from layoutcheck.patching.copiers import _literal
+from layoutcheck.patching.copiers import literal
 from layoutcheck.patching.edit import Candidate, Edit, span_of
-from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.program import Program, Site, Source, name_of
 
 _FROM_HOST = ("from_dlpack", "make_ptr", "make_fake_tensor", "make_fake_compact_tensor", "make_tensor_ptr")
 
@@ -52,9 +53,13 @@ def is_align(node: ast.Subscript) -> bool:
 
 
 def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterator[Candidate]:
-    """Strides written otherwise in a `make_layout` of the tensor; run-time ones promised at their origin."""
+    """Strides written otherwise in a `make_layout` of the tensor; run-time ones promised at their origin.
+
+    Not in that of one view of shared memory, if elements would lie elsewhere: whoever wrote them has another.
+    """
+    moves = new.space in ("smem", "dsmem") and coalesce(old.layout) != coalesce(new.layout)
     if old.layout.shape != new.layout.shape:
-        yield from _cut(program, start, old, new)
+        yield from _cut(program, start, old, new, moves)
         return
     if not new.layout.is_static:
         yield from _promised(program, start, old, new)
@@ -66,6 +71,8 @@ def laid_out(program: Program, start: Site, old: Memref, new: Memref) -> Iterato
         assert isinstance(call, ast.Call)
         source = program.sources[place.path]
         before, earlier = earlier, [*earlier, place]
+        if moves and _is_of_a_view(source, call):
+            continue
         if name_of(call) == "make_ordered_layout" and ordered is not None:
             given = ast.unparse(_order_of(call) or call)
             if given != code.tree_code(ordered) and given.count(",") == code.tree_code(ordered).count(","):
@@ -100,11 +107,30 @@ def _stride_of(program: Program, place: Site, new: Memref) -> str | None:
     return None
 
 
-def _cut(program: Program, start: Site, old: Memref, new: Memref) -> Iterator[Candidate]:
+def _is_of_a_view(source: Source, made: ast.Call) -> bool:
+    """Whether a layout is only that of one `make_tensor` of another tensor's memory."""
+    names = {
+        target.id
+        for node, _ in source.assignments
+        if isinstance(node, ast.Assign) and node.value is made
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    loads = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id in names]
+    uses = [node for node in loads if isinstance(node.ctx, ast.Load)]
+    return any(
+        name_of(call) == "make_tensor" and call.args[1:] and (call.args[1] is made or call.args[1:2] == uses)
+        for call in source.calls()
+    )
+
+
+def _cut(program: Program, start: Site, old: Memref, new: Memref, moves: bool) -> Iterator[Candidate]:
     """Another shape, too, where the very layout of the view is written in numbers."""
     for place in program.reached(start):
-        made = _literal(place.node)
-        if made is not None and _flat(made) == _flat(old.layout) and new.layout.is_static:
+        made = literal(place.node)
+        if made is None or (moves and _is_of_a_view(program.sources[place.path], place.node)):  # type: ignore[arg-type]
+            continue
+        if _flat(made) == _flat(old.layout) and new.layout.is_static:
             span = span_of(program.sources[place.path], place.node)
             yield (Edit(place.path, *span, code.layout_code(new.layout)),)
 

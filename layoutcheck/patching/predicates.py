@@ -116,7 +116,9 @@ def _before_copy(
 
 def _names(source: Source) -> set[str]:
     """The names of variables and parameters in a file."""
-    return {str(getattr(node, "id", getattr(node, "arg", ""))) for node in ast.walk(source.tree)}
+    nodes = list(ast.walk(source.tree))
+    parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return parameters | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _cut_of(program: Program, site: Site, line: int) -> _Cut | None:

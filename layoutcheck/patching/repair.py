@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import times
+from layoutcheck.patching import unsafe
 from layoutcheck.patching.edit import Candidate, apply
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.predicates import STRATEGY
@@ -84,7 +85,8 @@ def repair(
             given_up.add(place_of(target[0]))
             report = target[1]
             first = report.fixes[0] if report.fixes else None
-            found.sketches.append(Sketch(where, reason or why or report.obstacle or _UNFOUND, first))
+            told = "; ".join(filter(None, (why, unsafe.reason(report)))) or report.obstacle or _UNFOUND
+            found.sketches.append(Sketch(where, reason or told, first))
             continue
         found.after, state = best.edited.changed, best.edited.after
         found.repairs.append(best.repair)

@@ -117,3 +117,10 @@ ODD = {
     ),
 }  # fmt: skip
 """Like public and private reports of copies that nothing checks, each as a whole program."""
+
+EDITS = {
+    "two vectors in V": ["stride=((1, 8), (0,))", "stride=((1, 8), (0,))"],
+    "half a vector in V": ["num_bits_per_copy=64"],
+    "float predicate": ["pred =", "for i in", "pred[i] = wanted[i] != 0", "pred=pred"],
+}
+"""What the lines of the repair hold."""
