@@ -27,10 +27,10 @@ from layoutcheck.judge import judge_traced
 from layoutcheck.order import check_module
 from layoutcheck.order.memory_map import MemoryMap, memory_maps
 from layoutcheck.patching.causes import causes
+from layoutcheck.patching.predicates import STRATEGY as GUARD
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.sketches import labelled
-from layoutcheck.patching.predicates import STRATEGY as GUARD
 from layoutcheck.provenance import check_products
 from layoutcheck.reports.advice import Advised
 from layoutcheck.reports.order import is_wrong
