@@ -16,7 +16,7 @@ from kernels.transpose.fastest import build_fastest
 from kernels.transpose.ldmatrix import build_ldmatrix_trans, build_swizzled
 from kernels.transpose.narrow import build_narrow
 from kernels.transpose.registers import build_registers
-from kernels.transpose.ribbon import FEW, Ribbon, build_ribbon
+from kernels.transpose.ribbon import Ribbon, build_ribbon
 from kernels.transpose.shifted import build_shifted
 from kernels.transpose.staged import build_staged
 from kernels.transpose.tma import build_tma
@@ -85,13 +85,13 @@ VARIANTS = {
         lambda: build_ribbon(Ribbon("rows")),
         "slow",
         "thin matrices: y as one run of 16-byte chunks",
-        most=(FEW, 2**31),
+        most=(Ribbon("rows").most, 2**31),
     ),
     "few_columns": Variant(
         lambda: build_ribbon(Ribbon("columns")),
         "slow",
         "thin matrices: x as one run of 16-byte chunks",
-        most=(2**31, FEW),
+        most=(2**31, Ribbon("columns").most),
     ),
     "fastest": Variant(build_fastest, "legal", "the winner: exchange at its best plan"),
 }

@@ -14,7 +14,7 @@ from cuda.bindings.driver import CUstream
 from cutlass import cute
 from cutlass.cute.runtime import from_dlpack
 
-from kernels.transpose.plans import CHUNK_BYTES, AnyPlan, build, candidates
+from kernels.transpose.plans import ALIGNED, CHUNK_BYTES, AnyPlan, build, candidates
 
 MAX_COLUMNS = 65535 * 64
 """Columns of x that a grid can cover, 65535 tiles of 64."""
@@ -89,7 +89,7 @@ def quickest(plans: list[AnyPlan], time: Callable[[AnyPlan], float]) -> AnyPlan:
 
 def launcher(plan: AnyPlan, x: Any, y: Any) -> Callable[[int], None]:
     """What launches `plan` on a stream, compiled at its first use."""
-    align_bytes = min(alignment(x), alignment(y))
+    align_bytes = CHUNK_BYTES if isinstance(plan, ALIGNED) else x.element_size()
     args = as_cute(x, align_bytes), as_cute(y, align_bytes)
     key = (plan, x.dtype, len(x.shape), align_bytes, unit_mode(x), unit_mode(y))
     if key not in COMPILED:
@@ -138,11 +138,6 @@ def call(answer: tuple[Any, ...]) -> Any:
     if status != cuda.cudaError_t.cudaSuccess:
         raise RuntimeError(f"CUDA: {status.name}")
     return results[0] if results else None
-
-
-def alignment(t: Any) -> int:
-    """Bytes that a kernel may take the base for a multiple of: a chunk or an element."""
-    return CHUNK_BYTES if t.data_ptr() % CHUNK_BYTES == 0 else 2
 
 
 def unit_mode(t: Any) -> int | None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from kernels.transpose.blocks import Blocks, build_blocks
 from kernels.transpose.common import Kernel
 from kernels.transpose.direct import Direct, build_direct
 from kernels.transpose.exchange import Exchange, build_exchange
+from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, build_narrow
 from kernels.transpose.registers import BLOCK, Plan, build_registers
-from kernels.transpose.ribbon import FEW, Ribbon, build_ribbon
-from kernels.transpose.shifted import Shifted, build_shifted
+from kernels.transpose.ribbon import Ribbon, build_ribbon
+from kernels.transpose.shifted import CHUNK, Shifted, build_shifted
+from kernels.transpose.stream import Stream, build_stream
+from kernels.transpose.whole import Whole, build_whole
 
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-AnyPlan = Plan | Exchange | Shifted | Ribbon | Direct | Narrow
+AnyPlan = Plan | Exchange | Shifted | Stream | Ribbon | Whole | Blocks | Flat | Direct | Narrow
 
 PLANS: dict[str, AnyPlan] = {
     "few rows": Ribbon("rows"),
@@ -54,17 +59,26 @@ SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
 
 
+ALIGNED = (Plan, Exchange, Blocks)
+"""Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES; the others take any."""
+
+BUILDERS: dict[type, Callable[[Any], Kernel]] = {
+    Plan: build_registers,
+    Exchange: build_exchange,
+    Shifted: build_shifted,
+    Stream: build_stream,
+    Ribbon: build_ribbon,
+    Whole: build_whole,
+    Blocks: build_blocks,
+    Flat: build_flat,
+    Direct: build_direct,
+    Narrow: build_narrow,
+}
+
+
 def build(plan: AnyPlan) -> Kernel:
     """The kernel of `plan`."""
-    if isinstance(plan, Plan):
-        return build_registers(plan)
-    if isinstance(plan, Exchange):
-        return build_exchange(plan)
-    if isinstance(plan, Ribbon):
-        return build_ribbon(plan)
-    if isinstance(plan, Direct):
-        return build_direct(plan)
-    return build_shifted(plan) if isinstance(plan, Shifted) else build_narrow(plan)
+    return BUILDERS[type(plan)](plan)
 
 
 def candidates(x: Any, y: Any) -> list[AnyPlan]:
@@ -81,12 +95,38 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, Direct):
         most = GRID_Y if plan.along == "n" else GRID_Y * plan.each * plan.warps
         return x.numel() <= SMALL and x.shape[-2 if plan.along == "n" else -1] <= most
-    if isinstance(plan, Shifted) and x.shape[-1] > GRID_Y * plan.tile[0]:
-        return False
+    if isinstance(plan, Shifted | Stream):
+        tile = plan.tile[0] if isinstance(plan, Shifted) else plan.tile
+        return x.shape[-1] <= GRID_Y * tile
     if isinstance(plan, Ribbon):
         thin, whole = (x.shape[-2], y) if plan.few == "rows" else (x.shape[-1], x)
-        return x.dim() == 2 and thin <= FEW and whole.stride(0) == thin and x.numel() < 2**31
-    return isinstance(plan, Shifted) or (whole_chunks(x) and whole_chunks(y))
+        return x.dim() == 2 and thin <= plan.most and whole.stride(0) == thin and x.numel() < 2**31
+    if isinstance(plan, Whole):
+        return without_gaps(x) and without_gaps(y) and x.shape[-1] * x.shape[-2] <= CHUNK * (plan.chunks - 2)
+    if isinstance(plan, Flat):
+        one = 1 in x.shape[-2:] and without_gaps(x) and without_gaps(y) and x.numel() < 2**31
+        return one and x.data_ptr() % CHUNK_BYTES == 0 and y.data_ptr() % CHUNK_BYTES == 0
+    if isinstance(plan, Blocks):
+        tiles = -(-x.shape[-1] // plan.tile[0])
+        return in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1]) and tiles <= GRID_Y
+    return whole_chunks(x) and whole_chunks(y)
+
+
+def without_gaps(t: Any) -> bool:
+    """Whether the elements are one run, in order."""
+    step = 1
+    for mode in reversed(range(t.dim())):
+        if t.shape[mode] != 1 and t.stride(mode) != step:
+            return False
+        step *= t.shape[mode]
+    return True
+
+
+def in_vectors(t: Any, vector: int) -> bool:
+    """Whether rows are made of aligned vectors of so many elements."""
+    strides = [t.stride(mode) for mode in range(t.dim() - 1)]
+    aligned = t.data_ptr() % CHUNK_BYTES == 0 and all(stride % vector == 0 for stride in strides)
+    return aligned and t.shape[-1] % vector == 0
 
 
 def whole_chunks(t: Any) -> bool:

@@ -31,6 +31,7 @@ LOADS = {
     "plain": {},
     "no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
     "evict_last": {},
+    "evict_last no_allocate": {"l1c_evict_priority": CacheEvictionPriority.NO_ALLOCATE},
 }
 """Attributes of the loads; `evict_last` is an L2 policy, an operand of each."""
 
@@ -38,6 +39,7 @@ STORES = {
     "plain": {},
     "streaming": {"store_cache_mode": StoreCacheMode.STREAMING},
     "evict_first": {},
+    "evict_last": {},
 }
 """Attributes of the stores; `evict_first` is an L2 policy, an operand of each."""
 
@@ -116,7 +118,7 @@ def turned(src: cute.Tensor, load: cutlass.Constexpr) -> cute.Tensor:
 def load_wide(src: cute.Tensor, dst: cute.Tensor, load: cutlass.Constexpr):
     """`src` to `dst`, 16 bytes an access."""
     read = cute.make_copy_atom(CopyG2ROp(), src.element_type, num_bits_per_copy=128, **LOADS[load])
-    if cutlass.const_expr(load == "evict_last"):
+    if cutlass.const_expr(load.startswith("evict_last")):
         cute.copy(read, src, dst, cache_policy=cutlass.Int64(EVICT_LAST))
     else:
         cute.copy(read, src, dst)
@@ -126,8 +128,9 @@ def load_wide(src: cute.Tensor, dst: cute.Tensor, load: cutlass.Constexpr):
 def store_wide(src: cute.Tensor, dst: cute.Tensor, store: cutlass.Constexpr):
     """`src` to `dst`, 16 bytes an access."""
     write = cute.make_copy_atom(CopyR2GOp(), dst.element_type, num_bits_per_copy=128, **STORES[store])
-    if cutlass.const_expr(store == "evict_first"):
-        cute.copy(write, src, dst, cache_policy=cutlass.Int64(EVICT_FIRST))
+    if cutlass.const_expr(store.startswith("evict")):
+        policy = EVICT_FIRST if store == "evict_first" else EVICT_LAST
+        cute.copy(write, src, dst, cache_policy=cutlass.Int64(policy))
     else:
         cute.copy(write, src, dst)
 

@@ -15,29 +15,30 @@ from cutlass.cute.nvgpu import LoadCacheMode, cpasync
 
 from kernels.transpose.common import Kernel, fake_args
 from kernels.transpose.registers import store_wide
-from kernels.transpose.shifted import CHUNK, aligned, load_chunk
+from kernels.transpose.shifted import CHUNK, aligned, load_chunk, reach
 
-FEW = 64
-"""Rows or columns at most."""
+LINE = 64
+"""Elements of a line of the L2, 128 bytes: no two blocks write to one."""
 
 
 class Ribbon(NamedTuple):
-    """`few`: "rows" or "columns", which of `x` are FEW at most; `chunks` of 8 elements a block stores."""
+    """`few`: "rows" or "columns", which of `x` are `most` at most; `chunks` of 8 elements a block stores."""
 
     few: str
     chunks: int = 512
     threads: int = 128
+    most: int = 64
     store: str = "plain"
 
     @property
     def rows(self) -> int:
         """Chunks in shared memory if rows are few: 3 a row too many at most, and one unused in 8 rows."""
-        return self.chunks + 3 * FEW + FEW // 8
+        return self.chunks + 3 * self.most + self.most // 8 + 1
 
     @property
     def flat(self) -> int:
         """Chunks in shared memory if columns are few: 7 rows more, and one unused after every eighth."""
-        return (self.chunks + FEW + 2) * 9 // 8 + 1
+        return (self.chunks + self.most + 2) * 9 // 8 + 1
 
 
 @cute.kernel
@@ -47,9 +48,13 @@ def transpose_few_rows(
     shape: tuple[cutlass.Int32, cutlass.Int32],
     ldx: cutlass.Int64,
     starts: tuple[cutlass.Int64, cutlass.Int64],
+    whole: tuple[cutlass.Int64, cutlass.Int64],
     plan: cutlass.Constexpr,
 ):
-    """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * ldx + n."""
+    """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * ldx + n.
+
+    `whole`: see `load_chunk`.
+    """
     m, n = shape
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
@@ -62,14 +67,15 @@ def transpose_few_rows(
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
     op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
     atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
+    row, slot = tid // width, tid % width
     for i in cutlass.range(tid, m * width, plan.threads, unroll=4):
-        row = i // width
         place = starts[0] + row * ldx + n0
-        column = CHUNK * (i - row * width) - cutlass.Int32(place & 7)
-        if column < columns:
-            edge = row == 0 or row == m - 1
-            chunk = (place >> 3) + i - row * width
-            load_chunk(atom, x, chunk, smem[None, i + (row >> 3)], edge, -n0 - column, n - n0 - column)
+        if CHUNK * slot - cutlass.Int32(place & 7) < columns:
+            load_chunk(atom, x, (place >> 3) + slot, smem[None, i + (row >> 3)], whole)
+        row += plan.threads // width
+        slot += plan.threads % width
+        row = row + 1 if slot >= width else row
+        slot = slot - width if slot >= width else slot
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
@@ -84,10 +90,12 @@ def transpose_few_rows(
             n1 = first // m
             m1 = first - n1 * m
             n1 -= n0
+            source = CHUNK * width * m1 + n1
             for k in cutlass.range_constexpr(CHUNK):
-                taken[k] = flat[CHUNK * width * m1 + (m1 & ~7) + ((corner + m1 * step) & 7) + n1]
+                taken[k] = flat[source + (m1 & ~7) + ((corner + m1 * step) & 7)]
                 m1 += 1
                 n1 = n1 + 1 if m1 == m else n1
+                source = n1 if m1 == m else source + CHUNK * width
                 m1 = 0 if m1 == m else m1
             store_wide(taken, y[None, plan.chunks * block + chunk], plan.store)
         else:
@@ -105,6 +113,7 @@ def transpose_few_columns(
     shape: tuple[cutlass.Int32, cutlass.Int32],
     ldy: cutlass.Int64,
     starts: tuple[cutlass.Int64, cutlass.Int64],
+    whole: tuple[cutlass.Int64, cutlass.Int64],
     per_row: cutlass.Int32,
     plan: cutlass.Constexpr,
 ):
@@ -121,11 +130,7 @@ def transpose_few_columns(
     op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
     atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
     for i in cutlass.range(tid, cutlass.Int32(((end + 7) >> 3) - chunk0), plan.threads, unroll=4):
-        first = cutlass.Int32(CHUNK * (chunk0 + i) - begin)
-        edge = first < 0 or first + CHUNK > cutlass.Int32(end - begin)
-        load_chunk(
-            atom, x, chunk0 + i, smem[None, i + (i >> 3)], edge, -first, cutlass.Int32(end - begin) - first
-        )
+        load_chunk(atom, x, chunk0 + i, smem[None, i + (i >> 3)], whole)
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
@@ -154,25 +159,27 @@ def transpose_few_columns(
 
 
 def build_ribbon(plan: Ribbon) -> Kernel:
-    """At most FEW rows and a `y` without gaps, or FEW columns and an `x` without; the other at any pitch."""
+    """At most `most` rows and a `y` without gaps, or that many columns and an `x` without; the other at any pitch."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         m, n = x.shape
         start_x = x.iterator.toint() // (x.element_type.width // 8) % CHUNK
-        start_y = y.iterator.toint() // (y.element_type.width // 8) % CHUNK
-        chunks_x, chunks_y = aligned(x, start_x, CHUNK), aligned(y, start_y, CHUNK)
-        starts = (start_x, start_y)
+        start_y = y.iterator.toint() // (y.element_type.width // 8) % LINE
+        chunks_x, chunks_y = aligned(x, start_x, CHUNK), aligned(y, start_y, LINE)
+        starts, whole = (start_x, start_y), (start_x, start_x + reach(x))
         if cutlass.const_expr(plan.few == "rows"):
             blocks = (cute.size(chunks_y, mode=[1]) + plan.chunks - 1) // plan.chunks
-            kernel = transpose_few_rows(chunks_x, chunks_y, (m, n), x.stride[0], starts, plan)
+            kernel = transpose_few_rows(chunks_x, chunks_y, (m, n), x.stride[0], starts, whole, plan)
         else:
             per_row = cutlass.Int32(0)
             for i in cutlass.range_constexpr(1, plan.chunks.bit_length()):
                 if (n << i) <= plan.chunks:
                     per_row = cutlass.Int32(i)
             blocks = (m + CHUNK - 1 + (CHUNK << per_row) - 1) >> (3 + per_row)
-            kernel = transpose_few_columns(chunks_x, chunks_y, (m, n), y.stride[0], starts, per_row, plan)
+            kernel = transpose_few_columns(
+                chunks_x, chunks_y, (m, n), y.stride[0], starts, whole, per_row, plan
+            )
         kernel.launch(
             grid=(blocks, 1, 1), block=(plan.threads, 1, 1), preferred_smem_carveout=100, stream=stream
         )

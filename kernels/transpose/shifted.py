@@ -85,11 +85,12 @@ def transpose_chunks(
     pitches: tuple[cutlass.Int64, cutlass.Int64],
     apart: tuple[cutlass.Int64, cutlass.Int64],
     starts: tuple[cutlass.Int64, cutlass.Int64],
+    whole: tuple[cutlass.Int64, cutlass.Int64],
     plan: cutlass.Constexpr,
 ):
     """`x` and `y` (8,chunks):(1,8), aligned; element (m, n) of `x` is number starts[0] + m * pitches[0] + n.
 
-    Matrix i of a batch starts `apart` times i further on.
+    Matrix i of a batch starts `apart` times i further on; `whole`: see `load_chunk`.
     """
     bm, bn, item = cute.arch.block_idx()
     starts = (starts[0] + item * apart[0], starts[1] + item * apart[1])
@@ -103,9 +104,9 @@ def transpose_chunks(
     n0, m0 = bn * tile_n, bm * tile_m
     first = m0 - (plan.align - 1)
     if first > 0 and first + plan.rows < shape[0] and n0 + plan.pitch <= shape[1]:
-        load_rows(x, smem, shape, pitches[0], starts[0], n0, first, True, plan)
+        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, True, plan)
     else:
-        load_rows(x, smem, shape, pitches[0], starts[0], n0, first, False, plan)
+        load_rows(x, smem, shape, pitches[0], starts[0], whole, n0, first, False, plan)
     cute.arch.cp_async_commit_group()
     cute.arch.cp_async_wait_group(0)
     cute.arch.sync_threads()
@@ -119,6 +120,7 @@ def load_rows(
     shape: tuple[cutlass.Int32, cutlass.Int32],
     ldx: cutlass.Int64,
     start: cutlass.Int64,
+    whole: tuple[cutlass.Int64, cutlass.Int64],
     n0: cutlass.Int32,
     first: cutlass.Int32,
     inner: cutlass.Constexpr,
@@ -160,9 +162,7 @@ def load_rows(
             column = n0 + chunk * CHUNK - cutlass.Int32(place & 7)
             inside = number < plan.rows * chunks and first + row >= 0 and first + row < m
             if inside and column < min(n, n0 + plan.tile[0]):
-                edge = first + row == 0 or first + row == m - 1
-                slot = smem[None, chunk, row]
-                load_chunk(atom, x, (place >> 3) + chunk, slot, edge, -column, n - column)
+                load_chunk(atom, x, (place >> 3) + chunk, smem[None, chunk, row], whole)
 
 
 @cute.jit
@@ -171,14 +171,20 @@ def load_chunk(
     x: cute.Tensor,
     chunk: cutlass.Int64,
     slot: cute.Tensor,
-    edge: cutlass.Boolean,
-    begin: cutlass.Int32,
-    end: cutlass.Int32,
+    whole: tuple[cutlass.Int64, cutlass.Int64],
 ):
-    """A chunk of `x` to its slot; at the `edge` of the tensor only elements `begin` to `end`, one by one."""
-    if edge and (begin > 0 or end < CHUNK):
-        for j in cutlass.range(max(begin, 0), min(end, CHUNK), unroll=1):
-            slot[j] = x[j, chunk]
+    """A chunk of `x` to its slot; where the tensor begins or ends in it, only its elements, all in flight.
+
+    `whole`: the elements, counted from chunk 0, from and up to which the tensor's memory reaches.
+    """
+    begin, end = whole[0] - CHUNK * chunk, whole[1] - CHUNK * chunk
+    if begin > 0 or end < CHUNK:
+        held = cute.make_rmem_tensor((CHUNK,), x.element_type)
+        for j in cutlass.range_constexpr(CHUNK):
+            if j >= begin and j < end:
+                held[j] = x[j, chunk]
+        for j in cutlass.range_constexpr(CHUNK):
+            slot[j] = held[j]
     else:
         cute.copy(atom, x[None, chunk], slot)
 
@@ -265,7 +271,6 @@ def rotated(taken: cute.Tensor, by: cutlass.Int32) -> cute.Tensor:
 @cute.jit
 def aligned(t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr) -> cute.Tensor:
     """The whole of `t` as (8,chunks):(1,8), from the boundary `start` elements before its first."""
-    rows, columns = t.shape[0], t.shape[1]
     bytes_each = t.element_type.width // 8
     base = cute.make_ptr(
         t.element_type,
@@ -273,11 +278,17 @@ def aligned(t: cute.Tensor, start: cutlass.Int64, to: cutlass.Constexpr) -> cute
         cute.AddressSpace.gmem,
         assumed_align=to * bytes_each,
     )
-    last = (rows - 1) * t.stride[0] + columns
+    chunks = (start + reach(t) + CHUNK - 1) // CHUNK
+    return cute.make_tensor(base, cute.make_layout((CHUNK, chunks), stride=(1, CHUNK)))
+
+
+@cute.jit
+def reach(t: cute.Tensor) -> cutlass.Int64:
+    """Elements from the first of `t` to the last, gaps included."""
+    last = (t.shape[0] - 1) * t.stride[0] + t.shape[1]
     if cutlass.const_expr(cute.rank(t) == 3):
         last += (t.shape[2] - 1) * t.stride[2]
-    chunks = (start + last + CHUNK - 1) // CHUNK
-    return cute.make_tensor(base, cute.make_layout((CHUNK, chunks), stride=(1, CHUNK)))
+    return cutlass.Int64(last)
 
 
 def build_shifted(plan: Shifted = STANDARD) -> Kernel:
@@ -300,6 +311,7 @@ def build_shifted(plan: Shifted = STANDARD) -> Kernel:
             (x.stride[0], y.stride[0]),
             apart,
             (start_x, start_y),
+            (start_x, start_x + reach(x)),
             plan,
         ).launch(
             grid=((m + plan.align - 1 + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items),

@@ -1,0 +1,102 @@
+"""The transpose of many small matrices: a block holds a whole matrix, so both of its sides are runs of chunks.
+
+Nothing of a matrix is read or written twice, whatever its extents: 16-byte chunks of `x` go to shared memory
+as they lie, and a thread gathers the 8 elements of a chunk of `y` from there. Only the first and the last
+chunk of a matrix of `y`, which the neighbours share, are written by elements.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import LoadCacheMode, cpasync
+
+from kernels.transpose.common import Kernel, fake_args
+from kernels.transpose.registers import store_wide
+from kernels.transpose.shifted import CHUNK, aligned, load_chunk
+
+
+class Whole(NamedTuple):
+    """`chunks`: room for a matrix, in units of 8 elements, two more than it has; `threads` of a block."""
+
+    chunks: int = 1280
+    threads: int = 256
+
+    @property
+    def room(self) -> int:
+        """Chunks in shared memory: one unused after every eighth, against bank conflicts."""
+        return self.chunks * 9 // 8 + 1
+
+
+@cute.kernel
+def transpose_matrix(
+    x: cute.Tensor,
+    y: cute.Tensor,
+    shape: tuple[cutlass.Int32, cutlass.Int32],
+    starts: tuple[cutlass.Int64, cutlass.Int64],
+    whole: tuple[cutlass.Int64, cutlass.Int64],
+    plan: cutlass.Constexpr,
+):
+    """`x` and `y` (8,chunks):(1,8), aligned; matrix i starts at element starts + i * M * N of each."""
+    m, n = shape
+    total = m * n
+    tid, _, _ = cute.arch.thread_idx()
+    item, _, _ = cute.arch.block_idx()
+    start_x, start_y = starts[0] + item * cutlass.Int64(total), starts[1] + item * cutlass.Int64(total)
+    first_x, first_y = start_x >> 3, start_y >> 3
+    origin, late = cutlass.Int32(start_x & 7), cutlass.Int32(start_y & 7)
+    layout = cute.make_layout((CHUNK, plan.room), stride=(1, CHUNK))
+    smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
+    op = cpasync.CopyG2SOp(LoadCacheMode.GLOBAL)
+    atom = cute.make_copy_atom(op, x.element_type, num_bits_per_copy=128)
+    for i in cutlass.range(tid, (origin + total + CHUNK - 1) >> 3, plan.threads, unroll=4):
+        load_chunk(atom, x, first_x + i, smem[None, i + (i >> 3)], whole)
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+
+    flat = cute.make_tensor(smem.iterator, cute.make_layout(CHUNK * plan.room))
+    for i in cutlass.range(tid, (late + total + CHUNK - 1) >> 3, plan.threads, unroll=2):
+        begin = CHUNK * i - late
+        n1 = max(begin, 0) // m
+        m1 = begin - n1 * m
+        source = origin + m1 * n + n1
+        taken = cute.make_rmem_tensor((CHUNK,), y.element_type)
+        for k in cutlass.range_constexpr(CHUNK):
+            if begin + k >= 0 and begin + k < total:
+                taken[k] = flat[source + ((source >> 6) << 3)]
+            m1 += 1
+            n1 = n1 + 1 if m1 == m else n1
+            source = origin + n1 if m1 == m else source + n
+            m1 = 0 if m1 == m else m1
+        if begin >= 0 and begin + CHUNK <= total:
+            store_wide(taken, y[None, first_y + i], "plain")
+        else:
+            for k in cutlass.range_constexpr(CHUNK):
+                if begin + k >= 0 and begin + k < total:
+                    y[k, first_y + i] = taken[k]
+
+
+def build_whole(plan: Whole) -> Kernel:
+    """Matrices of at most 8 * (chunks - 2) elements, a batch of them without gaps in either tensor."""
+
+    @cute.jit
+    def host(x: cute.Tensor, y: cute.Tensor, stream):
+        items = 1
+        if cutlass.const_expr(cute.rank(x) == 3):
+            items = x.shape[2]
+        bytes_each = x.element_type.width // 8
+        start_x = x.iterator.toint() // bytes_each % CHUNK
+        start_y = y.iterator.toint() // bytes_each % CHUNK
+        transpose_matrix(
+            aligned(x, start_x, CHUNK),
+            aligned(y, start_y, CHUNK),
+            (x.shape[0], x.shape[1]),
+            (start_x, start_y),
+            (start_x, start_x + cute.size(x)),
+            plan,
+        ).launch(grid=(items, 1, 1), block=(plan.threads, 1, 1), preferred_smem_carveout=100, stream=stream)
+
+    return Kernel(host, fake_args(align_bytes=2))
