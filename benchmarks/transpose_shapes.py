@@ -192,6 +192,12 @@ def warm_triton(tiling: tuple[int, int, int, int], shapes: list[Shape]) -> None:
             warm(base, (*numbers, *apart), tiling)
 
 
+def warm_compiled(shape: Shape) -> None:
+    """Compile torch's transpose of a shape, into its cache on disk: a process of its own."""
+    compiled_launches([pair(shape)])[0]()
+    torch.cuda.synchronize()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
@@ -219,6 +225,7 @@ def main() -> None:
     context = multiprocessing.get_context("spawn")
     with context.Pool(14) as pool:
         warming = pool.starmap_async(warm_triton, [(tiling, shapes) for tiling in TILINGS], chunksize=1)
+        compiling = pool.map_async(warm_compiled, [] if "compile" in args.without else shapes, chunksize=1)
         from benchmarks.bench_transpose import environment
 
         about = environment() | {"command": "python -m benchmarks.transpose_shapes " + " ".join(sys.argv[1:])}
@@ -236,7 +243,8 @@ def main() -> None:
                     broken[name] = str(error)[:500]
         said(f"checked; broken: {broken}")
         warming.get()
-        said("Triton compiled")
+        compiling.get()
+        said("Triton and torch compiled")
     memcheck = read_memcheck(sanitizer, 60)
     said(f"memcheck: {memcheck}")
     args.out.mkdir(parents=True, exist_ok=True)

@@ -63,7 +63,10 @@ LARGE = [
         for b in ("streaming", "evict_last")
     ],
     *[Exchange((128, 128), 0, "evict_last no_allocate", s) for s in ("plain", "evict_first")],
-    *[Exchange(t, 0, "evict_last") for t in ((256, 128), (128, 256), (64, 256), (256, 64), (64, 512), (256, 256))],
+    *[
+        Exchange(t, 0, "evict_last")
+        for t in ((256, 128), (128, 256), (64, 256), (256, 64), (64, 512), (256, 256))
+    ],
     *[Exchange((128, 128), g, "evict_last") for g in (16, 64)],
     *[Exchange((128, 128), 0, "evict_last", "plain", r) for r in (768, 1024, 1536)],
     *[Stream(128, 16, 64, 5, 16)],

@@ -1,4 +1,4 @@
-"""The transpose of small matrices: no shared memory and no barrier, a few elements a thread, vectors both ways.
+"""The transpose of small matrices: vectors both ways, a few elements a thread, no shared memory, no barrier.
 
 Where the whole matrix is a few microseconds' work, the time is one trip to memory and back, and whatever is
 done in between adds to it: a thread loads a vector from each of a few rows and stores the columns.
@@ -6,6 +6,7 @@ done in between adds to it: a thread loads a vector from each of a few rows and 
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 import cutlass
@@ -25,7 +26,7 @@ class Blocks(NamedTuple):
     @property
     def tile(self) -> tuple[int, int]:
         """Elements of a thread block along (N, M)."""
-        n, m = (b * l * w for b, l, w in zip(self.block, self.lanes, self.warps, strict=True))
+        n, m = map(prod, zip(self.block, self.lanes, self.warps, strict=True))
         return n, m
 
     @property

@@ -1,12 +1,11 @@
 """`transpose(x, y)`: the out-of-place transpose built from what wins, for any shape and strides.
 
 The plan is found for the device and the shape at hand: at the first call with a shape, every plan of
-`plans.py` that fits runs a few times, and the quickest is kept.
+`plans.py` that fits runs a few times (`choice.py`), and the quickest is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from cuda.bindings import runtime as cuda
@@ -14,6 +13,7 @@ from cuda.bindings.driver import CUstream
 from cutlass import cute
 from cutlass.cute.runtime import from_dlpack
 
+from kernels.transpose.choice import Launch, call, captured, copies, timed
 from kernels.transpose.plans import ALIGNED, CHUNK_BYTES, AnyPlan, build, candidates
 
 MAX_COLUMNS = 65535 * 64
@@ -21,9 +21,6 @@ MAX_COLUMNS = 65535 * 64
 
 MAX_ITEMS = 65535
 """Matrices of a batch that a grid can cover."""
-
-SHORT_LAUNCHES, LONG_LAUNCHES = 20, 4
-"""Launches that are timed together, of matrices below 2**24 elements and of larger ones."""
 
 COMPILED: dict[tuple[Any, ...], Any] = {}
 """Launchers by what their code depends on; sizes and strides are arguments."""
@@ -43,9 +40,11 @@ def transpose(x: Any, y: Any, stream: int = 0) -> None:
     """Write `x` (M,N) transposed to `y` (N,M), or each matrix of a batch (B,M,N) to (B,N,M).
 
     `x` and `y` are CUDA tensors of one 16-bit type that do not overlap: torch tensors, or what has their
-    `shape`, `dtype`, `device`, `stride()`, `permute()`, `data_ptr()`, `element_size()`, slices and DLPack.
-    `stream` is a `cudaStream_t` as an integer. Every bit pattern is kept. The first call with a shape waits
-    for the stream and writes `y` many times; while the stream is captured the first plan that fits is taken.
+    `shape`, `dtype`, `device`, `stride()`, `permute()`, `as_strided()`, `new_empty()`, `numel()`, `dim()`,
+    `data_ptr()`, `element_size()`, slices and DLPack. `stream` is a `cudaStream_t` as an integer. Every bit
+    pattern is kept. The first call with a shape waits for the device, and compiles and times the plans that
+    fit, on copies of `x` and `y` that together exceed the L2 or, where these are large, on themselves; while
+    the stream is captured the first plan that fits is taken.
     Raises ValueError for tensors whose shapes or types do not fit.
     """
     if len(x.shape) not in (2, 3):
@@ -70,24 +69,23 @@ def shown(t: Any) -> str:
 
 def launch(x: Any, y: Any, stream: int) -> None:
     """One launch of the plan chosen for these two."""
+    launcher(chosen(x, y, stream), x, y)(stream)
+
+
+def chosen(x: Any, y: Any, stream: int) -> AnyPlan:
+    """The quickest plan; the first that fits while the stream is captured, as nothing can be timed then."""
     key = (tuple(x.shape), x.stride(), y.stride(), x.data_ptr() % 256, y.data_ptr() % 256, x.device)
-    plan = CHOSEN.get(key)
-    if plan is None:
+    if key not in CHOSEN:
         plans = candidates(x, y)
         if captured(stream):
-            plan = plans[0]
-        else:
-            call(cuda.cudaStreamSynchronize(stream))
-            plan = CHOSEN[key] = quickest(plans, lambda plan: microseconds(plan, x, y))
-    launcher(plan, x, y)(stream)
+            return plans[0]
+        call(cuda.cudaDeviceSynchronize())  # the copies may lie where work of any stream is not done yet
+        pairs = copies(x, y)
+        CHOSEN[key] = timed(plans, lambda plan: [launcher(plan, *pair) for pair in pairs])
+    return CHOSEN[key]
 
 
-def quickest(plans: list[AnyPlan], time: Callable[[AnyPlan], float]) -> AnyPlan:
-    """The plan of the shortest time; with one plan nothing is timed."""
-    return plans[0] if len(plans) == 1 else min(plans, key=time)
-
-
-def launcher(plan: AnyPlan, x: Any, y: Any) -> Callable[[int], None]:
+def launcher(plan: AnyPlan, x: Any, y: Any) -> Launch:
     """What launches `plan` on a stream, compiled at its first use."""
     align_bytes = CHUNK_BYTES if isinstance(plan, ALIGNED) else x.element_size()
     args = as_cute(x, align_bytes), as_cute(y, align_bytes)
@@ -96,48 +94,6 @@ def launcher(plan: AnyPlan, x: Any, y: Any) -> Callable[[int], None]:
         COMPILED[key] = cute.compile(build(plan).host, *args, CUstream(0))
     function = COMPILED[key]
     return lambda stream: function(*args, CUstream(stream))
-
-
-def captured(stream: int) -> bool:
-    """Whether a graph is being captured from the stream, so that nothing can be timed."""
-    return (
-        call(cuda.cudaStreamIsCapturing(stream)) != cuda.cudaStreamCaptureStatus.cudaStreamCaptureStatusNone
-    )
-
-
-def microseconds(plan: AnyPlan, x: Any, y: Any) -> float:
-    """The time of one launch, from a graph of a few on a stream of its own, replayed twice."""
-    count = SHORT_LAUNCHES if x.shape[-1] * x.shape[-2] < 1 << 24 else LONG_LAUNCHES
-    stream = call(cuda.cudaStreamCreateWithFlags(cuda.cudaStreamNonBlocking))
-    begin, end = call(cuda.cudaEventCreate()), call(cuda.cudaEventCreate())
-    run = launcher(plan, x, y)
-    run(int(stream))
-    call(cuda.cudaStreamSynchronize(stream))
-    call(cuda.cudaStreamBeginCapture(stream, cuda.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal))
-    for _ in range(count):
-        run(int(stream))
-    graph = call(cuda.cudaStreamEndCapture(stream))
-    replay = call(cuda.cudaGraphInstantiate(graph, 0))
-    call(cuda.cudaGraphLaunch(replay, stream))
-    call(cuda.cudaEventRecord(begin, stream))
-    call(cuda.cudaGraphLaunch(replay, stream))
-    call(cuda.cudaEventRecord(end, stream))
-    call(cuda.cudaEventSynchronize(end))
-    spent = call(cuda.cudaEventElapsedTime(begin, end))
-    call(cuda.cudaGraphExecDestroy(replay))
-    call(cuda.cudaGraphDestroy(graph))
-    call(cuda.cudaEventDestroy(begin))
-    call(cuda.cudaEventDestroy(end))
-    call(cuda.cudaStreamDestroy(stream))
-    return float(1000 * spent / count)
-
-
-def call(answer: tuple[Any, ...]) -> Any:
-    """The result of a CUDA call; RuntimeError if it failed."""
-    status, *results = answer
-    if status != cuda.cudaError_t.cudaSuccess:
-        raise RuntimeError(f"CUDA: {status.name}")
-    return results[0] if results else None
 
 
 def unit_mode(t: Any) -> int | None:

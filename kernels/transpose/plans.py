@@ -8,6 +8,7 @@ from typing import Any
 from kernels.transpose.blocks import Blocks, build_blocks
 from kernels.transpose.common import Kernel
 from kernels.transpose.direct import Direct, build_direct
+from kernels.transpose.drawn import Drawn, build_drawn
 from kernels.transpose.exchange import Exchange, build_exchange
 from kernels.transpose.flat import Flat, build_flat
 from kernels.transpose.narrow import Narrow, build_narrow
@@ -20,7 +21,7 @@ from kernels.transpose.whole import Whole, build_whole
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-AnyPlan = Plan | Exchange | Shifted | Stream | Ribbon | Whole | Blocks | Flat | Direct | Narrow
+AnyPlan = Plan | Exchange | Drawn | Shifted | Stream | Ribbon | Whole | Blocks | Flat | Direct | Narrow
 
 PLANS: dict[str, AnyPlan] = {
     "few rows": Ribbon("rows"),
@@ -59,12 +60,13 @@ SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
 
 
-ALIGNED = (Plan, Exchange, Blocks)
+ALIGNED = (Plan, Exchange, Drawn, Blocks)
 """Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES; the others take any."""
 
 BUILDERS: dict[type, Callable[[Any], Kernel]] = {
     Plan: build_registers,
     Exchange: build_exchange,
+    Drawn: build_drawn,
     Shifted: build_shifted,
     Stream: build_stream,
     Ribbon: build_ribbon,
@@ -109,6 +111,8 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, Blocks):
         tiles = -(-x.shape[-1] // plan.tile[0])
         return in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1]) and tiles <= GRID_Y
+    if isinstance(plan, Drawn) and (x.shape[-1] % plan.tile[0] or x.shape[-2] % plan.tile[1]):
+        return False
     return whole_chunks(x) and whole_chunks(y)
 
 

@@ -159,7 +159,7 @@ def transpose_few_columns(
 
 
 def build_ribbon(plan: Ribbon) -> Kernel:
-    """At most `most` rows and a `y` without gaps, or that many columns and an `x` without; the other at any pitch."""
+    """At most `most` rows and a `y` without gaps, or columns and an `x`; the other at any pitch."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):

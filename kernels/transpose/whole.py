@@ -1,4 +1,4 @@
-"""The transpose of many small matrices: a block holds a whole matrix, so both of its sides are runs of chunks.
+"""The transpose of many small matrices: a block holds one, so that both of its sides are runs of chunks.
 
 Nothing of a matrix is read or written twice, whatever its extents: 16-byte chunks of `x` go to shared memory
 as they lie, and a thread gathers the 8 elements of a chunk of `y` from there. Only the first and the last

@@ -11,7 +11,8 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 from kernels.transpose.direct import Direct
 from kernels.transpose.exchange import Exchange
-from kernels.transpose.fastest import quickest, transpose
+from kernels.transpose.choice import ROUNDS, quickest, timed
+from kernels.transpose.fastest import transpose
 from kernels.transpose.narrow import Narrow
 from kernels.transpose.plans import candidates
 from kernels.transpose.registers import Plan
@@ -84,10 +85,22 @@ def test_ribbons_go_along_the_thin_side() -> None:
     assert (rows, columns) == ({"rows"}, {"columns"})
 
 
-def test_the_quickest_is_chosen_and_one_alone_is_not_timed() -> None:
-    plans = candidates(Tensor(1024, 2048), Tensor(2048, 1024))
-    assert quickest(plans, lambda plan: abs(plans.index(plan) - 2)) is plans[2]
-    assert quickest(plans[:1], lambda plan: pytest.fail("timed")) is plans[0]
+def test_one_plan_alone_is_not_timed() -> None:
+    assert timed(["only"], lambda plan: pytest.fail("timed")) == "only"
+
+
+def test_the_quickest_by_median_of_the_best_is_chosen() -> None:
+    """`b` was quicker once, by chance; `slow` does not run again."""
+    asked: list[str] = []
+
+    def time(plan: str) -> float:
+        asked.append(plan)
+        if plan == "b" and asked.count("b") == 1:
+            return 0.5
+        return {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "slow": 9.0}[plan]
+
+    assert quickest(["slow", "d", "c", "b", "a"], time) == "a"
+    assert asked.count("slow") == 1 and asked.count("a") == 1 + ROUNDS
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,125 @@
+"""The quickest of some plans for two tensors, on the device at hand: all run a few times, the best again.
+
+They run as a caller's tensors would find the cache: cold. So the launches go round copies of the tensors that
+together are larger than the L2, as far as MOST_SETS allows; large tensors need no copies.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
+
+from cuda.bindings import runtime as cuda
+
+CACHES = 4
+"""How many times the L2 the launches go round, at least."""
+
+MOST_SETS = 64
+"""Copies of tiny tensors, which then stay in the L2."""
+
+FINALISTS, ROUNDS = 4, 5
+"""Plans that run again, and how often."""
+
+BASE_BYTES = 256
+"""What the bases of a copy agree with the caller's modulo."""
+
+T = TypeVar("T", bound=Hashable)
+
+Launch = Callable[[int], None]
+
+
+def copies(x: Any, y: Any) -> list[tuple[Any, Any]]:
+    """Tensors to stand for `x` and `y`, as many as it takes; themselves if large, or if memory is short."""
+    one = 2 * x.numel() * x.element_size()
+    device = call(cuda.cudaGetDevice())
+    l2_bytes = call(cuda.cudaDeviceGetAttribute(cuda.cudaDeviceAttr.cudaDevAttrL2CacheSize, device))
+    count = min(-(-CACHES * l2_bytes // max(one, 1)), MOST_SETS)
+    if count < 2:
+        return [(x, y)]
+    try:
+        return [(like(x), like(y)) for _ in range(count)]
+    except RuntimeError:  # no memory for them
+        return [(x, y)]
+
+
+def like(t: Any) -> Any:
+    """A tensor of the shape, strides and alignment of `t`, in memory of its own."""
+    size = t.element_size()
+    span = 1 + sum((extent - 1) * stride for extent, stride in zip(t.shape, t.stride(), strict=True))
+    room = t.new_empty(span + BASE_BYTES // size)
+    return room.as_strided(t.shape, t.stride(), (t.data_ptr() - room.data_ptr()) % BASE_BYTES // size)
+
+
+def timed(plans: Sequence[T], launches: Callable[[T], list[Launch]]) -> T:
+    """The quickest plan by its `launches`, each of which takes a stream; one plan alone is not timed."""
+    if len(plans) == 1:
+        return plans[0]
+    with Clock() as clock:
+        graphs = {plan: clock.recorded(launches(plan)) for plan in plans}
+        return quickest(plans, lambda plan: clock.milliseconds(graphs[plan]))
+
+
+def quickest(plans: Sequence[T], time: Callable[[T], float]) -> T:
+    """The plan of the least median among the FINALISTS, those of the shortest first times."""
+    first = {plan: time(plan) for plan in plans}
+    best = sorted(plans, key=lambda plan: first[plan])[:FINALISTS]
+    times: dict[T, list[float]] = {plan: [] for plan in best}
+    for _ in range(ROUNDS):
+        for plan in best:
+            times[plan].append(time(plan))
+    return min(best, key=lambda plan: statistics.median(times[plan]))
+
+
+class Clock:
+    """A stream of its own, to record launches on and to time them."""
+
+    def __enter__(self) -> Clock:
+        self.stream = call(cuda.cudaStreamCreateWithFlags(cuda.cudaStreamNonBlocking))
+        self.begin, self.end = call(cuda.cudaEventCreate()), call(cuda.cudaEventCreate())
+        self.graphs: list[Any] = []
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for graph in self.graphs:
+            call(cuda.cudaGraphExecDestroy(graph))
+        call(cuda.cudaEventDestroy(self.begin))
+        call(cuda.cudaEventDestroy(self.end))
+        call(cuda.cudaStreamDestroy(self.stream))
+
+    def recorded(self, launches: list[Launch]) -> Any:
+        """A graph of the launches. The first runs before, as loading its code cannot be recorded."""
+        stream = int(self.stream)
+        launches[0](stream)
+        call(cuda.cudaStreamSynchronize(self.stream))
+        mode = cuda.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
+        call(cuda.cudaStreamBeginCapture(self.stream, mode))
+        for launch in launches:
+            launch(stream)
+        graph = call(cuda.cudaStreamEndCapture(self.stream))
+        self.graphs.append(call(cuda.cudaGraphInstantiate(graph, 0)))
+        call(cuda.cudaGraphDestroy(graph))
+        return self.graphs[-1]
+
+    def milliseconds(self, graph: Any) -> float:
+        """The time of a replay that follows another, which leaves the cache as its own launches do."""
+        call(cuda.cudaGraphLaunch(graph, self.stream))
+        call(cuda.cudaEventRecord(self.begin, self.stream))
+        call(cuda.cudaGraphLaunch(graph, self.stream))
+        call(cuda.cudaEventRecord(self.end, self.stream))
+        call(cuda.cudaEventSynchronize(self.end))
+        return float(call(cuda.cudaEventElapsedTime(self.begin, self.end)))
+
+
+def captured(stream: int) -> bool:
+    """Whether a graph is being captured from the stream, so that nothing can be timed."""
+    status = call(cuda.cudaStreamIsCapturing(stream))
+    return bool(status != cuda.cudaStreamCaptureStatus.cudaStreamCaptureStatusNone)
+
+
+def call(answer: tuple[Any, ...]) -> Any:
+    """The result of a CUDA call; RuntimeError if it failed."""
+    status, *results = answer
+    if status != cuda.cudaError_t.cudaSuccess:
+        raise RuntimeError(f"CUDA: {status.name}")
+    return results[0] if results else None
