@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kernels.transpose.blocks import Blocks, build_blocks
 from kernels.transpose.common import Kernel
 from kernels.transpose.cp_async import (
     build_broken,
@@ -11,15 +12,19 @@ from kernels.transpose.cp_async import (
     build_fp32_elementwise,
     build_match_layout,
 )
+from kernels.transpose.drawn import build_drawn
 from kernels.transpose.exchange import build_exchange
 from kernels.transpose.fastest import build_fastest
+from kernels.transpose.flat import build_flat
 from kernels.transpose.ldmatrix import build_ldmatrix_trans, build_swizzled
 from kernels.transpose.narrow import build_narrow
 from kernels.transpose.registers import build_registers
 from kernels.transpose.ribbon import Ribbon, build_ribbon
 from kernels.transpose.shifted import build_shifted
 from kernels.transpose.staged import build_staged
+from kernels.transpose.stream import build_stream
 from kernels.transpose.tma import build_tma
+from kernels.transpose.whole import build_whole
 
 
 class Variant(NamedTuple):
@@ -93,5 +98,23 @@ VARIANTS = {
         "thin matrices: x as one run of 16-byte chunks",
         most=(2**31, Ribbon("columns").most),
     ),
+    "stream": Variant(
+        build_stream,
+        "legal",
+        "any pitch and base: the same chunks, loaded into a ring while others are gathered and stored",
+    ),
+    "whole": Variant(
+        build_whole,
+        "slow",
+        "small matrices: a block holds one, both sides as runs of 16-byte chunks",
+        most=(96, 96),
+    ),
+    "blocks": Variant(
+        lambda: build_blocks(Blocks((4, 4))),
+        "legal",
+        "tiny matrices: 4x4 blocks turned in registers, 8-byte vectors both ways",
+    ),
+    "flat": Variant(build_flat, "legal", "one row or one column: a copy of 16-byte chunks", most=(1, 2**31)),
+    "drawn": Variant(build_drawn, "slow", "the kernel that layoutcheck.synthesize draws, as it stands"),
     "fastest": Variant(build_fastest, "legal", "the winner: exchange at its best plan"),
 }

@@ -89,5 +89,30 @@ def few_columns():
 
 
 @layoutcheck.case(expect="legal")
+def stream():
+    return VARIANTS["stream"].builder()
+
+
+@layoutcheck.case(expect="slow")
+def whole():
+    return VARIANTS["whole"].builder()
+
+
+@layoutcheck.case(expect="legal")
+def blocks():
+    return VARIANTS["blocks"].builder()
+
+
+@layoutcheck.case(expect="legal")
+def flat():
+    return VARIANTS["flat"].builder()
+
+
+@layoutcheck.case(expect="slow")
+def drawn():
+    return VARIANTS["drawn"].builder()
+
+
+@layoutcheck.case(expect="legal")
 def fastest():
     return VARIANTS["fastest"].builder()

@@ -23,6 +23,9 @@ class Drawn(NamedTuple):
     tile: tuple[int, int] = (128, 128)
 
 
+STANDARD = Drawn()
+
+
 @cute.jit
 def tile_a_row(t: cute.Tensor, turned: cutlass.Constexpr, tile: cutlass.Constexpr) -> cute.Tensor:
     """(M,N):(ld,1), if `turned`, or (N,M):(ld,1) as ((tile_n,(tiles_m,tiles_n,items)),tile_m)."""
@@ -39,7 +42,7 @@ def tile_a_row(t: cute.Tensor, turned: cutlass.Constexpr, tile: cutlass.Constexp
     return cute.make_tensor(t.iterator, layout)
 
 
-def build_drawn(plan: Drawn) -> Kernel:
+def build_drawn(plan: Drawn = STANDARD) -> Kernel:
     """M and N of whole tiles; both bases 16-byte aligned and both leading strides multiples of 8."""
     module = MODULES[plan.tile]
 

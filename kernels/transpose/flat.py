@@ -19,6 +19,9 @@ class Flat(NamedTuple):
     threads: int = 256
 
 
+STANDARD = Flat()
+
+
 @cute.kernel
 def copy_chunks(x: cute.Tensor, y: cute.Tensor, total: cutlass.Int32, plan: cutlass.Constexpr):
     """`x` and `y` (8,chunks):(1,8), aligned, of `total` elements."""
@@ -39,7 +42,7 @@ def copy_chunks(x: cute.Tensor, y: cute.Tensor, total: cutlass.Int32, plan: cutl
                 y[j, chunk] = x[j, chunk]
 
 
-def build_flat(plan: Flat) -> Kernel:
+def build_flat(plan: Flat = STANDARD) -> Kernel:
     """One row or one column a matrix, and neither tensor has gaps; both bases 16-byte aligned."""
 
     @cute.jit

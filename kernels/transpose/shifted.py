@@ -183,8 +183,8 @@ def load_chunk(
         for j in cutlass.range_constexpr(CHUNK):
             if j >= begin and j < end:
                 held[j] = x[j, chunk]
-        for j in cutlass.range_constexpr(CHUNK):
-            slot[j] = held[j]
+        write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
+        cute.copy(write, held, slot)
     else:
         cute.copy(atom, x[None, chunk], slot)
 

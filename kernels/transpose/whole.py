@@ -30,6 +30,9 @@ class Whole(NamedTuple):
         return self.chunks * 9 // 8 + 1
 
 
+STANDARD = Whole()
+
+
 @cute.kernel
 def transpose_matrix(
     x: cute.Tensor,
@@ -79,7 +82,7 @@ def transpose_matrix(
                     y[k, first_y + i] = taken[k]
 
 
-def build_whole(plan: Whole) -> Kernel:
+def build_whole(plan: Whole = STANDARD) -> Kernel:
     """Matrices of at most 8 * (chunks - 2) elements, a batch of them without gaps in either tensor."""
 
     @cute.jit

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
+from kernels.transpose.choice import ROUNDS, quickest, timed
 from kernels.transpose.direct import Direct
 from kernels.transpose.exchange import Exchange
-from kernels.transpose.choice import ROUNDS, quickest, timed
 from kernels.transpose.fastest import transpose
 from kernels.transpose.narrow import Narrow
 from kernels.transpose.plans import candidates
