@@ -30,8 +30,11 @@ from benchmarks.transpose_checks import GUARD, Launch, bits_of, fastest_launch
 from benchmarks.transpose_page import against
 from benchmarks.transpose_peers import TILINGS, Geam, compiled_launches, triton_launch
 from benchmarks.transpose_timing import DIRECT_BYTES, ROTATE_BYTES, time_us
-from kernels.transpose.fastest import CHOSEN, launcher
+from kernels.transpose.fastest import CHOSEN, launcher, prepare
 from kernels.transpose.plans import PLANS, AnyPlan, fits
+
+HOST_ELEMENTS = 1 << 12
+"""Elements of shapes at which the host's time is taken too: less than the queue of launches holds it up."""
 
 MOST_SETS = 64
 """Buffer sets of tiny shapes, which then stay in the L2 for every contestant."""
@@ -73,13 +76,24 @@ SHAPES = [
 MEMCHECKED = [
     *[Shape(17, 33), Shape(100, 300), Shape(3, 1001), Shape(1001, 3), Shape(1, 777), Shape(777, 1)],
     *[Shape(33, 500), Shape(500, 33), Shape(130, 70, off=1), Shape(257, 200, pad_x=3, pad_y=5, off=3)],
-    *[Shape(77, 129, batch=5), Shape(136, 264), Shape(300, 700, off=2)],
+    *[Shape(77, 129, batch=5), Shape(136, 264), Shape(300, 700, off=2), Shape(128, 192), Shape(1000, 3)],
+    *[Shape(3, 1000), Shape(257, 1003), Shape(1003, 257), Shape(64, 64, batch=3)],
 ]
 """Shapes that compute-sanitizer looks at, each tensor an allocation of its own."""
 
 CHECKED = (
     *("registers", "exchange 64x64", "shifted 32x64", "shifted 64x128 by 16", "shifted 128x256 by 32 last"),
-    *("few rows", "few columns, 256", "direct m", "direct n", "narrow"),
+    *(
+        "few rows",
+        "few rows, 2048",
+        "few columns, 256",
+        "few columns, 2560",
+        "direct m",
+        "direct n",
+        "narrow",
+    ),
+    *("stream 128x256 by 32", "stream 64x256 by 32", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
+    *("drawn 64x64", "blocks 8x1", "blocks 2x4", "blocks 4x4"),
 )
 
 
@@ -177,6 +191,29 @@ def medians(contestants: dict[str, list[Launch]], rounds: int, direct: bool) -> 
     return {name: statistics.median(us) for name, us in time_us(contestants, rounds, direct).items()}
 
 
+def host_us(x: torch.Tensor, y: torch.Tensor, calls: int = 300) -> dict[str, float]:
+    """Microseconds that a call keeps the host busy, which the replay of a graph leaves out."""
+    stream = torch.cuda.current_stream().cuda_stream
+    prepared = prepare(x, y, stream)
+    contestants = {
+        "transpose": fastest_launch(x, y),
+        "prepared": lambda: prepared(stream),
+        "torch": lambda: y.copy_(x.transpose(-1, -2)),
+        "triton": triton_launch(x, y, TILINGS[0]),
+        "torch.compile": compiled_launches([(x, y)])[0],
+    }
+    found = {}
+    for name, run in contestants.items():
+        run()
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        for _ in range(calls):
+            run()
+        found[name] = 1e6 * (time.perf_counter() - begin) / calls
+        torch.cuda.synchronize()
+    return found
+
+
 def warm_triton(tiling: tuple[int, int, int, int], shapes: list[Shape]) -> None:
     """Compile one tiling for what Triton specialises on, into its cache on disk: a process of its own."""
     from benchmarks.triton_transpose import warm
@@ -204,7 +241,8 @@ def main() -> None:
     parser.add_argument("--shapes")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quick", type=int, default=4)
-    parser.add_argument("--without", default="")
+    parser.add_argument("--without", default="", help="compile, memcheck: what is left out")
+    parser.add_argument("--seconds", type=float, default=1e9, help="from when on no shape is begun")
     parser.add_argument(
         "--memcheck", action="store_true", help="only the small shapes of MEMCHECKED, untimed"
     )
@@ -221,7 +259,7 @@ def main() -> None:
         print(f"[{time.monotonic() - began:6.1f} s] {what}", file=sys.stderr, flush=True)
 
     shapes = [s for s in SHAPES if not args.shapes or s.name in args.shapes.split(",")]
-    sanitizer = start_memcheck()
+    sanitizer = None if "memcheck" in args.without else start_memcheck()
     context = multiprocessing.get_context("spawn")
     with context.Pool(14) as pool:
         warming = pool.starmap_async(warm_triton, [(tiling, shapes) for tiling in TILINGS], chunksize=1)
@@ -245,8 +283,8 @@ def main() -> None:
         warming.get()
         compiling.get()
         said("Triton and torch compiled")
-    memcheck = read_memcheck(sanitizer, 60)
-    said(f"memcheck: {memcheck}")
+    memcheck = None if sanitizer is None else read_memcheck(sanitizer, 60)
+    said(f"memcheck: {memcheck and (memcheck['wrong'], memcheck['last'])}")
     args.out.mkdir(parents=True, exist_ok=True)
     result = {"environment": about, "wrong": checked, "broken": broken, "memcheck": memcheck}
     (args.out / "transpose_shapes.json").write_text(json.dumps(result, indent=1) + "\n")
@@ -259,6 +297,9 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     printed = [f"{about['device']}: GB/s of copy or elementwise; share of it; lead over the best peer"]
     for shape in shapes:
+        if time.monotonic() - began > args.seconds:
+            printed.append(f"{shape.name}: no time")
+            continue
         direct = 4 * shape.elements >= DIRECT_BYTES
         sets = pairs(shape)
         ours = {
@@ -298,6 +339,7 @@ def main() -> None:
                 "chosen": chosen,
                 "us": final,
                 "quick_us": quick,
+                **({"host_us": host_us(*sets[0])} if shape.elements <= HOST_ELEMENTS else {}),
             }
         )
         mine = min(best, key=lambda name: final[name])

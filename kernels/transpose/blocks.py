@@ -59,12 +59,20 @@ def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr)
         cute.copy(write, columns, cute.local_tile(yt, (size_m, size_n), (m1, n1)))
 
 
+@cute.jit
+def short_view(t: cute.Tensor, vector: cutlass.Constexpr) -> cute.Tensor:
+    """As `transpose_view`, with a pitch of 32 bits, whose product with a row takes one instruction."""
+    view = transpose_view(t, vector)
+    pitch = cute.assume(cutlass.Int32(t.stride[0]), divby=vector)
+    return cute.make_tensor(view.iterator, cute.make_layout(view.shape, stride=(1, pitch, *view.stride[2:])))
+
+
 def build_blocks(plan: Blocks) -> Kernel:
-    """M and N of whole blocks; both bases 16-byte aligned, the leading strides multiples of the vectors."""
+    """M and N of whole blocks, less than 2**31 elements from first to last of a matrix; both bases 16-byte aligned, the leading strides multiples of the vectors."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        xt, yt = transpose_view(x, plan.block[0]), transpose_view(y, plan.block[1])
+        xt, yt = short_view(x, plan.block[0]), short_view(y, plan.block[1])
         n, m = xt.shape[0], xt.shape[1]
         items = 1
         if cutlass.const_expr(cute.rank(x) == 3):

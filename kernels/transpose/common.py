@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cutlass
+from cuda.bindings import runtime as cuda
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
@@ -17,6 +18,9 @@ THREADS = 256
 
 SMEM_KIB = 228
 """Shared memory of an sm_90 multiprocessor; a thread block takes 1 KiB more than it asks for."""
+
+MULTIPROCESSORS = 132
+"""Of an H100 or H200 SXM (NVIDIA H100 Tensor Core GPU Architecture), where there is no device to ask."""
 
 EVICT_FIRST, EVICT_LAST = 0x12F0000000000000, 0x14F0000000000000
 """L2 cache policies as `createpolicy.fractional.L2` makes them for fraction 1."""
@@ -39,6 +43,13 @@ def fake_args(dtype: Any = cutlass.BFloat16, align_bytes: int = 16) -> tuple[Any
     x = make_fake_tensor(dtype, (m, n), (cute.sym_int64(), 1), assumed_align=align_bytes)
     y = make_fake_tensor(dtype, (n, m), (cute.sym_int64(), 1), assumed_align=align_bytes)
     return x, y, make_fake_stream()
+
+
+def multiprocessors() -> int:
+    """Of the current device."""
+    attribute = cuda.cudaDeviceAttr.cudaDevAttrMultiProcessorCount
+    status, count = cuda.cudaDeviceGetAttribute(attribute, 0)
+    return int(count) if status == cuda.cudaError_t.cudaSuccess else MULTIPROCESSORS
 
 
 @cute.jit

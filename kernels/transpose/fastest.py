@@ -6,6 +6,7 @@ The plan is found for the device and the shape at hand: at the first call with a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from cuda.bindings import runtime as cuda
@@ -47,6 +48,26 @@ def transpose(x: Any, y: Any, stream: int = 0) -> None:
     the stream is captured the first plan that fits is taken.
     Raises ValueError for tensors whose shapes or types do not fit.
     """
+    for part in parts(x, y):
+        launcher(chosen(*part, stream), *part)(stream)
+
+
+def prepare(x: Any, y: Any, stream: int = 0) -> Launch:
+    """What `transpose` does with these two, without looking at them again: call it with a stream.
+
+    It holds on to both. Waits, and raises, as `transpose` does.
+    """
+    launches = [launcher(chosen(*part, stream), *part) for part in parts(x, y)]
+
+    def run(stream: int) -> None:
+        for launch in launches:
+            launch(stream)
+
+    return run
+
+
+def parts(x: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+    """Both, in pieces that a grid can cover; ValueError if they do not fit."""
     if len(x.shape) not in (2, 3):
         raise ValueError(f"x is {shown(x)}: expected (M,N) or (batch,M,N)")
     *batch, m, n = x.shape
@@ -60,16 +81,11 @@ def transpose(x: Any, y: Any, stream: int = 0) -> None:
         whole_x, whole_y = (x[part], y[part]) if batch else (x, y)
         for start in range(0, n if m else 0, MAX_COLUMNS):
             columns = slice(start, start + MAX_COLUMNS)
-            launch(whole_x[..., columns], whole_y[..., columns, :], stream)
+            yield whole_x[..., columns], whole_y[..., columns, :]
 
 
 def shown(t: Any) -> str:
     return " x ".join(map(str, t.shape))
-
-
-def launch(x: Any, y: Any, stream: int) -> None:
-    """One launch of the plan chosen for these two."""
-    launcher(chosen(x, y, stream), x, y)(stream)
 
 
 def chosen(x: Any, y: Any, stream: int) -> AnyPlan:

@@ -15,36 +15,50 @@ from kernels.transpose.narrow import Narrow, build_narrow
 from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.ribbon import Ribbon, build_ribbon
 from kernels.transpose.shifted import CHUNK, Shifted, build_shifted
+from kernels.transpose.slim import Slim, build_slim
 from kernels.transpose.stream import Stream, build_stream
 from kernels.transpose.whole import Whole, build_whole
 
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-AnyPlan = Plan | Exchange | Drawn | Shifted | Stream | Ribbon | Whole | Blocks | Flat | Direct | Narrow
+AnyPlan = Plan | Exchange | Drawn | Shifted | Stream | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow
 
 PLANS: dict[str, AnyPlan] = {
+    **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
     "few rows": Ribbon("rows"),
-    "few rows, 256": Ribbon("rows", 256, 128),
+    "few rows, 2048": Ribbon("rows", 2048, 256, 320),
     "few columns, 256": Ribbon("columns", 256, 128),
+    "few columns, 512": Ribbon("columns", 512, 256),
+    "few columns, 1280": Ribbon("columns", 1280, 256, 320),
+    "few columns, 2560": Ribbon("columns", 2560, 512, 320),
+    "whole": Whole(),
+    "whole, 512": Whole(1280, 512),
+    "flat": Flat(2, 256),
     "exchange 128x128 last": Exchange((128, 128), 0, "evict_last", "plain"),
-    "exchange 128x128 last, 256": Exchange((128, 128), 0, "evict_last", "plain", 256),
-    "exchange 128x128 last, 1024": Exchange((128, 128), 0, "evict_last", "plain", 1024),
+    "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
     "exchange 128x128 last first": Exchange((128, 128), 0, "evict_last", "evict_first"),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
     "exchange 128x64": Exchange((128, 64), 0, "no_allocate", "streaming"),
     "exchange 64x64": Exchange((64, 64), 0, "no_allocate", "streaming"),
     "registers": Plan((8, 4), (1, 1), 0, "no_allocate", "streaming"),
+    "drawn 128x128": Drawn((128, 128)),
+    "drawn 64x64": Drawn((64, 64)),
     "shifted 128x256 by 32 last": Shifted((128, 256), 16, 32, "plain", "evict_last"),
-    "shifted 256x128 by 32 last": Shifted((256, 128), 16, 32, "plain", "evict_last"),
-    "shifted 256x64 by 16": Shifted((256, 64), 8, 16),
+    "shifted 128x256 by 16 last": Shifted((128, 256), 16, 16, "plain", "evict_last"),
     "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
-    "shifted 128x128": Shifted((128, 128), 8, 8),
-    "shifted 128x64": Shifted((128, 64), 4, 8),
     "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
-    "shifted 64x128": Shifted((64, 128), 8, 8),
     "shifted 64x64": Shifted((64, 64), 4, 8),
     "shifted 32x64": Shifted((32, 64), 2, 8),
+    "stream 128x256 by 32": Stream(Shifted((128, 256), 32, 32)),
+    "stream 128x384 by 32": Stream(Shifted((128, 384), 32, 32)),
+    "stream 128x128 by 32": Stream(Shifted((128, 128), 16, 32)),
+    "stream 64x256 by 32": Stream(Shifted((64, 256), 16, 32)),
+    "blocks 8x1": Blocks((8, 1), (2, 16)),
+    "blocks 4x1": Blocks((4, 1), (4, 8)),
+    "blocks 2x4": Blocks((2, 4), (4, 8)),
+    "blocks 4x4": Blocks((4, 4), (4, 8)),
+    "blocks 8x4": Blocks((8, 4), (4, 8)),
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
@@ -60,7 +74,7 @@ SMALL = 1 << 24
 """Elements up to which one at a time may pay."""
 
 
-ALIGNED = (Plan, Exchange, Drawn, Blocks)
+ALIGNED = (Plan, Exchange, Drawn, Slim, Blocks)
 """Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES; the others take any."""
 
 BUILDERS: dict[type, Callable[[Any], Kernel]] = {
@@ -70,6 +84,7 @@ BUILDERS: dict[type, Callable[[Any], Kernel]] = {
     Shifted: build_shifted,
     Stream: build_stream,
     Ribbon: build_ribbon,
+    Slim: build_slim,
     Whole: build_whole,
     Blocks: build_blocks,
     Flat: build_flat,
@@ -97,9 +112,14 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
     if isinstance(plan, Direct):
         most = GRID_Y if plan.along == "n" else GRID_Y * plan.each * plan.warps
         return x.numel() <= SMALL and x.shape[-2 if plan.along == "n" else -1] <= most
-    if isinstance(plan, Shifted | Stream):
-        tile = plan.tile[0] if isinstance(plan, Shifted) else plan.tile
-        return x.shape[-1] <= GRID_Y * tile
+    if isinstance(plan, Shifted):
+        return x.shape[-1] <= GRID_Y * plan.tile[0]
+    if isinstance(plan, Stream):
+        return True
+    if isinstance(plan, Slim):
+        thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
+        fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31
+        return fit and whole.data_ptr() % CHUNK_BYTES == 0 and whole_chunks(other)
     if isinstance(plan, Ribbon):
         thin, whole = (x.shape[-2], y) if plan.few == "rows" else (x.shape[-1], x)
         return x.dim() == 2 and thin <= plan.most and whole.stride(0) == thin and x.numel() < 2**31
@@ -110,7 +130,8 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return one and x.data_ptr() % CHUNK_BYTES == 0 and y.data_ptr() % CHUNK_BYTES == 0
     if isinstance(plan, Blocks):
         tiles = -(-x.shape[-1] // plan.tile[0])
-        return in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1]) and tiles <= GRID_Y
+        small = x.numel() <= SMALL and x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
+        return small and in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1]) and tiles <= GRID_Y
     if isinstance(plan, Drawn) and (x.shape[-1] % plan.tile[0] or x.shape[-2] % plan.tile[1]):
         return False
     return whole_chunks(x) and whole_chunks(y)

@@ -142,7 +142,7 @@ def load_rows(
             number = tid + i * plan.threads
             row = number // chunks
             place = start + (first + row) * ldx + n0
-            if number < plan.rows * chunks:
+            if number < plan.rows * chunks and needed(number - row * chunks, place, plan):
                 load_wide(x[None, (place >> 3) + number - row * chunks], held[None, i], plan.load)
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
         for i in cutlass.range_constexpr(count):
@@ -156,13 +156,18 @@ def load_rows(
         chunk = number - row * chunks
         place = start + (first + row) * ldx + n0
         if cutlass.const_expr(inner):
-            if number < plan.rows * chunks:
+            if number < plan.rows * chunks and needed(chunk, place, plan):
                 cute.copy(atom, x[None, (place >> 3) + chunk], smem[None, chunk, row])
         else:
             column = n0 + chunk * CHUNK - cutlass.Int32(place & 7)
             inside = number < plan.rows * chunks and first + row >= 0 and first + row < m
             if inside and column < min(n, n0 + plan.tile[0]):
                 load_chunk(atom, x, (place >> 3) + chunk, smem[None, chunk, row], whole)
+
+
+def needed(chunk, place, plan):
+    """Whether a row that starts at `place` reaches into its chunk: the last only if it starts within one."""
+    return CHUNK * chunk < plan.tile[0] + cutlass.Int32(place & 7)
 
 
 @cute.jit

@@ -9,15 +9,21 @@ import pytest
 
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
+from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import ROUNDS, quickest, timed
 from kernels.transpose.direct import Direct
+from kernels.transpose.drawn import Drawn
 from kernels.transpose.exchange import Exchange
 from kernels.transpose.fastest import transpose
+from kernels.transpose.flat import Flat
 from kernels.transpose.narrow import Narrow
 from kernels.transpose.plans import candidates
 from kernels.transpose.registers import Plan
 from kernels.transpose.ribbon import Ribbon
 from kernels.transpose.shifted import Shifted
+from kernels.transpose.slim import Slim
+from kernels.transpose.stream import Stream
+from kernels.transpose.whole import Whole
 
 
 class Tensor:
@@ -45,8 +51,8 @@ class Tensor:
         return prod(self.shape)
 
 
-ANY = {Shifted, Direct, Narrow}
-WHOLE = {Plan, Exchange, *ANY}
+ANY = {Shifted, Stream, Direct, Narrow}
+WHOLE = {Plan, Exchange, Drawn, Blocks, *ANY}
 
 
 @pytest.mark.parametrize(
@@ -54,15 +60,25 @@ WHOLE = {Plan, Exchange, *ANY}
     [
         (Tensor(1024, 2048), Tensor(2048, 1024), WHOLE),
         (Tensor(5, 1024, 2048), Tensor(5, 2048, 1024), WHOLE),
-        (Tensor(1024, 2044), Tensor(2044, 1024), ANY),
+        (Tensor(1032, 2048), Tensor(2048, 1032), WHOLE - {Drawn}),
+        (Tensor(8192, 8192), Tensor(8192, 8192), {Plan, Exchange, Drawn, Shifted, Stream, Narrow}),
+        (Tensor(1024, 2044), Tensor(2044, 1024), {Blocks, *ANY}),
+        (Tensor(1024, 2043), Tensor(2043, 1024), ANY),
         (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
         (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), ANY),
         (Tensor(3, 2001), Tensor(2001, 3), {Ribbon, *ANY}),
+        (Tensor(3, 2008), Tensor(2008, 3), {Ribbon, Slim, *ANY}),
+        (Tensor(2008, 3), Tensor(3, 2008), {Ribbon, Slim, *ANY}),
+        (Tensor(9, 2008), Tensor(2008, 9), {Ribbon, *ANY}),
+        (Tensor(1, 999), Tensor(999, 1), {Ribbon, Flat, *ANY}),
+        (Tensor(1, 999, address=2), Tensor(999, 1), {Ribbon, *ANY}),
+        (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, *ANY}),
+        (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77), ANY),
         (Tensor(3, 2001, pad=5), Tensor(2001, 3), {Ribbon, *ANY}),
         (Tensor(3, 2001), Tensor(2001, 3, pad=5), ANY),
         (Tensor(9, 3, 2001), Tensor(9, 2001, 3), ANY),
         (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),
-        (Tensor(8191, 8193), Tensor(8193, 8191), {Shifted, Narrow}),
+        (Tensor(8191, 8193), Tensor(8193, 8191), {Shifted, Stream, Narrow}),
     ],
 )
 def test_the_plans_are_those_that_fit(x: Tensor, y: Tensor, kinds: set[type]) -> None:

@@ -1,0 +1,77 @@
+"""The transpose of up to 8 rows or columns, in registers: a thread turns 8 elements of each of them.
+
+The side without gaps is then as many 16-byte chunks as there are rows or columns, one after the other, and the
+other side one chunk of each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import CopyUniversalOp
+
+from kernels.transpose.common import Kernel, fake_args, transpose_view
+from kernels.transpose.shifted import CHUNK, aligned
+
+
+class Slim(NamedTuple):
+    """`few`: "rows" or "columns", which of `x` are `count`; `threads` of a block."""
+
+    few: str
+    count: int
+    threads: int = 128
+
+
+@cute.kernel
+def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr):
+    """`flat` (8,chunks):(1,8) and `pitched` (long,count):(1,ld): few rows go to `flat`, few columns come from it."""
+    tid, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    mine = block * plan.threads + tid
+    long = pitched.shape[0]
+    wide = cute.make_copy_atom(CopyUniversalOp(), flat.element_type, num_bits_per_copy=128)
+    mixed = cute.make_rmem_tensor((CHUNK, plan.count), flat.element_type)
+    sorted_ = cute.make_rmem_tensor((CHUNK, plan.count), flat.element_type)
+    vectors = cute.local_tile(pitched, (CHUNK, plan.count), (mine, 0))
+    if CHUNK * (mine + 1) <= long:
+        if cutlass.const_expr(plan.few == "columns"):
+            for j in cutlass.range_constexpr(plan.count):
+                cute.copy(wide, flat[None, mine * plan.count + j], mixed[None, j])
+            for i in cutlass.range_constexpr(CHUNK):
+                for j in cutlass.range_constexpr(plan.count):
+                    sorted_[i, j] = mixed[i * plan.count + j]
+            cute.copy(wide, sorted_, vectors)
+        else:
+            cute.copy(wide, vectors, sorted_)
+            for i in cutlass.range_constexpr(CHUNK):
+                for j in cutlass.range_constexpr(plan.count):
+                    mixed[i * plan.count + j] = sorted_[i, j]
+            for j in cutlass.range_constexpr(plan.count):
+                cute.copy(wide, mixed[None, j], flat[None, mine * plan.count + j])
+    else:
+        for i in cutlass.range(max(long - CHUNK * mine, 0), unroll=1):
+            for j in cutlass.range_constexpr(plan.count):
+                number = (CHUNK * mine + i) * plan.count + j
+                if cutlass.const_expr(plan.few == "columns"):
+                    vectors[i, j] = flat[number]
+                else:
+                    flat[number] = vectors[i, j]
+
+
+def build_slim(plan: Slim) -> Kernel:
+    """`plan.count` rows and a `y` without gaps, or columns and an `x`; bases of 16 bytes, the pitch of 8 elements."""
+
+    @cute.jit
+    def host(x: cute.Tensor, y: cute.Tensor, stream):
+        whole, other = (y, x) if cutlass.const_expr(plan.few == "rows") else (x, y)
+        pitched = transpose_view(other)
+        shape = (pitched.shape[0], plan.count)
+        pitched = cute.make_tensor(pitched.iterator, cute.make_layout(shape, stride=pitched.stride))
+        blocks = (shape[0] + CHUNK * plan.threads - 1) // (CHUNK * plan.threads)
+        turn_few(aligned(whole, cutlass.Int64(0), CHUNK), pitched, plan).launch(
+            grid=(blocks, 1, 1), block=(plan.threads, 1, 1), stream=stream
+        )
+
+    return Kernel(host, fake_args())
