@@ -68,7 +68,10 @@ def short_view(t: cute.Tensor, vector: cutlass.Constexpr) -> cute.Tensor:
 
 
 def build_blocks(plan: Blocks) -> Kernel:
-    """M and N of whole blocks, less than 2**31 elements from first to last of a matrix; both bases 16-byte aligned, the leading strides multiples of the vectors."""
+    """M and N of whole blocks, less than 2**31 elements from a matrix's first to its last.
+
+    Both bases are 16-byte aligned and the leading strides multiples of the vectors.
+    """
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):

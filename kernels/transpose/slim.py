@@ -1,7 +1,7 @@
 """The transpose of up to 8 rows or columns, in registers: a thread turns 8 elements of each of them.
 
-The side without gaps is then as many 16-byte chunks as there are rows or columns, one after the other, and the
-other side one chunk of each.
+The side without gaps is then as many 16-byte chunks as there are rows or columns, one after the other, and
+the other side one chunk of each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Slim(NamedTuple):
 
 @cute.kernel
 def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr):
-    """`flat` (8,chunks):(1,8) and `pitched` (long,count):(1,ld): few rows go to `flat`, few columns come from it."""
+    """`flat` (8,chunks):(1,8), `pitched` (long,count):(1,ld); few rows go to `flat`, few columns come from it."""
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     mine = block * plan.threads + tid
@@ -61,7 +61,7 @@ def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr):
 
 
 def build_slim(plan: Slim) -> Kernel:
-    """`plan.count` rows and a `y` without gaps, or columns and an `x`; bases of 16 bytes, the pitch of 8 elements."""
+    """`plan.count` rows and a `y` without gaps, or columns and an `x`; bases and pitch in whole chunks."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
