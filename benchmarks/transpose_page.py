@@ -58,12 +58,21 @@ left out: `fp32_elementwise` evicts lines from L1 before they are used up, and t
 SHAPES = """
 ## Forty shapes against copy and peers
 
-{device}, driver {driver}, {versions}; {date}; `{command}`. BF16; all in one run, medians, rotating buffers.
-Padded rows are written +x+y, in elements, misaligned bases @elements, batches first. "Share" is the speed of
-`fastest` over the better of the plain copy and a vectorised elementwise kernel over the same bytes. "Lead" is
-the time of the quickest peer over that of `fastest`: torch, torch.compile, the best of 26 Triton tilings, and
-cuBLAS sgeam, which moves float32: half its time counts from 16 MiB of traffic on, all of it below. Launches
-of 128 MiB and more are queued; below, everybody is replayed from graphs, where a large copy node is slow.
+BF16; all in one run, medians, rotating buffers. Padded rows are written +x+y, in elements, misaligned bases
+@elements, batches first. "Share" is the speed of `fastest` over the better of the plain copy and a vectorised
+elementwise kernel over the same bytes. "Lead" is the time of the quickest peer over that of `fastest`: torch,
+torch.compile, the best of 26 Triton tilings, and cuBLAS sgeam, which moves float32: half its time counts from
+16 MiB of traffic on, all of it below. Launches of 128 MiB and more are queued; below, everybody is replayed
+from graphs, where a large copy node is slow, and no call of the host is in the time.
+"""
+
+ONE_DEVICE = """
+**{device}**, driver {driver}, {versions}; {date}; `{command}`. {summary}
+"""
+
+HOST = """
+What a call keeps the host busy, microseconds, at {name}: {calls}. (`prepared` is what
+`kernels.transpose.fastest.prepare` returns, for the same tensors again and again.)
 """
 
 SWEEP = """
@@ -89,8 +98,10 @@ TAIL = """
 - At the forty shapes, {plans} plans run, guard zones and padding included: {plans_wrong} wrong.
 - compute-sanitizer's memcheck over {memchecked} launches at small shapes, each tensor an allocation of its
   own: {memcheck}.
-- The plan is chosen on one pair of buffers, so in the L2 where they fit; the table's buffers rotate. Where
-  both differ, the choice is not the best plan (3072 x 3072; kernels/NOTES.md lists the others).
+- The plan is chosen on buffers that rotate, as the table's do. For a matrix that is in the L2 already another
+  may be quicker.
+- The plans are chosen among a list by hand, but for the two called "drawn", which are the kernels that
+  `layoutcheck.synthesize` writes, as they stand (`python -m kernels.transpose.draw`).
 - `evict_last` loads leave lines of `x` behind in the L2.
 """
 
@@ -106,6 +117,7 @@ def main(path: Path) -> str:
         f"All figures: [{path.name}](evidence/{path.name}). Written by `benchmarks/transpose_page.py`.",
         variants(run["variants"], run["variant_times"]),
         costs(json.loads(path.with_name("transpose_counters.json").read_text())),
+        SHAPES,
         *[shapes(found) for found in forty],
         SWEEP,
         families(run["sweep"]),
@@ -219,8 +231,21 @@ def shapes(run: dict[str, Any]) -> str:
         "quickest peer",
         "plan",
     ]
-    text = SHAPES.format(**where | {"versions": versions, "date": where["date"]})
-    return text + "\n" + grid(head, body)
+    text = ONE_DEVICE.format(**where | {"versions": versions, "summary": summary(run["rows"])})
+    hosts = [
+        HOST.format(name=row["name"], calls=", ".join(f"{k} {us:.1f}" for k, us in row["host_us"].items()))
+        for row in run["rows"]
+        if "host_us" in row
+    ]
+    return "\n".join([text, grid(head, body), *hosts[:1]])
+
+
+def summary(rows: Rows) -> str:
+    """How many shapes lead, and the shares of the groups that have an aim."""
+    leads = [against(row)[2] for row in rows]
+    ahead = f"Ahead of the quickest peer at {sum(lead >= 1 for lead in leads)} of {len(rows)} shapes"
+    level = f"within 2 % of it at {sum(0.98 <= lead < 1 for lead in leads)} more."
+    return f"{ahead}, {level}"
 
 
 def against(row: dict[str, Any]) -> tuple[list[float], str, float]:

@@ -26,7 +26,7 @@ class Slim(NamedTuple):
 
 @cute.kernel
 def turn_few(flat: cute.Tensor, pitched: cute.Tensor, plan: cutlass.Constexpr):
-    """`flat` (8,chunks):(1,8), `pitched` (long,count):(1,ld); few rows go to `flat`, few columns come from it."""
+    """`flat` (8,chunks):(1,8), `pitched` (long,count):(1,ld); rows go to `flat`, columns come from it."""
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
     mine = block * plan.threads + tid
