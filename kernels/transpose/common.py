@@ -96,19 +96,20 @@ def tile_grid(xt: cute.Tensor):
 
 
 @cute.jit
-def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr):
+def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr, across: cutlass.Constexpr = 1):
     """The grid that walks strips of `group` tiles along M (0: all of M), tiles along M first.
 
-    Block (x, y, z) takes tile (y, x + z * group) of (N, M); the last strip may reach past M. At most 65535
-    tiles along N. A batch takes z for its matrices, and has no strips.
+    Block (x, y, z) takes tile (y, x + z * group) of (N, M); the last strip may reach past M. With `across`,
+    so many tiles along N come first: (y * across + x % across, x // across + z * group), and the last may
+    reach past N. At most 65535 tiles along N. A batch takes z for its matrices, and has no strips.
     """
     n, m = xt.shape[0], xt.shape[1]
-    tiles_n, tiles_m = (n + tile[0] - 1) // tile[0], (m + tile[1] - 1) // tile[1]
-    grid = (tiles_m, tiles_n, 1)
+    tiles_n, tiles_m = (n + across * tile[0] - 1) // (across * tile[0]), (m + tile[1] - 1) // tile[1]
+    grid = (tiles_m * across, tiles_n, 1)
     if cutlass.const_expr(cute.rank(xt) == 3):
-        grid = (tiles_m, tiles_n, xt.shape[2])
+        grid = (tiles_m * across, tiles_n, xt.shape[2])
     elif cutlass.const_expr(group > 0):
-        grid = (cutlass.Int32(group), tiles_n, (tiles_m + group - 1) // group)
+        grid = (cutlass.Int32(group * across), tiles_n, (tiles_m + group - 1) // group)
     return grid
 
 

@@ -14,7 +14,7 @@ before: one of these always does.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cutlass
 from cutlass import cute
@@ -34,7 +34,8 @@ class Shifted(NamedTuple):
     """`tile`: elements of a thread block along (N, M), multiples of (4 * warps, 64).
 
     `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
-    `load`: cache hints, or `async` for loads past the registers.
+    `load`: cache hints, or `async` for loads past the registers; `across`: tiles side by side along N before
+    the next along M.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -42,6 +43,7 @@ class Shifted(NamedTuple):
     align: int = 8
     store: str = "plain"
     load: str = "async"
+    across: int = 1
 
     @property
     def threads(self) -> int:
@@ -92,7 +94,8 @@ def transpose_chunks(
 
     Matrix i of a batch starts `apart` times i further on; `whole`: see `load_chunk`.
     """
-    bm, bn, item = cute.arch.block_idx()
+    bx, by, item = cute.arch.block_idx()
+    bm, bn = bx // plan.across, by * plan.across + bx % plan.across
     starts = (starts[0] + item * apart[0], starts[1] + item * apart[1])
     tile_n, tile_m = plan.tile
     # Rows lie `pitch` apart, and eight of them one chunk more.
@@ -296,30 +299,34 @@ def reach(t: cute.Tensor) -> cutlass.Int64:
     return cutlass.Int64(last)
 
 
+def in_chunks(x: cute.Tensor, y: cute.Tensor, align: int) -> tuple[Any, ...]:
+    """What `transpose_chunks` takes before its plan."""
+    apart = (cutlass.Int64(0), cutlass.Int64(0))
+    if cute.rank(x) == 3:
+        apart = (x.stride[2], y.stride[2])
+    bytes_each = x.element_type.width // 8
+    start_x = x.iterator.toint() // bytes_each % CHUNK
+    start_y = y.iterator.toint() // bytes_each % align
+    starts, whole = (start_x, start_y), (start_x, start_x + reach(x))
+    views = aligned(x, start_x, CHUNK), aligned(y, start_y, align)
+    return *views, (x.shape[0], x.shape[1]), (x.stride[0], y.stride[0]), apart, starts, whole
+
+
+def tiles_of(x: cute.Tensor, plan: Shifted) -> tuple[Any, Any, Any]:
+    """Tiles along M and along N, and matrices."""
+    (tile_n, tile_m), m = plan.tile, x.shape[0] + plan.align - 1
+    items = x.shape[2] if cute.rank(x) == 3 else cutlass.Int32(1)
+    return (m + tile_m - 1) // tile_m, (x.shape[1] + tile_n - 1) // tile_n, items
+
+
 def build_shifted(plan: Shifted = STANDARD) -> Kernel:
     """Any M and N, bases and pitches; rows of `x` and `y` contiguous, 16-bit elements."""
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        m, n = x.shape[0], x.shape[1]
-        items, apart = 1, (cutlass.Int64(0), cutlass.Int64(0))
-        if cutlass.const_expr(cute.rank(x) == 3):
-            items, apart = x.shape[2], (x.stride[2], y.stride[2])
-        bytes_each = x.element_type.width // 8
-        start_x = x.iterator.toint() // bytes_each % CHUNK
-        start_y = y.iterator.toint() // bytes_each % plan.align
-        tile_n, tile_m = plan.tile
-        transpose_chunks(
-            aligned(x, start_x, CHUNK),
-            aligned(y, start_y, plan.align),
-            (m, n),
-            (x.stride[0], y.stride[0]),
-            apart,
-            (start_x, start_y),
-            (start_x, start_x + reach(x)),
-            plan,
-        ).launch(
-            grid=((m + plan.align - 1 + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items),
+        along_m, along_n, items = tiles_of(x, plan)
+        transpose_chunks(*in_chunks(x, y, plan.align), plan).launch(
+            grid=(along_m * plan.across, (along_n + plan.across - 1) // plan.across, items),
             block=(plan.threads, 1, 1),
             min_blocks_per_mp=plan.residents,
             preferred_smem_carveout=plan.carveout,

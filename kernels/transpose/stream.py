@@ -13,7 +13,7 @@ import cutlass
 from cutlass import cute
 
 from kernels.transpose.common import SMEM_KIB, Kernel, fake_args, multiprocessors
-from kernels.transpose.shifted import CHUNK, Shifted, aligned, load_rows, reach, store_chunks
+from kernels.transpose.shifted import CHUNK, Shifted, in_chunks, load_rows, store_chunks, tiles_of
 
 
 class Stream(NamedTuple):
@@ -95,26 +95,8 @@ def build_stream(plan: Stream = STANDARD) -> Kernel:
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        m, n = x.shape[0], x.shape[1]
-        items, apart = cutlass.Int32(1), (cutlass.Int64(0), cutlass.Int64(0))
-        if cutlass.const_expr(cute.rank(x) == 3):
-            items, apart = x.shape[2], (x.stride[2], y.stride[2])
-        bytes_each = x.element_type.width // 8
-        start_x = x.iterator.toint() // bytes_each % CHUNK
-        start_y = y.iterator.toint() // bytes_each % plan.each.align
-        tile_n, tile_m = plan.each.tile
-        tiles = ((m + plan.each.align - 1 + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items)
-        transpose_in_turn(
-            aligned(x, start_x, CHUNK),
-            aligned(y, start_y, plan.each.align),
-            (m, n),
-            (x.stride[0], y.stride[0]),
-            apart,
-            (start_x, start_y),
-            (start_x, start_x + reach(x)),
-            tiles,
-            plan,
-        ).launch(
+        tiles = tiles_of(x, plan.each)
+        transpose_in_turn(*in_chunks(x, y, plan.each.align), tiles, plan).launch(
             grid=(min(tiles[0] * tiles[1] * tiles[2], cutlass.Int32(most)), 1, 1),
             block=(plan.each.threads, 1, 1),
             min_blocks_per_mp=plan.residents,
