@@ -65,18 +65,18 @@ WHOLE = {Plan, Exchange, Drawn, Blocks, *ANY}
         (Tensor(1024, 2044), Tensor(2044, 1024), {Blocks, *ANY}),
         (Tensor(1024, 2043), Tensor(2043, 1024), ANY),
         (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
-        (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), ANY),
-        (Tensor(3, 2001), Tensor(2001, 3), {Ribbon, *ANY}),
-        (Tensor(3, 2008), Tensor(2008, 3), {Ribbon, Slim, *ANY}),
-        (Tensor(2008, 3), Tensor(3, 2008), {Ribbon, Slim, *ANY}),
-        (Tensor(9, 2008), Tensor(2008, 9), {Ribbon, *ANY}),
-        (Tensor(1, 999), Tensor(999, 1), {Ribbon, Flat, *ANY}),
-        (Tensor(1, 999, address=2), Tensor(999, 1), {Ribbon, *ANY}),
+        (Tensor(1024, 2048), Tensor(2048, 1024, pad=1), {Blocks, *ANY}),
+        (Tensor(3, 20001), Tensor(20001, 3), {Ribbon, *ANY}),
+        (Tensor(3, 20008), Tensor(20008, 3), {Ribbon, Slim, Blocks, *ANY}),
+        (Tensor(20008, 3), Tensor(3, 20008), {Ribbon, Slim, *ANY}),
+        (Tensor(9, 20008), Tensor(20008, 9), {Ribbon, Blocks, *ANY}),
+        (Tensor(1, 99999), Tensor(99999, 1), {Ribbon, Flat, *ANY}),
+        (Tensor(1, 99999, address=2), Tensor(99999, 1), {Ribbon, *ANY}),
         (Tensor(9, 77, 129), Tensor(9, 129, 77), {Whole, *ANY}),
         (Tensor(9, 77, 129, pad=1), Tensor(9, 129, 77), ANY),
-        (Tensor(3, 2001, pad=5), Tensor(2001, 3), {Ribbon, *ANY}),
-        (Tensor(3, 2001), Tensor(2001, 3, pad=5), ANY),
-        (Tensor(9, 3, 2001), Tensor(9, 2001, 3), ANY),
+        (Tensor(3, 20001, pad=5), Tensor(20001, 3), {Ribbon, *ANY}),
+        (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
+        (Tensor(9, 3, 20001), Tensor(9, 20001, 3), ANY),
         (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),
         (Tensor(8191, 8193), Tensor(8193, 8191), {Shifted, Stream, Narrow}),
     ],
@@ -96,7 +96,7 @@ def test_no_grid_is_too_tall(columns: int) -> None:
 def test_ribbons_go_along_the_thin_side() -> None:
     rows, columns = (
         {plan.few for plan in candidates(*tensors) if isinstance(plan, Ribbon)}
-        for tensors in ((Tensor(3, 99), Tensor(99, 3)), (Tensor(99, 3), Tensor(3, 99)))
+        for tensors in ((Tensor(3, 999), Tensor(999, 3)), (Tensor(999, 3), Tensor(3, 999)))
     )
     assert (rows, columns) == ({"rows"}, {"columns"})
 
