@@ -92,7 +92,7 @@ CHECKED = (
         "direct n",
         "narrow",
     ),
-    *("stream 128x256 by 32", "stream 64x256 by 32", "slim, 3 rows", "slim, 3 columns", "whole", "flat"),
+    *("slim, 3 rows", "slim, 3 columns", "whole", "flat"),
     *("drawn 64x64", "blocks 8x1", "blocks 2x4", "blocks 4x4"),
 )
 
@@ -191,13 +191,17 @@ def medians(contestants: dict[str, list[Launch]], rounds: int, direct: bool) -> 
     return {name: statistics.median(us) for name, us in time_us(contestants, rounds, direct).items()}
 
 
+def prepared(x: torch.Tensor, y: torch.Tensor) -> Launch:
+    """What `transpose` does, on the current stream."""
+    run = prepare(x, y, torch.cuda.current_stream().cuda_stream)
+    return lambda: run(torch.cuda.current_stream().cuda_stream)
+
+
 def host_us(x: torch.Tensor, y: torch.Tensor, calls: int = 300) -> dict[str, float]:
     """Microseconds that a call keeps the host busy, which the replay of a graph leaves out."""
-    stream = torch.cuda.current_stream().cuda_stream
-    prepared = prepare(x, y, stream)
     contestants = {
         "transpose": fastest_launch(x, y),
-        "prepared": lambda: prepared(stream),
+        "prepared": prepared(x, y),
         "torch": lambda: y.copy_(x.transpose(-1, -2)),
         "triton": triton_launch(x, y, TILINGS[0]),
         "torch.compile": compiled_launches([(x, y)])[0],
@@ -318,8 +322,7 @@ def main() -> None:
         tiling = min(tiled, key=lambda name: quick[name])
         contestants = ceilings(shape) | {name: ours[name] for name in best} | {tiling: tiled[tiling]}
         try:
-            fastest_launch(*sets[0])()
-            contestants["fastest"] = [fastest_launch(x, y) for x, y in sets]
+            contestants["fastest"] = [prepared(x, y) for x, y in sets]
         except Exception as error:
             broken["fastest"] = str(error)[:500]
         contestants["torch"] = [lambda x=x, y=y: y.copy_(x.transpose(-1, -2)) for x, y in sets]

@@ -22,7 +22,6 @@ from kernels.transpose.registers import build_registers
 from kernels.transpose.ribbon import Ribbon, build_ribbon
 from kernels.transpose.shifted import build_shifted
 from kernels.transpose.staged import build_staged
-from kernels.transpose.stream import build_stream
 from kernels.transpose.tma import build_tma
 from kernels.transpose.whole import build_whole
 
@@ -97,11 +96,6 @@ VARIANTS = {
         "slow",
         "thin matrices: x as one run of 16-byte chunks",
         most=(2**31, Ribbon("columns").most),
-    ),
-    "stream": Variant(
-        build_stream,
-        "legal",
-        "any pitch and base: the same chunks, loaded into a ring while others are gathered and stored",
     ),
     "whole": Variant(
         build_whole,

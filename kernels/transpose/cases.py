@@ -88,11 +88,6 @@ def few_columns():
     return VARIANTS["few_columns"].builder()
 
 
-@layoutcheck.case(expect="legal")
-def stream():
-    return VARIANTS["stream"].builder()
-
-
 @layoutcheck.case(expect="slow")
 def whole():
     return VARIANTS["whole"].builder()

@@ -1,7 +1,7 @@
 """The quickest of some plans for two tensors, on the device at hand: all run a few times, the best again.
 
 They run as a caller's tensors would find the cache: cold. So the launches go round copies of the tensors that
-together are larger than the L2, as far as MOST_SETS allows; large tensors need no copies.
+together are larger than the L2, as far as MOST_SETS and SPARE_BYTES allow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ CACHES = 4
 MOST_SETS = 64
 """Copies of tiny tensors, which then stay in the L2."""
 
-FINALISTS, ROUNDS = 4, 5
+LAUNCHES = 6
+"""Launches that are timed together, at least."""
+
+SPARE_BYTES = 1 << 31
+"""Memory for copies, at most; tensors that do not fit twice are used themselves."""
+
+FINALISTS, ROUNDS = 4, 7
 """Plans that run again, and how often."""
 
 BASE_BYTES = 256
@@ -34,8 +40,8 @@ def copies(x: Any, y: Any) -> list[tuple[Any, Any]]:
     one = 2 * x.numel() * x.element_size()
     device = call(cuda.cudaGetDevice())
     l2_bytes = call(cuda.cudaDeviceGetAttribute(cuda.cudaDeviceAttr.cudaDevAttrL2CacheSize, device))
-    count = min(-(-CACHES * l2_bytes // max(one, 1)), MOST_SETS)
-    if count < 2:
+    count = max(2, min(-(-CACHES * l2_bytes // max(one, 1)), MOST_SETS))
+    if count * one > SPARE_BYTES:
         return [(x, y)]
     try:
         return [(like(x), like(y)) for _ in range(count)]
@@ -94,8 +100,9 @@ class Clock:
         call(cuda.cudaStreamSynchronize(self.stream))
         mode = cuda.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
         call(cuda.cudaStreamBeginCapture(self.stream, mode))
-        for launch in launches:
-            launch(stream)
+        for _ in range(-(-LAUNCHES // len(launches))):
+            for launch in launches:
+                launch(stream)
         graph = call(cuda.cudaStreamEndCapture(self.stream))
         self.graphs.append(call(cuda.cudaGraphInstantiate(graph, 0)))
         call(cuda.cudaGraphDestroy(graph))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cutlass
-from cuda.bindings import runtime as cuda
 from cutlass import cute
 from cutlass.cute.nvgpu import CopyUniversalOp
 from cutlass.cute.runtime import make_fake_stream, make_fake_tensor
@@ -18,9 +17,6 @@ THREADS = 256
 
 SMEM_KIB = 228
 """Shared memory of an sm_90 multiprocessor; a thread block takes 1 KiB more than it asks for."""
-
-MULTIPROCESSORS = 132
-"""Of an H100 or H200 SXM (NVIDIA H100 Tensor Core GPU Architecture), where there is no device to ask."""
 
 EVICT_FIRST, EVICT_LAST = 0x12F0000000000000, 0x14F0000000000000
 """L2 cache policies as `createpolicy.fractional.L2` makes them for fraction 1."""
@@ -43,13 +39,6 @@ def fake_args(dtype: Any = cutlass.BFloat16, align_bytes: int = 16) -> tuple[Any
     x = make_fake_tensor(dtype, (m, n), (cute.sym_int64(), 1), assumed_align=align_bytes)
     y = make_fake_tensor(dtype, (n, m), (cute.sym_int64(), 1), assumed_align=align_bytes)
     return x, y, make_fake_stream()
-
-
-def multiprocessors() -> int:
-    """Of the current device."""
-    attribute = cuda.cudaDeviceAttr.cudaDevAttrMultiProcessorCount
-    status, count = cuda.cudaDeviceGetAttribute(attribute, 0)
-    return int(count) if status == cuda.cudaError_t.cudaSuccess else MULTIPROCESSORS
 
 
 @cute.jit
@@ -82,10 +71,9 @@ def row_view(y: cute.Tensor, vector: cutlass.Constexpr = 8) -> cute.Tensor:
     return cute.make_tensor(y.iterator, cute.make_layout(y.shape, stride=(divisible(y.stride[0], vector), 1)))
 
 
-@cute.jit
-def divisible(value: cutlass.Int64, by: cutlass.Constexpr) -> cutlass.Int64:
-    """`value`, promised to be a multiple of `by`."""
-    return cute.assume(value, divby=by)
+def divisible(value: cutlass.Int64 | int, by: int) -> cutlass.Int64 | int:
+    """`value`, promised to be a multiple of `by`; a number that is known stays as it is."""
+    return value if isinstance(value, int) else cute.assume(value, divby=by)
 
 
 @cute.jit
@@ -96,20 +84,19 @@ def tile_grid(xt: cute.Tensor):
 
 
 @cute.jit
-def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr, across: cutlass.Constexpr = 1):
+def strips(xt: cute.Tensor, tile: cutlass.Constexpr, group: cutlass.Constexpr):
     """The grid that walks strips of `group` tiles along M (0: all of M), tiles along M first.
 
-    Block (x, y, z) takes tile (y, x + z * group) of (N, M); the last strip may reach past M. With `across`,
-    so many tiles along N come first: (y * across + x % across, x // across + z * group), and the last may
-    reach past N. At most 65535 tiles along N. A batch takes z for its matrices, and has no strips.
+    Block (x, y, z) takes tile (y, x + z * group) of (N, M); the last strip may reach past M. At most 65535
+    tiles along N. A batch takes z for its matrices, and has no strips.
     """
     n, m = xt.shape[0], xt.shape[1]
-    tiles_n, tiles_m = (n + across * tile[0] - 1) // (across * tile[0]), (m + tile[1] - 1) // tile[1]
-    grid = (tiles_m * across, tiles_n, 1)
+    tiles_n, tiles_m = (n + tile[0] - 1) // tile[0], (m + tile[1] - 1) // tile[1]
+    grid = (tiles_m, tiles_n, 1)
     if cutlass.const_expr(cute.rank(xt) == 3):
-        grid = (tiles_m * across, tiles_n, xt.shape[2])
+        grid = (tiles_m, tiles_n, xt.shape[2])
     elif cutlass.const_expr(group > 0):
-        grid = (cutlass.Int32(group * across), tiles_n, (tiles_m + group - 1) // group)
+        grid = (cutlass.Int32(group), tiles_n, (tiles_m + group - 1) // group)
     return grid
 
 

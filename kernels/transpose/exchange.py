@@ -22,8 +22,7 @@ class Exchange(NamedTuple):
     """How the grid covers the matrix.
 
     `tile`: elements of a thread block along (N, M), multiples of 64; `group`: height of a strip in tiles (0:
-    all of M); `load` and `store`: cache hints; `resident`: threads a multiprocessor must have registers for;
-    `across`: tiles side by side along N before the next along M.
+    all of M); `load` and `store`: cache hints; `resident`: threads a multiprocessor must have registers for.
     """
 
     tile: tuple[int, int] = (128, 128)
@@ -31,7 +30,6 @@ class Exchange(NamedTuple):
     load: str = "evict_last"
     store: str = "plain"
     resident: int = 1280
-    across: int = 1
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -63,8 +61,8 @@ def transpose_tile(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy); partial tiles go block by block, without the trade."""
     xt, yt = matrix_of(xt), matrix_of(yt)
     tid, _, _ = cute.arch.thread_idx()
-    bx, by, bz = cute.arch.block_idx()
-    tile_n, tile_m = by * plan.across + bx % plan.across, bx // plan.across + bz * plan.group
+    bx, tile_n, bz = cute.arch.block_idx()
+    tile_m = bx + bz * plan.group
     n_tile, m_tile = plan.tile
     n_blocks, m_blocks = plan.blocks
     n8, m8 = tid % n_blocks, tid // n_blocks
@@ -104,7 +102,7 @@ def build_exchange(plan: Exchange = DEFAULT) -> Kernel:
     def host(x: cute.Tensor, y: cute.Tensor, stream):
         xt, yt = transpose_view(x), transpose_view(y)
         transpose_tile(xt, yt, plan).launch(
-            grid=strips(xt, plan.tile, plan.group, plan.across),
+            grid=strips(xt, plan.tile, plan.group),
             block=(plan.threads, 1, 1),
             min_blocks_per_mp=plan.residents,
             preferred_smem_carveout=plan.carveout,

@@ -14,8 +14,10 @@ from cuda.bindings.driver import CUstream
 from cutlass import cute
 from cutlass.cute.runtime import from_dlpack
 
+from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import Launch, call, captured, copies, timed
-from kernels.transpose.plans import ALIGNED, CHUNK_BYTES, AnyPlan, build, candidates
+from kernels.transpose.direct import Direct
+from kernels.transpose.plans import ALIGNED, CHUNK_BYTES, TINY, AnyPlan, build, candidates
 
 MAX_COLUMNS = 65535 * 64
 """Columns of x that a grid can cover, 65535 tiles of 64."""
@@ -24,7 +26,7 @@ MAX_ITEMS = 65535
 """Matrices of a batch that a grid can cover."""
 
 COMPILED: dict[tuple[Any, ...], Any] = {}
-"""Launchers by what their code depends on; sizes and strides are arguments."""
+"""Launchers by what their code depends on; sizes and strides are arguments, but of tiny tensors."""
 
 CHOSEN: dict[tuple[Any, ...], AnyPlan] = {}
 """The quickest plan by shape, strides, alignment and device."""
@@ -104,8 +106,10 @@ def chosen(x: Any, y: Any, stream: int) -> AnyPlan:
 def launcher(plan: AnyPlan, x: Any, y: Any) -> Launch:
     """What launches `plan` on a stream, compiled at its first use."""
     align_bytes = CHUNK_BYTES if isinstance(plan, ALIGNED) else x.element_size()
-    args = as_cute(x, align_bytes), as_cute(y, align_bytes)
-    key = (plan, x.dtype, len(x.shape), align_bytes, unit_mode(x), unit_mode(y))
+    fixed = isinstance(plan, Blocks | Direct) and x.numel() <= TINY
+    args = as_cute(x, align_bytes, fixed), as_cute(y, align_bytes, fixed)
+    sizes = (tuple(x.shape), x.stride(), y.stride()) if fixed else (len(x.shape), unit_mode(x), unit_mode(y))
+    key = (plan, x.dtype, align_bytes, sizes)
     if key not in COMPILED:
         COMPILED[key] = cute.compile(build(plan).host, *args, CUstream(0))
     function = COMPILED[key]
@@ -117,7 +121,10 @@ def unit_mode(t: Any) -> int | None:
     return 1 if t.stride(-1) == 1 else 0 if t.stride(-2) == 1 else None
 
 
-def as_cute(t: Any, align_bytes: int) -> cute.Tensor:
-    """A CuTe view with dynamic extents: one compilation serves every size. A batch is its last mode."""
-    view = t.permute(1, 2, 0) if len(t.shape) == 3 else t
-    return from_dlpack(view, assumed_align=align_bytes).mark_layout_dynamic(leading_dim=unit_mode(t))
+def as_cute(t: Any, align_bytes: int, fixed: bool) -> cute.Tensor:
+    """A CuTe view, its extents dynamic, so that one compilation serves every size, or `fixed`.
+
+    A batch is its last mode.
+    """
+    view = from_dlpack(t.permute(1, 2, 0) if len(t.shape) == 3 else t, assumed_align=align_bytes)
+    return view if fixed else view.mark_layout_dynamic(leading_dim=unit_mode(t))

@@ -16,29 +16,27 @@ from kernels.transpose.registers import BLOCK, Plan, build_registers
 from kernels.transpose.ribbon import Ribbon, build_ribbon
 from kernels.transpose.shifted import CHUNK, Shifted, build_shifted
 from kernels.transpose.slim import Slim, build_slim
-from kernels.transpose.stream import Stream, build_stream
 from kernels.transpose.whole import Whole, build_whole
 
 CHUNK_BYTES = 2 * BLOCK
 """Bytes of the widest access."""
 
-AnyPlan = Plan | Exchange | Drawn | Shifted | Stream | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow
+AnyPlan = Plan | Exchange | Drawn | Shifted | Ribbon | Slim | Whole | Blocks | Flat | Direct | Narrow
 
 PLANS: dict[str, AnyPlan] = {
     **{f"slim, {count} {few}": Slim(few, count) for few in ("rows", "columns") for count in range(2, 9)},
     "few rows": Ribbon("rows"),
     "few rows, 2048": Ribbon("rows", 2048, 256, 320),
+    "few rows, 3584": Ribbon("rows", 3584, 512, 320),
     "few columns, 256": Ribbon("columns", 256, 128),
-    "few columns, 512": Ribbon("columns", 512, 256),
-    "few columns, 1280": Ribbon("columns", 1280, 256, 320),
+    "few columns, 288": Ribbon("columns", 288, 288),
     "few columns, 2560": Ribbon("columns", 2560, 512, 320),
+    "few columns, 3840": Ribbon("columns", 3840, 480, 320),
     "whole": Whole(),
     "whole, 512": Whole(1280, 512),
     "flat": Flat(2, 256),
     "exchange 128x128 last": Exchange((128, 128), 0, "evict_last", "plain"),
     "exchange 128x128 last, 768": Exchange((128, 128), 0, "evict_last", "plain", 768),
-    "exchange 128x128 last, 2 across": Exchange((128, 128), 0, "evict_last", "plain", 768, 2),
-    "exchange 128x128 last, 4 across": Exchange((128, 128), 0, "evict_last", "plain", 768, 4),
     "exchange 128x128 last first": Exchange((128, 128), 0, "evict_last", "evict_first"),
     "exchange 128x128": Exchange((128, 128), 0, "no_allocate", "streaming"),
     "exchange 128x64": Exchange((128, 64), 0, "no_allocate", "streaming"),
@@ -47,16 +45,10 @@ PLANS: dict[str, AnyPlan] = {
     "drawn 128x128": Drawn((128, 128)),
     "drawn 64x64": Drawn((64, 64)),
     "shifted 128x256 by 32 last": Shifted((128, 256), 16, 32, "plain", "evict_last"),
-    "shifted 128x256 by 16 last": Shifted((128, 256), 16, 16, "plain", "evict_last"),
-    "shifted 128x256 by 32 last, 2 across": Shifted((128, 256), 16, 32, "plain", "evict_last", 2),
     "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
     "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
     "shifted 64x64": Shifted((64, 64), 4, 8),
     "shifted 32x64": Shifted((32, 64), 2, 8),
-    "stream 128x256 by 32": Stream(Shifted((128, 256), 32, 32)),
-    "stream 128x384 by 32": Stream(Shifted((128, 384), 32, 32)),
-    "stream 128x128 by 32": Stream(Shifted((128, 128), 16, 32)),
-    "stream 64x256 by 32": Stream(Shifted((64, 256), 16, 32)),
     "blocks 8x1": Blocks((8, 1), (2, 16)),
     "blocks 4x1": Blocks((4, 1), (4, 8)),
     "blocks 2x4": Blocks((2, 4), (4, 8)),
@@ -80,12 +72,14 @@ SMALL = 1 << 24
 ALIGNED = (Plan, Exchange, Drawn, Slim, Blocks)
 """Those whose kernels are compiled for bases that are multiples of CHUNK_BYTES; the others take any."""
 
+TINY = 1 << 18
+"""Elements up to which Blocks and Direct are compiled for the very sizes: a thread has less to compute."""
+
 BUILDERS: dict[type, Callable[[Any], Kernel]] = {
     Plan: build_registers,
     Exchange: build_exchange,
     Drawn: build_drawn,
     Shifted: build_shifted,
-    Stream: build_stream,
     Ribbon: build_ribbon,
     Slim: build_slim,
     Whole: build_whole,
@@ -117,8 +111,6 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         return x.numel() <= SMALL and x.shape[-2 if plan.along == "n" else -1] <= most
     if isinstance(plan, Shifted):
         return x.shape[-1] <= GRID_Y * plan.tile[0]
-    if isinstance(plan, Stream):
-        return True
     if isinstance(plan, Slim):
         thin, whole, other = (x.shape[-2], y, x) if plan.few == "rows" else (x.shape[-1], x, y)
         fit = x.dim() == 2 and thin == plan.count and without_gaps(whole) and x.numel() < 2**31

@@ -117,13 +117,13 @@ def transpose_few_columns(
     per_row: cutlass.Int32,
     plan: cutlass.Constexpr,
 ):
-    """As `transpose_few_rows`; a block stores 2 ** per_row chunks of each row of `y`."""
+    """As `transpose_few_rows`; a block stores `per_row` chunks of each row of `y`."""
     m, n = shape
     tid, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
-    m0 = block * (CHUNK << per_row)
+    m0 = block * CHUNK * per_row
     begin = starts[0] + max(m0 - (CHUNK - 1), 0) * cutlass.Int64(n)
-    end = starts[0] + min(m0 + (CHUNK << per_row), m) * cutlass.Int64(n)
+    end = starts[0] + min(m0 + CHUNK * per_row, m) * cutlass.Int64(n)
     chunk0 = begin >> 3
     layout = cute.make_layout((CHUNK, plan.flat), stride=(1, CHUNK))
     smem = cutlass.memory.SmemAllocator().allocate_tensor(x.element_type, layout, byte_alignment=128)
@@ -138,11 +138,11 @@ def transpose_few_columns(
     flat = cute.make_tensor(smem.iterator, cute.make_layout(CHUNK * plan.flat))
     # The place in shared memory, but for the unused chunks, of row m0 of the first column.
     origin = cutlass.Int32(starts[0] + m0 * cutlass.Int64(n) - CHUNK * chunk0)
-    for i in cutlass.range_constexpr(plan.chunks // plan.threads):
-        n1 = (tid + i * plan.threads) >> per_row
+    n1, at = tid // per_row, tid % per_row
+    for _ in cutlass.range_constexpr(plan.chunks // plan.threads):
         if n1 < n:
             place = starts[1] + n1 * ldy
-            later = CHUNK * ((tid + i * plan.threads) & ((1 << per_row) - 1)) - cutlass.Int32(place & 7)
+            later = CHUNK * at - cutlass.Int32(place & 7)
             chunk = (place + m0 + later) >> 3
             source = origin + later * n + n1
             if m0 + later >= 0 and m0 + later + CHUNK <= m:
@@ -156,6 +156,10 @@ def transpose_few_columns(
                     if m0 + later + k >= 0 and m0 + later + k < m:
                         y[k, chunk] = flat[source + ((source >> 6) << 3)]
                     source += n
+        n1 += plan.threads // per_row
+        at += plan.threads % per_row
+        n1 = n1 + 1 if at >= per_row else n1
+        at = at - per_row if at >= per_row else at
 
 
 def build_ribbon(plan: Ribbon) -> Kernel:
@@ -172,11 +176,9 @@ def build_ribbon(plan: Ribbon) -> Kernel:
             blocks = (cute.size(chunks_y, mode=[1]) + plan.chunks - 1) // plan.chunks
             kernel = transpose_few_rows(chunks_x, chunks_y, (m, n), x.stride[0], starts, whole, plan)
         else:
-            per_row = cutlass.Int32(0)
-            for i in cutlass.range_constexpr(1, plan.chunks.bit_length()):
-                if (n << i) <= plan.chunks:
-                    per_row = cutlass.Int32(i)
-            blocks = (m + CHUNK - 1 + (CHUNK << per_row) - 1) >> (3 + per_row)
+            per_row = cutlass.Int32(plan.chunks // n)
+            per_row = per_row & ~3 if per_row > 4 else per_row  # in 64 bytes, as DRAM is written
+            blocks = (m + CHUNK - 1 + CHUNK * per_row - 1) // (CHUNK * per_row)
             kernel = transpose_few_columns(
                 chunks_x, chunks_y, (m, n), y.stride[0], starts, whole, per_row, plan
             )

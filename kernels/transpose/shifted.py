@@ -34,8 +34,7 @@ class Shifted(NamedTuple):
     """`tile`: elements of a thread block along (N, M), multiples of (4 * warps, 64).
 
     `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
-    `load`: cache hints, or `async` for loads past the registers; `across`: tiles side by side along N before
-    the next along M.
+    `load`: cache hints, or `async` for loads past the registers.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -43,7 +42,6 @@ class Shifted(NamedTuple):
     align: int = 8
     store: str = "plain"
     load: str = "async"
-    across: int = 1
 
     @property
     def threads(self) -> int:
@@ -94,8 +92,7 @@ def transpose_chunks(
 
     Matrix i of a batch starts `apart` times i further on; `whole`: see `load_chunk`.
     """
-    bx, by, item = cute.arch.block_idx()
-    bm, bn = bx // plan.across, by * plan.across + bx % plan.across
+    bm, bn, item = cute.arch.block_idx()
     starts = (starts[0] + item * apart[0], starts[1] + item * apart[1])
     tile_n, tile_m = plan.tile
     # Rows lie `pitch` apart, and eight of them one chunk more.
@@ -324,9 +321,8 @@ def build_shifted(plan: Shifted = STANDARD) -> Kernel:
 
     @cute.jit
     def host(x: cute.Tensor, y: cute.Tensor, stream):
-        along_m, along_n, items = tiles_of(x, plan)
         transpose_chunks(*in_chunks(x, y, plan.align), plan).launch(
-            grid=(along_m * plan.across, (along_n + plan.across - 1) // plan.across, items),
+            grid=tiles_of(x, plan),
             block=(plan.threads, 1, 1),
             min_blocks_per_mp=plan.residents,
             preferred_smem_carveout=plan.carveout,

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
+
 from kernels.transpose.blocks import Blocks
 from kernels.transpose.choice import ROUNDS, quickest, timed
 from kernels.transpose.direct import Direct
@@ -22,7 +23,6 @@ from kernels.transpose.registers import Plan
 from kernels.transpose.ribbon import Ribbon
 from kernels.transpose.shifted import Shifted
 from kernels.transpose.slim import Slim
-from kernels.transpose.stream import Stream
 from kernels.transpose.whole import Whole
 
 
@@ -51,7 +51,7 @@ class Tensor:
         return prod(self.shape)
 
 
-ANY = {Shifted, Stream, Direct, Narrow}
+ANY = {Shifted, Direct, Narrow}
 WHOLE = {Plan, Exchange, Drawn, Blocks, *ANY}
 
 
@@ -61,7 +61,7 @@ WHOLE = {Plan, Exchange, Drawn, Blocks, *ANY}
         (Tensor(1024, 2048), Tensor(2048, 1024), WHOLE),
         (Tensor(5, 1024, 2048), Tensor(5, 2048, 1024), WHOLE),
         (Tensor(1032, 2048), Tensor(2048, 1032), WHOLE - {Drawn}),
-        (Tensor(8192, 8192), Tensor(8192, 8192), {Plan, Exchange, Drawn, Shifted, Stream, Narrow}),
+        (Tensor(8192, 8192), Tensor(8192, 8192), {Plan, Exchange, Drawn, Shifted, Narrow}),
         (Tensor(1024, 2044), Tensor(2044, 1024), {Blocks, *ANY}),
         (Tensor(1024, 2043), Tensor(2043, 1024), ANY),
         (Tensor(1024, 2048, address=2), Tensor(2048, 1024), ANY),
@@ -78,7 +78,7 @@ WHOLE = {Plan, Exchange, Drawn, Blocks, *ANY}
         (Tensor(3, 20001), Tensor(20001, 3, pad=5), ANY),
         (Tensor(9, 3, 20001), Tensor(9, 20001, 3), ANY),
         (Tensor(64, 64, last=2), Tensor(64, 64), {Narrow}),
-        (Tensor(8191, 8193), Tensor(8193, 8191), {Shifted, Stream, Narrow}),
+        (Tensor(8191, 8193), Tensor(8193, 8191), {Shifted, Narrow}),
     ],
 )
 def test_the_plans_are_those_that_fit(x: Tensor, y: Tensor, kinds: set[type]) -> None:

@@ -1,4 +1,4 @@
-"""The places that `shifted` and `stream` read in shared memory: no bank conflict at any pitch and base."""
+"""The places that `shifted` reads in shared memory: no bank conflict at any pitch and base."""
 
 from itertools import product
 
@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
+
 from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, Shifted, ahead_by, column, in_smem
-from kernels.transpose.stream import Stream
 from layoutcheck.machine.banks import shared_wavefronts
 
 
@@ -27,7 +27,7 @@ def gathered(
     return addresses
 
 
-@pytest.mark.parametrize("plan", [Shifted(), Shifted((128, 128), 8, 16), Stream().each], ids=str)
+@pytest.mark.parametrize("plan", [Shifted(), Shifted((128, 128), 8, 16)], ids=str)
 def test_no_pitch_and_no_base_makes_the_gather_conflict(plan: Shifted) -> None:
     worst = {
         (*pitches, *starts): ways
