@@ -93,7 +93,7 @@ CHECKED = (
         "narrow",
     ),
     *("slim, 3 rows", "slim, 3 columns", "whole", "flat"),
-    *("drawn 64x64", "blocks 8x1", "blocks 2x4", "blocks 4x4"),
+    *("drawn 64x64", "blocks 8x1", "blocks 2x4", "blocks 4x4", "blocks 4x4 early"),
 )
 
 

@@ -17,11 +17,16 @@ from kernels.transpose.common import Kernel, divisible, fake_args, matrix_of, tr
 
 
 class Blocks(NamedTuple):
-    """All along (N, M): elements of a `block` of a thread, `lanes` of a warp, `warps` of a thread block."""
+    """All along (N, M): elements of a `block` of a thread, `lanes` of a warp, `warps` of a thread block.
+
+    `early`: the kernel may start before the one before it has ended, and waits for that itself, as do those
+    that come after it and may start early too (programmatic dependent launch, sm_90 and later).
+    """
 
     block: tuple[int, int]
     lanes: tuple[int, int] = (8, 4)
     warps: tuple[int, int] = (1, 1)
+    early: bool = False
 
     @property
     def tile(self) -> tuple[int, int]:
@@ -38,6 +43,8 @@ class Blocks(NamedTuple):
 @cute.kernel
 def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr):
     """`xt` (N,M):(1,ldx), `yt` (M,N):(1,ldy), both of whole blocks."""
+    if cutlass.const_expr(plan.early):
+        cute.arch.griddepcontrol_launch_dependents()
     xt, yt = matrix_of(xt), matrix_of(yt)
     tid, _, _ = cute.arch.thread_idx()
     bx, by, _ = cute.arch.block_idx()
@@ -46,6 +53,8 @@ def transpose_vectors(xt: cute.Tensor, yt: cute.Tensor, plan: cutlass.Constexpr)
     n1 = by * (plan.tile[0] // size_n) + warp_n * plan.lanes[0] + lane_n
     m1 = bx * (plan.tile[1] // size_m) + warp_m * plan.lanes[1] + lane_m
     n, m = xt.shape
+    if cutlass.const_expr(plan.early):
+        cute.arch.griddepcontrol_wait()
     if n1 * size_n < n and m1 * size_m < m:
         dtype = xt.element_type
         read = cute.make_copy_atom(CopyUniversalOp(), dtype, num_bits_per_copy=size_n * dtype.width)
@@ -82,6 +91,8 @@ def build_blocks(plan: Blocks) -> Kernel:
             items = x.shape[2]
         tile_n, tile_m = plan.tile
         grid = ((m + tile_m - 1) // tile_m, (n + tile_n - 1) // tile_n, items)
-        transpose_vectors(xt, yt, plan).launch(grid=grid, block=(plan.threads, 1, 1), stream=stream)
+        transpose_vectors(xt, yt, plan).launch(
+            grid=grid, block=(plan.threads, 1, 1), stream=stream, use_pdl=plan.early
+        )
 
     return Kernel(host, fake_args())

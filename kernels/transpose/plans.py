@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cuda.bindings import runtime as cuda
+
 from kernels.transpose.blocks import Blocks, build_blocks
 from kernels.transpose.common import Kernel
 from kernels.transpose.direct import Direct, build_direct
@@ -45,6 +47,9 @@ PLANS: dict[str, AnyPlan] = {
     "drawn 128x128": Drawn((128, 128)),
     "drawn 64x64": Drawn((64, 64)),
     "shifted 128x256 by 32 last": Shifted((128, 256), 16, 32, "plain", "evict_last"),
+    "shifted 128x256 by 32": Shifted((128, 256), 16, 32),
+    "shifted 128x384 by 32": Shifted((128, 384), 16, 32),
+    "shifted 192x256 by 32": Shifted((192, 256), 16, 32),
     "shifted 128x128 by 16": Shifted((128, 128), 8, 16),
     "shifted 64x128 by 16": Shifted((64, 128), 4, 16),
     "shifted 64x64": Shifted((64, 64), 4, 8),
@@ -54,6 +59,9 @@ PLANS: dict[str, AnyPlan] = {
     "blocks 2x4": Blocks((2, 4), (4, 8)),
     "blocks 4x4": Blocks((4, 4), (4, 8)),
     "blocks 8x4": Blocks((8, 4), (4, 8)),
+    "blocks 8x1 early": Blocks((8, 1), (2, 16), (1, 1), True),
+    "blocks 2x4 early": Blocks((2, 4), (4, 8), (1, 1), True),
+    "blocks 4x4 early": Blocks((4, 4), (4, 8), (1, 1), True),
     "direct m": Direct("m"),
     "direct m, 1": Direct("m", 1, 8),
     "direct n": Direct("n"),
@@ -124,12 +132,21 @@ def fits(plan: AnyPlan, x: Any, y: Any) -> bool:
         one = 1 in x.shape[-2:] and without_gaps(x) and without_gaps(y) and x.numel() < 2**31
         return one and x.data_ptr() % CHUNK_BYTES == 0 and y.data_ptr() % CHUNK_BYTES == 0
     if isinstance(plan, Blocks):
+        if plan.early and not overlaps():
+            return False
         tiles = -(-x.shape[-1] // plan.tile[0])
         small = x.numel() <= SMALL and x.stride(-2) * x.shape[-2] < 2**31 > y.stride(-2) * y.shape[-2]
         return small and in_vectors(x, plan.block[0]) and in_vectors(y, plan.block[1]) and tiles <= GRID_Y
     if isinstance(plan, Drawn) and (x.shape[-1] % plan.tile[0] or x.shape[-2] % plan.tile[1]):
         return False
     return whole_chunks(x) and whole_chunks(y)
+
+
+def overlaps() -> bool:
+    """Whether kernels of the device may start early: compute capability 9.0 (CUDA C++ Programming Guide)."""
+    major = cuda.cudaDeviceAttr.cudaDevAttrComputeCapabilityMajor
+    status, found = cuda.cudaDeviceGetAttribute(major, 0)
+    return bool(status == cuda.cudaError_t.cudaSuccess and found >= 9)
 
 
 def without_gaps(t: Any) -> bool:

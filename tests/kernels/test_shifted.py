@@ -27,7 +27,9 @@ def gathered(
     return addresses
 
 
-@pytest.mark.parametrize("plan", [Shifted(), Shifted((128, 128), 8, 16)], ids=str)
+@pytest.mark.parametrize(
+    "plan", [Shifted(), Shifted((128, 128), 8, 16), Shifted((192, 256), 16, 32)], ids=str
+)
 def test_no_pitch_and_no_base_makes_the_gather_conflict(plan: Shifted) -> None:
     worst = {
         (*pitches, *starts): ways
