@@ -103,7 +103,8 @@ class TestMap:
         """Tests that can see a mutant: first those of its line, of these the ones that run least else.
 
         Behind them those of its function, and those of its module: what a cached function returns is seen by
-        others than the test that ran it.
+        others than the test that ran it. Last the other tests of its room: what their child processes run is
+        not in the map.
         """
         lines = self.files.get(mutant.path, {})
         here = lines.get(mutant.function, {}) if mutant.function else {}
@@ -111,12 +112,15 @@ class TestMap:
         at = {t for n in range(mutant.line - first, mutant.end_line - first + 1) for t in here.get(n, ())}
         inside = {test for tests in here.values() for test in tests}
         module = {test for of in lines.values() for tests in of.values() for test in tests}
+        room = mutant.path.replace("layoutcheck", "tests", 1).rpartition("/")[0] + "/"
+        beside = {number for number, name in enumerate(self.names) if name.startswith(room)}
 
         def rank(test: int) -> tuple[int, int, float, str]:
-            near, name = 0 if test in at else 1 if test in inside else 2, self.names[test]
+            near = next(n for n, some in enumerate((at, inside, module, beside)) if test in some)
+            name = self.names[test]
             return near, self.breadth[test] // 20, self.seconds[name], name
 
-        return [self.names[test] for test in sorted(module, key=rank)]
+        return [self.names[test] for test in sorted(module | beside, key=rank)]
 
 
 class Seeing:
