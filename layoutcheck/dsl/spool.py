@@ -23,11 +23,11 @@ from typing import Any
 
 from layoutcheck.dsl.failed_tests import caught, watch_tests
 from layoutcheck.dsl.observe import Event, NotLaunched, version, watch
+from layoutcheck.places import in_library
 
 FOLDER, OPTIONS = "LAYOUTCHECK_SPOOL", "LAYOUTCHECK_TRACE"
 MAX_MESSAGE = 4000
 _PR_SET_PDEATHSIG = 1
-_LIBRARY = (f"{os.sep}nvidia_cutlass_dsl{os.sep}", f"{os.sep}layoutcheck{os.sep}dsl{os.sep}")
 _count = itertools.count()
 _watching = contextlib.ExitStack()  # never left: the trace ends with the process
 
@@ -121,7 +121,7 @@ def raised(error: BaseException) -> dict[str, Any]:
     """An exception as an event: its message, and the innermost place in it that is the user's."""
     every = traceback.extract_tb(error.__traceback__)
     first = _first_cause(error)
-    frames = [f for f in every if not _library(f.filename)]
+    frames = [f for f in every if not in_library(f.filename)]
     where = None
     if frames:
         last = frames[-1]
@@ -158,8 +158,4 @@ def compiling(frames: Sequence[traceback.FrameSummary]) -> bool:
     """Whether the DSL itself raised it while it traced a kernel, and not the user's own `raise`."""
     ours = str(Path(__file__).with_name("observe.py"))
     built = any(f.filename == ours and f.name == "generate_mlir" for f in frames)
-    return built and bool(frames) and _library(frames[-1].filename)
-
-
-def _library(path: str) -> bool:
-    return path.startswith("<") or any(part in path for part in _LIBRARY)
+    return built and bool(frames) and in_library(frames[-1].filename)

@@ -25,6 +25,7 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.tiled import TiledCopy
 from layoutcheck.errors import InputError
+from layoutcheck.places import in_library
 from layoutcheck.sources.atoms import parse_atom
 from layoutcheck.sources.messages import explain
 from layoutcheck.sources.other_errors import python_errors
@@ -311,7 +312,7 @@ def _location(text: str, at: int, stop: int) -> str | None:
         found = arrows[-1] if arrows else None
     if found is None:
         found = _CALL_STACK.search(text, at, min(stop, at + 5000))
-    if found is None or "nvidia_cutlass_dsl" in found[1]:
+    if found is None or in_library(found[1]):
         return None
     return f"{found[1]}:{found[2]}"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from layoutcheck.places import in_library
+
 _FRAME = re.compile(r'^\s*File "([^"\n]{1,500})", line ([0-9]{1,9})', re.MULTILINE)
 _LOC = re.compile(r'"([^"\n]{1,500}\.py)":([0-9]{1,9}):[0-9]')
 _ARROW = re.compile(r"[^\S\n]*\n\s*-->\s+([^\s:]{1,500}):([0-9]{1,9})")  # on the line after the message
-_LIBRARY = ("nvidia_cutlass_dsl", "site-packages/cutlass", "dsl_packages/cutlass", "python_packages/cutlass")
 _REACH = 4000  # characters of traceback before a message that are searched for its line
 
 # What `cute.copy`, `autovec_copy`, `tma_partition` and `make_tiled_tma_atom` raise.
@@ -45,6 +46,6 @@ def place(text: str, at: int) -> str | None:
     lead = text[max(0, at - _REACH) : at]
     frames = [*_FRAME.finditer(lead), *_LOC.finditer(lead)]
     for frame in sorted(frames, key=lambda frame: frame.start(), reverse=True):
-        if not any(part in frame[1] for part in _LIBRARY):
+        if not in_library(frame[1]):
             return f"{frame[1]}:{frame[2]}"
     return None

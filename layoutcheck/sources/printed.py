@@ -17,6 +17,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.opaque import OtherOperand
 from layoutcheck.copies.tiled import TiledCopy, threads
 from layoutcheck.errors import InputError
+from layoutcheck.places import in_library
 from layoutcheck.sources.chains import NoOrigin, origin, shifted, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse
@@ -34,7 +35,6 @@ COPY = '"cute.copy'  # what no module without a copy has in it
 UNSETTLED = "the threads of stmatrix under a tiler that permutes its modes are not settled"
 _PLACE = re.compile(r'(?:"((?:[^"\\]|\\.)*)"\()?"((?:[^"\\]|\\.)+)":([0-9]+):([0-9]+)')
 _FUNCTION = re.compile(r"[\w.<>]+\Z")
-_OWN = re.compile(r"[\\/]nvidia_cutlass_dsl[\\/]|[\\/]layoutcheck[\\/]dsl[\\/]|^<|^-$")
 _COPIES = re.compile(r"copy|\A(?:load|store|fill)\Z", re.IGNORECASE)
 
 
@@ -147,11 +147,11 @@ def _in_registers(tensor: Memref, view: Memref) -> Memref:
 
 
 def where_of(location: str) -> list[Frame]:
-    """The frames outside the DSL that a printed location names, innermost first."""
+    """The user's frames that a printed location names, innermost first."""
     return [
         Frame(path, int(line), int(column) + 1, name if _FUNCTION.match(name) else "")
         for name, path, line, column in _PLACE.findall(location)
-        if not _OWN.search(path)
+        if not in_library(path)
     ]
 
 
