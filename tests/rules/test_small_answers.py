@@ -74,6 +74,20 @@ def test_v_runs_as_the_box_does(order: str, code: str | None, swizzle: str) -> N
     assert codes(lc.check(there, here, atom)) == ([code] if code else [])
 
 
+@pytest.mark.parametrize(("element", "bits"), [("f6E2M3FN", 6), ("f6E3M2FN", 6), ("f4E2M1FN", 4)])
+def test_a_box_of_narrow_elements_fills_a_tile_of_bytes(element: str, bits: int) -> None:
+    """Each element has a byte of the tile, `copy_bits` counts its own bits: one instruction in the DSL's PTX."""
+    atom = (
+        f"!cute_nvgpu.atom.tma_load<{element}, copy_bits = {128 * 128 * bits}, mode = tiled, num_cta = 1, "
+        'g_stride = <"()"> tma_gbasis = <"(128,128):(1@1,1@0)">>'
+    )
+    there = '!cute.coord_tensor<"(?{div=128},?)", "(((128,128),1),(1)):(((1@0,1@1),0),(0))">'
+    here = '!cute.memref<i8, smem, align<1024>, S<3,4,3>, "((16384,1),(1)):((1,0),(0))">'
+    report = lc.check(there, here, atom, arch="sm_100a")
+    assert (report.verdict, report.execution["instructions_per_thread"]) == ("legal", 1)
+    assert report.execution["bytes_per_thread"] == report.execution["bytes_asked"] == 16384
+
+
 def test_another_pattern_than_the_machine_s_is_said_once() -> None:
     atom = (
         '!cute_nvgpu.atom.tma_load<f32, copy_bits = 8192, mode = tiled, num_cta = 1, g_stride = <"()"> '

@@ -52,9 +52,12 @@ def _view(copy: Copy) -> tuple[CoordTensor, Memref, int]:
         raise InputError(
             "a TMA copy is between coordinates and shared memory, or of whole tensors with a tiler"
         )
-    if atom.copy_bits % here.dtype.bits:
-        raise InputError(f"boxes of {atom.copy_bits} bits hold no whole number of {here.dtype}")
-    return there, here, atom.copy_bits // here.dtype.bits
+    bits = here.dtype.bits
+    if bits == 8 and atom.dtype.bits in (4, 6):  # each has a byte; `copy_bits` counts its own bits (measured)
+        bits = atom.dtype.bits
+    if atom.copy_bits % bits:
+        raise InputError(f"boxes of {atom.copy_bits} bits hold no whole number of elements of {bits} bits")
+    return there, here, atom.copy_bits // bits
 
 
 def _boxes(copy: Copy) -> tuple[int, ...]:
