@@ -76,7 +76,7 @@ def test_v_runs_as_the_box_does(order: str, code: str | None, swizzle: str) -> N
 
 @pytest.mark.parametrize(("element", "bits"), [("f6E2M3FN", 6), ("f6E3M2FN", 6), ("f4E2M1FN", 4)])
 def test_a_box_of_narrow_elements_fills_a_tile_of_bytes(element: str, bits: int) -> None:
-    """Each element has a byte of the tile, `copy_bits` counts its own bits: one instruction in the DSL's PTX."""
+    """Each element has a byte of the tile, `copy_bits` counts its own bits; the PTX has one instruction."""
     atom = (
         f"!cute_nvgpu.atom.tma_load<{element}, copy_bits = {128 * 128 * bits}, mode = tiled, num_cta = 1, "
         'g_stride = <"()"> tma_gbasis = <"(128,128):(1@1,1@0)">>'
