@@ -27,7 +27,7 @@ def test_whose_a_file_is(path: str, library: bool) -> None:
 
 
 def test_the_place_of_a_copy_is_the_call_of_the_deprecated_function() -> None:
-    """quack calls a function that `typing_extensions.deprecated` wraps: the wrapper was named as the place."""
+    """Between quack's call and the DSL stands the wrapper that `typing_extensions.deprecated` makes."""
     inner, outer = (
         f'callsite("{name}"("{path}":{line}:12 to :40) at '
         for name, path, line in (
