@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from layoutcheck.cells import SUFFIX
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.fake_cuda import has_gpu
@@ -63,6 +64,7 @@ def traced(
     `lowered` False leaves copies whose layouts cannot be followed to their types, `order` False the order of
     accesses unchecked, as do the settings.
     """
+    _refuse_notebook(script)
     settings = find_settings(Path())
     lowered, order = lowered and wants_lowered(settings), order and wants_order(settings)
     check = partial(check_module, seconds=order_seconds(settings))
@@ -107,6 +109,7 @@ def repaired(
         raise InputError(f"no fix is called '{by[:40]}'", expected=names)
     if not Path(script).is_file():
         raise InputError(f"no script '{script[:200]}'", expected="a Python file")
+    _refuse_notebook(script)
     settings = find_settings(Path())
     lowered, order = lowered and wants_lowered(settings), order and wants_order(settings)
     check = partial(check_module, seconds=min(_ORDER_SECONDS, order_seconds(settings)))
@@ -125,6 +128,12 @@ def repaired(
         raise InputError(unsupported[0].message)
     told = _say if sys.stderr.isatty() else None
     return repair(script, found, trace, told, by, _confirmed if confirm else None, began)
+
+
+def _refuse_notebook(script: str) -> None:
+    if script.endswith(SUFFIX):
+        what = "a Python script; in the notebook itself: import layoutcheck.auto"
+        raise InputError(f"'{script[:200]}' is a notebook", expected=what)
 
 
 def _confirmed(named: Sequence[tuple[str, Copy]]) -> Sequence[Confirmation]:

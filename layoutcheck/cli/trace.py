@@ -11,6 +11,8 @@ from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
 from layoutcheck.gate import gate
 
+_OWN = ("--fix", "--diff", "--by", "--no-launch", "--no-order", "--advise")  # no script's, most likely
+
 
 def trace(
     script: Annotated[str, Option("a Python script; with -m, a module", positional=True)],
@@ -54,6 +56,11 @@ def trace(
     from layoutcheck.reports.repaired import render as render_repaired
     from layoutcheck.reports.trace import located, render, render_json
 
+    behind = [word for word in args or () if word in _OWN and not module]
+    if behind:
+        sys.stderr.write(
+            f"{behind[0]} stands after the script and is given to it; before it, trace takes it\n"
+        )
     gated = strict or fail_on is not None or require_coverage is not None
     words = args or []
     if extent is not None and (not lines or extent < 1):

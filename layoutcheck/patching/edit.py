@@ -39,6 +39,14 @@ def _offset(lines: list[str], line: int, column: int) -> int:
     return before + len(lines[line - 1].encode()[:column].decode())
 
 
+def indent_of(source: Source, node: ast.stmt) -> str | None:
+    """The blanks before a statement; None where it does not have its lines for itself."""
+    start, end = span_of(source, node)
+    before = source.text[source.text.rfind("\n", 0, start) + 1 : start]
+    after = source.text[end:].split("\n", 1)[0].partition("#")[0]
+    return None if before.strip() or after.strip() else before
+
+
 def cute_of(source: Source) -> str:
     """The name that a file has for `cutlass.cute`; "" where it has none."""
     package = ""
@@ -76,8 +84,7 @@ def _import(source: Source, line: str) -> Edit:
         at = 0
     else:
         at = sum(len(line) + 1 for line in text.split("\n")[: after.end_lineno])
-    end = "\r\n" if "\r\n" in text else "\n"
-    return Edit(source.path, min(at, len(text)), min(at, len(text)), f"{line}{end}")
+    return Edit(source.path, min(at, len(text)), min(at, len(text)), f"{line}\n")
 
 
 def apart(edits: Candidate) -> bool:
@@ -108,5 +115,7 @@ def apply(texts: dict[str, str], edits: Candidate) -> dict[str, str]:
     for edit in sorted(edits, key=lambda e: e.start, reverse=True):
         text = out[edit.path]
         new = _CUTE.sub(f"{names[edit.path] or 'cute'}.", edit.new)
+        if "\r\n" in text:
+            new = new.replace("\r\n", "\n").replace("\n", "\r\n")
         out[edit.path] = text[: edit.start] + new + text[edit.end :]
     return out

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator
 
 from layoutcheck.check import Fix
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
 from layoutcheck.patching.program import Program, Site, name_of
 
 
@@ -22,7 +22,8 @@ def in_its_place(program: Program, fix: Fix, site: Site) -> Iterator[Candidate]:
     statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     statement = next((node for node in statements if node.value is site.node), None)
     names = _operands(program, site) if fix.copies[0].tiling is None else _names(program, site)
-    if statement is None or names is None or fix.copies[0].needs_map:
+    indent = None if statement is None else indent_of(source, statement)
+    if statement is None or indent is None or names is None or fix.copies[0].needs_map:
         return
     tree = ast.parse(fix.code)
     taken = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
@@ -30,7 +31,6 @@ def in_its_place(program: Program, fix: Fix, site: Site) -> Iterator[Candidate]:
     names |= {name: ast.Name(f"{name}_{_free(name, taken)}") for name in made & taken}
     code = ast.unparse(_Renamed(names).visit(tree))
     start, end = span_of(source, statement)
-    indent = " " * statement.col_offset
     yield (Edit(site.path, start, end, textwrap.indent(code, indent).lstrip()),)
 
 

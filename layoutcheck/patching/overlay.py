@@ -12,6 +12,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from layoutcheck.errors import InputError
+from layoutcheck.patching.repaired import encoded, read
+
 
 def project_of(script: Path) -> Path:
     """The folder that may be edited: the repository around the script, else the script's folder."""
@@ -33,8 +36,7 @@ def _fill(old: Path, new: Path, changed: Mapping[Path, str], around: set[Path]) 
     for entry in old.iterdir():
         there = new / entry.name
         if entry in changed:
-            with there.open("w", encoding="utf-8", newline="") as stream:
-                stream.write(changed[entry])
+            there.write_bytes(encoded(entry, changed[entry]))
             there.chmod(entry.stat().st_mode | 0o400)
         elif entry in around and entry.is_dir() and not entry.is_symlink():
             _fill(entry, there, changed, around)
@@ -58,6 +60,10 @@ def tracked(project: Path, path: str, since: float = math.inf) -> str:
         return f"'{path}' is read-only"
     if file.stat().st_mtime > since:
         return f"'{path}' was written while the program ran: what was traced is another text"
+    try:
+        read(path)
+    except InputError as error:
+        return str(error)
     return _generated(file)
 
 

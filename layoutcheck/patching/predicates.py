@@ -15,7 +15,7 @@ from typing import Any
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.patching.arguments import with_keyword
-from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
 from layoutcheck.patching.program import Program, Site, Source, name_of
 
 STRATEGY = "guard-tail"
@@ -101,15 +101,12 @@ def _before_copy(
     assert isinstance(call, ast.Call)
     statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr))
     statement = next((node for node in statements if node.value is call), None)
-    if statement is None or name_of(call) != "copy":
+    indent = None if statement is None else indent_of(source, statement)
+    if statement is None or indent is None or name_of(call) != "copy":
         return
     start, _ = span_of(source, statement)
-    indent = source.text[source.text.rfind("\n", 0, start) + 1 : start]
-    if indent.strip():
-        return
     pred, lines = filled
-    end = "\r\n" if "\r\n" in source.text else "\n"
-    text = "".join(f"{line}{end}{indent}" for line in (*first, *lines, *last))
+    text = "".join(f"{line}\n{indent}" for line in (*first, *lines, *last))
     for passed in with_keyword(source, call, "pred", pred, None):
         yield (Edit(site.path, start, start, text), *passed)
 

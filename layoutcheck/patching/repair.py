@@ -21,7 +21,7 @@ from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import times
 from layoutcheck.patching import unsafe
-from layoutcheck.patching.edit import Candidate, apply
+from layoutcheck.patching.edit import Candidate, apart, apply
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch, read
@@ -133,6 +133,8 @@ class _Search:
         proven: list[_Proven] = []
         harmful: list[tuple[Edited, str, Candidate]] = []
         for title, wanted, edits, bare in ways(texts, *target, self.by):
+            if not apart(edits):
+                continue
             changed = apply(texts, edits)
             key = tuple(changed.values())
             if key in tried or changed == texts:
@@ -190,7 +192,9 @@ class _Search:
     def second(self, edited: Edited, target: tuple[Distinct, Report]) -> Edited | None:
         """The program with one more edit, which repairs another copy."""
         texts, state = edited.changed, edited.after
-        options = {tuple(apply(texts, edits).items()): None for _, _, edits, _ in ways(texts, *target)}
+        options = {
+            tuple(apply(texts, way.edits).items()): None for way in ways(texts, *target) if apart(way.edits)
+        }
         for option in itertools.islice(options, MOST_SECOND):
             more = Edited(texts, state, dict(option), State(self.trace(dict(option))))
             now = more.rank(place_of(target[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import tempfile
+import tokenize
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -88,18 +89,28 @@ class Repaired:
 
 
 def read(path: str) -> str:
-    """The text of a file. Raises InputError where there is none."""
+    """The text of a Python file, line ends as they are. Raises InputError where there is none."""
     try:
-        return Path(path).read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read '{path}': {error}") from None
+        return Path(path).read_bytes().decode(_encoding(path))
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+        raise InputError(f"cannot read '{path}': {error}", expected="a Python file in its encoding") from None
+
+
+def encoded(path: str | Path, text: str) -> bytes:
+    """A text in the encoding of the file that is there: UTF-8, or what its first lines say."""
+    return text.encode(_encoding(path))
+
+
+def _encoding(path: str | Path) -> str:
+    with Path(path).open("rb") as stream:
+        return tokenize.detect_encoding(stream.readline)[0]
 
 
 def _beside(path: str, text: str) -> Path:
     """The text in a new file of the same folder, with the old one's permissions."""
     handle, name = tempfile.mkstemp(dir=Path(path).parent, prefix=".layoutcheck-")
     made = Path(name)
-    with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-        stream.write(text)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(encoded(path, text))
     made.chmod(Path(path).stat().st_mode & 0o7777)
     return made
