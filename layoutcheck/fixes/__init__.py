@@ -122,13 +122,13 @@ def _ranked(found: list[tuple[int, Fix]], given: Copy) -> tuple[Fix, ...]:
     """
     if not found:
         return ()
-    known = [_spent(fix) for _, fix in found if not _is_tma(fix)]
+    known = [spent(fix) for _, fix in found if not _is_tma(fix)]
     least = tuple(map(min, zip(*known, strict=True)))
 
     def key(one: tuple[int, Fix]) -> tuple[float, ...]:
         rank, fix = one
         # What TMA spends is not predicted; it is no slower than threads are.
-        more = (0, 0) if _is_tma(fix) else tuple(map(times, _spent(fix), least))
+        more = (0, 0) if _is_tma(fix) else tuple(map(times, spent(fix), least))
         asked = effort(fix) + _unpads(given, fix)
         return (fix.verdict == "slow", *more, asked, *_cost(fix.predicted), rank)
 
@@ -177,16 +177,16 @@ def _is_tma(fix: Fix) -> bool:
     return fix.copies[0].needs_map
 
 
-def _spent(fix: Fix) -> tuple[float, float]:
+def spent(fix: Fix) -> tuple[float, float]:
     """Predicted cycles of a block (where they are not known, one a warp instruction), and its instructions."""
     predicted = fix.predicted
     instructions = predicted["instructions_per_thread"] * -(-predicted["threads"] // 32)
     return float(predicted.get("cycles", instructions)), float(instructions)
 
 
-def times(spent: float, least: float) -> int:
+def times(cost: float, least: float) -> int:
     """How often by half more than the least."""
-    return int(math.log(max(spent, 1) / max(least, 1), 1.5) + 1e-9)
+    return int(math.log(max(cost, 1) / max(least, 1), 1.5) + 1e-9)
 
 
 def _has_static_shapes(copy: Copy) -> bool:

@@ -14,6 +14,7 @@ from layoutcheck.errors import InputError
 from layoutcheck.patching.causes import texts_of
 from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.program import Program
+from layoutcheck.patching.readers import ranked
 from layoutcheck.patching.ways import moves_global, other_registers
 from layoutcheck.sources.traced import Distinct
 
@@ -21,16 +22,22 @@ Reports = list[tuple[Distinct, Report | None]]
 
 
 def labelled(reports: Sequence[tuple[Distinct, Report | None]]) -> Reports:
-    """The reports, sketches among their fixes named so; they come last."""
+    """The reports; fixes are ranked with the time of a tile's other copies, sketches named so and last."""
     program = Program(dict(texts_of(one for one, report in reports if report is not None and report.fixes)))
     return [
-        (one, report if report is None or not report.fixes else _labelled(program, one, report))
+        (one, report if report is None or not report.fixes else _labelled(program, reports, one, report))
         for one, report in reports
     ]
 
 
-def _labelled(program: Program, one: Distinct, report: Report) -> Report:
-    fixes = [replace(fix, sketch=_why(program, one, report, fix)) for fix in report.fixes]
+def _labelled(
+    program: Program, reports: Sequence[tuple[Distinct, Report | None]], one: Distinct, report: Report
+) -> Report:
+    try:
+        found = ranked(program, reports, one, report)
+    except InputError:
+        found = list(report.fixes)
+    fixes = [replace(fix, sketch=_why(program, one, report, fix)) for fix in found]
     return replace(report, repairs=repairs(tuple(sorted(fixes, key=lambda fix: bool(fix.sketch)))))
 
 

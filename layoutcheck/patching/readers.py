@@ -1,0 +1,95 @@
+"""The fixes of a traced copy, ranked with the time of who else uses the tile that they lay out otherwise.
+
+A tile that suits its writer may be slow for its reader. The other copies of a tile are those whose operands
+come from the same allocation and have the same layout; each is judged with the tile of the fix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from layoutcheck.check import Fix, Report, check
+from layoutcheck.copies.copy import Copy
+from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.opaque import OtherOperand
+from layoutcheck.errors import InputError
+from layoutcheck.fixes import cycles, spent, times
+from layoutcheck.fixes.edit import with_tensors
+from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.sources.traced import Distinct
+
+Reports = Sequence[tuple[Distinct, "Report | None"]]
+SIDES = ("src", "dst")
+_MADE_BY = ("allocate_tensor", "allocate_array", "get_tensor", "allocate")
+
+
+def ranked(program: Program, reports: Reports, one: Distinct, report: Report) -> list[Fix]:
+    """The fixes by the cycles of all copies of a tile: what takes half more than the least comes later."""
+    users = [_users(program, reports, one, report.copy, fix) for fix in report.fixes]
+    if not any(users):
+        return list(report.fixes)
+    fixes = [_told(fix, others) for fix, others in zip(report.fixes, users, strict=True)]
+    total = [
+        spent(fix)[0] + sum(after for _, after in others) for fix, others in zip(fixes, users, strict=True)
+    ]
+    least = min(total)
+
+    def key(i: int) -> tuple[float, ...]:
+        harms = total[i] == math.inf
+        return harms, fixes[i].verdict == "slow", 0 if harms else times(total[i], least)
+
+    return [fixes[i] for i in sorted(range(len(fixes)), key=key)]
+
+
+def _told(fix: Fix, users: Sequence[tuple[float, float]]) -> Fix:
+    """The fix with what it does to the others, where they get dearer."""
+    before, after = (sum(one[i] for one in users) for i in range(2))
+    if after <= before:
+        return fix
+    how = "are refused or wrong" if after == math.inf else f"take {after:g} cycles instead of {before:g}"
+    return replace(fix, note="; ".join(filter(None, (fix.note, f"the tile's other copies {how}"))))
+
+
+def _users(
+    program: Program, reports: Reports, one: Distinct, copy: Copy, fix: Fix
+) -> list[tuple[float, float]]:
+    """The cycles of every other copy of the tiles that a fix lays out otherwise, before and after."""
+    found: list[tuple[float, float]] = []
+    for side in SIDES if len(fix.copies) == 1 else ():
+        old, new = copy.whole(side), fix.copies[0].whole(side)
+        if isinstance(old, OtherOperand) or isinstance(new, OtherOperand) or old.space != "smem":
+            continue
+        if (old.layout, old.swizzle) == (new.layout, new.swizzle):
+            continue
+        home = _home(program, one, side)
+        for other, report in reports if home is not None else ():
+            if other is one or report is None or report.copy.tiling is None or not report.execution:
+                continue
+            found += [
+                (cycles(report.execution), _with(report.copy, theirs, new))
+                for theirs in SIDES
+                if report.copy.whole(theirs) == old and _home(program, other, theirs) == home
+            ]
+    return found
+
+
+def _with(copy: Copy, side: str, tile: Memref) -> float:
+    """The cycles of a copy with another tile on one side; infinitely many where it does not work."""
+    src, dst = (tile if one == side else copy.whole(one) for one in SIDES)
+    try:
+        report = check(with_tensors(copy, src, dst))
+    except InputError:
+        return math.inf
+    return cycles(report.execution) if report.verdict in ("legal", "slow") and report.execution else math.inf
+
+
+def _home(program: Program, one: Distinct, side: str) -> tuple[str, int, int] | None:
+    """Where the tile of an operand is allocated."""
+    site = program.copy_at(one.first.where.file, one.first.where.line)
+    start: Site | None = None if site is None else program.argument(site, side)
+    for place in program.reached(start) if start is not None else ():
+        if name_of(place.node) in _MADE_BY:  # type: ignore[arg-type]
+            return place.path, place.node.lineno, place.node.col_offset
+    return None
