@@ -213,7 +213,12 @@ def child(folder: Path, mine: list[dict[str, Any]], profile: bool) -> None:
         if key not in tensors:
             tensors = {key: _tensors(row)}
         row["tensors"] = tensors[key]
-        row["run"] = run = _compiled(row, module_of(row["code"], folder, row["name"]))
+        try:
+            row["run"] = run = _compiled(row, module_of(row["code"], folder, row["name"]))
+        except Exception as error:  # the DSL raises all sorts; every one is told, and the others go on
+            row["failed"] = f"{type(error).__name__}: {error}"[:1000]
+            del row["tensors"]
+            continue
         ready.append((row, run))
         if profile:
             run(0)
@@ -451,6 +456,7 @@ def main() -> None:
     }
     (given.out / "synthesis.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     wrong = [row["name"] for row in rows if row.get("wrong", 1)]
+    print("\n".join(f"{row['name']} {row['failed']}" for row in rows if "failed" in row))
     exact = [row for row in rows if row["counted"] and _matches(row)]
     seen = [row for row in rows if row["counted"]]
     print(f"bits: {len(rows) - len(wrong)} of {len(rows)} right; wrong: {wrong}")

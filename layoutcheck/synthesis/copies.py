@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from layoutcheck.algebra.layout import Layout
+from layoutcheck.algebra.image import image
+from layoutcheck.algebra.layout import Layout, compact_col_major
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.cp_async import CpAsync
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
@@ -19,6 +20,7 @@ from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy, make_tiled_copy
 from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
 from layoutcheck.fixes.draft import fragment
+from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.sources.request import build
 from layoutcheck.synthesis.deals import Deal
@@ -120,19 +122,13 @@ def _turned(deal: Deal, mode: int, given: Layout) -> Layout:
     one = deal.width(mode)
     block = deal.vector * deal.block
     shape: Any = given.shape
-    v, *rounds = shape
-    strides: list[Any] = [_like(v, (one, 1))]
+    (width, accesses), *rounds = shape
+    strides: list[Any] = [(_compact(width, one), _compact(accesses, 1))]
     step = block
     for extent in rounds:
         strides.append(_compact(extent, step))
         step *= _size(extent)
     return Layout(shape, tuple(strides))
-
-
-def _like(v: Any, strides: tuple[int, int]) -> Any:
-    """(one access, accesses) of V as the partition shapes it: accesses outermost."""
-    width, count = v
-    return (strides[0] if width > 1 else 0, strides[1] if count > 1 else 0)
 
 
 def _size(extent: Any) -> int:
@@ -218,7 +214,28 @@ def judged(found: Found, wanted: Wanted) -> Judged:
             hole = _hole(step.copy)
             if hole:
                 return Judged(steps, reports, f"{step.role}: {hole}", move)
+        if not _keeps_elements(steps[-1]):
+            return Judged(steps, reports, "threads store other elements than they loaded", move)
     return Judged(steps, reports)
+
+
+def _keeps_elements(steps: list[Step]) -> bool:
+    """Whether every value that a thread stores is the element that it loaded, by both partitions."""
+    if [step.role for step in steps if step.role != "turn"] != ["load", "store"]:
+        return True
+    held = (steps[1].copy.src if len(steps) == 3 else steps[-1].copy.src).layout
+    loaded, stored = _elements(steps[0], "src"), _elements(steps[-1], "dst")
+    return bool((loaded[:, image(held)] == stored).all())
+
+
+def _elements(step: Step, side: str) -> IntArray:
+    """The elements of the tile that each thread's values are, counted colexicographically: [thread, value]."""
+    tiling = step.copy.tiling
+    assert tiling is not None
+    tensor = tiling.src if side == "src" else tiling.dst
+    shape = tensor.layout.shape
+    found = partition(tiling.tiled, side, tensor.with_layout(Layout(shape, compact_col_major(shape))))
+    return image(found.thread)[:, None] + image(found.view.layout)[None, :]
 
 
 def _hole(copy: Copy) -> str:
