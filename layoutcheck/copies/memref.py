@@ -41,6 +41,11 @@ class Memref:
         """The layout's extents."""
         return self.layout.shape
 
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element, of whole bytes."""
+        return self.dtype.bits // 8
+
     def __str__(self) -> str:
         facts = [str(self.dtype), self.space]
         if self.align_bytes is not None:

@@ -21,7 +21,7 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
     copy = analysis.copy
     if copy.pred is None:
         return
-    pred = Memref(dtype("i8"), "rmem", Layout(_shape(copy)), 32)
+    pred = predicate_of(copy)
     if pred == copy.pred:
         return
     yield edited(
@@ -31,6 +31,11 @@ def propose(analysis: Analysis) -> Iterator[Draft]:
         replace(copy, pred=pred),
         "fill it: entry i says whether atom i is inside the tensor",
     )
+
+
+def predicate_of(copy: Copy) -> Memref:
+    """The predicate that the copy's atom reads."""
+    return Memref(dtype("i8"), "rmem", Layout(_shape(copy)), 32)
 
 
 def _shape(copy: Copy) -> object:

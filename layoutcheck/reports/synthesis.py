@@ -24,7 +24,7 @@ def render(found: Synthesis, format_: str = "text", shown: int = 1) -> str:
     wanted = found.wanted
     readers = ", ".join(map(str, wanted.consumers))
     lines = [
-        f"({wanted.tile[0]},{wanted.tile[1]}) {wanted.dtype} to {readers}: {wanted.threads} threads, "
+        f"{wanted.title} to {readers}: {wanted.threads} threads, "
         f"{wanted.stages} stage{'s' * (wanted.stages > 1)}, {wanted.arch}",
         "",
         *_table(found),

@@ -27,9 +27,10 @@ def writers(wanted: Wanted) -> list[Move]:
     fast = fast_mode(src)
     probe = Global(wanted.probe(src), True)
     widest = _widest(wanted, src)
-    if "tma" in wanted.engines and _tma(wanted, src) and fast is not None:
+    if "tma" in wanted.engines and fast is not None and _tma(wanted, src):
         found.append(Tma(wanted.tile, size, fast, True, wanted.arch.number >= 100))
-    if "cp.async" in wanted.engines and wanted.arch.number >= 80 and fast is not None:
+    asynchronous = "cp.async" in wanted.engines and wanted.arch.number >= 80 and src.dtype == wanted.dtype
+    if asynchronous and fast is not None:
         for width in ASYNC_BYTES:
             if size <= width <= widest:
                 found += [
@@ -38,7 +39,7 @@ def writers(wanted: Wanted) -> list[Move]:
                 ]
     if "universal" in wanted.engines:
         found += [
-            Threads(deal, size, probe, True) for deal in _blocks(wanted, 0 if fast is None else fast, widest)
+            Threads(deal, size, probe, True) for deal in _blocks(wanted, 0 if fast is None else fast, src)
         ]
     return found
 
@@ -52,9 +53,7 @@ def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
         return [Descriptor(consumer, math.prod(wanted.tile) * size)]
     if consumer.target == "registers":
         modes = (0, 1) if wanted.major is None else (wanted.major,)
-        return [
-            Threads(deal, size, None, False) for mode in modes for deal in _blocks(wanted, mode, WIDEST_BYTES)
-        ]
+        return [Threads(deal, size, None, False) for mode in modes for deal in _blocks(wanted, mode)]
     assert wanted.dst is not None
     found: list[Move] = []
     fast = fast_mode(wanted.dst)
@@ -62,10 +61,8 @@ def readers(wanted: Wanted, consumer: Consumer) -> list[Move]:
         found.append(Tma(wanted.tile, size, fast, False, wanted.arch.number >= 100))
     if "universal" in wanted.engines or "cp.async" in wanted.engines:  # cp.async only loads
         probe = Global(wanted.probe(wanted.dst), False)
-        widest = _widest(wanted, wanted.dst)
-        found += [
-            Threads(deal, size, probe, False) for deal in _blocks(wanted, 0 if fast is None else fast, widest)
-        ]
+        mode = 0 if fast is None else fast
+        found += [Threads(deal, size, probe, False) for deal in _blocks(wanted, mode, wanted.dst)]
     return found
 
 
@@ -79,29 +76,32 @@ def direct(wanted: Wanted) -> list[Direct]:
         or first.target not in ("registers", "gmem")
     ):
         return []
-    size, src = wanted.element_bytes, wanted.src
+    src = wanted.src
     fast = fast_mode(src) or 0
     read = Global(wanted.probe(src), True)
     if wanted.dst is None:
         return [
-            Direct(deal, size, ((read, fast),))
-            for deal in _blocks(wanted, fast, _widest(wanted, src))
+            Direct(deal, ((read, fast),))
+            for deal in _blocks(wanted, fast, src)
             if wanted.major is None or deal.width(wanted.major) > 1 or wanted.tile[wanted.major] == 1
         ]
     out = fast_mode(wanted.dst) or 0
     write = Global(wanted.probe(wanted.dst), False)
-    widest = _widest(wanted, wanted.dst) // size
+    widest = _widest(wanted, wanted.dst) // wanted.dst.element_bytes
     return [
-        Direct(deal, size, ((read, fast), (write, out)))
-        for deal in _blocks(wanted, fast, _widest(wanted, src))
+        Direct(deal, ((read, fast), (write, out)))
+        for deal in _blocks(wanted, fast, src)
         if (deal.block == 1 if out == fast else True) and deal.width(out) <= widest
     ]
 
 
-def _blocks(wanted: Wanted, fast: int, widest: int) -> Iterator[Deal]:
-    """Blocks of powers of two up to `widest` bytes along `fast`, and up to 16 bytes along the other mode."""
+def _blocks(wanted: Wanted, fast: int, outer: Memref | None = None) -> Iterator[Deal]:
+    """Blocks of powers of two: along `fast` one access of the tile and of `outer`, across it 16 bytes."""
     size = wanted.element_bytes
-    for vector in _powers(widest // size):
+    widest = WIDEST_BYTES // size
+    if outer is not None:
+        widest = min(widest, _widest(wanted, outer) // outer.element_bytes)
+    for vector in _powers(widest):
         for block in _powers(WIDEST_BYTES // size):
             yield from deals(wanted.tile, fast, vector, block, wanted.threads)
 
@@ -112,18 +112,28 @@ def _powers(most: int) -> list[int]:
 
 def _widest(wanted: Wanted, tensor: Memref) -> int:
     """Bytes of the widest access that is proved to be aligned, along the contiguous mode."""
-    size = wanted.element_bytes
+    size = tensor.element_bytes
     fast = fast_mode(tensor)
     if fast is None:
         return size
-    pitch: int = divisor(tensor.layout.stride[1 - fast]) * size
-    known = math.gcd(tensor.proved_align_bytes, pitch, WIDEST_BYTES)
+    known = _aligned(tensor, fast)
+    if wanted.tails:  # an access lies inside of the tensor as a whole, or outside
+        known = math.gcd(known, divisor(tensor.layout.shape[fast]) * size)
     return max(size, known & -known)
+
+
+def _aligned(tensor: Memref, fast: int) -> int:
+    """Bytes, 16 at most, that base and pitch are multiples of."""
+    pitch: int = divisor(tensor.layout.stride[1 - fast]) * tensor.element_bytes
+    return math.gcd(tensor.proved_align_bytes, pitch, WIDEST_BYTES)
 
 
 def _tma(wanted: Wanted, tensor: Memref) -> bool:
     """Whether a tensor map can be made of it: base and pitch of 16 bytes (cuTensorMapEncodeTiled)."""
-    return wanted.arch.number >= 90 and _widest(wanted, tensor) == WIDEST_BYTES
+    fast = fast_mode(tensor)
+    if wanted.arch.number < 90 or tensor.dtype != wanted.dtype or fast is None:
+        return False
+    return _aligned(tensor, fast) == WIDEST_BYTES
 
 
 def _matrices(wanted: Wanted, consumer: Consumer) -> Iterator[Matrix]:

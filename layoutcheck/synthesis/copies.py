@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.image import image
@@ -20,6 +21,7 @@ from layoutcheck.copies.tiled import TiledCopy, make_tiled_copy, make_tiled_copy
 from layoutcheck.copies.tiling import tile
 from layoutcheck.errors import InputError
 from layoutcheck.fixes.draft import fragment
+from layoutcheck.fixes.predicate import predicate_of
 from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.sources.request import build
@@ -60,7 +62,8 @@ def _steps(found: Found, move: Move, wanted: Wanted, numbers: bool) -> Iterator[
     arch = str(wanted.arch)
     if isinstance(move, Direct):
         modes = [mode for _, mode in move.sides]
-        yield from _through(move.deal, (src, modes[0]), None if dst is None else (dst, modes[1]), arch)
+        target = None if dst is None else (dst, modes[1])
+        yield from _through(move.deal, (src, modes[0]), target, wanted)
         return
     assert found.shared is not None
     shared = found.shared.memref
@@ -71,12 +74,13 @@ def _steps(found: Found, move: Move, wanted: Wanted, numbers: bool) -> Iterator[
             atom = CpAsync(wanted.dtype, bits, "global" if move.past_l1 else "always")
             split = deal.thr, deal.val(deal.fast)
             tiled = make_tiled_copy_tv(atom, *split)
-            yield Step("async", tile(tiled, src, shared, block_threads=deal.threads, arch=arch), split)
+            made = tile(tiled, src, shared, block_threads=deal.threads, arch=arch)
+            yield Step("async", _guarded(made, wanted), split)
         elif move.into:
-            yield from _through(deal, (src, deal.fast), (shared, fast), arch)
+            yield from _through(deal, (src, deal.fast), (shared, fast), wanted)
         else:
             outer = None if move.outer is None or dst is None else (dst, deal.fast)
-            yield from _through(deal, (shared, fast), outer, arch)
+            yield from _through(deal, (shared, fast), outer, wanted)
     elif isinstance(move, Matrix):
         yield _matrix(move, shared, wanted)
     elif isinstance(move, Tma):
@@ -84,17 +88,23 @@ def _steps(found: Found, move: Move, wanted: Wanted, numbers: bool) -> Iterator[
 
 
 def _through(
-    deal: Deal, source: tuple[Memref, int], target: tuple[Memref, int] | None, arch: str
+    deal: Deal, source: tuple[Memref, int], target: tuple[Memref, int] | None, wanted: Wanted
 ) -> Iterator[Step]:
-    """Threads load vectors of `source` along its mode, and store vectors of `target` along its own."""
+    """Threads load vectors of `source` along its mode, and store vectors of `target` along its own.
+
+    Between the two the values are converted where the types differ.
+    """
     tensor, mode = source
+    arch = str(wanted.arch)
     load, split = _tiled(deal, tensor, mode)
     view = partition(load, "src", tensor).view
     held = fragment(view)
-    yield Step("load", _copy(load, view, held, Tiling(load, tensor, held, deal.threads), arch), split)
+    made = _copy(load, view, held, Tiling(load, tensor, held, deal.threads), arch)
+    yield Step("load", _guarded(made, wanted), split)
     if target is None:
         return
     tensor, into = target
+    held = replace(held, dtype=tensor.dtype)
     store, split = _tiled(deal, tensor, into)
     view = partition(store, "dst", tensor).view
     given = held
@@ -105,7 +115,14 @@ def _through(
             given = turned
         else:
             yield Step("turn", Copy(None, turned, given, op="basic_copy", arch=arch))
-    yield Step("store", _copy(store, given, view, Tiling(store, given, tensor, deal.threads), arch), split)
+    made = _copy(store, given, view, Tiling(store, given, tensor, deal.threads), arch)
+    yield Step("store", _guarded(made, wanted), split)
+
+
+def _guarded(copy: Copy, wanted: Wanted) -> Copy:
+    """With a predicate for each access of a global tensor whose edge may cut the tile."""
+    guards = wanted.tails and "gmem" in (copy.src.space, copy.dst.space)
+    return replace(copy, pred=predicate_of(copy)) if guards else copy
 
 
 def _tiled(deal: Deal, tensor: Memref, mode: int) -> tuple[TiledCopy, tuple[Layout, Layout]]:
@@ -214,12 +231,12 @@ def judged(found: Found, wanted: Wanted) -> Judged:
             hole = _hole(step.copy)
             if hole:
                 return Judged(steps, reports, f"{step.role}: {hole}", move)
-        if not _keeps_elements(steps[-1]):
+        if not keeps_elements(steps[-1]):
             return Judged(steps, reports, "threads store other elements than they loaded", move)
     return Judged(steps, reports)
 
 
-def _keeps_elements(steps: list[Step]) -> bool:
+def keeps_elements(steps: list[Step]) -> bool:
     """Whether every value that a thread stores is the element that it loaded, by both partitions."""
     if [step.role for step in steps if step.role != "turn"] != ["load", "store"]:
         return True
@@ -229,7 +246,7 @@ def _keeps_elements(steps: list[Step]) -> bool:
 
 
 def _elements(step: Step, side: str) -> IntArray:
-    """The elements of the tile that each thread's values are, counted colexicographically: [thread, value]."""
+    """Which element of the tile, counted colexicographically, each value is: [thread, value]."""
     tiling = step.copy.tiling
     assert tiling is not None
     tensor = tiling.src if side == "src" else tiling.dst

@@ -77,8 +77,15 @@ class Global(NamedTuple):
         """Byte addresses of elements of the tile."""
         rows = self.tile.layout.shape[0]
         first, second = self.tile.layout.stride
-        at = (index % rows * first + index // rows * second) * (self.tile.dtype.bits // 8)
+        at = (index % rows * first + index // rows * second) * self.tile.element_bytes
         return np.where(index < 0, OFF, at)
+
+    def cost(self, deal: Deal, mode: int) -> CopyCost | None:
+        """Of a deal's accesses along a mode."""
+        at = self.addresses(deal.accesses(mode))
+        name = "ld.global" if self.read else "st.global"
+        one = Access(name, "gmem", deal.width(mode) * self.tile.element_bytes, at)
+        return accesses_cost([one], []) if self.read else accesses_cost([], [one])
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +129,7 @@ class Threads(Move):
     def _outer(self) -> CopyCost | None:
         if self.outer is None:
             return None
-        at = self.outer.addresses(self.deal.accesses(self.deal.fast))
-        name = "ld.global" if self.outer.read else "st.global"
-        one = Access(name, "gmem", self.width_bytes(self.deal.fast), at)
-        return accesses_cost([one], []) if self.outer.read else accesses_cost([], [one])
+        return self.outer.cost(self.deal, self.deal.fast)
 
     @cached_property
     def fixed(self) -> Counts:
@@ -452,7 +456,6 @@ class Direct(Move):
     """From global memory to registers or to global memory, past shared memory; registers turn blocks."""
 
     deal: Deal
-    element_bytes: int
     sides: tuple[tuple[Global, int], ...]
     kind: str = "direct"
 
@@ -465,10 +468,8 @@ class Direct(Move):
         """All of it."""
         total = NOTHING
         for side, mode in self.sides:
-            at = side.addresses(self.deal.accesses(mode))
-            width = self.deal.width(mode) * self.element_bytes
-            one = Access("ld.global" if side.read else "st.global", "gmem", width, at)
-            total += (accesses_cost([one], []) if side.read else accesses_cost([], [one])).counts
+            cost = side.cost(self.deal, mode)
+            total += NOTHING if cost is None else cost.counts
         return total
 
     @property

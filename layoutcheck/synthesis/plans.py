@@ -178,13 +178,16 @@ class Synthesis:
         """What was searched, in words: the best plan is the best of these."""
         searched = self.searched
         dealt = sum(len(slot) for slot in (searched.writers, *searched.readers)) + len(searched.direct)
+        edges = "full tiles"
+        if self.wanted.tails:
+            edges = "edges by predicates, which are not counted, and by TMA"
         cut = f"{self.looked_at} of " if self.cut else ""
         return (
             f"{cut}{len(searched.layouts)} layouts in shared memory: {_layouts_in_words(searched)}",
             f"{dealt} moves: {', '.join(self.wanted.engines)}; threads take blocks of powers of two, up to "
             f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile; all arrangements "
             "of ldmatrix.x1 to x4 and of warps that divide it",
-            f"full tiles; strides known at run time are counted as {PROBE_PITCH} elements; time is that of "
+            f"{edges}; strides known at run time are counted as {PROBE_PITCH} elements; time is that of "
             "machine.cost, fitted on an H200",
         )
 

@@ -68,7 +68,7 @@ class _Program:
             "from cutlass import cute",
             *(["from cutlass.cute.nvgpu import cpasync"] if atoms else []),
             "",
-            f"TILE = {self.wanted.tile}",
+            f"TILE = {self.wanted.tile}" + ("  # bytes, two elements each" if self.wanted.packed else ""),
             f"THREADS, STAGES = {self.wanted.threads}, {self.stages}",
             "",
             "",
@@ -83,10 +83,12 @@ class _Program:
         ]
 
     def _host(self, tensors: list[str], atoms: list[str], extra: list[str]) -> list[str]:
-        lines = [_view("src", self.wanted.src)]
+        packed = self.wanted.packed is not None
+        lines = [_view("src", self.wanted.src, packed)]
+        lines += [_view(name, self.wanted.src, packed) for name in self.outs if packed]
         if self.wanted.dst is not None:
-            lines.append(_view("dst", self.wanted.dst))
-        lines.append("grid = (cute.size(src, mode=[0]) // TILE[0], 1, 1)")
+            lines.append(_view("dst", self.wanted.dst, packed))
+        lines.append("grid = (cute.ceil_div(cute.size(src, mode=[0]), TILE[0]), 1, 1)")
         if atoms:
             assert self.found.shared is not None
             shared = self.found.shared.memref
@@ -111,6 +113,8 @@ class _Program:
             "count = cute.size(tiles, mode=[2])",
             *(f"{name}_tiles = cute.local_tile({name}, TILE, (row, None))" for name in self._written()),
         ]
+        if self.wanted.tails:
+            lines.append("places = cute.local_tile(cute.make_identity_tensor(src.shape), TILE, (row, None))")
         if self.found.shared is None:
             return [*lines, *self.setup(), "for k in cutlass.range(count):", *_indented(self._direct())]
         shared = self.found.shared
@@ -207,7 +211,7 @@ class _Program:
                 f"    cute.copy(load, from_tile[None, {k}], to_stage[None, {stage}], "
                 f"tma_bar_ptr=arrived + {stage})",
             ]
-        return self.threads(0, f"tiles[None, None, {k}]", f"smem[None, None, {stage}]")
+        return self.threads(0, f"tiles[None, None, {k}]", f"smem[None, None, {stage}]", k=k)
 
     def _wait(self, k: str, stage: str, groups: int) -> list[str]:
         """Tile `k` is there, for every thread."""
@@ -235,69 +239,122 @@ class _Program:
                     "    cute.arch.cp_async_bulk_wait_group(0, read=True)",
                 ]
             elif consumer.target == "gmem":
-                lines += self.threads(move, at, f"dst_tiles[None, None, {k}]")
+                lines += self.threads(move, at, f"dst_tiles[None, None, {k}]", k=k)
             elif not self.steps[move]:
-                lines += self._operand(at, f"{next(outs)}_tiles[None, None, {k}]", str(consumer))
+                lines += self._operand(at, f"{next(outs)}_tiles[None, None, {k}]", str(consumer), k)
             else:
-                lines += self.threads(move, at, "", f"{next(outs)}_tiles[None, None, {k}]")
+                lines += self.threads(move, at, "", f"{next(outs)}_tiles[None, None, {k}]", k)
         return lines
 
-    def _operand(self, stage: str, out: str, name: str) -> list[str]:
-        each = "for i in cutlass.range(tidx, cute.size(TILE), THREADS):"
+    def _operand(self, stage: str, out: str, name: str, k: str) -> list[str]:
         body = [
             f"operand, written = {stage}, {out}",
-            each,
-            f"{_PAD}written[i] = operand[i]",
+            *([f"place = places[None, None, {k}]"] if self.wanted.tails else []),
+            "for i in cutlass.range(tidx, cute.size(TILE), THREADS):",
+            *_indented(self._if_inside("place[i]", "written[i] = operand[i]")),
         ]
         return self._kept(f"# {name} reads the stage: its descriptor describes it as it lies", body)
+
+    def _if_inside(self, place: str, line: str) -> list[str]:
+        """The line, of elements that the tensor has."""
+        if not self.wanted.tails:
+            return [line]
+        return [f"if cute.elem_less({place}, src.shape):", _PAD + line]
+
+    def _element_by_element(self, source: str, target: str, view: str) -> list[str]:
+        """Registers and a global tensor that stands for something else; `view` are the elements' places."""
+        if not self.wanted.tails:
+            return [f"cute.basic_copy({source}, {target})"]
+        return [
+            f"place, here, there = {view}, {source}, {target}",
+            "for i in cutlass.range_constexpr(cute.size(here)):",
+            *_indented(self._if_inside("place[i]", "there[i] = here[i]")),
+        ]
 
     def _kept(self, comment: str, body: list[str]) -> list[str]:
         return [comment, *([self.write_back, *_indented(body)] if self.write_back else body)]
 
     def _direct(self) -> list[str]:
         if self.wanted.dst is not None:
-            return self.threads(0, "tiles[None, None, k]", "dst_tiles[None, None, k]")
-        return self.threads(0, "tiles[None, None, k]", "", f"{self.outs[0]}_tiles[None, None, k]")
+            return self.threads(0, "tiles[None, None, k]", "dst_tiles[None, None, k]", k="k")
+        return self.threads(0, "tiles[None, None, k]", "", f"{self.outs[0]}_tiles[None, None, k]", "k")
 
-    def threads(self, move: int, src: str, dst: str, out: str = "") -> list[str]:
+    def threads(self, move: int, src: str, dst: str, out: str = "", k: str = "") -> list[str]:
         """The steps of a move of threads, from one tile to another, or to registers and on to `out`."""
         lines: list[str] = []
+        held = f"held{move or ''}"
+        place = f"places[None, None, {k}]"
         for step in self.steps[move]:
             name = _name(move, step)
+            guard = ", pred=inside" if step.copy.pred is not None else ""
+            if guard:
+                lines += self._inside(step, f"{name}.partition_S({place})")
             if step.role == "async":
-                lines.append(f"cute.copy({name}_atom, {name}.partition_S({src}), {name}.partition_D({dst}))")
+                lines.append(
+                    f"cute.copy({name}_atom, {name}.partition_S({src}), {name}.partition_D({dst}){guard})"
+                )
             elif step.role == "matrix store":
                 lines += [
                     "# your accumulators, converted: here they come from a tensor that stands for them",
-                    f"given = {name}.partition_S({src})",
-                    f"held = cute.make_rmem_tensor({name}.partition_S({dst}).shape, {self.dtype})",
-                    "cute.basic_copy(given, held)",
-                    f"cute.copy({name}_atom, held, {name}.partition_D({dst}))",
+                    f"{held} = cute.make_rmem_tensor({name}.partition_S({dst}).shape, {self.dtype})",
+                    *self._element_by_element(
+                        f"{name}.partition_S({src})", held, f"{name}.partition_S({place})"
+                    ),
+                    f"cute.copy({name}_atom, {held}, {name}.partition_D({dst}))",
                 ]
             elif step.role in ("load", "matrix"):
+                dtype = code.dtype_code(step.copy.dst.dtype)
                 lines += [
-                    f"given = {name}.partition_S({src})",
-                    f"held = cute.make_rmem_tensor({name}.partition_D({src}).shape, {self.dtype})",
-                    f"cute.copy({name}_atom, given, held)",
+                    f"{held} = cute.make_rmem_tensor({name}.partition_D({src}).shape, {dtype})",
+                    *([f"{held}.fill(0)"] if guard else []),
+                    f"cute.copy({name}_atom, {name}.partition_S({src}), {held}{guard})",
+                    *self._converted(held, move, step),
                 ]
                 if out:
-                    written = [f"cute.basic_copy(held, {name}.partition_D({out}))"]
+                    written = self._element_by_element(
+                        held, f"{name}.partition_D({out})", f"{name}.partition_D({place})"
+                    )
                     lines += self._kept("# what each thread holds: the MMA takes it from here", written)
             elif step.role == "turn":
                 shape = code.tree_code(step.copy.dst.layout.shape)
+                dtype = code.dtype_code(step.copy.dst.dtype)
                 lines += [
-                    f"turned = cute.make_tensor(held.iterator, {code.layout_code(step.copy.src.layout)})",
-                    f"held = cute.make_rmem_tensor({shape}, {self.dtype})",
-                    "cute.basic_copy(turned, held)",
+                    f"turned = cute.make_tensor({held}.iterator, {code.layout_code(step.copy.src.layout)})",
+                    f"{held} = cute.make_rmem_tensor({shape}, {dtype})",
+                    f"cute.basic_copy(turned, {held})",
                 ]
             else:
                 if step.copy.src.layout != self._last(move).dst.layout:
-                    lines.append(
-                        f"held = cute.make_tensor(held.iterator, {code.layout_code(step.copy.src.layout)})"
-                    )
-                lines.append(f"cute.copy({name}_atom, held, {name}.partition_D({dst}))")
+                    layout = code.layout_code(step.copy.src.layout)
+                    lines.append(f"{held} = cute.make_tensor({held}.iterator, {layout})")
+                lines.append(f"cute.copy({name}_atom, {held}, {name}.partition_D({dst}){guard})")
         active = min(step.threads for step in self.steps[move] if step.role != "turn")
         return [f"if tidx < {active}:", *_indented(lines)] if active < self.wanted.threads else lines
+
+    def _converted(self, held: str, move: int, step: Step) -> list[str]:
+        """The registers in the tile's type, and in that of the step that stores them."""
+        after = [one.copy.src.dtype for one in self.steps[move] if one is not step]
+        lines, last = [], step.copy.dst.dtype
+        for kind in (self.wanted.dtype, *after[-1:]):
+            if kind != last:
+                lines += [
+                    f"values = {held}.load().to({code.dtype_code(kind)})",
+                    f"{held} = cute.make_rmem_tensor({held}.shape, {code.dtype_code(kind)})",
+                    f"{held}.store(values)",
+                ]
+                last = kind
+        return lines
+
+    def _inside(self, step: Step, places: str) -> list[str]:
+        """The predicate of a step: of each access whether its first element is one of the tensor's."""
+        assert step.copy.pred is not None
+        shape: Any = step.copy.pred.layout.shape
+        return [
+            f"first = {places}[(0, None), {', '.join(['None'] * (len(shape) - 1))}]",
+            f"inside = cute.make_rmem_tensor({code.tree_code(shape)}, cutlass.Boolean)",
+            "for i in cutlass.range_constexpr(cute.size(inside)):",
+            f"{_PAD}inside[i] = cute.elem_less(first[i], src.shape)",
+        ]
 
     def _last(self, move: int) -> Any:
         """The copy before a move's store."""
@@ -309,19 +366,24 @@ def _name(move: int, step: Step) -> str:
     return f"{first}_{step.role}" if step.role in ("load", "store") else first
 
 
-def _view(name: str, tensor: Memref) -> str:
-    """The tensor with the strides that the plan was made for."""
+def _view(name: str, tensor: Memref, packed: bool = False) -> str:
+    """The tensor with the strides that the plan was made for; `packed`, its bytes, two elements each."""
     stride: Any = tensor.layout.stride
     texts = []
     for mode, one in enumerate(stride):
+        given = f"{name}.stride[{mode}]" + (" // 2" if packed else "")
         if not isinstance(one, Dynamic):
             texts.append(str(one))
         elif one.divisor == 1:
-            texts.append(f"{name}.stride[{mode}]")
+            texts.append(given)
         else:
-            texts.append(f"cute.assume({name}.stride[{mode}], divby={one.divisor})")
-    layout = f"cute.make_layout({name}.shape, stride=({', '.join(texts)}))"
-    return f"{name} = cute.make_tensor({name}.iterator, {layout})"
+            texts.append(f"cute.assume({given}, divby={one.divisor})")
+    shape, pointer = f"{name}.shape", f"{name}.iterator"
+    if packed:
+        fast = stride.index(1)
+        shape = ", ".join(f"{shape}[{mode}]" + (" // 2" if mode == fast else "") for mode in (0, 1))
+        shape, pointer = f"({shape})", f"cute.recast_ptr({pointer}, dtype=cutlass.Uint8)"
+    return f"{name} = cute.make_tensor({pointer}, cute.make_layout({shape}, stride=({', '.join(texts)})))"
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

@@ -20,9 +20,12 @@ class TileRequest(Given):
     _: KW_ONLY
     dst: Annotated[Operand | None, "the global tensor of --to gmem"] = None
     dtype: Annotated[Described, "element type of the tile"] = "bf16"
+    src_dtype: Annotated[Described | None, "element type of SRC, if it is converted on the way in"] = None
+    dst_dtype: Annotated[Described | None, "element type of DST, if it is converted on the way out"] = None
     major: Annotated[str | None, "K or MN: an operand's contiguous mode"] = None
     threads: Annotated[int, "threads of the block"] = 128
     stages: Annotated[int, "tiles in shared memory"] = 1
     arch: Annotated[str, "sm_80, sm_90a, ..."] = "sm_90a"
     engine: Annotated[str | tuple[str, ...] | None, "tma, cp.async, universal, or several"] = None
     align: Annotated[int | None, "bytes that src and dst are aligned to (16)"] = None
+    tails: Annotated[bool, "extents may be other than multiples of the tile's: predicates"] = False

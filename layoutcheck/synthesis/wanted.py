@@ -17,6 +17,7 @@ from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.sources.operands import ALIGN_BYTES
 from layoutcheck.sources.pointers import Defaults
 from layoutcheck.sources.types import parse_memref
+from layoutcheck.synthesis.packed import in_bytes
 from layoutcheck.synthesis.request import TileRequest
 
 ENGINES = ("tma", "cp.async", "universal")
@@ -25,6 +26,7 @@ TARGETS = (
 )  # fmt: skip
 MAJORS = ("MN", "K")
 ACCUMULATOR = "accumulator"
+BYTE = 8
 MOST_THREADS = 1024
 MOST_STAGES = 32
 MOST_EXTENT = 1024
@@ -58,7 +60,9 @@ class Wanted:
 
     `tile` has modes (MN, K); `major` is the mode, 0 or 1, along which an operand (or a thread's registers)
     is contiguous, None where that is left open. `arch` is the target, `engines` those allowed. With
-    `accumulator` the tile comes from the registers of MMAs, for which `src` only stands.
+    `accumulator` the tile comes from the registers of MMAs, for which `src` only stands. With `tails` the
+    last tiles may be cut by the tensors' edges. `packed` are the 4-bit elements of a request whose tile,
+    tensors and `dtype` are of their bytes, two elements each.
     """
 
     tile: tuple[int, int]
@@ -72,6 +76,17 @@ class Wanted:
     arch: Arch
     engines: tuple[str, ...]
     accumulator: bool = False
+    tails: bool = False
+    packed: DType | None = None
+
+    @property
+    def title(self) -> str:
+        """`(128,64) bf16`, as it was asked for."""
+        mn, k = self.tile
+        if self.packed is None:
+            return f"({mn},{k}) {self.dtype}"
+        fast = fast_mode(self.src)
+        return f"({mn * (2 - bool(fast))},{k * (1 + bool(fast))}) {self.packed}, two in a byte"
 
     @property
     def element_bytes(self) -> int:
@@ -101,12 +116,7 @@ def fast_mode(tensor: Memref) -> int | None:
 
 def read(given: TileRequest) -> Wanted:
     """The request, checked. Raises InputError, which names what is unusable."""
-    asked = given.dtype
-    element = asked if isinstance(asked, DType) else read_dtype(str(getattr(asked, "__name__", asked)))
-    if element.bits not in (8, 16, 32, 64):
-        raise InputError(
-            f"elements of {element} have {element.bits} bits", expected="8-, 16-, 32- or 64-bit elements"
-        )
+    element = _element(given.dtype)
     extents = _tile(given.tile)
     consumers = _consumers(given.to)
     arch = parse_arch(given.arch)
@@ -114,7 +124,8 @@ def read(given: TileRequest) -> Wanted:
     accumulator = isinstance(given.src, str) and given.src.strip() == ACCUMULATOR
     if accumulator:
         _epilogue(consumers, element, arch)
-    src = _tensor("src", "(?,?):(?,1)" if accumulator else given.src, element, extents, given.align)
+    text = "(?,?):(?,1)" if accumulator else given.src
+    src = _tensor("src", text, _element(given.src_dtype, element), extents, given)
     wants_dst = any(one.target == "gmem" for one in consumers)
     if wants_dst != (given.dst is not None):
         raise InputError(
@@ -122,11 +133,20 @@ def read(given: TileRequest) -> Wanted:
             expected="--dst 'gmem (?,?):(?{div=8},1)'" if wants_dst else "no --dst",
         )
     _exists(consumers, element, arch)
-    return Wanted(
+    for side, kind, tensor in (
+        ("src", given.src_dtype, not accumulator),
+        ("dst", given.dst_dtype, wants_dst),
+    ):
+        if kind is not None and not tensor:
+            raise InputError(f"--{side}-dtype has no tensor to be of", expected=f"no --{side}-dtype")
+    dst = None
+    if given.dst is not None:
+        dst = _tensor("dst", given.dst, _element(given.dst_dtype, element), extents, given)
+    found = Wanted(
         extents,
         element,
         src,
-        None if given.dst is None else _tensor("dst", given.dst, element, extents, given.align),
+        dst,
         consumers,
         _major(given.major, consumers),
         given.threads,
@@ -134,7 +154,20 @@ def read(given: TileRequest) -> Wanted:
         arch,
         _engines(given.engine),
         accumulator,
+        given.tails,
     )
+    return found if element.bits >= BYTE else in_bytes(found)
+
+
+def _element(given: Any, otherwise: DType | None = None) -> DType:
+    if given is None and otherwise is not None:
+        return otherwise
+    found = given if isinstance(given, DType) else read_dtype(str(getattr(given, "__name__", given)))
+    if found.bits not in (4, 8, 16, 32, 64):
+        raise InputError(
+            f"elements of {found} have {found.bits} bits", expected="4-, 8-, 16-, 32- or 64-bit elements"
+        )
+    return found
 
 
 def _check_block(given: TileRequest) -> None:
@@ -227,13 +260,15 @@ def _engines(given: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], align: int | None) -> Memref:
+def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], asked: TileRequest) -> Memref:
     """A global tensor of the tile's two modes, each with one stride."""
     if isinstance(given, str):
         stripped = given.strip()
         text = stripped.removeprefix("gmem").strip() if stripped.startswith("gmem ") else stripped
         try:
-            found = parse_memref(text, Defaults(element, "gmem", align or ALIGN_BYTES["gmem"], None, side))
+            found = parse_memref(
+                text, Defaults(element, "gmem", asked.align or ALIGN_BYTES["gmem"], None, side)
+            )
         except InputError as error:
             raise InputError(
                 f"{side}: {error.message}", text=error.text, start=error.start, end=error.end,
@@ -252,10 +287,10 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], align:
     if not flat or any(isinstance(one, tuple) for one in (*shape, *stride)):
         raise InputError(f"{side} {found.layout} does not have the tile's two plain modes", expected="(MN,K)")
     for mode, (whole, extent) in enumerate(zip(shape, tile, strict=True)):
-        if isinstance(whole, int) and whole % extent:
+        if isinstance(whole, int) and whole % extent and not asked.tails:
             raise InputError(
                 f"the tile's {extent} does not divide {side}'s extent {whole} of mode {mode}",
-                expected="a tile that divides the tensor, or a run-time extent '?'",
+                expected="a tile that divides the tensor, or --tails",
             )
     if any(isinstance(one, int) and one < 1 for one in stride):
         raise InputError(f"{side} {found.layout} has a stride below 1", expected="strides of at least 1")

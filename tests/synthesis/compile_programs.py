@@ -2,10 +2,9 @@
 
     python -m tests.synthesis.compile_programs sm_90a < PROGRAMS
 
-No GPU is needed. A line has the program's `code`, and its tensors' element type, strides and alignment:
-`{"code": ..., "dtype": "BFloat16", "arguments": [["?", 8, 1], ...]}`, an entry for each tensor of
-`launch`, whose
-strides are 1, another number or `["?", divisor]`.
+No GPU is needed. A line has the program's `code`, and an entry for each tensor of `launch`: its element type,
+then its strides, which are 1, another number or `["?", divisor]`:
+`{"code": ..., "arguments": [["BFloat16", ["?", 8], 1], ...]}`.
 """
 
 from __future__ import annotations
@@ -41,16 +40,15 @@ def module_of(code: str, folder: Path, name: str) -> Any:
 def compiled(given: dict[str, Any], folder: Path, name: str) -> Any:
     """The compiled launch of one program."""
     module = module_of(given["code"], folder, name)
-    dtype = getattr(cutlass, given["dtype"])
     shape = cute.sym_int32(), cute.sym_int32()
     tensors = [
         make_fake_tensor(
-            dtype,
+            getattr(cutlass, dtype),
             shape,
             tuple(d if isinstance(d, int) else cute.sym_int64(divisibility=d[1]) for d in strides),
             assumed_align=16,
         )
-        for strides in given["arguments"]
+        for dtype, *strides in given["arguments"]
     ]
     extra = [cutlass.Int32(0)] if given.get("keep") else []
     return cute.compile(module.launch, *tensors, make_fake_stream(), *extra)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import layoutcheck as lc
+from layoutcheck.algebra.layout import Layout
 from layoutcheck.cli import run
+from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
 from layoutcheck.fixes.code import dtype_code
+from layoutcheck.machine.dtypes import DType
 from layoutcheck.reports.synthesis import render
-from layoutcheck.synthesis import Plan, Synthesis
+from layoutcheck.synthesis import Plan, Synthesis, TileRequest, Wanted, synthesize
+from layoutcheck.synthesis.copies import keeps_elements
+from layoutcheck.synthesis.wanted import read
 
 MN = "gmem (?{div=8},?):(1,?{div=8})"
 K = "gmem (?,?{div=8}):(?{div=8},1)"
@@ -31,13 +38,19 @@ def transposed() -> Synthesis:
 def job(plan: Plan) -> dict[str, Any]:
     """What `compile_programs` takes."""
     wanted = plan.wanted
-    outs = [wanted.src for one in wanted.consumers if one.target != "gmem"]
-    tensors = [wanted.src, *outs, *([wanted.dst] if wanted.dst is not None else [])]
-    strides = [
-        [one if isinstance(one, int) else ["?", one.divisor] for one in tensor.layout.stride]  # type: ignore[union-attr]
-        for tensor in tensors
-    ]
-    return {"code": plan.code, "dtype": dtype_code(wanted.dtype).split(".")[1], "arguments": strides}
+    outs = [(wanted.src, wanted.dtype) for one in wanted.consumers if one.target != "gmem"]
+    tensors = [(wanted.src, wanted.src.dtype), *outs]
+    if wanted.dst is not None:
+        tensors.append((wanted.dst, wanted.dst.dtype))
+    return {"code": plan.code, "arguments": [_argument(*one, wanted) for one in tensors]}
+
+
+def _argument(tensor: Memref, kind: DType, wanted: Wanted) -> list[Any]:
+    """The element type as the program is given it, and strides."""
+    strides: Any = tensor.layout.stride
+    times = 1 if wanted.packed is None else 2
+    given = [one if isinstance(one, int) else ["?", one.divisor * times] for one in strides]
+    return [dtype_code(wanted.packed or kind).split(".")[1], *given]
 
 
 def refused(plans: list[Plan], arch: str = "sm_90a") -> list[tuple[str, str]]:
@@ -121,6 +134,93 @@ def test_what_check_refuses_is_named_and_the_next_best_is_taken() -> None:
     assert any(plan.kind.endswith("tma") for plan in known.plans)
 
 
+def test_tails_are_guarded_access_by_access() -> None:
+    """An access lies inside the tensor or outside: it is no wider than what divides the extent."""
+    [plan, *_] = lc.synthesize((64, 32), K, "ldmatrix", tails=True, engine="cp.async").plans
+    [fill], [read] = plan.steps
+    assert (fill.copy.needed_atom.instruction_bits, read.copy.pred) == (128, None)
+    assert fill.copy.pred is not None and fill.copy.pred.layout.shape == (1, 2, 1)
+    assert "cute.elem_less(first[i], src.shape)" in plan.code and "cute.ceil_div(" in plan.code
+    unknown = lc.synthesize((16, 32), "(?,?):(?{div=8},1)", "ldmatrix", tails=True, threads=32).plans
+    loads = [s.copy for p in unknown for s in p.steps[0] if s.role in ("load", "async")]
+    assert {copy.needed_atom.instruction_bits for copy in loads} == {16}
+    with pytest.raises(InputError, match="or tails="):
+        lc.synthesize((64, 32), "(100,32):(32,1)", "ldmatrix")
+    assert lc.synthesize((64, 32), "(100,32):(32,1)", "ldmatrix", tails=True, engine="cp.async").plans
+
+
+def test_values_are_converted_between_load_and_store() -> None:
+    best = lc.synthesize((64, 32), K, "wgmma.A", src_dtype="f32", major="K").best
+    load, store = best.steps[0]
+    assert [str(step.copy.src.dtype) for step in (load, store)] == ["f32", "bf16"]
+    assert [step.copy.needed_atom.instruction_bits for step in (load, store)] == [128, 64]
+    assert "held.load().to(cutlass.BFloat16)" in best.code
+    assert all(
+        "universal" in plan.kind for plan in lc.synthesize((64, 32), K, "ldmatrix", src_dtype="f32").plans
+    )
+
+
+def test_pairs_of_four_bit_elements_are_bytes() -> None:
+    found = lc.synthesize((64, 128), "(?,?{div=32}):(?{div=32},1)", "ldmatrix", dtype="i4", engine="cp.async")
+    same = lc.synthesize((64, 64), "(?,?{div=16}):(?{div=16},1)", "ldmatrix", dtype="ui8", engine="cp.async")
+    assert [plan.counts for plan in found.plans] == [plan.counts for plan in same.plans]
+    assert found.wanted.title == "(64,128) i4, two in a byte"
+    assert "cute.recast_ptr(src.iterator, dtype=cutlass.Uint8)" in found.best.code
+
+
+def test_a_value_is_stored_where_it_was_loaded_from() -> None:
+    """Both partitions say which element a value is; a turn that mixes up two values is seen."""
+    plans = lc.synthesize((16, 16), MN, "registers", major="K", threads=32, engine="universal").plans
+    steps = next(s for p in plans for s in p.steps if [one.role for one in s] == ["load", "turn", "store"])
+    assert keeps_elements(steps)
+    turned = steps[1].copy.src
+    strides: Any = turned.layout.stride
+    wrong = Layout(turned.layout.shape, (tuple(reversed(strides[0])), *strides[1:]))
+    mixed = steps[1]._replace(copy=replace(steps[1].copy, src=turned.with_layout(wrong)))
+    assert wrong != turned.layout and not keeps_elements([steps[0], mixed, steps[2]])
+
+
+def random_request(seed: int) -> TileRequest:
+    """Of every kind: types, tails, conversions, 4-bit elements, epilogues, several readers."""
+    rng = random.Random(seed)
+    div = rng.choice([1, 2, 8, 16, 32])
+    tensors = [f"(?{{div={div}}},?):(1,?{{div={div}}})", f"(?,?{{div={div}}}):(?{{div={div}}},1)"]
+    to = rng.choice([
+        "ldmatrix", "ldmatrix.trans", "wgmma.A", "wgmma.B", "registers", "gmem", "ldmatrix,gmem",
+        "ldmatrix,ldmatrix.trans^T",
+    ])  # fmt: skip
+    dtype = rng.choice(["bf16", "f16", "f32", "f8E4M3FN", "i4", "f4E2M1FN"])
+    src = rng.choice([*tensors, "accumulator"]) if to == "gmem" else rng.choice(tensors)
+    given: dict[str, Any] = {"dst": rng.choice(tensors)} if "gmem" in to else {}
+    wide = dtype in ("bf16", "f16")
+    if wide and src != "accumulator" and rng.random() < 0.3:
+        given["src_dtype"] = "f32"
+    if wide and "gmem" in to and rng.random() < 0.3:
+        given["dst_dtype"] = "f32"
+    return TileRequest(
+        (rng.choice([32, 48, 64, 80, 96, 112, 128, 192]), rng.choice([16, 32, 48, 64, 80, 96, 128])), src, to,
+        dtype=dtype, threads=rng.choice([32, 64, 128, 256]), stages=rng.choice([1, 2, 3]),
+        tails=rng.random() < 0.5, **given,
+    )  # fmt: skip
+
+
+@pytest.mark.sweep
+def test_random_requests_are_legal_and_compile() -> None:
+    plans: list[Plan] = []
+    asked = served = 0
+    while len(plans) < 120:
+        asked += 1
+        try:
+            found = synthesize(read(random_request(asked)))
+        except InputError:
+            continue
+        served += 1
+        plans += random.Random(asked).sample(found.plans, min(2, len(found.plans)))
+    assert {report.verdict for plan in plans for report in plan.reports} <= {"legal", "slow"}
+    print(f"{len(plans)} plans of {served} requests, {asked} asked")
+    assert refused(plans) == []
+
+
 def test_programs_compile(transposed: Synthesis) -> None:
     tma = next(plan for plan in transposed.plans if plan.kind.startswith("tma"))
     assert refused([transposed.best, tma]) == []
@@ -186,7 +286,12 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ({"engine": "tmaa"}, "unknown engine"),
         ({"threads": "100"}, "whole warps"),
         ({"stages": "0"}, "whole number from 1"),
-        ({"dtype": "f4E2M1FN"}, "4 bits"),
+        ({"dtype": "f6E2M3FN"}, "6 bits"),
+        ({"dtype": "i4", "src": MN}, "nothing turns them"),
+        ({"dtype": "i4", "src": "(?,?{div=2}):(?{div=3},1)"}, "not whole bytes"),
+        ({"dtype": "i4", "to": "ldmatrix.trans"}, "16-bit elements"),
+        ({"dtype": "i4", "src-dtype": "i8"}, "not converted"),
+        ({"dst-dtype": "f32"}, "no tensor to be of"),
         ({"arch": "sm_12"}, "unknown architecture"),
         ({"src": "(?,?,?):(1,?,?)"}, "two plain modes"),
         ({"src": "smem (64,32):(32,1)"}, "src"),
