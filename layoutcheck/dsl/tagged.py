@@ -10,7 +10,8 @@ import re
 
 # Operations that move memory or order it, and those of lower dialects that a user may have written himself.
 TAGGED = re.compile(
-    r"cute\.(?:copy|copy_atom_call|gemm|mma_atom_call|memref\.(?:load|store|load_vec|store_vec)|prefetch|atomic\w*)\Z"
+    r"cute\.(?:copy|copy_atom_call|gemm|mma_atom_call|mma\.make_fragment|prefetch|atomic\w*|"
+    r"memref\.(?:load|store|load_vec|store_vec))\Z"
     r"|cute_nvgpu\.(?:copy|bulk|.*tma)\w*"
     r"|llvm\.(?:inline_asm|load|store|atomicrmw|cmpxchg|fence)\Z"
     r"|nvvm\.(?:ldmatrix|stmatrix|cp\.|tcgen05|st\.|ld\.|red|load|store|atomic|bar|mbarrier|fence|membar|memory|"

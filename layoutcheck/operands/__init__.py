@@ -9,6 +9,7 @@ and both are compared register by register (`check`). docs/operands.md says what
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 
 from layoutcheck.errors import InputError
@@ -17,6 +18,7 @@ from layoutcheck.operands.atoms import LETTERS
 from layoutcheck.operands.check import WARP, Filling, Operand, Product, products
 from layoutcheck.operands.fragments import TiledMma
 from layoutcheck.operands.rules import lc601_operand_order as lc601
+from layoutcheck.operands.shared import shared_operands
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.traced import Frame, KernelFinding, KernelPlace, OperandReport
 from layoutcheck.sources.traced_module import TracedModule
@@ -40,6 +42,13 @@ def rearranges(module: TracedModule) -> bool:
 
 def check_operands(module: TracedModule) -> OperandReport:
     """The operands of a traced module's products. Raises nothing: what cannot be checked says so."""
+    found = _fragments(module)
+    findings, unchecked = shared_operands(module)
+    return replace(found, findings=(*found.findings, *findings), unchecked=(*found.unchecked, *unchecked))
+
+
+def _fragments(module: TracedModule) -> OperandReport:
+    """The registers of its products by warp-level MMAs."""
     made = partial(OperandReport, module.kernel, module.arch)
     if '"cute.gemm"' not in module.text:
         return made()

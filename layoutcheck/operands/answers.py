@@ -135,7 +135,7 @@ def check_mma(
     answers = [
         _in_registers(tiled, letter, text, registers)
         if letter in registers
-        else _in_memory(tiled, letter, text)
+        else in_memory(tiled, letter, text)
         for letter, text in texts.items()
     ]
     return MmaReport(tiled, tuple(answers))
@@ -245,7 +245,11 @@ def _other_ldmatrix(mma: TiledMma, letter: str, text: str, fits: str, code: str)
     )
 
 
-def _in_memory(mma: TiledMma, letter: str, text: str) -> OperandAnswer:
+def in_memory(mma: TiledMma, letter: str, text: str, whole: Layout | None = None) -> OperandAnswer:
+    """The answer about an operand that is not in registers: a layout (MN,K), or a printed memref's.
+
+    `whole` is the tile (MN,K) that the layout is a part of: what fits is said of all of it.
+    """
     atom = mma.atom
     where = atom.where(letter)
     if where == "tmem":
@@ -284,9 +288,11 @@ def _in_memory(mma: TiledMma, letter: str, text: str) -> OperandAnswer:
         else "the descriptor reads other elements"
     )
     title = f"{letter}: {said} ({major}-major)"
+    near = found if whole is None else canonical(whole, element, major, swizzle, unit)
+    near = near if near.nearest else found
     fits = (
-        f"{found.nearest_name}: {found.nearest}, {found.nearest_swizzle} on the pointer (bytes)"
-        if found.nearest
+        f"{near.nearest_name}: {near.nearest}, {near.nearest_swizzle} on the pointer (bytes)"
+        if near.nearest
         else ""
     )
     return OperandAnswer(
@@ -297,7 +303,7 @@ def _in_memory(mma: TiledMma, letter: str, text: str) -> OperandAnswer:
         title,
         found.reason,
         fits,
-        found.code,
+        near.code,
         canonical=found,
         layout=shown,
     )

@@ -124,12 +124,20 @@ def checked(atom: MmaAtom, text: str) -> MmaAtom:
     """The atom, if its fragments are known. Raises InputError."""
     m, n, k = atom.shape
     a, b, _ = atom.types
-    fits = {
-        "warp": (m, n) == (16, 8) and k * 32 // atom.word in (128, 256) and atom.form != "sparse",
-        "warpgroup": m == 64 and 8 <= n <= 256 and n % 8 == 0 and k == 256 // max(a.bits, b.bits),
-        "tcgen05": m in (64, 128, 256) and 8 <= n <= 256 and n % 8 == 0 and k >= 8 and m % atom.blocks == 0,
-    }[atom.level]
-    if not fits or max(a.bits, b.bits) > 32:
+    bits = max(a.bits, b.bits)
+    fits = (
+        bits <= 32
+        and {
+            "warp": (m, n) == (16, 8) and k * bits in (128, 256),
+            "warpgroup": m == 64 and 8 <= n <= 256 and n % 8 == 0 and k * bits == 256,
+            "tcgen05": m in (64, 128, 256)
+            and 8 <= n <= 256
+            and n % 8 == 0
+            and k >= 8
+            and m % atom.blocks == 0,
+        }[atom.level]
+    )
+    if not fits or (atom.level == "warp" and atom.form == "sparse"):
         raise InputError(
             f"an MMA whose fragments are not known: m{m}n{n}k{k} of {a} and {b}", text=text[:160],
             expected="m16n8k of a warp with 128 or 256 bits of k, m64 of a warpgroup, or tcgen05's",

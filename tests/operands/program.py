@@ -64,6 +64,22 @@ def products(a: cute.Pointer, b: cute.Pointer, c: cute.Pointer, case: Constexpr)
     product(mma, n, k, *tensors, case).launch(grid=(1, 1, 1), block=(THREADS, 1, 1))
 
 
+@cute.kernel
+def described(mma: cute.TiledMma, layout: Constexpr):
+    """The report NVIDIA/cutlass#3078: a fragment of a shared tile without a swizzle."""
+    tile = cutlass.utils.SmemAllocator().allocate_tensor(BFloat16, layout, byte_alignment=1024)
+    thread = mma.get_slice(cute.arch.thread_idx()[0])
+    mma.make_fragment_A(thread.partition_A(tile))
+
+
+@cute.jit
+def descriptor():
+    major = OperandMajorMode.K
+    op = warpgroup.MmaF16BF16Op(BFloat16, Float32, (64, 64, 16), warpgroup.OperandSource.SMEM, major, major)
+    plain = cute.make_ordered_layout((64, 128), order=(1, 0))
+    described(cute.make_tiled_mma(op), plain).launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
 LAYOUTS = []
 
 
@@ -104,3 +120,4 @@ if __name__ == "__main__":
     ]
     for case in CASES.values():
         cute.compile(products, *pointers, case)
+    cute.compile(descriptor)

@@ -24,7 +24,8 @@ from layoutcheck.sources.traced import OperandReport, Trace
 from layoutcheck.sources.traced_module import TracedModule
 from tests.operands import CASES
 
-TRACED: list[Trace] = []  # by the fixture
+TRACED: list[Trace] = []  # by the fixture, as are
+TEXTS: list[str] = []  # all modules
 
 PROGRAM = Path(__file__).with_name("program.py")
 MMA = (
@@ -46,6 +47,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[str]
         observe=lambda text, _arch, _copies: texts.append(text),
     )  # fmt: skip
     TRACED.append(trace)
+    TEXTS[:] = texts
     yield (
         [text for text in texts if "cute.gemm" in text],
         [json.loads(x) for x in file.read_text().splitlines()],
@@ -142,10 +144,21 @@ def test_a_trace_has_them_whatever_else_is_checked(
 ) -> None:
     (trace,) = TRACED
     assert trace.orders == ()
-    assert [f.code for one in trace.operands for f in one.findings] == ["LC601"] * 3
+    assert [f.code for one in trace.operands for f in one.findings] == ["LC601"] * 3 + ["LC607"]
     assert from_lines(to_lines(trace)).operands == trace.operands
     line = next(iter(operand_counts(trace.operands, Style(width=200))))
     assert line == "  operands: 20 of 24 products followed: 2 wrong"
+
+
+def test_a_shared_tile_that_no_descriptor_has_is_told_at_its_line(
+    traced: tuple[list[str], list[dict[str, str]]],
+) -> None:
+    (one,) = judged(next(text for text in TEXTS if "smem_desc_view" in text)).findings
+    assert (one.code, one.severity) == ("LC607", "rejected") and "K_SW128" in one.message
+    told = [f for report in TRACED[0].operands for f in report.findings if f.code == "LC607"]
+    lines = PROGRAM.read_text().splitlines()
+    at = next(n for n, text in enumerate(lines, 1) if "make_fragment_A(thread.partition_A(tile" in text)
+    assert [f.places[0].where.line for f in told] == [at]
 
 
 def test_a_module_that_cannot_be_read_says_so() -> None:
