@@ -219,4 +219,11 @@ def _loaded(mma: TiledMma, letter: str, text: str, trans: bool) -> Held:
     found = there[start + (m if trans else k) % run]
     elements = np.stack([found % shape[0], found // shape[0]], 2)
     elements[found < 0] = -1
+    if (start % run).any() and (elements == taken).all():
+        thread, at = (int(i) for i in np.argwhere(start % run)[0])
+        raise Unfit(
+            f"a row of 16 bytes begins at element {int(start[thread, at])} of {layout}, which is "
+            f"{int(start[thread, at]) * bits / 8:g} bytes",
+            expected="rows that begin at multiples of 16 bytes (PTX ISA, ldmatrix)",
+        )
     return Held(elements, taken, f"ldmatrix{'.trans' if trans else ''} of {layout}")
