@@ -9,8 +9,10 @@ HAPPENED  to the warp's own ordinary accesses (PTX ISA, Memory Consistency Model
 SHARED    to asynchronous copies that it starts, in shared memory: past a fence.proxy.async
 GLOBAL    the same in global memory
 STRICT    as SHARED, and the fence was executed by the warp that wrote
+LANES     as HAPPENED, and the lanes of the warp that wrote have met before one of them arrived for all
 
 A warp is one agent: its lanes execute together, and one lane may arrive for all (CUTLASS's pipelines do).
+LANES tells where that hands over other lanes' stores.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-HAPPENED, SHARED, GLOBAL, STRICT = range(4)
-VIEWS = 4
+HAPPENED, SHARED, GLOBAL, STRICT, LANES = range(5)
+VIEWS = 5
 
 Clock = npt.NDArray[np.int32]  # of one warp: [view, component]
 
@@ -77,6 +79,10 @@ class Clocks:
         found: Clock = self.known[warp].copy()
         self.known[warp, HAPPENED, warp] += 1
         return found
+
+    def meet(self, warp: int) -> None:
+        """The lanes of a warp meet."""
+        self.known[warp, LANES, warp] = self.known[warp, HAPPENED, warp]
 
     def learn(self, warp: int, clock: Clock) -> None:
         """Take over what `clock` knows."""

@@ -34,6 +34,14 @@ _LEFT_OUT = (
     "tmem_free",
 )  # where its place or condition is not known
 _ANYWHERE = ("elect", "warp_sync", "cp_commit", "cp_wait", "bulk_commit", "bulk_wait", "fence", "fence_proxy")
+_MEETING = (
+    "barrier",
+    "barrier_arrive",
+    "warp_sync",
+    "cluster_arrive",
+    "cluster_wait",
+)  # orders a warp's lanes
+_GIVING = (*_MEETING, "mbar_arrive", "cp_arrive")
 
 Handler = Callable[[Warp, int, Event, int], bool]
 
@@ -199,7 +207,16 @@ class Engine:
             if event.guarded or kind not in _ANYWHERE:
                 raise Undecided("whether or where it happens depends on values that each thread loads", event)
         self.accesses.flush(warp)
+        if event.meaning.kind in _GIVING:
+            self._give(warp, event, lanes)
         return handler(warp, index, event, lanes)
+
+    def _give(self, warp: Warp, event: Event, lanes: int) -> None:
+        """What the lanes have written is given to others, but not what lanes wrote that do not arrive."""
+        loose = self.world.loose
+        if event.meaning.kind in _MEETING or not loose.get(warp.number, 0) & ~lanes:
+            loose.pop(warp.number, None)
+            self.world.clocks.meet(warp.number)
 
     def _unknown(self, _warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
         raise Undecided(f"'{event.meaning.facts.get('name', '?')}' is not modelled", event)

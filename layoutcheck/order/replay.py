@@ -64,12 +64,13 @@ class World:
             self._spread(number, block)
         self.clocks = Clocks(len(self.warps))
         self.cell, self.span = _cell_bytes(self.events), _span(blocks)
-        self.shared = Shadow(self.span // self.cell * len(blocks), SHARED, STRICT)
+        self.shared = Shadow(self.span // self.cell * len(blocks), SHARED, STRICT, len(self.warps))
         self.problems: dict[Any, Problem] = {}
         self.skipped: dict[str, int] = {}
         self.exits: dict[int, Any] = {}  # what each warp knew when it exited
         self.remote: dict[tuple[int, int], tuple[int, Party]] = {}  # (block reached, warp) -> its last access
         self.fenced: dict[int, Clock] = {}  # warp -> what it knew at its last fence
+        self.loose: dict[int, int] = {}  # warp -> lanes that have written since its lanes met
         self.stored: dict[int, int] = {}  # warp -> number of its last event that waited for tcgen05.st
         self.ranks = {block.launch.rank: number for number, block in enumerate(blocks)}
         self.rank_table = np.array([self.ranks.get(rank, -1) for rank in range(256)], np.int64)
@@ -176,6 +177,8 @@ class Accesses:
         if cells is None:
             return
         write = event.meaning.kind in _WRITING
+        if write:
+            self.world.loose[warp.number] = lanes | self.world.loose.get(warp.number, 0)
         mine = cells[warp.first : warp.first + 32]
         if lanes == FULL and index in self._everywhere:
             own = self._threads[warp.first : warp.first + 32] | index << 10
@@ -339,6 +342,8 @@ def _kind(clash: Clash, first: Party, second: Party) -> str:
     one, other = first.event.meaning.kind, second.event.meaning.kind
     if clash.kind == "strict":
         return "fence-by-reader"
+    if clash.kind == "lane":
+        return "lane-arrives"
     if clash.kind == "proxy":
         write = clash.write_first and other in (*_ASYNC_READS, "bulk_load")
         return "no-proxy-fence" if write else "no-proxy-fence-before-overwrite"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from layoutcheck.order.clocks import HAPPENED, Clock
+from layoutcheck.order.clocks import HAPPENED, LANES, Clock
 
 Cells = npt.NDArray[np.int64]
 
@@ -29,7 +29,7 @@ class Access(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """Two accesses of one cell that nothing orders ("race"), or no fence ("proxy", "strict").
+    """Two accesses of one cell: no order ("race"), no fence ("proxy", "strict"), one lane only ("lane").
 
     `write_first` says whether the earlier one was the write.
     """
@@ -42,9 +42,13 @@ class Clash(NamedTuple):
 
 
 class Shadow:
-    """Cells of one memory; `view` is what asynchronous accesses are held against (`clocks.SHARED`)."""
+    """Cells of one memory; `view` is what asynchronous accesses are held against (`clocks.SHARED`).
 
-    def __init__(self, cells: int, view: int, strict: int | None) -> None:
+    Writes by the first `warps` agents are those of lanes, which one lane may hand over.
+    """
+
+    def __init__(self, cells: int, view: int, strict: int | None, warps: int = 0) -> None:
+        self.warps = warps
         self.size, self.view, self.strict = cells, view, strict
         self.writer = np.zeros(cells, np.int32)
         self.written = np.zeros(cells, np.int32)
@@ -91,6 +95,10 @@ class Shadow:
         bad = written > clock[HAPPENED][writer]
         if bad.any():
             yield from self._clashes("race", access, self.record[cells], bad, True)
+        elif self.warps and not access.asynchronous:
+            alone = (written > clock[LANES][writer]) & (writer < self.warps) & (writer != access.component)
+            if alone.any():
+                yield from self._clashes("lane", access, self.record[cells], alone, True)
         if access.asynchronous:
             generic = ~self.by_proxy[cells] & ~bad
             unseen = generic & (written > clock[self.view][writer])

@@ -3,7 +3,8 @@
 ## What it means
 
 One lane of a warp writes shared memory and another lane of the same warp reads it, and no `sync_warp`, barrier or wait stands
-between the two.
+between the two. Or all lanes write, and one lane arrives at an mbarrier for all of them, with nothing between that
+orders the other lanes' stores before its arrival.
 
 ## Why
 
@@ -13,7 +14,7 @@ together: no run on an H200 showed a difference.
 
 ## How to fix it
 
-`cute.arch.sync_warp()` between the store and the load.
+`cute.arch.sync_warp()` between the store and the load, or before the arrival.
 
 ## How to silence it
 
@@ -33,6 +34,11 @@ from layoutcheck.sources.traced import KernelPlace
 def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
     """The store of one lane, and the load of another."""
     first, second = places[0], places[1]
+    if problem.kind == "lane-arrives":
+        return (
+            f"{line(second)} {second.what} what {line(first)} {first.what}, and one lane of that warp has arrived for the others",
+            f"{two(problem, places)} Missing: sync_warp() behind {line(first)}, before one lane arrives for its warp.",
+        )
     return (
         f"{line(second)} {second.what} what another lane of the warp {first.what} at {line(first)}",
         f"{two(problem, places)} Missing: sync_warp() between them.",
@@ -49,4 +55,4 @@ cute.arch.sync_warp()
 other = smem[thread ^ 1]
 """
 
-RULE = make_rule(__doc__, "note", ("lanes",), tell, FLAGGED, CLEAN)
+RULE = make_rule(__doc__, "note", ("lanes", "lane-arrives"), tell, FLAGGED, CLEAN)
