@@ -11,6 +11,7 @@ from layoutcheck.check import Repairs, Report, check, repairs, verdict_of, with_
 from layoutcheck.copies.copy import Copy
 from layoutcheck.findings import SEVERITIES
 from layoutcheck.fixes import propose
+from layoutcheck.synthesis.fix import with_synthesized
 
 if TYPE_CHECKING:
     from layoutcheck.sources.traced import TracedCopy
@@ -26,7 +27,7 @@ def judge(
 ) -> Report:
     """The report on a copy, with fixes, each of them checked again. Never raises for a valid Copy."""
     report = check(copy)
-    found = Repairs(lambda: propose(report))
+    found = Repairs(lambda: with_synthesized(report, propose(report)))
     return replace(report, repairs=found, assumptions=assumptions, subject=subject)
 
 

@@ -78,6 +78,7 @@ STRATEGIES = (
 # What makes a working copy faster without asking more instructions of it.
 FASTER = (fit_threads, match_layout, recast, swizzle, widen_copy, tma, tma_parts)
 
+WORTH = 1.05  # how much quicker a further fix has to be
 MOST = 6  # shown: more would not be read
 
 # The three ways out that the report behind the case `issue-2320` names; the first of them in its two forms.
@@ -220,6 +221,30 @@ class Working(NamedTuple):
 
     verdict: str
     issued: dict[str, Any]
+
+
+def faster(draft: Draft, report: Report, fixes: tuple[Fix, ...]) -> Fix | None:
+    """A further draft as a fix, checked as the others are.
+
+    None where it does not work, or takes nearly as long as another that leaves the tensors as they are.
+    """
+    fix = _checked(draft, report.copy, {})
+    others = [one.predicted for one in fixes if not _moves_tensors(one, report.copy)]
+    if report.verdict == "slow":
+        others.append(_predicted([report.analysis.issued]))
+    if fix is None or any(_cost(one)[1] < WORTH * _cost(fix.predicted)[1] for one in others):
+        return None
+    return fix
+
+
+def _moves_tensors(fix: Fix, given: Copy) -> bool:
+    """Whether others who use its tensors have to change, too."""
+    return any(
+        one.whole(side) != given.whole(side)
+        for one in fix.copies[:1]
+        for side in ("src", "dst")
+        if one.whole(side).space != "rmem"
+    )
 
 
 def _checked(draft: Draft, broken: Copy, seen: dict[Copy, Working | None]) -> Fix | None:

@@ -236,6 +236,11 @@ def judged(found: Found, wanted: Wanted) -> Judged:
     return Judged(steps, reports)
 
 
+def complete(steps: list[Step]) -> bool:
+    """Whether the threads of every step cover the tile once, and store the elements that they loaded."""
+    return not any(_hole(step.copy) for step in steps) and keeps_elements(steps)
+
+
 def keeps_elements(steps: list[Step]) -> bool:
     """Whether every value that a thread stores is the element that it loaded, by both partitions."""
     if [step.role for step in steps if step.role != "turn"] != ["load", "store"]:

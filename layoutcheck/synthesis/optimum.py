@@ -8,6 +8,7 @@ where those of registers follow from who uses the registers.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.inttuple import flatten, is_static, product
@@ -23,8 +24,8 @@ from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.machine.cost import predicted_time
 from layoutcheck.synthesis.candidates import writers
-from layoutcheck.synthesis.copies import Step, judged
-from layoutcheck.synthesis.moves import Threads
+from layoutcheck.synthesis.copies import Step, complete, judged, steps_of
+from layoutcheck.synthesis.moves import Move, Threads
 from layoutcheck.synthesis.program import statements
 from layoutcheck.synthesis.search import Found, Space, search
 from layoutcheck.synthesis.shared import Shared, layouts
@@ -32,6 +33,8 @@ from layoutcheck.synthesis.wanted import MOST_EXTENT, Wanted
 
 WORTH = 1.1
 """How much faster another layout of the shared tile has to be, which its readers must take too."""
+MOST_SIMPLE = 4
+"""Ways of one kind and width that `kept` counts."""
 ENOUGH = 2.0
 """How often its optimum a copy has to cost to be named."""
 
@@ -103,6 +106,33 @@ def optimum(copy: Copy) -> Optimum | None:
                 best = Optimum(now, keeps, found, steps, wanted)
                 break
     return best
+
+
+def kept(copy: Copy) -> Iterator[Optimum]:
+    """Simple ways into the shared tile as it lies, best first, not judged yet; none as for `optimum`.
+
+    Simple: threads take the tile row by row, as wide as fits. So few ways are counted within milliseconds.
+    """
+    wanted = _wanted(copy)
+    given = None if wanted is None else _given(copy)
+    if wanted is None or given is None:
+        return
+    simple: dict[tuple[str, int], list[Threads]] = {}
+    for move in writers(wanted):
+        if isinstance(move, Threads) and move.deal.first == move.deal.along and move.fits(given):
+            simple.setdefault((move.kind, move.width_bytes(given.fast)), []).append(move)
+    widest = {kind: max(width for one, width in simple if one == kind) for kind, _ in simple}
+    moves: list[Move] = [move for kind, width in widest.items() for move in _wide(simple[kind, width])]
+    for found in search(Space([given], moves, [], []), 1, wanted.arch.smem_per_block_bytes).found:
+        [steps] = steps_of(found, wanted)
+        if complete(steps):
+            yield Optimum(math.inf, True, found, steps, wanted)
+
+
+def _wide(moves: list[Threads]) -> list[Threads]:
+    """Those of the widest access of global memory, the longest rows first."""
+    most = max(move.deal.vector for move in moves)
+    return sorted((m for m in moves if m.deal.vector == most), key=lambda m: -m.deal.along)[:MOST_SIMPLE]
 
 
 def _wanted(copy: Copy) -> Wanted | None:

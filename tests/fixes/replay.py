@@ -30,6 +30,7 @@ from layoutcheck.fixes.code import _DSL_TYPES
 from layoutcheck.machine.dtypes import DType, dtype
 
 FRAGMENT_ALIGN = 32
+BASIC = "basic_copy"
 
 
 class Tensor:
@@ -187,6 +188,7 @@ def _cute(seen: dict[str, Any]) -> Any:
         rank=lambda t: len(wrap(t.shape)),
         copy=copy,
         autovec_copy=autovec_copy,
+        basic_copy=lambda src, dst: seen["copied"].append((BASIC, src, dst, None)),
         runtime=SimpleNamespace(from_dlpack=from_dlpack),
         arch=SimpleNamespace(mbarrier_arrive_and_expect_tx=expect, elect_one=elect_one),
         nvgpu=_ops(),
@@ -279,7 +281,13 @@ def made_by(given: Copy, code: str) -> tuple[Copy, ...]:
     left = replayed(given, code)
     if len(left["copied"]) > 1 or (left["copied"] and given.tiling is None and "elected" not in left):
         return tuple(
-            replace(given, atom=atom, op=given.op if atom is None else "copy", src=src.memref, dst=dst.memref)
+            replace(
+                given,
+                atom=None if atom == BASIC else atom,
+                op=given.op if atom is None else BASIC if atom == BASIC else "copy",
+                src=src.memref,
+                dst=dst.memref,
+            )
             for atom, src, dst, _ in left["copied"]
         )
     pred = left["pred"]
