@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
 from layoutcheck.fixes import times
-from layoutcheck.patching import unsafe
+from layoutcheck.patching import operands, unsafe
 from layoutcheck.patching.edit import Candidate, apart, apply
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
 from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch, read
 from layoutcheck.patching.state import RANKS, Edited, Place, State, frame_of, moved, place_of
 from layoutcheck.patching.ways import ways
-from layoutcheck.sources.traced import Distinct, Frame, Trace
+from layoutcheck.sources.traced import Distinct, Frame, KernelFinding, Trace
 
 if TYPE_CHECKING:
     from layoutcheck.gpu.confirmation import Confirmation
@@ -90,9 +90,22 @@ def repair(
             continue
         found.after, state = best.edited.changed, best.edited.after
         found.repairs.append(best.repair)
+    products: list[Sketch] = []
+    for finding in operands.findings(state.trace) if by is None else ():
+        where = finding.places[0].where
+        if not operands.remains(finding, state.trace):
+            continue
+        if progress is not None:
+            progress(f"repairing {where}")
+        made, why = search.product(state, finding, found.after)
+        if made is None:
+            products.append(Sketch(where, why))
+            continue
+        found.after, state = made.edited.changed, made.edited.after
+        found.repairs.append(made.repair)
     wanted = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
-    found.sketches = [one for one in found.sketches if _still(found, one.where) & bad]
+    found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
     return found
 
 
@@ -169,6 +182,25 @@ class _Search:
                 if made is not None:
                     return made, ""
         return None, _told(refused)
+
+    def product(
+        self, state: State, finding: KernelFinding, texts: dict[str, str]
+    ) -> tuple[_Proven | None, str]:
+        """The edit with which a product's operands fit; else why there is none."""
+        refused: list[str] = []
+        for title, edits in itertools.islice(operands.ways(texts, finding), MOST_TRIES):
+            changed = apply(texts, edits)
+            edited = Edited(texts, state, changed, State(self.trace(changed)))
+            why = operands.objection(state.trace, edited.after.trace, finding) or edited.objection(False)
+            if not why and edited.harmed():
+                why = f"{_short(edited.harmed()[0])} is worse"
+            if not why:
+                where = finding.places[0].where
+                lines = (Frame(e.path, texts[e.path].count("\n", 0, e.start) + 1) for e in edits)
+                places = tuple(dict.fromkeys(lines))
+                return _Proven(edited, Repair(where, title, "legal", (where,), places)), ""
+            refused.append(f"{title} at line {_first_line(texts, edits)}: {why}")
+        return None, _told(refused) or _UNFOUND
 
     def unkept(self, edited: Edited, place: Place, bare: Candidate | None) -> str:
         """Why a predicate is not shown to take away just what leaves the tensor."""

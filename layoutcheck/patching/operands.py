@@ -1,0 +1,135 @@
+"""Edits for a product whose operands do not fit (LC601 to LC604, LC607): one word of the program at a time.
+
+The tiled copy of another operand or of another tiled MMA, ldmatrix that transposes or does not, a layout atom
+or a descriptor of the other major. What is proposed need not be right: `objection` holds the trace of the
+edited program against the first one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.program import Source
+from layoutcheck.sources.traced import KernelFinding, Trace
+
+CODES = ("LC601", "LC602", "LC603", "LC604", "LC607")
+_BAD = ("rejected", "wrong")
+_COPY = re.compile(r"make_tiled_copy_([ABC])")
+_KIND = re.compile(r"(K|MN)_(INTER|SW32|SW64|SW128)")
+
+
+def findings(trace: Trace) -> list[KernelFinding]:
+    """What is wrong with the operands of a trace's products."""
+    every = (one for report in trace.operands for one in report.findings)
+    return [one for one in every if one.code in CODES and one.severity in _BAD]
+
+
+def ways(texts: dict[str, str], finding: KernelFinding) -> Iterator[tuple[str, Candidate]]:
+    """Titles and edits for a finding, in the files that its places name; the likeliest first."""
+    frames = [frame for place in finding.places for frame in (place.where, *place.stack)]
+    letter = str(finding.evidence.get("operand", ""))
+    for path in dict.fromkeys(frame.file for frame in frames):
+        if path in texts:
+            source = Source(path, texts[path])
+            if finding.code != "LC607":
+                yield from _copies(source, letter)
+                yield from _transposed(source)
+            yield from _majors(source)
+
+
+def _copies(source: Source, letter: str) -> Iterator[tuple[str, Candidate]]:
+    """The tiled copy of that operand, and of the MMA that multiplies."""
+    products = {
+        ast.unparse(call.args[0]) for call in source.calls() if _name(call.func) == "gemm" and call.args
+    }
+    for call in source.calls():
+        found = _COPY.fullmatch(_name(call.func))
+        if found is None:
+            continue
+        start, end = span_of(source, call.func)
+        if letter and found[1] != letter:
+            new = source.text[start:end].replace(found[0], f"make_tiled_copy_{letter}")
+            title = f"make_tiled_copy_{letter} for {found[0]}"
+            yield title, (Edit(source.path, start, end, new),)
+        for product in sorted(products) if len(call.args) > 1 else ():
+            if ast.unparse(call.args[1]) != product:
+                at = span_of(source, call.args[1])
+                yield f"{found[0]} of {product}, which multiplies", (Edit(source.path, *at, product),)
+
+
+def _transposed(source: Source) -> Iterator[tuple[str, Candidate]]:
+    """The other value of ldmatrix's `transpose`."""
+    for call in source.calls():
+        if not _name(call.func).startswith("LdMatrix"):
+            continue
+        named = [one.value for one in call.keywords if one.arg == "transpose"]
+        value = next(iter(named or call.args), None)
+        if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+            new = str(not value.value)
+            edit = Edit(source.path, *span_of(source, value), new)
+            yield f"ldmatrix with transpose={new}", (edit,)
+        elif not named and not call.args:
+            _, end = span_of(source, call)
+            more = ", " if call.keywords else ""
+            yield (
+                "ldmatrix with transpose=True",
+                (Edit(source.path, end - 1, end - 1, f"{more}transpose=True"),),
+            )
+
+
+def _majors(source: Source) -> Iterator[tuple[str, Candidate]]:
+    """The layout atom, or the operation's operand, of the other major."""
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        owner, kind = _name(node.value), _KIND.fullmatch(node.attr)
+        new = ""
+        if owner == "SmemLayoutAtomKind" and kind is not None:
+            new = f"{'MN' if kind[1] == 'K' else 'K'}_{kind[2]}"
+        elif owner == "OperandMajorMode" and node.attr in ("K", "MN"):
+            new = "MN" if node.attr == "K" else "K"
+        if new:
+            _, end = span_of(source, node)
+            title = f"{owner}.{new} for {owner}.{node.attr}"
+            yield title, (Edit(source.path, end - len(node.attr), end, new),)
+
+
+def _name(node: ast.expr) -> str:
+    """The last word of `cute.nvgpu.warp.LdMatrix8x8x16bOp`."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def objection(before: Trace, after: Trace, finding: KernelFinding) -> str:
+    """Why a program is not shown to be better; "" where it is.
+
+    The finding is gone, nothing else is found, and as many products are followed as before.
+    """
+    old, new = (Counter(map(_kind, findings(trace))) for trace in (before, after))
+    if new - old:
+        return f"{next(iter(new - old))[0]} is found instead"
+    if new[_kind(finding)] >= old[_kind(finding)]:
+        return f"{finding.code} remains"
+    if _counted(after) < _counted(before):
+        return "fewer products are followed"
+    return ""
+
+
+def remains(finding: KernelFinding, trace: Trace) -> bool:
+    """Whether a trace has such a finding."""
+    return _kind(finding) in map(_kind, findings(trace))
+
+
+def _kind(finding: KernelFinding) -> tuple[str, str]:
+    return finding.code, str(finding.evidence.get("operand", ""))
+
+
+def _counted(trace: Trace) -> tuple[int, int]:
+    """Products that are followed, and reasons that are not given."""
+    return (
+        sum(one.followed for one in trace.operands),
+        -sum(len(one.unchecked) for one in trace.operands),
+    )
