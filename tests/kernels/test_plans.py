@@ -11,7 +11,7 @@ pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
 from kernels.transpose.blocks import Blocks
-from kernels.transpose.choice import ROUNDS, quickest, timed
+from kernels.transpose.choice import BASE_BYTES, ROUNDS, like, quickest, timed
 from kernels.transpose.direct import Direct
 from kernels.transpose.drawn import Drawn
 from kernels.transpose.exchange import Exchange
@@ -99,6 +99,30 @@ def test_ribbons_go_along_the_thin_side() -> None:
         for tensors in ((Tensor(3, 999), Tensor(999, 3)), (Tensor(999, 3), Tensor(3, 999)))
     )
     assert (rows, columns) == ({"rows"}, {"columns"})
+
+
+@pytest.mark.parametrize("address", [0, 2, 16, 510, 514])
+@pytest.mark.parametrize("room_at", [0, 64, 1024])
+def test_a_copy_lies_like_its_original_and_inside_its_memory(address: int, room_at: int) -> None:
+    class Original(Tensor):
+        def new_empty(self, count: int) -> Any:
+            return Room(count)
+
+    class Room:
+        def __init__(self, count: int) -> None:
+            self.count = count
+
+        def data_ptr(self) -> int:
+            return room_at
+
+        def as_strided(self, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> tuple[int, int]:
+            last = start + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
+            assert 0 <= start and last < self.count
+            return start, last
+
+    start, last = like(Original(5, 7, 9, pad=3, address=address))
+    assert (room_at + 2 * start - address) % BASE_BYTES == 0
+    assert last - start == 4 * 7 * 12 + 6 * 12 + 8
 
 
 def test_one_plan_alone_is_not_timed() -> None:
