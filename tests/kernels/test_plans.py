@@ -117,7 +117,7 @@ def test_a_copy_lies_like_its_original_and_inside_its_memory(address: int, room_
 
         def as_strided(self, shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> tuple[int, int]:
             last = start + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
-            assert 0 <= start and last < self.count
+            assert 0 <= start <= last < self.count
             return start, last
 
     start, last = like(Original(5, 7, 9, pad=3, address=address))
