@@ -34,7 +34,8 @@ class Shifted(NamedTuple):
     """`tile`: elements of a thread block along (N, M), multiples of (4 * warps, 64).
 
     `align`: elements of `y` that no two blocks share a run of, 8 to 64, a divisor of 4 * `warps`; `store` and
-    `load`: cache hints, or `async` for loads past the registers.
+    `load`: cache hints, or `async` for loads past the registers; `trim`: a row that starts on a chunk is read
+    without the one that others reach into, for a test at each load.
     """
 
     tile: tuple[int, int] = (64, 128)
@@ -42,6 +43,7 @@ class Shifted(NamedTuple):
     align: int = 8
     store: str = "plain"
     load: str = "async"
+    trim: bool = True
 
     @property
     def threads(self) -> int:
@@ -142,7 +144,10 @@ def load_rows(
             number = tid + i * plan.threads
             row = number // chunks
             place = start + (first + row) * ldx + n0
-            if number < plan.rows * chunks and needed(number - row * chunks, place, plan):
+            inside = number < plan.rows * chunks
+            if cutlass.const_expr(plan.trim):
+                inside = inside and needed(number - row * chunks, place, plan)
+            if inside:
                 load_wide(x[None, (place >> 3) + number - row * chunks], held[None, i], plan.load)
         write = cute.make_copy_atom(CopyUniversalOp(), x.element_type, num_bits_per_copy=128)
         for i in cutlass.range_constexpr(count):
