@@ -98,12 +98,12 @@ TAIL = """
 - At the forty shapes, {plans} plans run, guard zones and padding included: {plans_wrong} wrong.
 - compute-sanitizer's memcheck over {memchecked} launches at small shapes, each tensor an allocation of its
   own: {memcheck}.
-- Plans called "early" may start before the kernel ahead of them has ended (programmatic dependent launch), and
-  wait for it themselves. In a row of launches, as here, each hides part of the next one's start: 64 x 64 takes
-  0.74 us so and 1.18 without, where torch.compile takes 1.14. A single launch gains nothing.
-- Measured with the plans of that date: nine of them, within 1 % of others wherever they were best, are no plans
-  any more, and the "untrimmed" one came after. The H100's table is older: it lacks "early" and the choice on two
-  pairs of large buffers.
+- Plans called "early" may start before the kernel ahead of them has ended (programmatic dependent launch),
+  and wait for it themselves. In a row of launches, as here, each hides part of the next one's start: 64 x 64
+  takes 0.74 us so and 1.18 without, where torch.compile takes 1.14. A single launch was not timed.
+- Nine of the plans measured, within 1 % of others wherever they were best, are no plans any more, and the one
+  called "untrimmed" came after. The H100's table is older: it lacks "early" and the choice on two pairs of
+  large buffers.
 - The plan is chosen on buffers that rotate, as the table's do. For a matrix that is in the L2 already another
   may be quicker.
 - The plans are chosen among a list by hand, but for the two called "drawn", which are the kernels that
