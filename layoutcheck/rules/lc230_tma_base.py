@@ -35,8 +35,17 @@ from layoutcheck.rules.tma import EFFECTS, evidence, mapped_tensor, whole_tma
 
 def find(analysis: Analysis) -> Iterator[Finding]:
     """A proved alignment below 16 bytes."""
-    mapped = mapped_tensor(analysis)
-    if mapped is not None and mapped.proved_align_bytes % PIECE_BYTES:
+    mapped, past = mapped_tensor(analysis), analysis.copy.map_past
+    if mapped is not None and past:
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the tensor map rounds its address down: its tensor begins {past} B past a multiple of 16 B",
+            f"The host steps {past} B past an aligned pointer and makes the tensor map there. The DSL stores the address divided by 16, without a check, so every box begins {past} B too early.",
+            Where(gmem_side(analysis.copy)),
+            evidence("globalAddress", f"16n + {past}", WHOLE_PIECES, DRIVER),
+        )
+    elif mapped is not None and mapped.proved_align_bytes % PIECE_BYTES:
         have = mapped.proved_align_bytes
         yield Finding(
             RULE.code,

@@ -48,6 +48,18 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     smem, tile = analysis.copy.side(side), analysis.copy.tma
     if tile is None and analysis.copy.index is not None:
         return  # LC240
+    swizzle = analysis.copy.map_swizzle
+    if swizzle is not None:
+        told, own = (f"swizzle {one}" if one and one.bits else "no swizzle" for one in (swizzle, smem.swizzle))
+        yield Finding(
+            RULE.code,
+            RULE.severity,
+            f"the tensor map has {told}, the shared tensor {own}",
+            f"The host made the tensor map from a shared layout with {told}. The copy is given a shared tensor with {own}, and all others that use this memory in the kernel follow the tensor. The boxes follow the map.",
+            Where(side),
+            evidence("swizzle", told, own, PTX),
+        )
+        return
     if tile is None:
         box = box_of(analysis)
         v = v_mode(smem.layout)

@@ -22,7 +22,8 @@ from layoutcheck.sources.chains import NoOrigin, origin, shifted, whole
 from layoutcheck.sources.diagnostics import copies_from_error
 from layoutcheck.sources.mlir import Operation, parse
 from layoutcheck.sources.recasts import with_recasts
-from layoutcheck.sources.tensor_maps import launches, mapped_tensor
+from layoutcheck.sources.shared_users import moved_through
+from layoutcheck.sources.tensor_maps import bytes_past, launches, map_of, mapped_tensor
 from layoutcheck.sources.threads import workers
 from layoutcheck.sources.traced import Frame, Partitioned, TracedCopy
 
@@ -68,12 +69,22 @@ def _traced(
         copy = with_recasts(op, copy)
         address_source = "types" if missing else "threads"
         if copy.needs_map:
-            copy = replace(copy, mapped=mapped_tensor(op.operands[0], launched))
+            copy = _with_map(op, copy, launched)
     return TracedCopy(
         copy, operation, frames[0], tuple(frames[1:]), kernel, arch, address_source, missing,
         in_dsl=made_in_library(frames[0]), warps=warps, partitioned=partitioned,
         shifted=tuple(side for side, at in (("src", 1), ("dst", 2)) if shifted(op.operands[at])),
     )  # fmt: skip
+
+
+def _with_map(op: Operation, copy: Copy, launched: dict[str, Operation]) -> Copy:
+    """A TMA copy with what the host's code says of its tensor map."""
+    made = map_of(op.operands[0], launched)
+    if made is None:
+        return copy
+    shared = next((one for one in (copy.src, copy.dst) if not isinstance(one, OtherOperand)), None)
+    swizzle = None if shared is None else moved_through(op, shared, copy.arch, launched)
+    return replace(copy, mapped=mapped_tensor(made), map_past=bytes_past(made) or 0, map_swizzle=swizzle)
 
 
 def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...], Partitioned | None]:

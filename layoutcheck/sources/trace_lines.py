@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
+from layoutcheck.algebra.notation import parse_swizzle
 from layoutcheck.atoms.as_dict import copy_to_dict
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
@@ -173,6 +174,8 @@ def _copy_out(copy: Copy) -> dict[str, Any]:
     out = copy_to_dict(copy)
     out["evict_priority"] = copy.evict_priority
     out["mapped"] = None if copy.mapped is None else str(copy.mapped)
+    out["map_past"] = copy.map_past
+    out["map_swizzle"] = None if copy.map_swizzle is None else str(copy.map_swizzle)
     for side in ("src", "dst"):
         chain = []
         memref = copy.side(side).recast_from
@@ -204,6 +207,8 @@ def _copy_of(record: dict[str, Any]) -> Copy:
         record["arch"],
         record["evict_priority"],
         mapped=parse_memref(record["mapped"]) if record.get("mapped") else None,
+        map_past=record.get("map_past", 0),
+        map_swizzle=parse_swizzle(record["map_swizzle"]) if record.get("map_swizzle") else None,
     )
 
 

@@ -186,8 +186,9 @@ def view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:
         moved += index % extent * step
         index = index // extent
     units = np.arange(per, dtype=np.int64)
-    coordinates = gmem_base * (8 // unit) + ((at[first][:, None] + moved) * per)[..., None] + units
-    kind = dsl_kind(here.swizzle)
+    begin = (gmem_base - copy.map_past) * (8 // unit)  # the map stores the base rounded down
+    coordinates = begin + ((at[first][:, None] + moved) * per)[..., None] + units
+    kind = dsl_kind(copy.map_swizzle or here.swizzle)
     inner = box[0] * here.dtype.bits // 8
     starts = smem_base + shared_at * here.dtype.bits // 8
     shared = landed(copy, starts, (count, box[0]), inner, kind, unit, per)

@@ -1,0 +1,112 @@
+"""Who else uses the shared memory of a traced TMA copy, and through which swizzle.
+
+A tensor map has a swizzle of its own, and the shared tensor that the copy is given has one. TMA follows the
+map. Where the two differ, data is in the wrong place only if the others that use this memory follow the tensor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from layoutcheck.algebra.notation import parse_swizzle
+from layoutcheck.algebra.swizzle import Swizzle
+from layoutcheck.atoms.tma.descriptor import dsl_kind, machine_swizzle
+from layoutcheck.copies.memref import Memref
+from layoutcheck.errors import InputError
+from layoutcheck.machine.arch import parse_arch
+from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.tensor_maps import map_of, mapped_swizzle
+
+_SHARED = re.compile(r"!cute\.(?:ptr|memref)<[^\"]*\bsmem\b")
+_TENSOR = re.compile(r"!cute\.memref<[^\"]*\bsmem\b")
+_SWIZZLE = re.compile(r"S<[0-9,-]+>")
+_USES = re.compile(r"\.(?:copy|copy_atom_call|memref\.\w*(?:load|store)\w*)$|fragment|desc")
+_ATOM = "!cute_nvgpu.atom."
+_XOR = "arith.xori"
+
+
+def moved_through(copy: Operation, shared: Memref, arch: str, launched: dict[str, Operation]) -> Swizzle | None:
+    """The swizzle of a copy's tensor map, where all others that use its memory follow another: the tensor's.
+
+    `shared` is the copy's shared tensor. None where map and tensor agree, where another follows the map, and
+    where no user is known. S<0,4,3> stands for no swizzle.
+    """
+    made = map_of(copy.operands[0], launched)
+    own = _effective(shared.swizzle)
+    mapped = None if made is None else _of_map(made, arch)
+    if mapped is None or mapped == own:
+        return None
+    side = next((v for v in copy.operands[1:3] if _TENSOR.match(v.type)), None)
+    if side is None:
+        return None
+    users = set(_users(_allocation(side), copy, arch, launched))
+    if users != {own} or (own == _NONE and _computes_addresses(copy)):
+        return None
+    return mapped
+
+
+def _of_map(made: Operation, arch: str) -> Swizzle | None:
+    """What the machine does for a map; None where that cannot be read."""
+    found = mapped_swizzle(made)
+    if isinstance(found, str):
+        return None
+    return _effective(machine_swizzle(dsl_kind(found), parse_arch(arch).number))
+
+
+_NONE = Swizzle(0, 4, 3)
+
+
+def _effective(swizzle: Swizzle | None) -> Swizzle:
+    return swizzle if swizzle is not None and swizzle.bits else _NONE
+
+
+def _allocation(value: Value) -> Value:
+    """The first value in shared memory of a chain of views: what was allocated."""
+    while (made := value.definition) is not None:
+        outer = next((v for v in made.operands if _SHARED.match(v.type)), None)
+        if outer is None:
+            return value
+        value = outer
+    return value
+
+
+def _users(root: Value, copy: Operation, arch: str, launched: dict[str, Operation]) -> Iterator[Swizzle]:
+    """The swizzle through which each other user of the memory sees it; those of other TMA copies are their maps'."""
+    kernel = copy
+    while kernel.parent_operation is not None and kernel.name not in ("cuda.kernel", "gpu.func"):
+        kernel = kernel.parent_operation
+    views = {root}
+    for op in kernel.walk():
+        mine = [v for v in op.operands if v in views]
+        if not mine:
+            continue
+        views.update(result for result in op.results if _SHARED.match(result.type))
+        if op is copy or not _USES.search(op.name):
+            continue
+        made = map_of(op.operands[0], launched) if op.operands[0].type.startswith(_ATOM) else None
+        for value in mine:
+            if made is not None:
+                mapped = _of_map(made, arch)
+                yield mapped if mapped is not None else _UNKNOWN
+            elif _TENSOR.match(value.type):
+                yield _typed(value.type)
+
+
+_UNKNOWN = Swizzle(0, 0, 0)
+
+
+def _typed(text: str) -> Swizzle:
+    found = _SWIZZLE.search(text)
+    try:
+        return _effective(parse_swizzle(found[0])) if found is not None else _NONE
+    except InputError:
+        return _UNKNOWN
+
+
+def _computes_addresses(copy: Operation) -> bool:
+    """Whether the kernel computes with exclusive or: it may apply the map's swizzle to its coordinates itself."""
+    outer = copy
+    while outer.parent_operation is not None and outer.name not in ("cuda.kernel", "gpu.func"):
+        outer = outer.parent_operation
+    return any(op.name == _XOR for op in outer.walk())
