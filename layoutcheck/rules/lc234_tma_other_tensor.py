@@ -4,7 +4,9 @@
 
 `make_tiled_tma_atom` makes the tensor map from a shared layout, and the copy then gets a shared
 tensor. The DSL does not compare the two. If the layout, the swizzle or the element type differ, TMA
-writes the boxes in one order and the kernel reads them in another.
+writes the boxes in one order and the kernel reads them in another. In a trace the map's swizzle is read
+in the host's code. It is held against all other users of the memory: a tile that one map loads and another
+stores needs the two maps to agree, whatever the tensor between them says.
 
 ## Why
 
@@ -50,16 +52,20 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return  # LC240
     swizzle = analysis.copy.map_swizzle
     if swizzle is not None:
-        told, own = (f"swizzle {one}" if one and one.bits else "no swizzle" for one in (swizzle, smem.swizzle))
+        told, own = (
+            f"swizzle {one}" if one and one.bits else "no swizzle" for one in (swizzle, smem.swizzle)
+        )
         yield Finding(
             RULE.code,
             RULE.severity,
             f"the tensor map has {told}, the shared tensor {own}",
-            f"The host made the tensor map from a shared layout with {told}. The copy is given a shared tensor with {own}, and all others that use this memory in the kernel follow the tensor. The boxes follow the map.",
+            f"The host made the tensor map from a shared layout with {told}. The copy is given a shared tensor with {own}. The boxes follow the map; all others that use this memory in the kernel see it through another swizzle.",
             Where(side),
             evidence("swizzle", told, own, PTX),
         )
         return
+    if tile is None and analysis.copy.map_past:
+        return  # LC230
     if tile is None:
         box = box_of(analysis)
         v = v_mode(smem.layout)

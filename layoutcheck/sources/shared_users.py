@@ -1,7 +1,7 @@
 """Who else uses the shared memory of a traced TMA copy, and through which swizzle.
 
 A tensor map has a swizzle of its own, and the shared tensor that the copy is given has one. TMA follows the
-map. Where the two differ, data is in the wrong place only if the others that use this memory follow the tensor.
+map. Where the two differ, data is in the wrong place if the others that use this memory follow the tensor.
 """
 
 from __future__ import annotations
@@ -24,37 +24,44 @@ _SWIZZLE = re.compile(r"S<[0-9,-]+>")
 _USES = re.compile(r"\.(?:copy|copy_atom_call|memref\.\w*(?:load|store)\w*)$|fragment|desc")
 _ATOM = "!cute_nvgpu.atom."
 _XOR = "arith.xori"
+_KERNELS = ("cuda.kernel", "gpu.func")
+_NONE, _UNKNOWN = Swizzle(0, 4, 3), Swizzle(0, 0, 0)
 
 
-def moved_through(copy: Operation, shared: Memref, arch: str, launched: dict[str, Operation]) -> Swizzle | None:
-    """The swizzle of a copy's tensor map, where all others that use its memory follow another: the tensor's.
+def moved_through(
+    copy: Operation, shared: Memref, arch: str, launched: dict[str, Operation]
+) -> Swizzle | None:
+    """The swizzle of a copy's tensor map, where it is not the tensor's and all other users have one other.
 
     `shared` is the copy's shared tensor. None where map and tensor agree, where another follows the map, and
-    where no user is known. S<0,4,3> stands for no swizzle.
+    where no user is known. S<0,4,3> stands for no swizzle. A kernel that computes with exclusive or may apply
+    the map's swizzle to its coordinates itself: of its plain tensors nothing is said.
     """
     made = map_of(copy.operands[0], launched)
     own = _effective(shared.swizzle)
-    mapped = None if made is None else _of_map(made, arch)
-    if mapped is None or mapped == own:
+    mapped = _UNKNOWN if made is None else _of_map(made, arch)
+    if mapped in (own, _UNKNOWN):
         return None
-    side = next((v for v in copy.operands[1:3] if _TENSOR.match(v.type)), None)
+    side = next((value for value in copy.operands[1:3] if _TENSOR.match(value.type)), None)
     if side is None:
         return None
-    users = set(_users(_allocation(side), copy, arch, launched))
-    if users != {own} or (own == _NONE and _computes_addresses(copy)):
+    kernel = copy
+    while kernel.parent_operation is not None and kernel.name not in _KERNELS:
+        kernel = kernel.parent_operation
+    users = set(_users(_allocation(side), copy, kernel, arch, launched))
+    if len(users) != 1 or users & {mapped, _UNKNOWN}:
+        return None
+    if users == {_NONE} and any(op.name == _XOR for op in kernel.walk()):
         return None
     return mapped
 
 
-def _of_map(made: Operation, arch: str) -> Swizzle | None:
-    """What the machine does for a map; None where that cannot be read."""
+def _of_map(made: Operation, arch: str) -> Swizzle:
+    """What the machine does for a map."""
     found = mapped_swizzle(made)
     if isinstance(found, str):
-        return None
+        return _UNKNOWN
     return _effective(machine_swizzle(dsl_kind(found), parse_arch(arch).number))
-
-
-_NONE = Swizzle(0, 4, 3)
 
 
 def _effective(swizzle: Swizzle | None) -> Swizzle:
@@ -64,21 +71,20 @@ def _effective(swizzle: Swizzle | None) -> Swizzle:
 def _allocation(value: Value) -> Value:
     """The first value in shared memory of a chain of views: what was allocated."""
     while (made := value.definition) is not None:
-        outer = next((v for v in made.operands if _SHARED.match(v.type)), None)
+        outer = next((one for one in made.operands if _SHARED.match(one.type)), None)
         if outer is None:
             return value
         value = outer
     return value
 
 
-def _users(root: Value, copy: Operation, arch: str, launched: dict[str, Operation]) -> Iterator[Swizzle]:
-    """The swizzle through which each other user of the memory sees it; those of other TMA copies are their maps'."""
-    kernel = copy
-    while kernel.parent_operation is not None and kernel.name not in ("cuda.kernel", "gpu.func"):
-        kernel = kernel.parent_operation
+def _users(
+    root: Value, copy: Operation, kernel: Operation, arch: str, launched: dict[str, Operation]
+) -> Iterator[Swizzle]:
+    """The swizzle through which each other user sees the memory; another TMA copy follows its own map."""
     views = {root}
     for op in kernel.walk():
-        mine = [v for v in op.operands if v in views]
+        mine = [value for value in op.operands if value in views]
         if not mine:
             continue
         views.update(result for result in op.results if _SHARED.match(result.type))
@@ -87,13 +93,9 @@ def _users(root: Value, copy: Operation, arch: str, launched: dict[str, Operatio
         made = map_of(op.operands[0], launched) if op.operands[0].type.startswith(_ATOM) else None
         for value in mine:
             if made is not None:
-                mapped = _of_map(made, arch)
-                yield mapped if mapped is not None else _UNKNOWN
+                yield _of_map(made, arch)
             elif _TENSOR.match(value.type):
                 yield _typed(value.type)
-
-
-_UNKNOWN = Swizzle(0, 0, 0)
 
 
 def _typed(text: str) -> Swizzle:
@@ -102,11 +104,3 @@ def _typed(text: str) -> Swizzle:
         return _effective(parse_swizzle(found[0])) if found is not None else _NONE
     except InputError:
         return _UNKNOWN
-
-
-def _computes_addresses(copy: Operation) -> bool:
-    """Whether the kernel computes with exclusive or: it may apply the map's swizzle to its coordinates itself."""
-    outer = copy
-    while outer.parent_operation is not None and outer.name not in ("cuda.kernel", "gpu.func"):
-        outer = outer.parent_operation
-    return any(op.name == _XOR for op in outer.walk())

@@ -71,7 +71,7 @@ def mapped_swizzle(made: Operation) -> Swizzle | str | None:
 
 
 def bytes_past(made: Operation) -> int | None:
-    """Bytes from a multiple of 16 to the base of a map's tensor, by its steps from a pointer that is aligned."""
+    """Bytes from a multiple of 16 to the base of a map's tensor, by its steps from an aligned pointer."""
     value, past = made.operands[0], 0
     for _ in range(_MOST_STEPS):
         aligned = _ALIGNED.search(value.type)

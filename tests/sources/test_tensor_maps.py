@@ -48,6 +48,76 @@ def module(gmem: str, callee: str = "@kernels::@k", made: str = MADE) -> str:
 """
 
 
+SHARED = '!cute.memref<bf16, smem, align<1024>, {}"((4096,1),(1)):((1,0),(0))">'
+PIECES = "!cute.ptr<bf16, gmem, align<16>>"
+
+
+def swizzled(tile: str, mapped: str, user: str = "", more: str = "") -> str:
+    """The same of a shared tensor with the swizzle `tile`, of a map made with `mapped`, and another user."""
+    gmem, smem = tensor("(256,256):(256,1)"), SHARED.format(tile and f"{tile}, ")
+    layout = f'!cute.composed_layout<"{mapped} o 0 o (64,64):(64,1)">' if mapped else '!cute.layout<"64:1">'
+    text = module(gmem).replace(SMEM, smem)
+    text = text.replace(f'tma_load"(%g) : ({gmem})', f'tma_load"(%g, %h) : ({gmem}, {layout})')
+    text = text.replace("%m =", f'%h = "test.layout"() : () -> {layout}\n    %m =')
+    seen, value, used = smem, "%s", more
+    if user not in ("", "view"):
+        seen, value = SHARED.format("" if user == "plain" else f"{user}, "), "%v"
+        used += f'%v = "cute.recast_iter"(%s) : ({smem}) -> {seen}\n'
+    used += f'%w = "cute.memref.load"({value}) : ({seen}) -> bf16\n' if user else ""
+    return text.replace('      "cuda.return"', f'{used}      "cuda.return"')
+
+
+@pytest.mark.parametrize(
+    ("tile", "mapped", "user", "wrong"),
+    [
+        ("S<3,4,3>", "", "view", True),
+        ("", "S<3,4,3>", "view", True),
+        ("S<3,4,3>", "S<2,4,3>", "view", True),
+        ("S<3,4,3>", "", "S<2,4,3>", True),
+        ("S<3,4,3>", "S<3,4,3>", "view", False),
+        ("", "S<0,4,3>", "view", False),  # the identity
+        ("S<3,4,3>", "", "plain", False),  # who reads it follows the map
+        ("", "S<3,4,3>", "S<3,4,3>", False),
+        ("S<3,4,3>", "", "", False),  # nobody is known to read it
+    ],
+)
+def test_a_maps_swizzle_is_held_against_those_who_use_the_memory(
+    tile: str, mapped: str, user: str, wrong: bool
+) -> None:
+    (traced,) = read_module(swizzled(tile, mapped, user), "k", "sm_90a")
+    report = judge_traced(traced)
+    assert report is not None and report.verdict == ("wrong" if wrong else "legal")
+    assert [one.code for one in report.findings] == ["LC234"] * wrong
+    assert list(from_lines(to_lines(Trace((traced,)))).copies) == [traced]
+
+
+def test_a_kernel_may_apply_the_maps_swizzle_itself() -> None:
+    xor = '%x = "arith.xori"(%s, %s) : (i32, i32) -> i32\n'
+    for tile, mapped, wrong in (("", "S<3,4,3>", False), ("S<3,4,3>", "", True)):
+        (traced,) = read_module(swizzled(tile, mapped, "view", xor), "k", "sm_90a")
+        assert traced.copy is not None and (traced.copy.map_swizzle is not None) == wrong
+
+
+@pytest.mark.parametrize(("steps", "past"), [((1,), 2), ((8,), 0), ((3, 5), 0), ((-1,), 14), (("?",), 0)])
+def test_the_base_of_a_map_by_the_hosts_steps(steps: tuple[int | str, ...], past: int) -> None:
+    plain = tensor("(256,256):(256,1)", "")
+    text = module(plain).replace(f"({plain}) -> (), sym_name", "() -> (), sym_name")
+    moves, at = f'%p0 = "test.base"() : () -> {PIECES}\n', PIECES
+    for i, step in enumerate(steps):
+        of = f'!cute.int_tuple<"{step}">'
+        moves += f'%n{i} = "test.step"() : () -> {of}\n'
+        to = "!cute.ptr<bf16, gmem>"
+        moves += f'%p{i + 1} = "cute.add_offset"(%p{i}, %n{i}) : ({at}, {of}) -> {to}\n'
+        at = to
+    moves += f'%q = "cute.make_view"(%p{len(steps)}) : ({at}) -> {plain}\n'
+    text = text.replace("%cfg =", f"{moves}%cfg =").replace('tma_load"(%g)', 'tma_load"(%q)')
+    (traced,) = read_module(text, "k", "sm_90a")
+    assert traced.copy is not None and traced.copy.map_past == past
+    report = judge_traced(traced)
+    assert report is not None
+    assert [(one.code, one.severity) for one in report.findings] == [("LC230", "wrong" if past else "note")]
+
+
 def tensor(layout: str, align: str = "align<16>, ") -> str:
     return f'!cute.memref<bf16, gmem, {align.removesuffix(", ")}{", " if align else ""}"{layout}">'
 
