@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.atom import Atom
@@ -76,8 +76,10 @@ class Copy:
     aux: Memref | None = None  # of an atom with two destinations: the second
 
     mapped: Memref | None = None  # of a TMA copy of coordinates: the tensor that its map was made of
-    map_past: int = 0  # and the bytes from a multiple of 16 to its base, where they are known
-    map_swizzle: Swizzle | None = None  # and its map's swizzle, where that is not the shared tensor's
+    # and the bytes from a multiple of 16 to its base, where they are known
+    map_past: int = field(default=0, repr=False)
+    # and its map's swizzle, where that is not the one through which the others see the shared memory
+    map_swizzle: Swizzle | None = field(default=None, repr=False)
 
     @property
     def needed_atom(self) -> Atom:
