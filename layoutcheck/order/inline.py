@@ -25,6 +25,8 @@ _BULK = re.compile(
     r"cp\.async\.bulk\.shared::(?:cluster|cta)\.(shared::cta|global)\.mbarrier::complete_tx::bytes"
 )
 _MULTIPLIES = re.compile(r"tcgen05\.(?:mma|cp)\b")
+_WAITS = re.compile(r"mbarrier\.try_wait\.parity\.shared::cta\.b64\s+\w+,\s*\[\$([0-9]+)\],\s*\$([0-9]+)")
+_ESCAPED = re.compile(r"\\([0-9A-F]{2})")  # of a string as MLIR prints it
 
 
 class Inline(NamedTuple):
@@ -34,6 +36,11 @@ class Inline(NamedTuple):
     operands: tuple[int, ...] = ()
     size: int = 0
     facts: tuple[tuple[str, str], ...] = ()
+
+
+def unescaped(text: str) -> str:
+    """A string attribute as it was before MLIR printed it."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def read_inline(text: str, results: int = 0) -> Inline | None:
@@ -51,7 +58,7 @@ def read_inline(text: str, results: int = 0) -> Inline | None:
             int(n) - (results if kind == "" else 0)
             for kind, n in _OPERAND.findall(rest[rest.index(first) :].partition(";")[0])
         )
-        if first.startswith("st.async") and "shared::cluster" in first and len(numbers) >= 3:
+        if first.startswith("st.async") and "shared::cluster" in first and len(numbers) >= 2:
             bits = _BITS.search(first)
             count = 4 if ".v4" in first else 2 if ".v2" in first else 1
             if bits is not None:
@@ -63,6 +70,10 @@ def read_inline(text: str, results: int = 0) -> Inline | None:
             kind = "bulk_load" if bulk[1] == "global" else "bulk_peer"
             return Inline(kind, (to, mbarrier, size, source))
     others = [name for name in found if not _MULTIPLIES.match(name) and not name.startswith("elect.sync")]
-    if not others and any(_MULTIPLIES.match(name) for name in found):
+    multiplies = any(_MULTIPLIES.match(name) for name in found)
+    if multiplies and not others:
         return Inline("tc_mma")
+    wait = _WAITS.search(rest)
+    if multiplies and wait is not None and len(others) == 1:  # in a loop, between the products
+        return Inline("tc_mma", facts=(("bar", wait[1]), ("parity", wait[2])))
     return Inline("unknown", facts=(("name", (others or found)[0]),))

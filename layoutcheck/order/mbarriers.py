@@ -122,16 +122,21 @@ class Mbarriers:
                 self.turn(barrier)
         return True
 
-    def wait(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
-        """Until the phase of the given parity is over; copies complete now if that helps."""
+    def wait(
+        self, warp: Warp, index: int, event: Event, lanes: int, operands: tuple[int, int] = (0, 1)
+    ) -> bool:
+        """Until the phase of the given parity is over; copies complete now if that helps.
+
+        `operands` are the numbers of those of the event that have the address and the parity.
+        """
         clocks = self.world.clocks
         found = []
-        for place, group in self.places(warp, event, lanes):
+        for place, group in self.places(warp, event, lanes, operands[0]):
             party = self.world.party(warp, index, group[0], place[1], 8)
             barrier = self.find(place, warp, party)
             if barrier is None:
                 continue
-            parity = event.number_of(1, warp.first + group[0]) & 1
+            parity = event.number_of(operands[1], warp.first + group[0]) & 1
             while barrier.phase & 1 == parity and barrier.pending == 0 and barrier.loads:
                 barrier.deliver()
                 if barrier.over:
@@ -180,12 +185,14 @@ class Mbarriers:
             maker, step = barrier.made
             barrier.fenced = barrier.fenced or bool(known[maker] >= step)
 
-    def places(self, warp: Warp, event: Event, lanes: int) -> Iterator[tuple[tuple[int, int], list[int]]]:
+    def places(
+        self, warp: Warp, event: Event, lanes: int, operand: int = 0
+    ) -> Iterator[tuple[tuple[int, int], list[int]]]:
         """The objects that the lanes name, each with its lanes."""
         groups: dict[int, list[int]] = {}
         for lane in range(32):
             if lanes >> lane & 1:
-                groups.setdefault(event.number_of(0, warp.first + lane), []).append(lane)
+                groups.setdefault(event.number_of(operand, warp.first + lane), []).append(lane)
         for address, group in groups.items():
             place = self.world.place(address, event.meaning.space, warp.block)
             if place is None:

@@ -31,7 +31,8 @@ from dataclasses import dataclass, field
 
 from layoutcheck.dsl.lowered.instructions import BULK, TENSOR_LOAD, TENSOR_STORES
 from layoutcheck.dsl.lowered.types import CLUSTER, GENERIC, GLOBAL, SHARED, TENSOR, parse_type
-from layoutcheck.order.inline import read_inline
+from layoutcheck.order.inline import read_inline, unescaped
+from layoutcheck.order.inline_mma import Multiplication, multiplications
 from layoutcheck.sources.mlir import Operation, Value, integer, integers
 
 _WORD = re.compile(r"<(?:\w+\s+)?([\w.]+)>")
@@ -55,8 +56,8 @@ class Meaning:
     """`kind` as above; `operands` are recorded as numbers of all threads; `space` is that of operand 0.
 
     `size` in bytes, `count` a group's number or lanes; `facts` whatever else the kind needs. `site` is the
-    tag of the traced operation that it comes from. `reads` and `sets` are the wgmmas whose registers
-    it accesses.
+    tag of the traced operation that it comes from. `made` are the MMAs of inline PTX. `reads` and `sets` are
+    the wgmmas whose registers it accesses.
     """
 
     kind: str
@@ -67,6 +68,7 @@ class Meaning:
     facts: dict[str, str] = field(default_factory=dict)
     site: str = ""
     op: Operation | None = None
+    made: tuple[Multiplication, ...] = ()
     reads: list[Operation] = field(default_factory=list)
     sets: list[Operation] = field(default_factory=list)
 
@@ -131,12 +133,15 @@ def _plain(op: Operation) -> Meaning | None:
 
 
 def _inline(op: Operation) -> Meaning | None:
-    text = op.attributes.get("asm_string", "") or op.attributes.get("ptxCode", "")
+    text = unescaped(op.attributes.get("asm_string", "") or op.attributes.get("ptxCode", ""))
     if match := WGMMA.search(text):
         return _wgmma(op, match)
     found = read_inline(text, len(op.results) if op.name == "llvm.inline_asm" else 0)
     if found is None:
         return None
+    if found.kind == "tc_mma" and op.name == "llvm.inline_asm" and not op.results:
+        made = tuple(multiplications(text) or ())
+        return Meaning("tc_mma", op.operands, "smem", facts=dict(found.facts), made=made)
     operands = [op.operands[i] for i in found.operands if i < len(op.operands)]
     if len(operands) < len(found.operands):
         return Meaning("unknown", facts={"name": text[:40]})

@@ -21,6 +21,7 @@ from layoutcheck.dsl.lowered.values import unsigned
 from layoutcheck.order.clocks import HAPPENED, Clock
 from layoutcheck.order.events import Event
 from layoutcheck.order.footprint import UNIT, operand
+from layoutcheck.order.inline_mma import Descriptor, Multiplication, Sum
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.registers import Registers
 from layoutcheck.order.replay import Warp, World, report
@@ -117,20 +118,35 @@ class TensorCores:
         clocks.learn_step(warp.number, clocks.wgmma(warp.number), groups.done(event.meaning.count))
         return True
 
-    def tensor_multiply(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
+    def tensor_multiply(self, warp: Warp, index: int, event: Event, lanes: int) -> bool:
         """tcgen05.mma: reads A and B, writes D; with `.cta_group::2` in both blocks of a pair."""
         facts = event.meaning.facts
-        if "d" not in facts:
+        if (
+            "bar" in facts
+        ):  # a wait between products: taken to stand before them, since nobody waits for these
+            operands = int(facts["bar"]), int(facts["parity"])
+            if not self.mbarriers.wait(warp, index, event, lanes, operands):
+                return False
+        for one in event.meaning.made:
+            self._multiply(warp, index, *_numbers(one, event, warp.first))
+        if "d" in facts:
+            numbers = [_u64(event.number_of(i, warp.first)) for i in range(4)]
+            self._multiply(warp, index, facts["pair"] == "yes", facts["kind"], bool(facts["a"]), numbers)
+        elif not event.meaning.made:
             self.world.skip("operands of tcgen05.mma with sparse matrices, .ws or in inline PTX")
-            return True
-        d, a, b, words = (_u64(event.number_of(i, warp.first)) for i in range(4))
+        return True
+
+    def _multiply(
+        self, warp: Warp, index: int, pair: bool, kind: str, a_in_tensor: bool, numbers: list[int]
+    ) -> None:
+        """One MMA: `numbers` are D, A, B and the instruction descriptor."""
+        d, a, b, words = numbers
         m, n = (words >> 24 & 31) << 4, (words >> 17 & 63) << 3
-        pair = facts["pair"] == "yes"
         step = self.tensor.setdefault(warp.number, Groups()).step
         component = self.world.clocks.tcgen05(warp.number)
-        size = _ELEMENT_BYTES.get(facts["kind"], 1)
+        size = _ELEMENT_BYTES.get(kind, 1)
         of = [(b, n // (1 + pair), words >> 16 & 1)]
-        if not facts["a"]:
+        if not a_in_tensor:
             of.append((a, m // (1 + pair), words >> 15 & 1))
         for block in self._blocks(warp, pair):
             for descriptor, rows, transposed in of:
@@ -138,13 +154,12 @@ class TensorCores:
                     descriptor, range(rows), "m" if transposed else "k", size=size, tcgen05=True
                 )
                 self._read(warp, index, units, component, step, block)
-            if facts["a"]:
+            if a_in_tensor:
                 self._tensor(warp, index, block, _rectangle(a, m, _K_COLUMNS, pair), False, component, step)
             wide = n // 2 if pair and m == LANES else n
-            halves = facts["kind"] in ("f16", "f8f6f4") and not words >> 4 & 3  # D of 16 bits
+            halves = kind in ("f16", "f8f6f4") and not words >> 4 & 3  # D of 16 bits
             at = _rectangle(d, m, wide // 2 if halves else wide, pair)
             self._tensor(warp, index, block, at, True, component, step)
-        return True
 
     def _blocks(self, warp: Warp, pair: bool) -> list[int]:
         """The blocks whose memory an instruction of a warp reaches."""
@@ -240,6 +255,18 @@ def _cells(lane: int, lanes: int, column: int, columns: int) -> Any:
     columns = max(0, min(columns, COLUMNS - column))
     row = np.arange(low, high, dtype=np.int64)[:, None] * COLUMNS
     return (row + np.arange(column, column + columns, dtype=np.int64)[None, :]).ravel()
+
+
+def _numbers(one: Multiplication, event: Event, thread: int) -> tuple[bool, str, bool, list[int]]:
+    """(a pair of blocks?, the kind, is A in tensor memory?, the numbers of its operands)."""
+
+    def value(part: Sum | Descriptor) -> int:
+        if isinstance(part, Descriptor):
+            return value(part.high) << 32 | value(part.low)
+        given = event.number_of(part.operand, thread) if part.operand is not None else 0
+        return given + part.constant & 0xFFFFFFFF
+
+    return one.pair, one.kind, isinstance(one.a, Sum), [value(one.d), value(one.a), value(one.b), one.words]
 
 
 def _u64(value: int) -> int:

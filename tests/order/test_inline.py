@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutcheck.order.inline import Inline, read_inline
+from layoutcheck.order.inline import Inline, read_inline, unescaped
+from layoutcheck.order.inline_mma import Descriptor, Multiplication, Sum, multiplications
 from layoutcheck.order.meaning import describe
 from layoutcheck.sources.mlir import parse
 
@@ -19,6 +20,7 @@ REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32"
     [
         (f"{SEND}.b32 [$0], $1, [$2];", 0, Inline("st_async", (0, 2), 4)),
         (f"{SEND}.v4.f32 [$0], {{$1, $2, $3, $4}}, [$5];", 0, Inline("st_async", (0, 5), 16)),
+        (f".reg .v4 .s32 v; {SEND}.v4.s32 [$0], v, [$1];", 0, Inline("st_async", (0, 1), 16)),
         (f"{SEND}.u64 [$1], $2, [$3];", 1, Inline("st_async", (0, 2), 8)),
         (f"{COPY} [$0], [$1], $3, [$2];", 0, Inline("bulk_peer", (0, 2, 3, 1))),
         (f"{LOAD} [$1], [$0], $3, [$2];", 0, Inline("bulk_load", (1, 2, 3, 0))),
@@ -66,3 +68,32 @@ def test_operands_of_barriers(name: str, count: int, facts: tuple[str, str]) -> 
     found = describe(op)
     assert found is not None and (found.facts["id"], found.facts["threads"]) == facts
     assert [v.type for v in found.operands] == ["i32"] * len([one for one in facts if one])
+
+
+MMA = "tcgen05.mma.cta_group::2.kind::f16 [d], [a + 0x8], b, idesc, 1;"
+MOVES = (
+    "{ .reg .b32 d, a; mov.b32 idesc, 0x10210490; mov.b32 d, $3; mov.b32 a, $0; mov.b32 lo, $1; "
+    "mov.b32 hi, 0x40004040; add.u32 low, lo, 0x80; mov.b64 b, {low, hi}; @leader "
+)
+
+
+def test_a_product_in_inline_ptx_has_sums_as_operands() -> None:
+    wanted = Multiplication(
+        True, "f16", Sum(3, 0), Sum(0, 8), Descriptor(Sum(1, 0x80), Sum(None, 0x40004040)), 0x10210490
+    )
+    assert multiplications(MOVES + MMA + " }") == [wanted]
+    both = multiplications(MOVES + MMA + MMA.replace("[a + 0x8]", "b") + " }")
+    assert both is not None and both[1].a == both[1].b == wanted.b
+    assert multiplications(MOVES + MMA.replace("idesc", "elsewhere")) is None
+    assert multiplications(MOVES + MMA.replace("[d]", "[elsewhere]")) is None
+    assert multiplications(MOVES + MMA.replace(" b,", " elsewhere,")) is None
+
+
+def test_a_wait_between_products_is_one_and_tabs_hide_nothing() -> None:
+    wait = "mbarrier.try_wait.parity.shared::cta.b64 P1, [$4], $5, 10000000;"
+    found = read_inline(unescaped(f"{MMA}\\0A\\09LAB: {wait}\\0A\\09@P1 bra DONE;"))
+    assert found == Inline("tc_mma", facts=(("bar", "4"), ("parity", "5")))
+    twice = read_inline(MMA + wait + wait)
+    assert twice is not None and twice.kind == "unknown"
+    hidden = read_inline(unescaped(f"{{\\0A\\09{SEND}.b32 [$0], $1, [$2];\\0A}}"))
+    assert hidden == Inline("st_async", (0, 2), 4)
