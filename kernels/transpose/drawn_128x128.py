@@ -63,21 +63,24 @@ def kernel(src: cute.Tensor, dst: cute.Tensor):
         cute.arch.cp_async_commit_group()
         cute.arch.cp_async_wait_group(0)
         cute.arch.sync_threads()
-        given = read_load.partition_S(smem[None, None, 0])
-        held = cute.make_rmem_tensor(
+        held1 = cute.make_rmem_tensor(
             read_load.partition_D(smem[None, None, 0]).shape,
             cutlass.BFloat16,
         )
-        cute.copy(read_load_atom, given, held)
+        cute.copy(
+            read_load_atom,
+            read_load.partition_S(smem[None, None, 0]),
+            held1,
+        )
         turned = cute.make_tensor(
-            held.iterator,
+            held1.iterator,
             cute.make_layout(((2, 8), 4, 1), stride=((8, 1), 16, 0)),
         )
-        held = cute.make_rmem_tensor(((2, 8), 4, 1), cutlass.BFloat16)
-        cute.basic_copy(turned, held)
+        held1 = cute.make_rmem_tensor(((2, 8), 4, 1), cutlass.BFloat16)
+        cute.basic_copy(turned, held1)
         cute.copy(
             read_store_atom,
-            held,
+            held1,
             read_store.partition_D(dst_tiles[None, None, k]),
         )
         cute.arch.sync_threads()  # before the stage is written again
@@ -93,5 +96,5 @@ def launch(src: cute.Tensor, dst: cute.Tensor, stream):
         dst.iterator,
         cute.make_layout(dst.shape, stride=(cute.assume(dst.stride[0], divby=8), 1)),
     )
-    grid = (cute.size(src, mode=[0]) // TILE[0], 1, 1)
+    grid = (cute.ceil_div(cute.size(src, mode=[0]), TILE[0]), 1, 1)
     kernel(src, dst).launch(grid=grid, block=(THREADS, 1, 1), stream=stream)
