@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("cutlass", reason="kernels/ needs nvidia-cutlass-dsl")
 
 
-from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, Shifted, ahead_by, column, in_smem
+from kernels.transpose.shifted import CHUNK, LANES_M, LANES_N, Shifted, ahead_by, column, in_smem, needed
 from layoutcheck.machine.banks import shared_wavefronts
 
 
@@ -45,3 +45,10 @@ def test_the_columns_of_a_pass_are_all_of_them_once() -> None:
     for pitches in (0, 1, 2, 3):
         taken = [column(warp, lane, pitches) for warp in range(4) for lane in range(LANES_N)]
         assert sorted(taken) == list(range(16))
+
+
+def test_the_chunks_of_a_row_are_those_that_its_columns_lie_in() -> None:
+    plan = Shifted()
+    for place in range(2 * CHUNK):
+        read = {chunk for chunk in range(plan.pitch // CHUNK) if needed(chunk, place, plan)}
+        assert read == {(place % CHUNK + column) // CHUNK for column in range(plan.tile[0])}
