@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutcheck.copies.copy import Copy
@@ -193,14 +194,14 @@ def _coordinates(
         if host is not None and not isinstance(host.part, ast.Name):
             whole = f"cute.make_identity_tensor({host.root.id}.shape)"
             given = {
-                "coords": ast.unparse(host.of(ast.parse(whole, mode="eval").body)),
+                "coords": ast.unparse(host.of(_parsed(whole))),
                 "extents": f"{host.root.id}.shape",
             }
-            made, edits = _handed_on(program, site, arguments[0].path, calls[0], given, taken)
+            made, edits = _handed_on(program, site, replace(arguments[0], node=calls[0]), given, taken)
             if made is not None:
                 yield cut.of(ast.Name(made["coords"])), made["extents"], edits
                 return
-    identity = ast.parse(f"cute.make_identity_tensor({name}.shape)", mode="eval").body
+    identity = _parsed(f"cute.make_identity_tensor({name}.shape)")
     yield cut.of(identity), f"{name}.shape", ()
 
 
@@ -208,16 +209,21 @@ _KINDS = {"coords": "cute.Tensor", "extents": "cute.Shape"}
 
 
 def _handed_on(
-    program: Program, site: Site, path: str, call: ast.Call, given: dict[str, str], taken: set[str]
+    program: Program, site: Site, launch: Site, given: dict[str, str], taken: set[str]
 ) -> tuple[dict[str, str] | None, Candidate]:
-    """The names that the kernel has for what the host gives it, and the edits that hand it on."""
-    function, host = site.function, program.sources[path]
-    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-    there = {ast.unparse(one.value): one.arg for one in call.keywords if one.arg}
-    known = {what: there.get(text) for what, text in given.items()}
-    if all(known.values()):
-        return {what: str(name) for what, name in known.items()}, ()
+    """The names that the kernel has for what the host gives it, and the edits that hand on the rest."""
+    function, call, host = site.function, launch.node, program.sources[launch.path]
+    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and isinstance(call, ast.Call)
     arguments = function.args
+    own = [one.arg for one in arguments.args]
+    passed = dict(zip(own[own[:1] == ["self"] :], call.args, strict=False))
+    passed |= {one.arg: one.value for one in call.keywords if one.arg}
+    there = {_said(program, replace(launch, node=node)): name for name, node in passed.items()}
+    texts = {what: _said(program, replace(launch, node=_parsed(text))) for what, text in given.items()}
+    known = {what: there[text] for what, text in texts.items() if text in there}
+    given = {what: text for what, text in given.items() if what not in known}
+    if not given:
+        return known, ()
     plain = arguments.args[: len(arguments.args) - len(arguments.defaults)]
     if not plain or (arguments.defaults and len(call.args) > len(plain)):
         return None, ()
@@ -230,10 +236,32 @@ def _handed_on(
     written = ", ".join(f"{names[what]}={text}" for what, text in given.items())
     before = host.text[: close - 1].rstrip()
     comma = " " if before.endswith(",") else ", "
-    return names, (
+    return known | names, (
         Edit(site.path, end, end, parameters),
-        Edit(path, len(before), len(before), comma + written),
+        Edit(launch.path, len(before), len(before), comma + written),
     )
+
+
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+class _Positional(ast.NodeTransformer):
+    """Arguments by name become arguments by position: `tiler=t` last is the same as `t` last."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        return ast.Call(node.func, [*node.args, *(one.value for one in node.keywords)], [])
+
+
+def _said(program: Program, site: Site) -> str:
+    """An argument of a launch in one notation, with what its names were given before."""
+    cut = _cut_of(program, site, site.node.lineno if hasattr(site.node, "lineno") else 1)
+    if cut is None:
+        return ast.unparse(site.node)
+    whole = _before(program, site.path, site.function, cut.root.id, 1 << 30)
+    identity = isinstance(whole, ast.Call) and name_of(whole) == "make_identity_tensor"
+    return ast.unparse(_Positional().visit(deepcopy(cut.of(whole) if identity and whole else cut.part)))
 
 
 def _call_around(program: Program, argument: Site) -> ast.Call | None:

@@ -27,7 +27,7 @@ from layoutcheck.patching.predicates import STRATEGY
 from layoutcheck.patching.repaired import Repair, Repaired, Sketch, read
 from layoutcheck.patching.state import RANKS, Edited, Place, State, frame_of, moved, place_of
 from layoutcheck.patching.ways import ways
-from layoutcheck.sources.traced import Distinct, Frame, KernelFinding, Trace
+from layoutcheck.sources.traced import UNCOMPILED, Distinct, Frame, KernelFinding, Trace
 
 if TYPE_CHECKING:
     from layoutcheck.gpu.confirmation import Confirmation
@@ -106,6 +106,8 @@ def repair(
     wanted = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
+    ends = [one for one in state.trace.failures if one.kind not in UNCOMPILED]
+    found.unseen = [f"{one.kind}: {one.message.strip().splitlines()[0][:200]}" for one in ends if one.message]
     return found
 
 

@@ -19,7 +19,10 @@ def render(found: Repaired, written: Sequence[str], style: Style) -> str:
     for sketch in found.sketches:
         lines += _sketch(sketch, style)
     if not lines:
-        lines = ["nothing is rejected or wrong: there is nothing to fix"]
+        what = "of what was seen, nothing" if found.unseen else "nothing"
+        lines = [f"{what} is rejected or wrong: there is nothing to fix"]
+    for end in found.unseen:
+        lines += style.wrap(f"not everything was seen: {end}", "    ", "  ")
     diff = found.diff()
     if diff:
         lines += ["", *(_coloured(line, style) for line in diff.splitlines())]

@@ -14,7 +14,9 @@ from layoutcheck.patching.program import Program
 from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import Edited, State
-from layoutcheck.sources.traced import Addresses, Frame, LoweredFault, Trace, TracedCopy
+from layoutcheck.reports.repaired import render
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import Addresses, Frame, LoweredFault, Trace, TracedCopy, TraceFailure
 from layoutcheck.tracing import repaired
 from tests.patching.simulated import DESTINATION, SOURCE, block, compiled
 from tests.patching.tails import TAILS
@@ -176,3 +178,35 @@ def test_a_guarded_program_copies_every_element_and_no_other(
     for at in ((x, y) for x in range(blocks) for y in range(blocks)):
         moved |= block(ptx, at).written
     assert {to - DESTINATION: by - SOURCE for to, by in moved.items()} == {n: n for n in range(4 * elements)}
+
+
+@pytest.mark.parametrize("tiler", ["(32, 32)", "tiler=(32, 32)"])
+def test_coordinates_that_the_kernel_has_are_taken(tiler: str) -> None:
+    """CUTLASS's elementwise_add: the coordinates and the extents are handed on already."""
+    text = TAILS["host"].replace(
+        "tiled: cute.TiledCopy", "tiled: cute.TiledCopy, where: cute.Tensor, end: cute.Shape"
+    )
+    whole = "    all_ = cute.make_identity_tensor(src.shape)\n"
+    text = text.replace("    kernel(", f"{whole}    cut = cute.zipped_divide(all_, {tiler})\n    kernel(")
+    text = text.replace("(32, 32)), tiled)", "(32, 32)), tiled, cut, end=src.shape)")
+    program = Program({"k.py": text})
+    line = 1 + next(n for n, one in enumerate(text.split("\n")) if "cute.copy(" in one)
+    site = program.copy_at("k.py", line)
+    assert site is not None
+    edits, _ = next(guarded(program, site, COPY))
+    old = text.split("\n")
+    first, _, _, _, less, *_ = [
+        one.strip() for one in apply({"k.py": text}, edits)["k.py"].split("\n") if one not in old
+    ]
+    assert first == "coords = where[(None, None), (row, column)]"
+    assert less == "pred[i] = cute.elem_less(guard[i], end)"
+
+
+def test_what_ended_the_trace_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(LINES)
+    ended = TraceFailure("raised", "ModuleNotFoundError: No module named 'torch'")
+    found = repair(str(path), Trace((), (), (ended,)), lambda script, cwd: Trace())
+    assert found.unseen == ["raised: ModuleNotFoundError: No module named 'torch'"]
+    said = render(found, [], Style())
+    assert "of what was seen, nothing is rejected or wrong" in said and "No module named 'torch'" in said
