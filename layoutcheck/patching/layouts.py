@@ -33,6 +33,7 @@ def aligned(program: Program, start: Site, need: int) -> Iterator[Candidate]:
         call = place.node
         if isinstance(call, ast.Subscript) and is_align(call):
             assert isinstance(call.slice, ast.Tuple)
+            yield from _constant(program, replace(place, node=call.slice.elts[1]), need)
             yield (Edit(place.path, *span_of(program.sources[place.path], call.slice.elts[1]), str(need)),)
         if not isinstance(call, ast.Call):
             continue
@@ -43,6 +44,13 @@ def aligned(program: Program, start: Site, need: int) -> Iterator[Candidate]:
         if keyword is not None:
             yield from argument(program, place, keyword, str(need), _POSITIONS.get(name), earlier)
         earlier.append(place)
+
+
+def _constant(program: Program, site: Site, need: int) -> Iterator[Candidate]:
+    """The number that a name or an attribute is given in one place, for all who use it."""
+    found = [one for one in program.behind(site) if isinstance(one.node, ast.Constant)]
+    if len(found) == 1 and found[0].node is not site.node:
+        yield (Edit(found[0].path, *span_of(program.sources[found[0].path], found[0].node), str(need)),)
 
 
 def is_align(node: ast.Subscript) -> bool:

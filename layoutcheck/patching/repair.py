@@ -8,6 +8,7 @@ cost something, here or in other copies of the program, the cheapest is kept.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import os
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from layoutcheck.check import Report
 from layoutcheck.copies.copy import Copy
+from layoutcheck.errors import InputError
 from layoutcheck.fixes import times
 from layoutcheck.patching import operands, unsafe
 from layoutcheck.patching.edit import Candidate, apart, apply
@@ -61,14 +63,17 @@ def repair(
     """
     main = Path(script).resolve()
     project = project_of(main)
-    texts: dict[str, str] = {}
-    for one in trace.copies:
-        for frame in (one.where, *one.stack):
-            if frame.file not in texts and not tracked(project, frame.file, since):
-                texts[frame.file] = read(frame.file)
-    texts.setdefault(str(main), read(str(main)))
+    texts: dict[str, str] = {str(main): read(str(main))}
+    locked: dict[str, str] = {}  # what may be read and not edited, with the reason
+    seen = {frame.file for one in trace.copies for frame in (one.where, *one.stack)}
+    for file in seen | texts.keys():
+        reason = tracked(project, file, since)
+        if reason:
+            locked[file] = reason
+        with contextlib.suppress(InputError):
+            texts[file] = read(file)
     found = Repaired(dict(texts), texts)
-    search = _Search(project, main, retrace, by, confirm)
+    search = _Search(project, main, retrace, by, confirm, frozenset(locked))
     state, given_up = State(trace), set[tuple[str, int]]()
     for _ in range(MOST_REPAIRS):
         wanted = state.open() if by == STRATEGY else []
@@ -80,7 +85,7 @@ def repair(
         if progress is not None:
             progress(f"repairing {where}")
         reason = tracked(project, where.file, since)
-        best, why = (None, reason) if reason else search.best(state, target, found.after)
+        best, why = search.best(state, target, found.after)
         if best is None:
             given_up.add(place_of(target[0]))
             report = target[1]
@@ -106,6 +111,9 @@ def repair(
     wanted = state.open() if by == STRATEGY else []
     bad = {place_of(one) for one, _ in (*state.bad(), *wanted)}  # a later edit may repair what was given up
     found.sketches = [one for one in found.sketches if _still(found, one.where) & bad] + products
+    for file in locked:
+        found.before.pop(file, None)
+        found.after.pop(file, None)
     ends = [one for one in state.trace.failures if one.kind not in UNCOMPILED]
     found.unseen = [f"{one.kind}: {one.message.strip().splitlines()[0][:200]}" for one in ends if one.message]
     return found
@@ -134,6 +142,7 @@ class _Search:
     retrace: Retrace
     by: str | None
     confirm: Confirm | None
+    locked: frozenset[str] = frozenset()
 
     def best(
         self, state: State, target: tuple[Distinct, Report], texts: dict[str, str]
@@ -148,7 +157,7 @@ class _Search:
         proven: list[_Proven] = []
         harmful: list[tuple[Edited, str, Candidate]] = []
         for title, wanted, edits, bare in ways(texts, *target, self.by):
-            if not apart(edits):
+            if not self.may(edits):
                 continue
             changed = apply(texts, edits)
             key = tuple(changed.values())
@@ -185,12 +194,17 @@ class _Search:
                     return made, ""
         return None, _told(refused)
 
+    def may(self, edits: Candidate) -> bool:
+        """Whether edits can be made: none touches another, or a file that is not to be edited."""
+        return apart(edits) and not any(edit.path in self.locked for edit in edits)
+
     def product(
         self, state: State, finding: KernelFinding, texts: dict[str, str]
     ) -> tuple[_Proven | None, str]:
         """The edit with which a product's operands fit; else why there is none."""
         refused: list[str] = []
-        for title, edits in itertools.islice(operands.ways(texts, finding), MOST_TRIES):
+        mine = (way for way in operands.ways(texts, finding) if self.may(way[1]))
+        for title, edits in itertools.islice(mine, MOST_TRIES):
             changed = apply(texts, edits)
             edited = Edited(texts, state, changed, State(self.trace(changed)))
             why = operands.objection(state.trace, edited.after.trace, finding) or edited.objection(False)
@@ -227,7 +241,9 @@ class _Search:
         """The program with one more edit, which repairs another copy."""
         texts, state = edited.changed, edited.after
         options = {
-            tuple(apply(texts, way.edits).items()): None for way in ways(texts, *target) if apart(way.edits)
+            tuple(apply(texts, way.edits).items()): None
+            for way in ways(texts, *target)
+            if self.may(way.edits)
         }
         for option in itertools.islice(options, MOST_SECOND):
             more = Edited(texts, state, dict(option), State(self.trace(dict(option))))
@@ -316,13 +332,14 @@ def _repair(edited: Edited, one: Distinct, title: str, edits: Candidate) -> Repa
         title += f"; the order of accesses, not checked before, is wrong: {', '.join(disorder)} (trace)"
     now = edited.rank(place_of(one))
     before, after = edited.before.cycles, edited.after.cycles
+    repaired = edited.repaired() or (place_of(one),)  # a copy that rested on the caller was not wrong
     return Repair(
         one.first.where,
         title,
         next(name for name, rank in RANKS.items() if rank == now),
-        tuple(frame_of(place) for place in edited.repaired()),
+        tuple(frame_of(place) for place in repaired),
         places,
-        cycles=tuple(after.get(edited.line(place), 0) for place in edited.repaired()),
+        cycles=tuple(after.get(edited.line(place), 0) for place in repaired),
         slowed=tuple(
             (frame_of(place), before[place], after[edited.line(place)]) for place in edited.slowed()
         ),

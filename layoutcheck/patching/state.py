@@ -16,7 +16,7 @@ from layoutcheck.check import Report
 from layoutcheck.fixes import cycles
 from layoutcheck.judge import judge_traced
 from layoutcheck.patching.registers import held, torn
-from layoutcheck.sources.traced import Distinct, Frame, OrderReport, Trace, distinct
+from layoutcheck.sources.traced import Distinct, Frame, OperandReport, OrderReport, Trace, distinct
 
 Place: TypeAlias = tuple[str, int]
 
@@ -174,6 +174,9 @@ class Edited:
         disorder = self.disorder()
         if disorder and _replayed(self.before.trace.orders):
             return f"accesses would be out of order ({', '.join(disorder)})"
+        products = sorted(_disorder(self.after.trace.operands) - _disorder(self.before.trace.operands))
+        if products and _followed(self.before.trace) >= _followed(self.after.trace):
+            return f"products would take other elements ({', '.join(products)})"
         return ""
 
     def disorder(self) -> list[str]:
@@ -187,8 +190,13 @@ def _replayed(orders: tuple[OrderReport, ...]) -> bool:
     return bool(orders) and not any(one.problem for one in orders)
 
 
-def _disorder(orders: Iterable[OrderReport]) -> Counter[str]:
-    return Counter(one.code for report in orders for one in report.findings if one.severity in BAD)
+def _followed(trace: Trace) -> int:
+    """How many products were followed: of others a fault may be older than the edit."""
+    return sum(one.followed for one in trace.operands)
+
+
+def _disorder(reports: Iterable[OrderReport | OperandReport]) -> Counter[str]:
+    return Counter(one.code for report in reports for one in report.findings if one.severity in BAD)
 
 
 def moved(before: dict[str, str], after: dict[str, str], file: str, line: int) -> list[int]:

@@ -51,6 +51,9 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
     if by in (None, STRATEGY) and (first.has_tail or first.leaves_tensor):
         for edits, bare in guarded(program, site, report.copy):
             yield Way(_GUARDED, "slow", edits, bare)
+    split = by is None and any(one.code == "LC205" for one in report.findings)
+    for edits in _coarser(program, site, report.copy) if split else ():
+        yield Way(_UNITS, "legal", edits)
     for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
         if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):
             continue
@@ -94,15 +97,22 @@ def _counted(program: Program, site: Site, report: Report) -> Iterator[Candidate
                 yield from counted(program.sources[place.path], place.node, bits // 32)  # type: ignore[arg-type]
 
 
+_UNITS = "swizzle: units of 16 bytes, which one access keeps together"
+
+
+def _coarser(program: Program, site: Site, copy: Copy) -> Iterator[Candidate]:
+    if not isinstance(copy.src, OtherOperand):
+        yield from coarser(program, site, copy.src.dtype.bits)
+
+
 def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str, Candidate]]:
     """Edits that no model of the copy alone proposes, as its threads are cut anew by them."""
     atom = report.copy.atom
     if report.copy.mapped is not None:
         yield from tma_edits(program, site, report.copy)
         return
-    if not isinstance(report.copy.src, OtherOperand):
-        for edits in coarser(program, site, report.copy.src.dtype.bits):
-            yield "swizzle: units of 16 bytes", edits
+    for edits in _coarser(program, site, report.copy):
+        yield _UNITS, edits
     start = program.argument(site, "atom")
     if start is not None and isinstance(atom, VectorAtom) and atom.width_bits > WIDEST_BITS:
         for bits in (128, 64, 32):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -481,3 +482,18 @@ def test_a_copy_in_a_library_is_a_sketch(tmp_path: Path) -> None:
     [sketch], [made] = found.sketches, found.repairs
     assert sketch.where.file == str(library) and "outside of the project" in sketch.reason
     assert made.where.file == str(script) and list(found.after) == [str(script)]
+
+
+def test_a_copy_in_a_library_is_repaired_where_the_program_calls_it(tmp_path: Path) -> None:
+    """The library is read, and never edited: the allocation is the program's."""
+    (tmp_path / "project").mkdir()
+    library, script = tmp_path / "library.py", tmp_path / "project" / "kernel.py"
+    library.write_text("def move(atom, src, dst, align=8):\n    cute.copy(atom, src, dst)\n")
+    text = "src = allocator.allocate_tensor(kind, layout, byte_alignment=8)\nlibrary.move(atom, src, dst)\n"
+    script.write_text(text)
+    at = Frame(str(script), 2)
+    before, after = (Trace((replace(seen(2, library, align), stack=(at,)),)) for align in (8, 16))
+    found = repair(str(script), before, lambda path, cwd: after)
+    assert found.sketches == [] and list(found.after) == [str(script)]
+    assert found.after[str(script)] == text.replace("=8", "=16")
+    assert found.write() == [str(script)] and library.read_text().startswith("def move")
