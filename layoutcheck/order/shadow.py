@@ -96,7 +96,8 @@ class Shadow:
         if bad.any():
             yield from self._clashes("race", access, self.record[cells], bad, True)
         elif self.warps and not access.asynchronous:
-            alone = (written > clock[LANES][writer]) & (writer < self.warps) & (writer != access.component)
+            other = (writer < self.warps) & (writer != access.component % self.warps)  # another warp's lanes
+            alone = other & (written > clock[LANES][writer])
             if alone.any():
                 yield from self._clashes("lane", access, self.record[cells], alone, True)
         if access.asynchronous:

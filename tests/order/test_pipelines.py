@@ -6,11 +6,14 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
+from layoutcheck.order.clocks import HAPPENED, LANES, SHARED, STRICT, Clocks
+from layoutcheck.order.shadow import Access, Shadow
 
 NAMES = ["stages", "store_ring", "persistent", "to_and_fro", "tail_groups", "initialised",
          "staged_epilogue", "one_lane", "cluster_ring"]  # fmt: skip
@@ -20,6 +23,22 @@ def test_every_kernel_is_named() -> None:
     tree = ast.parse(Path(__file__).with_name("pipelines.py").read_text())
     kernels = [f.name for f in tree.body if isinstance(f, ast.FunctionDef) and "kernel" in ast.dump(f)]
     assert [name for name in kernels if name in NAMES] == NAMES
+
+
+def test_one_lane_hands_over_nothing_to_its_own_warp() -> None:
+    clocks = Clocks(2)
+    shadow, cells = Shadow(8, SHARED, STRICT, 2), np.arange(4, dtype=np.int64)
+    assert list(shadow.write(Access(cells, 1 << 10, 0, 1, False), clocks.known[0])) == []
+    clocks.known[:, HAPPENED, 0] = 1
+
+    def found(warp: int, component: int) -> set[str]:
+        access = Access(cells, 2 << 10 | 32 * warp, component, 1, False)
+        return {clash.kind for clash in shadow.read(access, clocks.known[warp])}
+
+    assert found(0, 0) == found(0, clocks.copies(0)) == set()
+    assert found(1, 1) == found(1, clocks.copies(1)) == {"lane"}
+    clocks.known[1, LANES, 0] = 1
+    assert found(1, 1) == set()
 
 
 @pytest.mark.sweep
