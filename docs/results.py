@@ -66,6 +66,7 @@ _PAGES = {
     "transpose_counters": ("the transpose kernels: the cost model beside time and counters", "kernels.md"),
     "transpose": ("the transpose kernels: results and speed", "kernels.md"),
     "synthesis": ("random synthesised plans: bits, counters, times beside the predicted", "synthesis.md"),
+    "synthesis_kinds": ("plans with tails, conversions, 4-bit elements, epilogues: bits", "synthesis.md"),
     "synthesis_sweeps": ("the search beside trying all plans; NVIDIA's operand layouts", "synthesis.md"),
     "history": ("fixes of public repositories, before and after", "public-code.md"),
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),

@@ -261,14 +261,14 @@ class _Program:
             return [line]
         return [f"if cute.elem_less({place}, src.shape):", _PAD + line]
 
-    def _element_by_element(self, source: str, target: str, view: str) -> list[str]:
+    def _element_by_element(self, held: str, source: str, target: str, view: str) -> list[str]:
         """Registers and a global tensor that stands for something else; `view` are the elements' places."""
         if not self.wanted.tails:
             return [f"cute.basic_copy({source}, {target})"]
         return [
-            f"place, here, there = {view}, {source}, {target}",
-            "for i in cutlass.range_constexpr(cute.size(here)):",
-            *_indented(self._if_inside("place[i]", "there[i] = here[i]")),
+            f"{held}_at, {held}_from, {held}_to = {view}, {source}, {target}",
+            f"for i in cutlass.range_constexpr(cute.size({held}_at)):",
+            *_indented(self._if_inside(f"{held}_at[i]", f"{held}_to[i] = {held}_from[i]")),
         ]
 
     def _kept(self, comment: str, body: list[str]) -> list[str]:
@@ -286,9 +286,9 @@ class _Program:
         place = f"places[None, None, {k}]"
         for step in self.steps[move]:
             name = _name(move, step)
-            guard = ", pred=inside" if step.copy.pred is not None else ""
+            guard = f", pred={name}_inside" if step.copy.pred is not None else ""
             if guard:
-                lines += self._inside(step, f"{name}.partition_S({place})")
+                lines += self._inside(step, name, f"{name}.partition_S({place})")
             if step.role == "async":
                 lines.append(
                     f"cute.copy({name}_atom, {name}.partition_S({src}), {name}.partition_D({dst}){guard})"
@@ -298,7 +298,7 @@ class _Program:
                     "# your accumulators, converted: here they come from a tensor that stands for them",
                     f"{held} = cute.make_rmem_tensor({name}.partition_S({dst}).shape, {self.dtype})",
                     *self._element_by_element(
-                        f"{name}.partition_S({src})", held, f"{name}.partition_S({place})"
+                        held, f"{name}.partition_S({src})", held, f"{name}.partition_S({place})"
                     ),
                     f"cute.copy({name}_atom, {held}, {name}.partition_D({dst}))",
                 ]
@@ -312,16 +312,17 @@ class _Program:
                 ]
                 if out:
                     written = self._element_by_element(
-                        held, f"{name}.partition_D({out})", f"{name}.partition_D({place})"
+                        held, held, f"{name}.partition_D({out})", f"{name}.partition_D({place})"
                     )
                     lines += self._kept("# what each thread holds: the MMA takes it from here", written)
             elif step.role == "turn":
                 shape = code.tree_code(step.copy.dst.layout.shape)
                 dtype = code.dtype_code(step.copy.dst.dtype)
+                turned = code.layout_code(step.copy.src.layout)
                 lines += [
-                    f"turned = cute.make_tensor({held}.iterator, {code.layout_code(step.copy.src.layout)})",
+                    f"{held}_turned = cute.make_tensor({held}.iterator, {turned})",
                     f"{held} = cute.make_rmem_tensor({shape}, {dtype})",
-                    f"cute.basic_copy(turned, {held})",
+                    f"cute.basic_copy({held}_turned, {held})",
                 ]
             else:
                 if step.copy.src.layout != self._last(move).dst.layout:
@@ -338,22 +339,22 @@ class _Program:
         for kind in (self.wanted.dtype, *after[-1:]):
             if kind != last:
                 lines += [
-                    f"values = {held}.load().to({code.dtype_code(kind)})",
+                    f"{held}_values = {held}.load().to({code.dtype_code(kind)})",
                     f"{held} = cute.make_rmem_tensor({held}.shape, {code.dtype_code(kind)})",
-                    f"{held}.store(values)",
+                    f"{held}.store({held}_values)",
                 ]
                 last = kind
         return lines
 
-    def _inside(self, step: Step, places: str) -> list[str]:
+    def _inside(self, step: Step, name: str, places: str) -> list[str]:
         """The predicate of a step: of each access whether its first element is one of the tensor's."""
         assert step.copy.pred is not None
         shape: Any = step.copy.pred.layout.shape
         return [
-            f"first = {places}[(0, None), {', '.join(['None'] * (len(shape) - 1))}]",
-            f"inside = cute.make_rmem_tensor({code.tree_code(shape)}, cutlass.Boolean)",
-            "for i in cutlass.range_constexpr(cute.size(inside)):",
-            f"{_PAD}inside[i] = cute.elem_less(first[i], src.shape)",
+            f"{name}_at = {places}[(0, None), {', '.join(['None'] * (len(shape) - 1))}]",
+            f"{name}_inside = cute.make_rmem_tensor({code.tree_code(shape)}, cutlass.Boolean)",
+            f"for i in cutlass.range_constexpr(cute.size({name}_inside)):",
+            f"{_PAD}{name}_inside[i] = cute.elem_less({name}_at[i], src.shape)",
         ]
 
     def _last(self, move: int) -> Any:

@@ -140,7 +140,7 @@ def test_tails_are_guarded_access_by_access() -> None:
     [fill], [read] = plan.steps
     assert (fill.copy.needed_atom.instruction_bits, read.copy.pred) == (128, None)
     assert fill.copy.pred is not None and fill.copy.pred.layout.shape == (1, 2, 1)
-    assert "cute.elem_less(first[i], src.shape)" in plan.code and "cute.ceil_div(" in plan.code
+    assert "cute.elem_less(fill_at[i], src.shape)" in plan.code and "cute.ceil_div(" in plan.code
     unknown = lc.synthesize((16, 32), "(?,?):(?{div=8},1)", "ldmatrix", tails=True, threads=32).plans
     loads = [s.copy for p in unknown for s in p.steps[0] if s.role in ("load", "async")]
     assert {copy.needed_atom.instruction_bits for copy in loads} == {16}
