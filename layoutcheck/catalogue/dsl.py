@@ -296,6 +296,19 @@ ENTRIES = (
         ("ValueError: `a` and `b` must have the same rank", DSL),
     ),
     known(
+        "dsl.composed-operand",
+        r"Expected affine layout for [\s\S]{0,200}?operand (?P<operand>[AB]), but got composed layout instead",
+        "the swizzle of operand {operand} is part of its layout, and must be part of its pointer",
+        "A matrix descriptor has the swizzle of a pointer; a composed layout applies it to offsets.",
+        "Allocate the tile with both apart: allocate_tensor(dtype, layout.outer, byte_alignment=1024, "
+        "swizzle=layout.inner); or move the swizzle with cute.recast_ptr(ptr, layout.inner, dtype)",
+        (
+            "DSLUserCodeError: error: Expected affine layout for <cutlass.cute.nvgpu.warpgroup.mma.MmaF16BF16Trait object "
+            "at 0x7f>'s operand A, but got composed layout instead: S<3,4,3> o 0 o ((64,16),1,4):((64,1),0,16)",
+            DSL,
+        ),
+    ),
+    known(
         "dsl.wgmma-descriptor",
         r"make_gmma_smem_desc",
         "the shared-memory layout is not one that wgmma reads",

@@ -26,7 +26,7 @@ KINDS = {
 
 @pytest.mark.sweep
 def test_every_layout_is_the_dsls() -> None:
-    """About 26 minutes of CPU: 80,000 printed types, every N."""
+    """85,528 printed types of DSL 4.8.1, every N: minutes of CPU."""
     if importlib.util.find_spec("cutlass") is None:
         pytest.skip("needs nvidia-cutlass-dsl")
     command = [sys.executable, "-W", "ignore", "-m", "tests.operands.every_atom", "all"]
