@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from layoutcheck.order.accesses import Accesses
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.clocks import HAPPENED
 from layoutcheck.order.diagnose import diagnose
@@ -15,7 +16,7 @@ from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.problems import Party, Problem, Undecided
 from layoutcheck.order.registers import Registers
 from layoutcheck.order.rendezvous import Rendezvous
-from layoutcheck.order.replay import FULL, Accesses, Stopped, Warp, World
+from layoutcheck.order.replay import FULL, Stopped, Warp, World
 from layoutcheck.order.tensor_cores import TensorCores
 from layoutcheck.order.timeline import timeline
 from layoutcheck.sources.mlir import Operation

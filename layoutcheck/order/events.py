@@ -37,8 +37,8 @@ from layoutcheck.dsl.lowered.values import Reasons, number
 from layoutcheck.order import accumulators
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.meaning import Meaning, describe
+from layoutcheck.order.tokens import settle
 from layoutcheck.sources.mlir import Operation, parse
-from layoutcheck.sources.mlir import Value as SsaValue
 
 MOST_EVENTS = 150_000  # of one block; a kernel that does more is judged by its beginning
 MOST_TILES = 4  # turns of a loop over tiles, which asks a scheduler for the next one
@@ -209,7 +209,7 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
                 meaning.site = tag(one)
                 if not _in_registers(meaning):
                     meanings[one] = meaning
-        _settle_tokens(meanings)
+        settle(meanings)
         accumulators.find(op, meanings)
         for one, meaning in meanings.items():
             meaning.site = meaning.site or tag(one)
@@ -296,61 +296,6 @@ class Recorder:
     def doubt(self, trust: int) -> bool:
         """Whether a single thread's own loaded value is behind it."""
         return trust != 0 and self.reasons.worst(trust) in _DATA
-
-
-def _settle_tokens(meanings: dict[Operation, Meaning]) -> None:
-    """A trial that ends the loop around it is a wait; one whose result nobody uses does nothing."""
-    uses: dict[SsaValue, list[tuple[Operation, int]]] | None = None
-    for op, meaning in list(meanings.items()):
-        if meaning.kind != "mbar_token":
-            continue
-        if uses is None:
-            uses = _uses(op)
-        if not uses.get(op.results[0]):
-            del meanings[op]
-        elif _ends_its_loop(op, uses):
-            meaning.kind = "mbar_wait"
-
-
-def _uses(op: Operation) -> dict[SsaValue, list[tuple[Operation, int]]]:
-    top = op
-    while top.parent_operation is not None and top.name not in KERNELS:
-        top = top.parent_operation
-    uses: dict[SsaValue, list[tuple[Operation, int]]] = {}
-    for one in top.walk():
-        for i, value in enumerate(one.operands):
-            uses.setdefault(value, []).append((one, i))
-    return uses
-
-
-def _ends_its_loop(op: Operation, uses: dict[SsaValue, list[tuple[Operation, int]]]) -> bool:
-    """Whether the result decides on the innermost `scf.while` around the trial, and no loop is nearer."""
-    loop = op.parent_operation
-    while loop is not None and loop.name not in ("scf.while", "scf.for", *KERNELS):
-        loop = loop.parent_operation
-    if loop is None or loop.name != "scf.while":
-        return False
-    before = loop.regions[0].blocks[0]
-    seen: set[Any] = set()
-    queue: list[SsaValue] = list(op.results)
-    while queue:
-        value = queue.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        for user, index in uses.get(value, ()):
-            if user.name == "scf.condition":
-                if index == 0 and user.parent_operation is loop:
-                    return True
-            elif user.name == "scf.yield":
-                around = user.parent_operation
-                if around is loop and index < len(before.arguments):
-                    queue.append(before.arguments[index])
-                elif around is not None and around is not loop and index < len(around.results):
-                    queue.append(around.results[index])
-            elif user.name.startswith("arith."):
-                queue += user.results
-    return False
 
 
 def _in_registers(meaning: Meaning) -> bool:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import GLOBAL
 from layoutcheck.order.events import Event
-from layoutcheck.order.replay import Warp, World, report
+from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access, Shadow
 
 CELL = 16  # bulk copies move multiples of 16 bytes

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered.values import unsigned
+from layoutcheck.order.clashes import report
 from layoutcheck.order.clocks import HAPPENED, Clock
 from layoutcheck.order.events import Event
 from layoutcheck.order.footprint import UNIT, operand
 from layoutcheck.order.inline_mma import Descriptor, Multiplication, Sum
 from layoutcheck.order.mbarriers import Mbarriers
 from layoutcheck.order.registers import Registers
-from layoutcheck.order.replay import Warp, World, report
+from layoutcheck.order.replay import Warp, World
 from layoutcheck.order.shadow import Access, Shadow
 from layoutcheck.order.waiting import Groups
 

@@ -1,0 +1,132 @@
+"""`Accesses`: ordinary reads and writes of warps, checked against a shadow of shared memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from layoutcheck.dsl.lowered import spaces
+from layoutcheck.order.clashes import report
+from layoutcheck.order.events import Event
+from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.replay import FULL, Warp, World
+from layoutcheck.order.shadow import Access
+
+_WRITING = ("write", "matrix_write", "atomic")
+_LANES = np.arange(32, dtype=np.int64)
+
+
+class Accesses:
+    """Plain accesses of warps, gathered while a clock stands still, then checked at once."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.kept: dict[int, list[tuple[bool, Any, Any]]] = {}  # warp -> (write, cells, records)
+        self._cells: dict[int, Any] = {}
+        self._owner: Any = None  # of each cell, the record of who wrote it since the last synchronisation
+        self._everywhere: set[int] = set()  # events in which every thread reaches its own block's memory
+        self._threads = np.arange(world.threads, dtype=np.int64)
+
+    def add(self, warp: Warp, index: int, lanes: int) -> None:
+        """One event of a warp."""
+        event = self.world.events[index]
+        cells = self._cells_of(index, event, warp.block)
+        if cells is None:
+            return
+        write = event.meaning.kind in _WRITING
+        if write:
+            self.world.loose[warp.number] = lanes | self.world.loose.get(warp.number, 0)
+        mine = cells[warp.first : warp.first + 32]
+        if lanes == FULL and index in self._everywhere:
+            own = self._threads[warp.first : warp.first + 32] | index << 10
+            self.kept.setdefault(warp.number, []).append((write, mine.ravel(), np.repeat(own, mine.shape[1])))
+            return
+        own = np.arange(warp.first, warp.first + len(mine), dtype=np.int64)
+        kind, count = event.meaning.kind, event.meaning.count
+        chosen = (lanes >> _LANES[: len(mine)] & 1).astype(bool)
+        if kind.startswith("matrix"):
+            chosen &= np.arange(len(mine)) < count
+        chosen &= mine[:, 0] >= 0
+        if not chosen.any():
+            return
+        picked = mine[chosen]
+        world, each = self.world, self.world.span // self.world.cell
+        if len(world.blocks) > 1 and int(picked[0, 0]) // each != warp.block:
+            lane = int(np.flatnonzero(chosen)[0])
+            who = world.party(warp, index, lane, world.address_of(int(picked[0, 0])), event.meaning.size)
+            step = world.clocks.now(warp.number)
+            world.remote[int(picked[0, 0]) // each, warp.number] = (step, who)
+        records = np.repeat(own[chosen] | (index << 10), picked.shape[1])
+        self.kept.setdefault(warp.number, []).append((write, picked.ravel(), records))
+
+    def flush(self, warp: Warp) -> None:
+        """Check and keep what was gathered."""
+        gathered = self.kept.pop(warp.number, None)
+        if not gathered:
+            return
+        world = self.world
+        clock, step = world.clocks.known[warp.number], world.clocks.now(warp.number)
+        if len({write for write, _, _ in gathered}) > 1:
+            self._between_lanes(gathered)
+        for write in (False, True):
+            parts = [(cells, records) for w, cells, records in gathered if w == write]
+            if not parts:
+                continue
+            access = Access(
+                np.concatenate([cells for cells, _ in parts]), np.concatenate([r for _, r in parts]),
+                warp.number, step, False,
+            )  # fmt: skip
+            check = world.shared.write if write else world.shared.read
+            report(world, check(access, clock))
+
+    def _between_lanes(self, gathered: list[tuple[bool, Any, Any]]) -> None:
+        """What one lane of a warp reads after another wrote it, with no synchronisation since."""
+        world = self.world
+        if self._owner is None:
+            self._owner = np.full(world.shared.size, -1, np.int64)
+        owner = self._owner
+        for write, cells, records in gathered:
+            if write:
+                owner[cells] = records
+                continue
+            before = owner[cells]
+            bad = np.flatnonzero((before >= 0) & ((before ^ records) & 1023 != 0))
+            if bad.size:
+                first, second = int(before[bad[0]]), int(records[bad[0]])
+                address = world.address_of(int(cells[bad[0]]))
+                parties = [
+                    Party(world.events[r >> 10], world.block_of[r >> 10], r & 1023, address, world.cell)
+                    for r in (first, second)
+                ]
+                world.tell(Problem("lanes", parties[0], parties[1]))
+        for write, cells, _ in gathered:
+            if write:
+                owner[cells] = -1
+
+    def _cells_of(self, index: int, event: Event, block: int) -> Any:
+        """[thread, cells of one access], -1 in front where a thread's address is not in shared memory."""
+        if index in self._cells:
+            return self._cells[index]
+        world = self.world
+        meaning = event.meaning
+        found: Any = None
+        if event.doubt or event.guarded:
+            world.skip("accesses at addresses, or under conditions, that only a run knows")
+        else:
+            address = event.numbers(0, world.threads)
+            space = meaning.space if meaning.space != "generic" else spaces.space_of(0, int(address[0]))
+            if space in ("smem", "dsmem"):
+                rank = (address & ((1 << 42) - 1)) >> 24
+                offset = address & (spaces.SHARED_BYTES - 1)
+                known = world.rank_table[np.clip(rank, 0, 255)]
+                many = max(1, meaning.size // world.cell)
+                first = known * (world.span // world.cell) + offset // world.cell
+                found = first[:, None] + np.arange(many, dtype=np.int64)[None, :]
+                outside = (known < 0) | (offset + meaning.size > world.span) | (offset < 0)
+                if outside.any():
+                    found = np.where(outside[:, None], -1, found)
+                elif len(world.blocks) == 1 and not meaning.kind.startswith("matrix"):
+                    self._everywhere.add(index)
+        self._cells[index] = found
+        return found

@@ -1,0 +1,92 @@
+"""`report(world, clashes)`: what a shadow memory finds, as problems of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutcheck.order.problems import Party, Problem
+from layoutcheck.order.replay import World
+from layoutcheck.order.shadow import Clash
+from layoutcheck.sources.mlir import Operation, Region
+
+
+def report(world: World, clashes: Iterator[Clash], *, memory: str = "") -> None:
+    """What the shadow finds, as problems; `memory` is "global" or "tensor" where it is not shared memory."""
+    for clash in clashes:
+        parties = []
+        for record in (clash.earlier, clash.later):
+            index, thread = record >> 10, record & 1023
+            address = -1 if memory else world.address_of(clash.cell)
+            parties.append(Party(world.events[index], world.block_of[index], thread, address, world.cell))
+        first, second = parties
+        later = first.block == second.block and first.event.number > second.event.number
+        if later and _in_sequence(first.event.meaning.op, second.event.meaning.op):
+            first, second = second, first  # as the program has it, whoever came first in this run
+        if not _harmless(clash, first, second):
+            facts: dict[str, int | str] = {"memory": memory} if memory else {}
+            kind = "race" if clash.kind == "race" and memory == "global" else _kind(clash, first, second)
+            if clash.write_first and _not_stored(world, first):
+                kind, facts["cause"] = "not-complete", "no-tensor-wait"
+            world.tell(Problem(kind, first, second, [], facts))
+
+
+def _not_stored(world: World, party: Party) -> bool:
+    """Whether it is a tcgen05.st that its warp has not waited for since."""
+    warp = party.block * world.warps_each + party.warp
+    return party.event.meaning.kind == "tmem_write" and world.stored.get(warp, -1) < party.event.number
+
+
+def _in_sequence(a: Operation | None, b: Operation | None) -> bool:
+    """Whether one comes after the other in the program: not in two branches of one test."""
+    if a is None or b is None:
+        return True
+    around: dict[Operation, Region | None] = {}
+    at: Operation | None = a
+    while at is not None and at.parent is not None:
+        region = at.parent.parent
+        around[region.parent] = region
+        at = region.parent
+    at = b
+    while at is not None and at.parent is not None:
+        region = at.parent.parent
+        if region.parent in around:
+            same = around[region.parent] is region
+            return same or region.parent.name not in ("scf.if", "scf.index_switch")
+        at = region.parent
+    return True
+
+
+def _harmless(clash: Clash, first: Party, second: Party) -> bool:
+    """The same value written twice is no race worth telling, and atomics are ordered among themselves."""
+    a, b = first.event.meaning, second.event.meaning
+    if a.kind == "atomic" and b.kind == "atomic":
+        return True
+    if clash.kind != "race" or a.kind not in _WRITES or b.kind not in _WRITES:
+        return False
+    if a.op is b.op:  # one statement, by several threads: most often one value
+        return True
+    return "constant" in a.facts and a.facts["constant"] == b.facts.get("constant")
+
+
+_WRITES = ("write", "matrix_write")
+_ASYNC_READS = ("bulk_store", "wgmma", "tc_mma", "tc_copy", "bulk_peer")
+_ASYNC_WRITES = ("bulk_load", "cp_async", "bulk_peer", "st_async")
+
+
+def _kind(clash: Clash, first: Party, second: Party) -> str:
+    """The kind of problem that two accesses make, in the order in which the program has them."""
+    one, other = first.event.meaning.kind, second.event.meaning.kind
+    if clash.kind == "strict":
+        return "fence-by-reader"
+    if clash.kind == "lane":
+        return "lane-arrives"
+    if clash.kind == "proxy":
+        write = clash.write_first and other in (*_ASYNC_READS, "bulk_load")
+        return "no-proxy-fence" if write else "no-proxy-fence-before-overwrite"
+    if one in _ASYNC_WRITES or (one == "tc_mma" and (clash.write_first or other == "tmem_read")):
+        return "not-complete"
+    if one in _ASYNC_READS:
+        return "overwritten-while-copied"
+    if other in (*_ASYNC_WRITES, "tc_mma"):
+        return "overwritten-by-copy"
+    return "race"

@@ -1,0 +1,64 @@
+"""`settle(meanings)`: a trial of an mbarrier that ends its own loop is a wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.dsl.lowered.evaluate import KERNELS
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.sources.mlir import Operation, Value
+
+
+def settle(meanings: dict[Operation, Meaning]) -> None:
+    """A trial that ends the loop around it is a wait; one whose result nobody uses does nothing."""
+    uses: dict[Value, list[tuple[Operation, int]]] | None = None
+    for op, meaning in list(meanings.items()):
+        if meaning.kind != "mbar_token":
+            continue
+        if uses is None:
+            uses = _uses(op)
+        if not uses.get(op.results[0]):
+            del meanings[op]
+        elif _ends_its_loop(op, uses):
+            meaning.kind = "mbar_wait"
+
+
+def _uses(op: Operation) -> dict[Value, list[tuple[Operation, int]]]:
+    top = op
+    while top.parent_operation is not None and top.name not in KERNELS:
+        top = top.parent_operation
+    uses: dict[Value, list[tuple[Operation, int]]] = {}
+    for one in top.walk():
+        for i, value in enumerate(one.operands):
+            uses.setdefault(value, []).append((one, i))
+    return uses
+
+
+def _ends_its_loop(op: Operation, uses: dict[Value, list[tuple[Operation, int]]]) -> bool:
+    """Whether the result decides on the innermost `scf.while` around the trial, and no loop is nearer."""
+    loop = op.parent_operation
+    while loop is not None and loop.name not in ("scf.while", "scf.for", *KERNELS):
+        loop = loop.parent_operation
+    if loop is None or loop.name != "scf.while":
+        return False
+    before = loop.regions[0].blocks[0]
+    seen: set[Any] = set()
+    queue: list[Value] = list(op.results)
+    while queue:
+        value = queue.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for user, index in uses.get(value, ()):
+            if user.name == "scf.condition":
+                if index == 0 and user.parent_operation is loop:
+                    return True
+            elif user.name == "scf.yield":
+                around = user.parent_operation
+                if around is loop and index < len(before.arguments):
+                    queue.append(before.arguments[index])
+                elif around is not None and around is not loop and index < len(around.results):
+                    queue.append(around.results[index])
+            elif user.name.startswith("arith."):
+                queue += user.results
+    return False
