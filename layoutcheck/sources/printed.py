@@ -63,28 +63,30 @@ def _traced(
     copy, problem = _copy(operation, arch)
     address_source, missing = "types", problem
     warps: tuple[int, ...] = ()
-    partitioned = None
+    partitioned, unmapped = None, ""
     if copy is not None:
         copy, missing, warps, partitioned = with_threads(op, copy)
         copy = with_recasts(op, copy)
         address_source = "types" if missing else "threads"
         if copy.needs_map:
-            copy = _with_map(op, copy, launched)
+            copy, unmapped = _with_map(op, copy, launched)
     return TracedCopy(
         copy, operation, frames[0], tuple(frames[1:]), kernel, arch, address_source, missing,
-        in_dsl=made_in_library(frames[0]), warps=warps, partitioned=partitioned,
+        in_dsl=made_in_library(frames[0]), warps=warps, partitioned=partitioned, unbounded=unmapped,
         shifted=tuple(side for side, at in (("src", 1), ("dst", 2)) if shifted(op.operands[at])),
     )  # fmt: skip
 
 
-def _with_map(op: Operation, copy: Copy, launched: dict[str, Operation]) -> Copy:
-    """A TMA copy with what the host's code says of its tensor map."""
+def _with_map(op: Operation, copy: Copy, launched: dict[str, Operation]) -> tuple[Copy, str]:
+    """A TMA copy with what the host's code says of its tensor map, and what was not checked of it."""
     made = map_of(op.operands[0], launched)
     if made is None:
-        return copy
+        return copy, "its tensor map is not found in the host's code"
     shared = next((one for one in (copy.src, copy.dst) if not isinstance(one, OtherOperand)), None)
     swizzle = None if shared is None else moved_through(op, shared, copy.arch, launched)
-    return replace(copy, mapped=mapped_tensor(made), map_past=bytes_past(made) or 0, map_swizzle=swizzle)
+    known = None if isinstance(swizzle, str) else swizzle
+    found = replace(copy, mapped=mapped_tensor(made), map_past=bytes_past(made) or 0, map_swizzle=known)
+    return found, swizzle if isinstance(swizzle, str) else ""
 
 
 def with_threads(op: Operation, copy: Copy) -> tuple[Copy, str, tuple[int, ...], Partitioned | None]:

@@ -24,35 +24,41 @@ _SWIZZLE = re.compile(r"S<[0-9,-]+>")
 _USES = re.compile(r"\.(?:copy|copy_atom_call|memref\.\w*(?:load|store)\w*)$|fragment|desc")
 _ATOM = "!cute_nvgpu.atom."
 _XOR = "arith.xori"
+UNREAD = "the shared layout of its tensor map cannot be read"
+OTHERS = "its tensor map has another swizzle than its shared tensor; who reads through which is not known"
 _KERNELS = ("cuda.kernel", "gpu.func")
 _NONE, _UNKNOWN = Swizzle(0, 4, 3), Swizzle(0, 0, 0)
 
 
 def moved_through(
     copy: Operation, shared: Memref, arch: str, launched: dict[str, Operation]
-) -> Swizzle | None:
+) -> Swizzle | str | None:
     """The swizzle of a copy's tensor map, where it is not the tensor's and all other users have one other.
 
-    `shared` is the copy's shared tensor. None where map and tensor agree, where another follows the map, and
-    where no user is known. S<0,4,3> stands for no swizzle. A kernel that computes with exclusive or may apply
-    the map's swizzle to its coordinates itself: of its plain tensors nothing is said.
+    `shared` is the copy's shared tensor. None where map and tensor agree, and where all others follow the
+    map; else why nothing is said, in words. S<0,4,3> stands for no swizzle. A kernel that computes with
+    exclusive or may apply the map's swizzle to its coordinates itself: of its plain tensors nothing is said.
     """
     made = map_of(copy.operands[0], launched)
     own = _effective(shared.swizzle)
     mapped = _UNKNOWN if made is None else _of_map(made, arch)
-    if mapped in (own, _UNKNOWN):
+    if mapped == _UNKNOWN:
+        return UNREAD
+    if mapped == own:
         return None
     side = next((value for value in copy.operands[1:3] if _TENSOR.match(value.type)), None)
     if side is None:
-        return None
+        return OTHERS
     kernel = copy
     while kernel.parent_operation is not None and kernel.name not in _KERNELS:
         kernel = kernel.parent_operation
     users = set(_users(_allocation(side), copy, kernel, arch, launched))
-    if len(users) != 1 or users & {mapped, _UNKNOWN}:
+    if users == {mapped}:
         return None
+    if len(users) != 1 or users == {_UNKNOWN}:
+        return OTHERS
     if users == {_NONE} and any(op.name == _XOR for op in kernel.walk()):
-        return None
+        return OTHERS
     return mapped
 
 

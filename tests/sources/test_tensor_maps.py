@@ -88,6 +88,7 @@ def test_a_maps_swizzle_is_held_against_those_who_use_the_memory(
     report = judge_traced(traced)
     assert report is not None and report.verdict == ("wrong" if wrong else "legal")
     assert [one.code for one in report.findings] == ["LC234"] * wrong
+    assert bool(traced.unbounded) == (not user)
     assert list(from_lines(to_lines(Trace((traced,)))).copies) == [traced]
 
 
@@ -96,6 +97,7 @@ def test_a_kernel_may_apply_the_maps_swizzle_itself() -> None:
     for tile, mapped, wrong in (("", "S<3,4,3>", False), ("S<3,4,3>", "", True)):
         (traced,) = read_module(swizzled(tile, mapped, "view", xor), "k", "sm_90a")
         assert traced.copy is not None and (traced.copy.map_swizzle is not None) == wrong
+        assert bool(traced.unbounded) != wrong
 
 
 @pytest.mark.parametrize(("steps", "past"), [((1,), 2), ((8,), 0), ((3, 5), 0), ((-1,), 14), (("?",), 0)])
@@ -139,6 +141,7 @@ def test_what_the_tensor_map_makes_of_the_tensor(
 ) -> None:
     (traced,) = read_module(module(tensor(layout, align)), "k", "sm_90a")
     assert traced.copy is not None and traced.copy.mapped is not None
+    assert traced.unbounded == "the shared layout of its tensor map cannot be read"
     report = judge_traced(traced)
     assert report is not None and report.verdict == verdict
     assert [(one.code, one.severity) for one in report.findings] == found
@@ -151,5 +154,6 @@ def test_what_the_tensor_map_makes_of_the_tensor(
 def test_a_tensor_that_is_not_found_is_not_guessed(options: dict[str, str]) -> None:
     (traced,) = read_module(module(tensor("(256,250):(250,1)"), **options), "k", "sm_90a")
     assert traced.copy is not None and traced.copy.mapped is None
+    assert traced.unbounded == "its tensor map is not found in the host's code"
     report = judge_traced(traced)
     assert report is not None and report.verdict == "legal"

@@ -236,7 +236,7 @@ def _resolved_all(
     return [
         replace(
             _with_faults(one, *beyond.faults[tag]) if tag in beyond.faults else one,
-            unbounded=beyond.unchecked.get(tag, ""),
+            unbounded=beyond.unchecked.get(tag, one.unbounded),
             bounded_if=beyond.conditions.get(tag, ""),
             inside=tuple((run, *counts) for run, counts in beyond.inside.get(tag, {}).items()),
         )
