@@ -497,3 +497,14 @@ def test_a_copy_in_a_library_is_repaired_where_the_program_calls_it(tmp_path: Pa
     assert found.sketches == [] and list(found.after) == [str(script)]
     assert found.after[str(script)] == text.replace("=8", "=16")
     assert found.write() == [str(script)] and library.read_text().startswith("def move")
+
+
+def test_a_library_is_never_edited(tmp_path: Path) -> None:
+    """Even where the edit would help."""
+    (tmp_path / "project").mkdir()
+    library, script = tmp_path / "library.py", tmp_path / "project" / "kernel.py"
+    library.write_text(LINES)
+    script.write_text("import library\n")
+    after = Trace((seen(2, library, 16),))
+    found = repair(str(script), Trace((seen(2, library, 8),)), lambda path, cwd: after)
+    assert found.repairs == [] and len(found.sketches) == 1 and found.diff() == ""
