@@ -71,7 +71,7 @@ VALUES: dict[str, str] = {
     "format_": "json", "ignore": "LC263", "html": "OUT", "jsonl": "LINES",
     "junit": "OUT", "layout": "(64,64):(1,64)", "major": "MN",
     "align": "8", "engine": "universal", "plan": "0", "stages": "2", "threads": "64",
-    "dst": "(?,?{div=8}):(?{div=8},1)",
+    "dst": "(?,?{div=8}):(?{div=8},1)", "src_dtype": "f32", "dst_dtype": "f32",
     "output": "OUT",
     "paths": "OTHER", "reproducers": "FOLDER", "require_coverage": "50",
     "requirement": "layoutcheck==1", "sarif": "OUT", "script": "OTHER",
