@@ -292,6 +292,11 @@ def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], asked:
                 f"the tile's {extent} does not divide {side}'s extent {whole} of mode {mode}",
                 expected="a tile that divides the tensor, or --tails",
             )
+    if all(isinstance(one, Dynamic) for one in stride):
+        raise InputError(
+            f"{side} {found.layout} has two strides that only the run knows: its sectors cannot be counted",
+            expected="a stride of 1 in one mode",
+        )
     if any(isinstance(one, int) and one < 1 for one in stride):
         raise InputError(f"{side} {found.layout} has a stride below 1", expected="strides of at least 1")
     return found

@@ -296,6 +296,7 @@ def test_json_has_every_plan(capsys: pytest.CaptureFixture[str]) -> None:
         ({"src": "(?,?,?):(1,?,?)"}, "two plain modes"),
         ({"src": "smem (64,32):(32,1)"}, "src"),
         ({"src": "(100,32):(32,1)"}, "does not divide"),
+        ({"src": "(?,?):(?,?)"}, "two strides that only the run knows"),
         ({"align": "3"}, "power of two"),
         ({"to": "ldmatrix.trans", "dtype": "f32"}, "16-bit elements"),
         ({"to": "tcgen05"}, "not on sm_90a"),
