@@ -10,6 +10,8 @@ import types
 import typing
 
 import cutlass.cute as cute
+from cutlass._mlir import ir
+from cutlass._mlir.dialects import nvvm
 from cutlass.cute import arch
 
 RENAMED = {  # until DSL 4.4, today
@@ -31,6 +33,13 @@ KINDS = {
     "SharedSpace": {"shared_cta": "cta", "shared_cluster": "cluster"},
 }
 
+UNTYPED = ("fmax", "fmin")  # operations of nvvm that took the type of their result before their operands
+
+
+def untyped(operation):
+    """The operation of today, which infers the type of its result, also where that is given first."""
+    return lambda *given, **named: operation(*given[bool(given) and isinstance(given[0], ir.Type) :], **named)
+
 
 def put_back() -> None:
     if not hasattr(typing, "override"):
@@ -39,6 +48,8 @@ def put_back() -> None:
         for old, new in names.items():
             if not hasattr(module, old) and hasattr(module, new):
                 setattr(module, old, getattr(module, new))
+    for name in UNTYPED:
+        setattr(nvvm, name, untyped(getattr(nvvm, name)))
     for name, words in KINDS.items():
         if not hasattr(arch, name):
             setattr(arch, name, types.SimpleNamespace(**words))

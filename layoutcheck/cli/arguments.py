@@ -80,6 +80,13 @@ def read(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
     return gathered if all(name in gathered for name in _required(command)) else None
 
 
+def misplaced(command: Command, words: Sequence[str]) -> list[str]:
+    """The command's own options among the words that it hands on; those behind `--` are meant so."""
+    flags = {option.name(name) for name, (_, option) in _options(command).items() if not option.positional}
+    before = words[: words.index("--")] if "--" in words else words
+    return [word for word in before if word.partition("=")[0] in flags]
+
+
 _HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-from layoutcheck.cli.arguments import Option
+from layoutcheck.cli.arguments import Option, misplaced
 from layoutcheck.cli.options import Coverage, FailOn, Format, NoLowered, NoOrder, Output, Strict
 from layoutcheck.cli.output import Sink
 from layoutcheck.errors import InputError
@@ -63,6 +63,8 @@ def trace(
         )
     gated = strict or fail_on is not None or require_coverage is not None
     words = args or []
+    for option in misplaced(trace, words):
+        sys.stderr.write(f"{option} stands after {script}, which gets it; options of trace stand before\n")
     if extent is not None and (not lines or extent < 1):
         raise InputError("--extent is a positive number for --lines", expected="--lines --extent 4096")
     if memory or lines:
@@ -73,14 +75,14 @@ def trace(
         sink = Sink(output, everything)
         what, given = "-m" if module else script, [script, *words] if module else words
         if memory:
-            trace, maps = tracing.memory(what, given, launch=not no_launch, arch=arch, timeout_s=timeout)
+            seen, maps = tracing.memory(what, given, launch=not no_launch, arch=arch, timeout_s=timeout)
             sink.put(memory_map.render(maps, format_, sink.style))
         else:
-            trace, kernels = tracing.lines(
+            seen, kernels = tracing.lines(
                 what, given, launch=not no_launch, arch=arch, timeout_s=timeout, extent=extent
             )
             sink.put(line_totals.render(kernels, format_))
-        return 2 if trace.failures else 0
+        return 2 if seen.failures else 0
     if format_ not in ("text", "json", "github", "sarif", "html"):
         raise InputError(
             f"trace has no format '{format_[:40]}'", expected="text, json, github, sarif or html"
@@ -118,7 +120,7 @@ def trace(
     if banks:
         if gated:
             raise InputError("--banks gives no verdict", expected="trace without --banks for an exit status")
-        trace, costs, problems = tracing.banks(
+        seen, costs, problems = tracing.banks(
             "-m" if module else script,
             [script, *words] if module else words,
             launch=not no_launch,
@@ -127,7 +129,7 @@ def trace(
         )
         sink.put(bank_table(costs, format_, everything))
         sys.stderr.writelines(f"{problem}\n" for problem in problems)
-        return 2 if trace.failures else 0
+        return 2 if seen.failures else 0
     found = tracing.traced(
         "-m" if module else script,
         [script, *words] if module else words,

@@ -1,0 +1,120 @@
+"""What a new user types at the front door, item by item, where no other test walks it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.cli import _COMMANDS, run
+
+Captured = pytest.CaptureFixture[str]
+ROOT = Path(__file__).parent.parent
+SWIZZLED = "S<3,4,3> o 0 o ((8,8),(64,1)):((64,512),(1,0))"
+PLAIN = "((8,8),(64,1)):((64,512),(1,0))"
+TILE = ["--dtype", "bf16"]
+
+
+def said(words: list[str], captured: Captured) -> tuple[int, str]:
+    status = run(words)
+    out, err = captured.readouterr()
+    return status, " ".join((out + err).split())
+
+
+@pytest.mark.parametrize(
+    ("layout", "more", "read"),
+    [
+        (
+            SWIZZLED,
+            [],
+            "read as a composed layout: S<3,4,3> counts elements, S<3,5,3> on the pointer, in bytes",
+        ),
+        (PLAIN, ["--swizzle", "S<3,4,3>"], "read as S<3,4,3> on the pointer, in bytes"),
+    ],
+)
+def test_banks_and_canonical_read_a_swizzle_alike(
+    layout: str, more: list[str], read: str, capsys: Captured
+) -> None:
+    status, banks = said(["banks", layout, *TILE, "--access", "ldmatrix.x4", *more], capsys)
+    assert status == 0 and read in banks
+    status, canonical = said(["canonical", layout, *TILE, *more], capsys)
+    assert status == (1 if layout == SWIZZLED else 0)
+    assert read in canonical.replace("read as ", "read as ").replace("pointer, in bytes", "pointer, in bytes")
+    # The verdicts agree: what tensor cores read is free of conflicts, what they refuse is not.
+    assert ("conflict-free" in banks) == (status == 0)
+
+
+def test_a_static_layout_does_not_depend_on_run_time_strides() -> None:
+    report = lc.check("(128,64):(64,1)", "(128,64):(64,1)", atom="universal", dtype="f16", bits=16,
+                      thr="(32,4)", val="(4,2)", src_space="gmem", dst_space="smem")  # fmt: skip
+    assert "run-time" not in report.text()
+
+
+@pytest.mark.parametrize("command", sorted(_COMMANDS))
+def test_every_command_has_a_short_help(command: str, capsys: Captured) -> None:
+    assert run([command, "-h"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"Usage: layoutcheck {command}") and "--help" in out
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"), [("layoutcheck tr", "trace"), ("layoutcheck explain --dt", "--dtype")]
+)
+def test_the_shell_completes(typed: str, completed: str) -> None:
+    typed_words = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    environment = {**os.environ, **typed_words, "_LAYOUTCHECK_COMPLETE": "complete_bash"}
+    code = "import sys; sys.argv[0] = 'layoutcheck'; from layoutcheck.cli import main; sys.exit(main())"
+    made = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert completed in made.stdout.split(), made.stderr
+
+
+def test_draw_on_a_pipe_is_one_picture(capsys: Captured) -> None:
+    assert run(["draw", "(4,8):(8,1)"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("<svg ") and out.rstrip().endswith("</svg>")
+    assert run(["draw", "(4,8):(8,1)", "--format", "text"]) == 0
+    assert "<svg" not in capsys.readouterr().out
+
+
+def test_a_picture_that_leaves_something_out_says_so(capsys: Captured) -> None:
+    assert run(["draw", "(512,512):(512,1)"]) == 0
+    assert re.search(r"of 512|left out|first \d+|not drawn", capsys.readouterr().out)
+
+
+def test_options_behind_the_script_are_named(tmp_path: Path, capsys: Captured) -> None:
+    script = tmp_path / "s.py"
+    script.write_text("")
+    run(["trace", "--no-launch", str(script), "--format=html", "--all", "--other"])
+    told = capsys.readouterr().err
+    assert f"--format=html stands after {script}" in told and "--all stands after" in told
+    assert "--other stands" not in told
+    run(["trace", "--no-launch", str(script), "--", "--format"])
+    assert "stands after" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [{"src": "(8,64"}, {"dst": 7}, {"bits": "16"}, {"atom": "cp.asink"}])
+def test_errors_of_check_speak_of_its_arguments(arguments: dict[str, Any]) -> None:
+    given: dict[str, Any] = {
+        "src": "(8):(1)",
+        "dst": "(8):(1)",
+        "atom": "universal",
+        "dtype": "f16",
+        **arguments,
+    }
+    with pytest.raises(lc.InputError) as error:
+        lc.check(**given)
+    assert "--" not in str(error.value)
+
+
+def test_the_python_page_is_plain_markdown() -> None:
+    page = (ROOT / "docs" / "api.md").read_text()
+    assert not re.search(r"^:::|<(?:div|span|a|p|table)\b", page, re.MULTILINE)
+    assert all(f"### {name}\n" in page for name in ("check", "assert_legal", "assert_wavefronts"))
