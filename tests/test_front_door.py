@@ -89,15 +89,15 @@ def test_a_picture_that_leaves_something_out_says_so(capsys: Captured) -> None:
     assert re.search(r"of 512|left out|first \d+|not drawn", capsys.readouterr().out)
 
 
-def test_options_behind_the_script_are_named(tmp_path: Path, capsys: Captured) -> None:
+def test_options_behind_the_script_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "s.py"
     script.write_text("")
     run(["trace", "--no-launch", str(script), "--format=html", "--all", "--other"])
-    told = capsys.readouterr().err
+    told = capfd.readouterr().err
     assert f"--format=html stands after {script}" in told and "--all stands after" in told
     assert "--other stands" not in told
     run(["trace", "--no-launch", str(script), "--", "--format"])
-    assert "stands after" not in capsys.readouterr().err
+    assert "stands after" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [{"src": "(8,64"}, {"dst": 7}, {"bits": "16"}, {"atom": "cp.asink"}])
