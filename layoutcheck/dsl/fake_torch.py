@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import functools
 import importlib
+import os
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -44,8 +45,18 @@ def pretend(torch: Any, capability: tuple[int, int], sms: int) -> None:
     torch.Tensor.__dlpack__ = __dlpack__
     torch.Tensor.__dlpack_device__ = lambda _self: (2, 0)
     torch.Tensor.data_ptr = _rounded(torch.Tensor.data_ptr)
-    with contextlib.suppress(AttributeError):  # tvm-ffi's shortcut past __dlpack__
-        del torch.Tensor.__dlpack_c_exchange_api__
+    no_shortcuts(torch.Tensor)
+
+
+def no_shortcuts(tensor: type) -> None:
+    """Take tvm-ffi's ways past `__dlpack__` away: torch's own, and the one that its extension adds later.
+
+    Through them a tensor is where it really is, and its pointer is generic instead of global.
+    """
+    os.environ["TVM_FFI_DISABLE_TORCH_C_DLPACK"] = "1"
+    for name in ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"):
+        with contextlib.suppress(AttributeError):
+            delattr(tensor, name)
 
 
 def on_device(capsule: Any) -> Any:
