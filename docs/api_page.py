@@ -58,9 +58,21 @@ def _entry(name: str, value: Any) -> Iterator[str]:
         yield f"```text\n{signature}\n```\n"
     doc = inspect.getdoc(value) or ""
     if doc and not doc.startswith(f"{name}("):  # what dataclasses write themselves says nothing new
-        yield _SESSION.sub(lambda found: f"```pycon\n{found[0]}\n```", doc) + "\n"
+        yield _SESSION.sub(_session, doc) + "\n"
     if inspect.isclass(value):
         yield from _table("member", _members(value))
+
+
+def _session(found: re.Match[str]) -> str:
+    """An example as a block that runs as it stands: what it names of ours is imported first."""
+    lines = [line for line in found[0].splitlines() if line.startswith((">>>", "..."))]
+    used = set(re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*", "\n".join(lines)))
+    imports = [
+        f">>> from {module.__name__} import {', '.join(names)}"
+        for module, public in ((layoutcheck, dir(layoutcheck)), (numerics, numerics.__all__))
+        if (names := sorted(used.intersection(public)))
+    ]
+    return "\n".join(["```pycon", *imports, found[0], "```"])
 
 
 def _signature(name: str, value: Any) -> str:

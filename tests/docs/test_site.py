@@ -55,6 +55,13 @@ def test_an_example_that_fails_is_an_error() -> None:
         refreshed("```console\n$ ls\n```\n")
 
 
+def test_no_example_of_the_api_fails() -> None:
+    """Each imports what it names; one that misses a name is written back with its error."""
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert page.count(">>> from layoutcheck import ") > 20
+    assert "Traceback" not in page
+
+
 def test_every_phrase_of_the_walk_is_in_the_report() -> None:
     text = (DOCS / "first-error.md").read_text(encoding="utf-8")
     report = " ".join(text.split("$ layoutcheck explain - < error.txt")[1].split("```")[0].split())
