@@ -17,7 +17,7 @@ _CLI = """# Command line
 
 Every command's own `--help`. Exit status of all: 0 nothing wrong, 1 something `rejected` or `wrong` (with
 `--strict` also `slow` and `unknown`), 2 unusable input, with one message on stderr. Colour only on a
-terminal, and never with `NO_COLOR` set.
+terminal or with `FORCE_COLOR` set, and never with `NO_COLOR` set.
 """
 
 _SCHEMA = """# JSON

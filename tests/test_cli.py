@@ -393,6 +393,22 @@ def test_colour_only_on_a_terminal(environment: dict[str, str], colour: bool) ->
     assert (b"\x1b[" in shown) == colour
 
 
+@pytest.mark.parametrize(
+    ("environment", "colour"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_colour_to_a_pipe_is_asked_for(environment: dict[str, str], colour: bool, tmp_path: Path) -> None:
+    clean = {key: value for key, value in ENVIRONMENT.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    command = [sys.executable, "-m", "layoutcheck", "explain", "--atom", "cp.async", G]
+    told = subprocess.run([*command, S], capture_output=True, cwd=ROOT, env={**clean, **environment})
+    assert (told.returncode, b"\x1b[" in told.stdout) == (0, colour)
+    refused = subprocess.run([*command, "?!"], capture_output=True, cwd=ROOT, env={**clean, **environment})
+    assert (refused.returncode, b"\x1b[" in refused.stderr) == (2, colour)
+    file = tmp_path / "report.txt"
+    subprocess.run([*command, S, "--output", str(file)], check=True, cwd=ROOT, env={**clean, **environment})
+    assert b"\x1b[" not in file.read_bytes()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminals")
 def test_a_long_complaint_is_wrapped_on_a_terminal() -> None:
     import pty

@@ -36,15 +36,22 @@ class Sink:
 
 
 def style_of(stream: TextIO, plain: bool = False) -> Style:
-    """Colour only on a terminal, and never with NO_COLOR set (no-color.org)."""
+    """Colour and the terminal's width on a terminal; to a file neither."""
     from layoutcheck.reports.style import WIDTH, Style
 
     terminal = not plain and stream.isatty()
-    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    colour = not plain and in_colour(stream)
     width = min(100, max(WIDTH, os.get_terminal_size(stream.fileno()).columns)) if terminal else WIDTH
     return Style(
         colour, width, ascii=not plain and (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
     )
+
+
+def in_colour(stream: TextIO) -> bool:
+    """Never with NO_COLOR set, else with FORCE_COLOR, else on a terminal (no-color.org, force-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def complain(message: str) -> None:
@@ -54,7 +61,6 @@ def complain(message: str) -> None:
         width = max(40, os.get_terminal_size(sys.stderr.fileno()).columns or 80)
         first, *more = textwrap.wrap(f"error: {head}", width, subsequent_indent="  ", break_on_hyphens=False)
         message = "\n".join([first.removeprefix("error: "), *more, *place])
-    colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
-    text = f"{chr(27)}[1;31merror{chr(27)}[0m: {message}" if colour else f"error: {message}"
+    text = f"{chr(27)}[1;31merror{chr(27)}[0m: {message}" if in_colour(sys.stderr) else f"error: {message}"
     encoding = sys.stderr.encoding or "ascii"
     sys.stderr.write(text.encode(encoding, "replace").decode(encoding) + "\n")
