@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from random import Random
+
 import pytest
 
 import layoutcheck as lc
 from layoutcheck.analysis import Analysis
+from layoutcheck.check import check
 from layoutcheck.copies.compiler.prediction import Prediction
 from layoutcheck.rules.conflicts import conflicted, repaired_side
 from layoutcheck.sources.request import build
 from tests.analysis.test_analysis import CONFLICTS, REFUSED, RIGHT
+from tests.conformance.generate import random_copy
+from tests.fixes.tiles import random_tile
 from tests.miscompiles import _s2t
 
 ACCEPTED, OTHER = Prediction("accepted"), Prediction("rejected", "the compiler's words", "its kind")
@@ -124,3 +130,17 @@ def test_the_first_box_that_begins_amiss_is_named() -> None:
 def test_no_more_than_a_vector_is_drawn() -> None:
     drawn = Analysis(build(**RIGHT)[0]).drawing
     assert (drawn["elements"], drawn["element_bytes"], drawn["width_bytes"]) == (8, 2, 16)
+
+
+def test_no_finding_shows_an_address_that_the_model_made_up() -> None:
+    """Registers of two threads lie 2**47 apart in the model; no text has a number of twelve digits."""
+    rng = Random(11)
+    findings = [
+        finding
+        for n in range(120)
+        for finding in check(random_tile(rng) if n % 2 else random_copy(rng)).findings
+        if finding.severity == "wrong"
+    ]
+    assert len(findings) > 20
+    texts = [f"{one.title} {one.message} {one.evidence}" for one in findings]
+    assert not [text for text in texts if re.search(r"\d{12}", text)]
