@@ -20,6 +20,7 @@ from benchmarks.evidence import head, write
 
 LOOKED_AT = Path(__file__).with_name("looked_at.json")
 _PATH = re.compile(r" \(/[^)\s]*\)?")  # where a module lies
+_INSTALLED = re.compile(r"/\S*/(?:site|dist)-packages/")
 REPORTED = ("rejected", "wrong", "slow")
 
 
@@ -28,9 +29,9 @@ def summary(name: str, found: dict[str, Any], looked_at: dict[str, dict[str, str
     findings = []
     for one in found["findings"]:
         if one["severity"] in REPORTED:
-            place = f"{one['path']}:{one['line']}"
+            place = f"{_INSTALLED.sub('', one['path'])}:{one['line']}"
             said = looked_at.get(f"{name.partition('@')[0]} {place} {one['code']}", {})
-            told = {key: one[key] for key in ("code", "severity", "title")}
+            told = {key: _INSTALLED.sub("", one[key]) for key in ("code", "severity", "title")}
             findings.append({"place": place, **told, **said})
     ended = Counter(_PATH.sub("", run["failures"][0])[:160] for run in runs if run["failures"])
     return {
@@ -47,6 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("reports", nargs="+", metavar="NAME=JSON")
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--device", help="where the programs ran, if not here, and for how long")
     given = parser.parse_args()
     looked_at = json.loads(LOOKED_AT.read_text())
     repositories = {}
@@ -54,7 +56,7 @@ def main() -> None:
         name, _, file = word.rpartition("=")
         repositories[name] = summary(name, json.loads(Path(file).read_text()), looked_at)
     made = {
-        **head("benchmarks.ci_evidence"),
+        **head("benchmarks.ci_evidence", **({"device": given.device} if given.device else {})),
         "repositories": repositories,
     }
     write(made, given.output)

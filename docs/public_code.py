@@ -35,7 +35,8 @@ Each was checked by `layoutcheck ci --yes` (of cuLA, `cula/ops` and `tests/test_
 sonic-moe with quack on its path; learn-CuTeDSL was
 ended by SIGTERM in the last of its 21 programs), in an environment with torch and DSL 4.8.1 and few of
 its other dependencies. Most of the programs that built no kernel need arguments, another package or an
-older DSL; their reasons are in `docs/evidence/public_code.json`.
+older DSL; their reasons are in `docs/evidence/public_code.json`. The last two rows ran on
+{suites} (`docs/evidence/quack_suite.json`).
 
 {repositories}
 
@@ -55,8 +56,9 @@ layoutcheck trace --no-launch --arch {arch} {script}
 """
 
 
-def page(history: dict[str, Any], public: dict[str, Any]) -> str:
-    """The page of both evidence files."""
+def page(history: dict[str, Any], public: dict[str, Any], suites: dict[str, Any]) -> str:
+    """The page of the evidence files; `suites` has repositories that ran on another machine."""
+    public = {**public, "repositories": {**public["repositories"], **suites["repositories"]}}
     fixes = _head("fix", "about", "what it mends", "trees", "DSL", "result", "gone")
     repositories = _head(
         "repository", "programs", "with kernels", "kernels", "copies", "known for all threads",
@@ -96,7 +98,8 @@ def page(history: dict[str, Any], public: dict[str, Any]) -> str:
         ]  # fmt: skip
     return _PAGE.format(
         reports="".join(_reports(public)), summary=f"{len(history['fixes'])} fixes: {summary}.",
-        fixes="\n".join(fixes), repositories="\n".join(repositories), findings="\n".join(findings),
+        fixes="\n".join(fixes), suites=suites["device"], repositories="\n".join(repositories),
+        findings="\n".join(findings),
     )  # fmt: skip
 
 

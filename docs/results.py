@@ -70,6 +70,7 @@ _PAGES = {
     "synthesis_sweeps": ("the search beside trying all plans; NVIDIA's operand layouts", "synthesis.md"),
     "history": ("fixes of public repositories, before and after", "public-code.md"),
     "public_code": ("public repositories by `layoutcheck ci`", "public-code.md"),
+    "quack_suite": ("quack's own suite by `layoutcheck ci`, cut short", "public-code.md"),
 }
 
 _RUNS = """# All runs
@@ -96,7 +97,7 @@ def evidence_pages() -> dict[str, str]:
         "confirmed.md": confirmations.page(runs),
         "lowered.md": lowered,
         "versions.md": versions.page(_read("versions")),
-        "public-code.md": public_code.page(_read("history"), _read("public_code")),
+        "public-code.md": public_code.page(_read("history"), _read("public_code"), _read("quack_suite")),
         "speed.md": speed.page(*map(_read, ("speed", "lint", "trace", "numerics_speed"))),
         "issue-2320.md": reported.page(_read("issue_2320_patches"), _read_if("issue_2320")),
     }
