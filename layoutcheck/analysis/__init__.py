@@ -282,7 +282,7 @@ class Analysis:
             instance = instantiations(self.copy)[0]
             at = (instance, *bases(instance)[-1])
             asked, done = intent(*at), execution(self.copy, at[1], at[2], instance)
-            if asked.src.shape != asked.dst.shape or done.src.shape != done.dst.shape:
+            if any(one.source.shape != one.target.shape for one in (asked, done)):
                 return None
             return Run(*at, asked, done, compare(asked, done, *at))
         except InputError:

@@ -27,9 +27,10 @@ class Memory:
     def hold(self, runs: Iterable[Run], forget: Callable[[], None]) -> None:
         """Count what the runs hold; the oldest holders `forget` theirs while that is too much."""
         size = sum(
-            addresses.nbytes
+            places.nbytes
             for run in runs
-            for addresses in (run.intent.src, run.intent.dst, run.execution.src, run.execution.dst)
+            for moves in (run.intent, run.execution)
+            for places in (moves.source, moves.target)
         )
         self._held.append((WeakMethod(forget), size))
         self._bytes += size

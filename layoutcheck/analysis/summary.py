@@ -37,7 +37,7 @@ def issued(analysis: Analysis) -> dict[str, Any]:
     run = analysis.runs[-1]
     done, asked = run.execution, run.intent
     units_per_byte = 8 // done.unit_bits
-    threads = max(1, done.src.shape[1])
+    threads = max(1, done.source.shape[1])
     widths = sorted({a.width_bytes * 8 for a in (*done.src_accesses, *done.dst_accesses)})
     return {
         **_traffic(analysis),
@@ -45,8 +45,8 @@ def issued(analysis: Analysis) -> dict[str, Any]:
         "width_bits": widths[0] if widths else analysis.width_bits,
         "operations": {name: count * run.times for name, count in operations(done).items()},
         "threads": threads,
-        "bytes_per_thread": done.dst.size // threads // units_per_byte * run.times,
-        "bytes_asked": asked.dst.size // units_per_byte * run.times,
+        "bytes_per_thread": done.target.size // threads // units_per_byte * run.times,
+        "bytes_asked": asked.target.size // units_per_byte * run.times,
         "ideal_instructions_per_thread": _ideal(analysis, done) * run.times,
     }
 
@@ -89,7 +89,7 @@ def _ideal(analysis: Analysis, done: Execution) -> int:
     if accesses and accesses[0].space == "tmem":  # as wide as the fragment makes it (LC311)
         return done.instructions
     units_per_byte = 8 // done.unit_bits
-    per_thread: int = -(-done.dst.size // units_per_byte // max(1, done.dst.shape[1]))
+    per_thread: int = -(-done.target.size // units_per_byte // max(1, done.target.shape[1]))
     sides = sum(side.space != "rmem" for side in (analysis.copy.src, analysis.copy.dst))
     if done.src_accesses and done.src_accesses[0].op.startswith("cp.async"):
         sides = 1

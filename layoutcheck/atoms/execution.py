@@ -17,13 +17,15 @@ false.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from layoutcheck.atoms.family import family_of
 from layoutcheck.copies.addresses import address_bits, as_stored, swizzled, thread_offsets, unit_bits
 from layoutcheck.copies.cluster import OUTSIDE
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.moves import NOTHING, Access, Execution
+from layoutcheck.copies.moves import NOTHING, Access, Execution, Places
 from layoutcheck.copies.offsets import CompilerFails, limit, size
 from layoutcheck.copies.plan import Plan
 from layoutcheck.errors import InputError
@@ -37,8 +39,8 @@ def execution(copy: Copy, src_base: int, dst_base: int, instance: Copy | None = 
     compiler fails after accepting.
     """
     done = _executed(copy, as_stored(copy if instance is None else instance), src_base, dst_base)
-    if copy.cluster is not None and copy.cluster.outside and done.dst.size:
-        return done._replace(fault=OUTSIDE)
+    if copy.cluster is not None and copy.cluster.outside and done.target.size:
+        return replace(done, fault=OUTSIDE)
     return done
 
 
@@ -90,14 +92,16 @@ def _placed(copy: Copy, instance: Copy, plan: Plan, src_base: int, dst_base: int
         if pieces > 1:
             cuts = np.arange(0, units, units // pieces, dtype=np.int64)
             first = (first[:, None, :] + cuts[:, None]).reshape(-1, thread.size)
-        moves.append(first[:, :, None] + np.arange(units // pieces, dtype=np.int64))
+        moves.append(Places(first, units // pieces))
         starts = first[:: max(1, width_bytes // step)]
         if unit != 8:
             starts = starts // (8 // unit)
         access = Access(op, memref.space, width_bytes, starts, plan.align_bytes)
         accesses.append(() if memref.space == "rmem" else (access,))
     if plan.data_bits < plan.bits:
-        moves[0][:, :, plan.data_bits // unit :] = NOTHING
+        read = moves[0].units
+        read[:, :, plan.data_bits // unit :] = NOTHING
+        moves[0] = Places.of(read)
     pred = None if plan.pred is None else np.repeat(plan.pred, pieces)
     never = copy.pred is not None and copy.pred.dtype.kind == "float"
     return Execution(

@@ -12,9 +12,9 @@ See moves.py for how the two sides are written down.
 from __future__ import annotations
 
 from layoutcheck.atoms.family import family_of
-from layoutcheck.copies.addresses import addresses, recast_offsets, swizzled, thread_offsets, unit_bits
+from layoutcheck.copies.addresses import places, recast_offsets, swizzled, thread_offsets, unit_bits
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.moves import Intent
+from layoutcheck.copies.moves import Intent, Places
 from layoutcheck.copies.offsets import limit, offsets, offsets_at, rest_modes, size, v_mode
 from layoutcheck.copies.pairs import element_pairs, pred_of_elements, rest_pairs
 from layoutcheck.copies.tiled import SIDES
@@ -33,7 +33,7 @@ def intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
         n = min(size(tiling.src.layout), size(tiling.dst.layout))
         sides = []
         for memref, base in ((tiling.src, src_base), (tiling.dst, dst_base)):
-            sides.append(addresses(memref, base, offsets(memref.layout)[:n, None], unit))
+            sides.append(places(memref, base, offsets(memref.layout)[:n, None], unit))
         unmatched = abs(size(tiling.src.layout) - size(tiling.dst.layout))
         return Intent(sides[0], sides[1], unit, None, unmatched, whole=True)
     return thread_intent(copy, src_base, dst_base)
@@ -68,10 +68,11 @@ def _element_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
     ):
         original = recast_offsets(memref) if copy.tiling is None else None
         if original is not None and memref.recast_from is not None and unit == 8:
-            sides.append(swizzled(memref.recast_from, original[: index.size * rest, None, :] + base, unit))
+            units = swizzled(memref.recast_from, original[: index.size * rest, None, :] + base, unit)
+            sides.append(Places.of(units))
             continue
         v = offsets_at(v_mode(memref.layout), index)
         r = offsets(rest_modes(memref.layout))[:rest]
         local = (r[:, None] + v).reshape(-1)
-        sides.append(addresses(memref, base, local[:, None] + thread, unit))
+        sides.append(places(memref, base, local[:, None] + thread, unit))
     return Intent(sides[0], sides[1], unit, pred_of_elements(copy), unmatched)

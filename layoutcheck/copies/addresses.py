@@ -14,6 +14,7 @@ from layoutcheck.algebra.inttuple import flatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
+from layoutcheck.copies.moves import Places, each_unit
 from layoutcheck.copies.offsets import (
     IntArray,
     offsets,
@@ -63,7 +64,12 @@ def matrix_unit(copy: Copy) -> int:
 
 
 def addresses(memref: Memref, base: int, elements: IntArray, unit: int) -> IntArray:
-    """The units of each element at `elements` (offsets from the base): [..., unit of the element].
+    """The units of each element at `elements` (offsets from the base): [..., unit of the element]."""
+    return places(memref, base, elements, unit).units
+
+
+def places(memref: Memref, base: int, elements: IntArray, unit: int) -> Places:
+    """The same, [element, thread], as the places of moves of one element each.
 
     The swizzle acts on the address of every byte. A tensor that was recast is read where the original's
     elements lie, which is what its author meant, not where the recast strides point.
@@ -74,18 +80,10 @@ def addresses(memref: Memref, base: int, elements: IntArray, unit: int) -> IntAr
     swizzle = memref.swizzle
     whole = swizzle is not None and unit == 8 and swizzle.granule % per_element == 0
     if whole and not (first & (per_element - 1)).any():  # the swizzle keeps every element together
-        return each_unit(swizzled(memref, first, unit), per_element)
-    return swizzled(memref, each_unit(first, per_element), unit)
-
-
-def each_unit(first: IntArray, count: int) -> IntArray:
-    """`count` units from each address on: [..., unit]. Few units are the faster written one by one."""
-    if count > 8:
-        return first[..., None] + np.arange(count, dtype=np.int64)
-    out = np.empty((*first.shape, count), dtype=np.int64)
-    for unit in range(count):
-        np.add(first, unit, out=out[..., unit])
-    return out
+        return Places(swizzled(memref, first, unit), per_element)
+    if swizzle is None or swizzle.bits == 0:
+        return Places(first, per_element)
+    return Places.of(swizzled(memref, each_unit(first, per_element), unit))
 
 
 def swizzled(memref: Memref, at: IntArray, unit: int) -> IntArray:

@@ -1,19 +1,111 @@
 """Moves of elements, as byte addresses: those asked for (`Intent`) and those that happen (`Execution`).
 
 `src[i, t, k]` and `dst[i, t, k]` are the absolute addresses (see addresses.py) of byte k of move i of thread
-t, after the pointer's swizzle. Of a whole tile there is one "thread".
+t, after the pointer's swizzle. Of a whole tile there is one "thread". Nearly all moves are of adjacent bytes:
+`Places` holds where each begins, and makes the address of every byte where one is asked for.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 
 NOTHING = -1  # the address of an element that has no partner
 
 
-class Intent(NamedTuple):
+class Places:
+    """One side of all moves: move i of thread t takes `width` adjacent units from `first[i, t]` on.
+
+    Made by `of`, the units of a move may lie anywhere.
+    """
+
+    __slots__ = ("_units", "first", "width")
+
+    def __init__(self, first: IntArray, width: int) -> None:
+        self.first, self.width = first, width
+        self._units: IntArray | None = None
+
+    @classmethod
+    def of(cls, units: IntArray) -> Places:
+        """From the address of every unit, [move, thread, unit]."""
+        made = cls(units[..., 0] if units.size else units.sum(axis=-1), units.shape[-1])
+        made._units = units
+        return made
+
+    @property
+    def units(self) -> IntArray:
+        """The address of every unit, [move, thread, unit]; not to be written to."""
+        if self._units is None:
+            self._units = each_unit(self.first, self.width)
+        return self._units
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Moves, threads, units."""
+        return *self.first.shape, self.width
+
+    @property
+    def size(self) -> int:
+        """Units of all moves."""
+        return self.first.size * self.width
+
+    @property
+    def nbytes(self) -> int:
+        """What is held once every unit's address was asked for."""
+        return self.first.itemsize * self.size
+
+    def on_grid(self, grain: int) -> bool:
+        """Whether every move is adjacent units from a multiple of `grain`, a power of two."""
+        # count_nonzero, where any() would do: of a thread's few addresses it takes a sixth of the time
+        if np.count_nonzero(self.first & (grain - 1)):
+            return False
+        apart = None if self._units is None else self._units[..., -1] - self.first != self.width - 1
+        return apart is None or not np.count_nonzero(apart)
+
+    def every(self, grain: int) -> IntArray:
+        """The address of every `grain`-th unit, [move, thread, unit]."""
+        if self._units is not None:
+            return self._units[..., ::grain]
+        return each_unit(self.first, -(-self.width // grain), grain)
+
+
+def each_unit(first: IntArray, count: int, step: int = 1) -> IntArray:
+    """`count` addresses `step` apart from each one on: [..., unit]. Few are the faster written one by one."""
+    if count == 1:
+        return first[..., None]
+    if count > 8:
+        return first[..., None] + np.arange(0, count * step, step, dtype=np.int64)
+    out = np.empty((*first.shape, count), dtype=np.int64)
+    for unit in range(count):
+        np.add(first, unit * step, out=out[..., unit])
+    return out
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What goes where: the contents of `src[i, t]` to `dst[i, t]`. A unit of addresses has `unit_bits`."""
+
+    source: Places
+    target: Places
+    unit_bits: int
+
+    @property
+    def src(self) -> IntArray:
+        """Where each unit comes from, [move, thread, unit]."""
+        return self.source.units
+
+    @property
+    def dst(self) -> IntArray:
+        """Where each unit goes, [move, thread, unit]."""
+        return self.target.units
+
+
+@dataclass(frozen=True)
+class Intent(Moves):
     """The element moves that were asked for.
 
     `pred[i]` is the offset, in elements of the predicate, that decides element i. `unmatched` counts
@@ -21,9 +113,6 @@ class Intent(NamedTuple):
     for a zero (outside of a TMA copy's global tensor).
     """
 
-    src: IntArray
-    dst: IntArray
-    unit_bits: int
     pred: IntArray | None = None
     unmatched: int = 0
     whole: bool = False
@@ -50,8 +139,9 @@ class Access(NamedTuple):
         return self.align_bytes or self.width_bytes
 
 
-class Execution(NamedTuple):
-    """What instruction i of thread t moves: the contents of `src[i, t]` go to `dst[i, t]`.
+@dataclass(frozen=True)
+class Execution(Moves):
+    """The moves that happen: move i of thread t is what its instruction i does.
 
     NOTHING as a source is a zero. Registers have moves but no accesses. `pred[i]` is the offset of the
     predicate element that guards instruction i; where it is false nothing happens, except that `cp.async`
@@ -60,9 +150,6 @@ class Execution(NamedTuple):
     the first of every `chunk_bytes` of an operand; 0 where that is not known.
     """
 
-    src: IntArray
-    dst: IntArray
-    unit_bits: int
     src_accesses: tuple[Access, ...] = ()
     dst_accesses: tuple[Access, ...] = ()
     pred: IntArray | None = None

@@ -18,7 +18,7 @@ from layoutcheck.algebra.inttuple import flatten, unflatten
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.copies.addresses import thread_offsets
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
+from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent, Places
 from layoutcheck.copies.offsets import IntArray, offsets, size
 from layoutcheck.copies.pairs import pred_of_elements
 from layoutcheck.copies.tiled import partition
@@ -34,7 +34,7 @@ def guarded(asked: Intent, done: Execution, copy: Copy) -> tuple[Intent, Executi
     """
     if done.pred is None or copy.pred is None:
         return asked, done
-    beyond = excess(copy, done.src.shape[1])
+    beyond = excess(copy, done.source.shape[1])
     entries = pred_of_elements(copy)
     if beyond is None or entries is None or entries.size != beyond.shape[0]:
         return asked, done
@@ -42,16 +42,16 @@ def guarded(asked: Intent, done: Execution, copy: Copy) -> tuple[Intent, Executi
 
 
 def _within(asked: Intent, beyond: BoolArray) -> Intent:
-    if asked.whole or beyond.shape[1] < asked.src.shape[1]:
+    if asked.whole or beyond.shape[1] < asked.source.shape[1]:
         return asked
     src = asked.src.copy()
     src[beyond[:, : src.shape[1]]] = NOTHING
-    return asked._replace(src=src)
+    return replace(asked, source=Places.of(src))
 
 
 def _switched(done: Execution, beyond: BoolArray, entries: IntArray) -> Execution:
     assert done.pred is not None
-    off = np.zeros(done.src.shape[:2], dtype=np.bool_)
+    off = np.zeros(done.source.shape[:2], dtype=np.bool_)
     for entry in np.unique(done.pred):
         guards = beyond[entries == entry]
         if guards.size:
@@ -60,9 +60,10 @@ def _switched(done: Execution, beyond: BoolArray, entries: IntArray) -> Executio
     src[off] = NOTHING
     if not done.zero_fills:
         dst[off] = NOTHING
-    return done._replace(
-        src=src,
-        dst=dst,
+    return replace(
+        done,
+        source=Places.of(src),
+        target=Places.of(dst),
         src_accesses=_without(done.src_accesses, off),
         dst_accesses=done.dst_accesses if done.zero_fills else _without(done.dst_accesses, off),
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from layoutcheck.copies.moves import NOTHING, Execution, Intent
+from layoutcheck.copies.moves import NOTHING, Execution, Intent, Places
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.gpu.images import ANY, OUTSIDE, POISON, ZERO, Arena
 from layoutcheck.gpu.predicate import Predicate
@@ -23,7 +25,9 @@ def tma_fault(done: Execution, src: Arena, dst: Arena) -> str:
 
 def at_once(done: Execution) -> Execution:
     """All moves as one: boxes are not ordered among each other."""
-    return done._replace(src=done.src.reshape(1, 1, -1), dst=done.dst.reshape(1, 1, -1))
+    return replace(
+        done, source=Places.of(done.src.reshape(1, 1, -1)), target=Places.of(done.dst.reshape(1, 1, -1))
+    )
 
 
 def expected_fault(done: Execution, src: Arena, dst: Arena, given: Predicate) -> str:

@@ -21,7 +21,7 @@ def bulk_atom(analysis: Analysis) -> BulkCopy | None:
 
 def instructions(analysis: Analysis) -> int:
     """Bulk instructions that one thread issues."""
-    return int(analysis.runs[-1].execution.src.shape[0])
+    return int(analysis.runs[-1].execution.source.shape[0])
 
 
 def instruction_bytes(analysis: Analysis) -> int:

@@ -28,7 +28,7 @@ from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.copies.addresses import PRIVATE
 from layoutcheck.copies.copy import Copy, Tiling
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
+from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent, Places
 from layoutcheck.copies.tails import guarded
 from layoutcheck.copies.tiled import make_tiled_copy_tv, partition
 from layoutcheck.errors import InputError
@@ -443,8 +443,8 @@ def test_odd_widths_are_misaligned_by_their_remainder():
     access = Access("ld.global", "gmem", 16, np.array([[0, 8], [16, 24]]))
     empty = np.zeros((0, 1, 1), dtype=np.int64)
     comparison = compare(
-        Intent(empty, empty, 8),
-        Execution(empty, empty, 8, (access,)),
+        Intent(Places.of(empty), Places.of(empty), 8),
+        Execution(Places.of(empty), Places.of(empty), 8, (access,)),
         Copy(CP16, g("(1):(1)"), s("(1):(1)")),
         0,
         0,
@@ -474,13 +474,13 @@ def test_two_writes_of_one_place(
         src[k, thread], dst[k, thread] = source + units, 64 + units
     addresses = dst[:, :, 0].clip(0)
     done = Execution(
-        src,
-        dst,
+        Places.of(src),
+        Places.of(dst),
         8,
         (Access("ld.global", "gmem", 8, src[:, :, 0].clip(0)),),
         (Access(op, "smem", 8, addresses),),
     )
-    wanted = Intent(sources[1] + units[:, None, None], 64 + units[:, None, None], 8)
+    wanted = Intent(Places(sources[1] + units[:, None], 1), Places(64 + units[:, None], 1), 8)
     copy = Copy(universal(64), g("(32):(1)"), s("(64):(1)"))
     found = compare(wanted, done, copy, 0, 0)
     assert (found["race"], found.repeated) == (race, repeated)
@@ -491,11 +491,15 @@ def test_two_writes_of_one_place(
         assert (first.asked, first.used) == sources
 
 
-def test_many_addresses_are_compared_by_whole_moves_alike(monkeypatch):
+def each_unit_by_itself(moves):
+    """The same moves, told by the address of every unit."""
+    return replace(moves, source=Places.of(moves.src), target=Places.of(moves.dst))
+
+
+def test_runs_of_elements_are_compared_as_each_by_itself(monkeypatch):
     """Of tiles, right and spoiled ones, at bases on and off the grid of the moves."""
     rng, taken = random.Random(77), []
-    in_step = comparison._in_step
-    monkeypatch.setattr(comparison, "_in_step", lambda *given: taken.append(in_step(*given)) or taken[-1])
+    runs = comparison._runs
     drawn = (random_tile(rng) for _ in range(600))
     down = [
         copy for copy in drawn if all(m.layout.stride[0] == 1 for m in (copy.tiling.src, copy.tiling.dst))
@@ -507,21 +511,39 @@ def test_many_addresses_are_compared_by_whole_moves_alike(monkeypatch):
             both = intent(copy, src_base, dst_base), execution(copy, src_base, dst_base)
         except InputError:
             continue
-        found = []
         taken.clear()
-        for many in (1, 1 << 60):
-            monkeypatch.setattr(comparison, "_MANY", many)
-            found.append(compare(*both, copy, src_base, dst_base))
-        whole += taken[:4] == [True] * 4
-        assert found[0] == found[1], copy
+        monkeypatch.setattr(comparison, "_runs", lambda *given: taken.append(runs(*given)) or taken[-1])
+        by_runs = compare(*both, copy, src_base, dst_base)
+        whole += bool(taken) and taken[0] is not None
+        monkeypatch.setattr(comparison, "_runs", lambda *given: None)
+        assert compare(*both, copy, src_base, dst_base) == by_runs, copy
+        units = (each_unit_by_itself(moves) for moves in both)
+        assert compare(*units, copy, src_base, dst_base) == by_runs, copy
     assert whole >= 10
 
 
 @pytest.mark.parametrize("shift", [0, 8])
-def test_many_moves_that_land_between_those_asked_for_are_wrong(shift):
-    unit, elements, moves = np.arange(2), np.arange(8192), np.arange(1024)
-    at = (elements[:, None, None] * 2 + unit, moves[:, None, None] * 16 + np.arange(16))
-    asked = Intent((1 << 20) + at[0], (1 << 21) + at[0], 8, whole=True)
-    done = Execution((1 << 20) + at[1], (1 << 21) + shift + at[1], 8)
+def test_moves_that_land_between_those_asked_for_are_wrong(shift):
+    elements, moves = np.arange(8192)[:, None], np.arange(1024)[:, None]
+    asked = Intent(Places((1 << 20) + elements * 2, 2), Places((1 << 21) + elements * 2, 2), 8, whole=True)
+    done = Execution(Places((1 << 20) + moves * 16, 16), Places((1 << 21) + shift + moves * 16, 16), 8)
     copy = Copy(CP16, g("(8192):(1)"), s("(8192):(1)"))
     assert compare(asked, done, copy, 1 << 20, 1 << 21).clean == (shift == 0)
+
+
+@pytest.mark.parametrize("spoiled", ["place", "grid", "order"])
+def test_a_run_that_breaks_off_is_seen(spoiled):
+    """Two chunks move 16 elements: one of another place, eight off the grid, two swapped."""
+    first = np.arange(16)[:, None] * 2
+    src, dst = (1 << 20) + first, (1 << 21) + first
+    done = Execution(Places(src[::8].copy(), 16), Places(dst[::8].copy(), 16), 8)
+    if spoiled == "place":
+        src[5] += 32
+    elif spoiled == "grid":
+        src[8:] += 2
+    else:
+        dst[[2, 3]] = dst[[3, 2]]
+    copy = Copy(CP16, g("(64):(1)"), s("(64):(1)"))
+    asked = Intent(Places(src, 2), Places(dst, 2), 8, whole=True)
+    found = compare(asked, done, copy, 1 << 20, 1 << 21)
+    assert found.counts == {"wrong": {"place": 2, "grid": 16, "order": 4}[spoiled]}

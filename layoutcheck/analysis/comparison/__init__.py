@@ -17,7 +17,7 @@ from layoutcheck.analysis.comparison.kinds import KINDS, Comparison, Offender
 from layoutcheck.analysis.comparison.observables import observe
 from layoutcheck.analysis.comparison.table import in_table
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.moves import NOTHING, Execution, Intent
+from layoutcheck.copies.moves import NOTHING, Execution, Intent, Places
 from layoutcheck.copies.offsets import IntArray
 
 __all__ = ["KINDS", "Comparison", "Offender", "compare"]
@@ -41,7 +41,7 @@ def compare(
     if intent.unmatched:
         found.add("unmatched", intent.unmatched, Offender())
     if execution.never:
-        found.add("never", execution.src.shape[0], Offender(0, 0))
+        found.add("never", execution.source.shape[0], Offender(0, 0))
     if execution.pred is not None and copy.pred is not None:
         found.predicate_range(execution.pred, copy.pred)
     repeated = None if brief and found.counts else _harmless(intent, execution, grain)
@@ -55,12 +55,10 @@ def compare(
         for side, base in (("src", src_base), ("dst", dst_base)):
             found.outside(side, footprint(intent, copy, side, base, execution.unit_bits))
     beside = observe(copy, intent, execution, src_base, dst_base)
-    return Comparison(
-        found.counts, found.first, intent.dst.size, execution.dst.size, repeated, execution.unit_bits, beside
-    )
+    sizes = intent.target.size, execution.target.size
+    return Comparison(found.counts, found.first, *sizes, repeated, execution.unit_bits, beside)
 
 
-_MANY = 4096  # addresses
 WRONG = -1  # instead of a number of repetitions: some place certainly holds something else
 
 
@@ -70,17 +68,16 @@ def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
     WRONG where it certainly does not. None where this quick way cannot tell: with predicates, where the
     addresses of the destination are too far apart for a table of them, and where a place is named twice.
     """
-    if intent.pred is not None or execution.pred is not None or not intent.dst.size or not execution.dst.size:
+    asked, done = (intent.target, intent.source), (execution.target, execution.source)
+    if intent.pred is not None or execution.pred is not None or not all(one.size for one in (*asked, *done)):
         return None
-    asked_dst, asked_src, used_dst, used_src = (
-        a[:, :, ::grain].reshape(-1) for a in (intent.dst, intent.src, execution.dst, execution.src)
-    )
-    wide = execution.dst.shape[2] // grain
-    if all(_in_step(each, wide, grain) for each in (asked_dst, asked_src, used_dst, used_src)):
-        asked_dst, asked_src, used_dst, used_src = (
-            each[::wide] for each in (asked_dst, asked_src, used_dst, used_src)
-        )
-        grain *= wide
+    wide = execution.target.width
+    runs = _runs(asked, wide, grain) if all(one.on_grid(wide) for one in done) else None
+    if runs is not None:
+        grain = wide
+    asked_dst, asked_src = (each.every(grain) for each in asked) if runs is None else runs
+    used_dst, used_src = (each.every(grain).reshape(-1) for each in done)
+    asked_dst, asked_src = asked_dst.reshape(-1), asked_src.reshape(-1)
     placed = in_table(asked_dst, used_dst, grain=grain)
     if placed is None:
         return None
@@ -91,43 +88,45 @@ def _harmless(intent: Intent, execution: Execution, grain: int) -> int | None:
     writes = np.arange(1, used_at.size + 1, dtype=np.int64)
     got[used_at] = writes
     last = got[used_at]
-    asked, done = want[used_at], got[asked_at]
+    asked_of, done_of = want[used_at], got[asked_at]
     alone = np.array_equal(want[asked_at], np.arange(1, asked_at.size + 1, dtype=np.int64))
-    if alone and not done.all():
-        return WRONG if (asked_src[done == 0] != NOTHING).any() else None
-    if alone and not np.array_equal(used_src[done - 1], asked_src):
+    if alone and not done_of.all():
+        return WRONG if (asked_src[done_of == 0] != NOTHING).any() else None
+    if alone and not np.array_equal(used_src[done_of - 1], asked_src):
         return WRONG if (asked_src != NOTHING).all() else None
-    if not asked.all() or not done.all():
+    if not asked_of.all() or not done_of.all():
         return None  # written where nobody asks, or not written where somebody does
-    for mover, contents in ((asked_src[asked - 1], used_src), (used_src[done - 1], asked_src)):
+    for mover, contents in ((asked_src[asked_of - 1], used_src), (used_src[done_of - 1], asked_src)):
         if not np.array_equal(mover, contents):
             return None  # other contents, or an address with two sources
     return int(np.count_nonzero(last != writes)) * grain
 
 
-def _in_step(at: IntArray, wide: int, grain: int) -> bool:
-    """Whether every `wide` addresses, each the first of `grain` units, are one aligned run of a move's width.
+def _runs(asked: tuple[Places, Places], wide: int, grain: int) -> tuple[IntArray, IntArray] | None:
+    """The first addresses of runs of `wide` units that a thread's adjacent moves make on both sides alike.
 
-    Of few addresses it is not worth the looking.
+    None where they do not, or not all of them.
     """
-    if at.size < _MANY or grain == 1 or wide == 1 or wide & (wide - 1) or at.size % wide:
-        return False
-    runs = at.reshape(-1, wide)
-    first = runs[:, 0]
-    return not np.count_nonzero(first & (wide * grain - 1)) and all(
-        np.array_equal(runs[:, i], first + i * grain) for i in range(1, wide)
-    )
+    found = []
+    each = wide // asked[0].width
+    for places in asked:
+        moves, threads, width = places.shape
+        if grain != width or each < 2 or moves % each:
+            return None
+        runs = places.first.reshape(-1, each, threads)
+        first = runs[:, :1]
+        if np.count_nonzero(first & (wide - 1)):
+            return None
+        if np.count_nonzero(runs - first != np.arange(0, wide, width, dtype=np.int64)[:, None]):
+            return None
+        found.append(first)
+    return found[0], found[1]
 
 
 def _grain(intent: Intent, execution: Execution) -> int:
     """Units that every element and every move keep together, on one grid: what may be compared at once."""
-    grain = math.gcd(intent.dst.shape[2], execution.dst.shape[2])
-    if grain == 1 or grain & (grain - 1) or not execution.dst.size:
+    grain = math.gcd(intent.target.width, execution.target.width)
+    if grain == 1 or grain & (grain - 1) or not execution.target.size:
         return 1
-    mask = grain - 1
-    for moves in (intent.dst, execution.dst, intent.src, execution.src):
-        first = moves[:, :, 0]
-        # count_nonzero, where any() would do: of a thread's few addresses it takes a sixth of the time
-        if np.count_nonzero(first & mask) or np.count_nonzero(moves[:, :, -1] - first != moves.shape[2] - 1):
-            return 1
-    return grain
+    sides = (intent.target, execution.target, intent.source, execution.source)
+    return grain if all(places.on_grid(grain) for places in sides) else 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,10 +21,28 @@ class Comparer:
         self.intent = intent
         self.execution = execution
         self.grain = grain
-        self.asked_src, self.asked_dst = intent.src[:, :, ::grain], intent.dst[:, :, ::grain]
-        self.used_src, self.used_dst = execution.src[:, :, ::grain], execution.dst[:, :, ::grain]
         self.counts: dict[str, int] = {}
         self.first: dict[str, Offender] = {}
+
+    @cached_property
+    def asked_src(self) -> IntArray:
+        """Where each `grain` of the asked moves comes from, [element, thread, part]."""
+        return self.intent.source.every(self.grain)
+
+    @cached_property
+    def asked_dst(self) -> IntArray:
+        """Where it goes."""
+        return self.intent.target.every(self.grain)
+
+    @cached_property
+    def used_src(self) -> IntArray:
+        """Where each `grain` of the moves that happen comes from, [instruction, thread, part]."""
+        return self.execution.source.every(self.grain)
+
+    @cached_property
+    def used_dst(self) -> IntArray:
+        """Where it goes."""
+        return self.execution.target.every(self.grain)
 
     def add(self, kind: str, count: int, first: Offender) -> None:
         """Count a difference; the first one given is its offender."""

@@ -57,13 +57,13 @@ def counts_bytes(copy: Copy) -> bool:
 
 def arriving_bytes(execution: Execution, live: npt.NDArray[np.bool_] | None = None) -> int:
     """Bytes that all issuing threads' instructions, or the `live` ones, report to the barrier."""
-    places = execution.dst if live is None else execution.dst[live]
-    return int(places.size * execution.unit_bits // 8)
+    units = execution.target.size if live is None else execution.dst[live].size
+    return int(units * execution.unit_bits // 8)
 
 
 def asked_bytes(intent: Intent) -> int:
     """Bytes that the layouts ask for."""
-    return int(intent.dst.size * intent.unit_bits // 8)
+    return int(intent.target.size * intent.unit_bits // 8)
 
 
 def _gaps(copy: Copy) -> bool:

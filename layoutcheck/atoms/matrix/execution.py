@@ -23,7 +23,7 @@ from layoutcheck.copies.addresses import matrix_unit, swizzled
 from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
-from layoutcheck.copies.moves import Access, Execution
+from layoutcheck.copies.moves import Access, Execution, Places
 from layoutcheck.copies.offsets import (
     CompilerFails,
     IntArray,
@@ -80,7 +80,7 @@ def execute(copy: Copy, instance: Copy, atom: LdMatrix | StMatrix, src_base: int
             row_at += np.tile(missed * per_byte, row_at.shape[0] // missed.size)[:, None, None]
     in_memory = row_at[:, :, row_lane[at]] + row_bit[at] // unit
 
-    register_moves, memory_moves = _per_thread(in_registers), _per_thread(in_memory)
+    register_moves, memory_moves = Places.of(_per_thread(in_registers)), Places.of(_per_thread(in_memory))
     used = int(row_lane.max()) + 1
     # by matrices of 8 rows, as the lowering counts: .m16n16.x2 has 32 row addresses
     name = f"{'ldmatrix' if load else 'stmatrix'}.x{used // 8}"

@@ -9,7 +9,7 @@ from layoutcheck.copies.addresses import before_recast, matrix_unit, swizzled
 from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes, where_bits
-from layoutcheck.copies.moves import NOTHING, Intent
+from layoutcheck.copies.moves import NOTHING, Intent, Places
 from layoutcheck.copies.offsets import (
     IntArray,
     limit,
@@ -61,7 +61,7 @@ def intent(copy: Copy, atom: LdMatrix | StMatrix, src_base: int, dst_base: int) 
     threads = out[1].shape[1] * out[1].shape[2]
     shape = (iterations[0].size, threads, bits.size // each, each)  # iteration, thread, element, unit
     ordered = [a.reshape(shape).transpose(0, 2, 1, 3) for a in (source, out[1])]
-    arrays: list[IntArray] = [a.reshape(-1, threads, each) for a in ordered]
+    sides = [Places.of(a.reshape(-1, threads, each)) for a in ordered]
     unmatched = -(-abs(size(src_atom) * src_bits - size(form.src[1])) // src_bits)
     unmatched += -(-abs(given - wanted) // dst_bits)  # part of a wide element is one without a partner, too
-    return Intent(arrays[0], arrays[1], unit, None, unmatched)
+    return Intent(sides[0], sides[1], unit, None, unmatched)

@@ -14,7 +14,7 @@ from layoutcheck.atoms.tmem.addresses import LANE_BYTES
 from layoutcheck.atoms.tmem.execution import refuse_mixed, steps_of
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import matrix_iterations
-from layoutcheck.copies.moves import Access, Execution
+from layoutcheck.copies.moves import Access, Execution, Places
 from layoutcheck.copies.offsets import limit
 from layoutcheck.errors import InputError
 
@@ -37,4 +37,5 @@ def execute(_typed: Copy, copy: Copy, atom: S2TCopy, _src_base: int, dst_base: i
     dst = (steps[:, None] + dst_base) * per + relative
     access = Access(atom.instruction, "tmem", relative.size // per, (steps + dst_base)[:, None])
     shape = (steps.size, 1, relative.size)
-    return Execution(src.reshape(shape), dst.reshape(shape), unit, dst_accesses=(access,))
+    source, target = (Places.of(side.reshape(shape)) for side in (src, dst))
+    return Execution(source, target, unit, dst_accesses=(access,))

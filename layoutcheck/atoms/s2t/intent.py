@@ -9,7 +9,7 @@ from layoutcheck.atoms.s2t.rows import LABEL, rows_of
 from layoutcheck.atoms.tmem.addresses import LANE_BYTES
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_part, matrix_iterations
-from layoutcheck.copies.moves import Intent
+from layoutcheck.copies.moves import Intent, Places
 from layoutcheck.copies.offsets import limit, offsets
 from layoutcheck.errors import InputError
 
@@ -37,4 +37,4 @@ def intent(copy: Copy, atom: S2TCopy, _src_base: int, dst_base: int) -> Intent:
     limit(steps.size * relative.size)
     src = np.arange(steps.size, dtype=np.int64)[:, None] * LABEL + label
     dst = steps[:, None] + relative + dst_base * (8 // unit)
-    return Intent(src.reshape(-1, 1, 1), dst.reshape(-1, 1, 1), unit, None, unmatched)
+    return Intent(Places(src.reshape(-1, 1), 1), Places(dst.reshape(-1, 1), 1), unit, None, unmatched)

@@ -13,7 +13,7 @@ from layoutcheck.atoms.tma.rows import follow_index
 from layoutcheck.atoms.tma.views import view_intent
 from layoutcheck.copies.addresses import addresses, swizzled
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.moves import NOTHING, Intent
+from layoutcheck.copies.moves import NOTHING, Intent, Places
 from layoutcheck.copies.offsets import offsets
 from layoutcheck.errors import InputError
 
@@ -43,5 +43,5 @@ def intent(copy: Copy, _atom: TmaCopy, src_base: int, dst_base: int) -> Intent:
         raise InputError(f"{gmem.dtype} and {smem.dtype} differ in width")
     if load:
         there[~inside] = NOTHING
-        return Intent(there[:, None, :], here[:, None, :], unit, whole=True, zeros=True)
-    return Intent(here[inside][:, None, :], there[inside][:, None, :], unit, whole=True)
+        return Intent(Places.of(there[:, None, :]), Places.of(here[:, None, :]), unit, whole=True, zeros=True)
+    return Intent(Places.of(here[inside][:, None, :]), Places.of(there[inside][:, None, :]), unit, whole=True)

@@ -11,7 +11,7 @@ import numpy as np
 from layoutcheck.atoms.tma import TmaCopy
 from layoutcheck.atoms.tma.descriptor import GROUP, machine_swizzle, row_pitch_bytes
 from layoutcheck.copies.copy import Copy
-from layoutcheck.copies.moves import Access, Execution
+from layoutcheck.copies.moves import Access, Execution, Places
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.machine.arch import parse_arch
 
@@ -52,7 +52,7 @@ def execution_of(
     atom = copy.atom
     assert isinstance(atom, TmaCopy)
     access = (Access(OPS[atom.kind], "smem", box_bytes, starts[:, None], SMEM_ALIGN_BYTES),)
-    far, near = (side.reshape(-1, 1, side.shape[-1]) for side in (there, here))
+    far, near = (Places.of(side.reshape(-1, 1, side.shape[-1])) for side in (there, here))
     if atom.loads:
         return Execution(far, near, unit, (), access, fault=fault)
     return Execution(near, far, unit, access, (), fault=fault)

@@ -20,7 +20,7 @@ from layoutcheck.atoms.tma.rows import fours, refuse_unlowered
 from layoutcheck.copies.addresses import addresses
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import Execution, Intent
+from layoutcheck.copies.moves import Execution, Intent, Places
 from layoutcheck.copies.offsets import IntArray, limit, offsets, offsets_at, rest_modes, size, v_mode
 from layoutcheck.copies.opaque import CoordTensor
 from layoutcheck.errors import InputError
@@ -42,7 +42,7 @@ def row_intent(copy: Copy, there: CoordTensor, here: Memref, smem_base: int) -> 
     coordinates = ((rows * _APART + columns)[:count, None] * per + units)[:, None, :]
     shared = addresses(here, smem_base, offsets(here.layout), 8)[:, None, :]
     src, dst = (coordinates, shared) if _loads(copy) else (shared, coordinates)
-    return Intent(src, dst, 8, whole=True)
+    return Intent(Places.of(src), Places.of(dst), 8, whole=True)
 
 
 def row_execution(copy: Copy, there: CoordTensor, here: Memref, smem_base: int) -> Execution:

@@ -21,7 +21,7 @@ from layoutcheck.atoms.tma.row_views import row_execution, row_intent
 from layoutcheck.copies.addresses import addresses
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import Execution, Intent
+from layoutcheck.copies.moves import Execution, Intent, Places
 from layoutcheck.copies.offsets import (
     CompilerFails,
     IntArray,
@@ -155,7 +155,8 @@ def view_intent(copy: Copy, src_base: int, dst_base: int) -> Intent:
     coordinates = (gmem_base * (8 // unit) + at[:n] * per)[:, None, None] + np.arange(per, dtype=np.int64)
     shared = addresses(here, smem_base, offsets(here.layout)[:n], unit)[:, None, :]
     src, dst = (coordinates, shared) if load else (shared, coordinates)
-    return Intent(src, dst, unit, unmatched=abs(at.size - size(here.layout)), whole=True)
+    unmatched = abs(at.size - size(here.layout))
+    return Intent(Places.of(src), Places.of(dst), unit, unmatched=unmatched, whole=True)
 
 
 def view_execution(copy: Copy, src_base: int, dst_base: int) -> Execution:

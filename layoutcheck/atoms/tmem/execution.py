@@ -24,7 +24,7 @@ from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes
 from layoutcheck.copies.memref import Memref
-from layoutcheck.copies.moves import Access, Execution
+from layoutcheck.copies.moves import Access, Execution, Places
 from layoutcheck.copies.offsets import (
     CompilerFails,
     IntArray,
@@ -73,7 +73,7 @@ def instructions(
     start = of_registers[:, None, None] + lanes
     start = start // per_byte if bits < 8 else start * (bits // 8)
     in_registers = start[:, :, :, None] + words + register_base
-    moves = [_per_thread(m, unit) for m in (in_view, in_registers)]
+    moves = [Places.of(_per_thread(m, unit)) for m in (in_view, in_registers)]
     starts = np.repeat(address + view_base, 32, axis=1)
     access = Access(done.title, "tmem", at.shape[1], starts)
     if load:

@@ -15,7 +15,7 @@ from layoutcheck.copies.addresses import unit_bits
 from layoutcheck.copies.atom import traits
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_part, lane_offsets, matrix_iterations, offsets_of_lanes
-from layoutcheck.copies.moves import NOTHING, Intent
+from layoutcheck.copies.moves import NOTHING, Intent, Places
 from layoutcheck.copies.offsets import limit, offsets_at, size
 
 
@@ -63,7 +63,7 @@ def intent(copy: Copy, atom: TmemCopy, src_base: int, dst_base: int) -> Intent:
     if not load:
         sides = sides[::-1]
         sides[0] = np.where(sides[1] == NOTHING, NOTHING, sides[0])
-    return Intent(sides[0], sides[1], unit, None, unmatched)
+    return Intent(Places.of(sides[0]), Places.of(sides[1]), unit, None, unmatched)
 
 
 def is_row(copy: Copy, atom: TmemCopy) -> bool:

@@ -9,6 +9,8 @@ The reduced value stands for no byte of memory: its source is a label, of the in
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from layoutcheck.atoms.tmem.execution import instructions, refuse_mixed
@@ -16,7 +18,7 @@ from layoutcheck.atoms.tmem_red import TmemLoadRed
 from layoutcheck.atoms.tmem_red.second import WORD_BYTES, aux_base, bytes_of, labels
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import lane_offsets, matrix_iterations
-from layoutcheck.copies.moves import Execution
+from layoutcheck.copies.moves import Execution, Places
 from layoutcheck.copies.offsets import CompilerFails, has_inner_rest, offsets_at, rest_modes, size, v_mode
 from layoutcheck.errors import InputError
 
@@ -42,5 +44,5 @@ def execute(typed: Copy, copy: Copy, atom: TmemLoadRed, src_base: int, dst_base:
     lanes = lane_offsets(copy, "dst", typed.block_threads).reshape(-1)
     reduced = aux_base(dst_base) + (at[:, None] + lanes) * WORD_BYTES
     sides = ((done.src, labels(count, lanes.size)), (done.dst, reduced))
-    src, dst = (np.concatenate([loaded, bytes_of(word)], axis=2) for loaded, word in sides)
-    return done._replace(src=src, dst=dst)
+    src, dst = (Places.of(np.concatenate([loaded, bytes_of(word)], axis=2)) for loaded, word in sides)
+    return replace(done, source=src, target=dst)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from layoutcheck.atoms.tmem.intent import intent as load_intent
@@ -9,7 +11,7 @@ from layoutcheck.atoms.tmem_red import TmemLoadRed
 from layoutcheck.atoms.tmem_red.second import WORD_BYTES, aux_base, bytes_of, labels
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.lanes import atom_part, iterations_of, lane_offsets, matrix_iterations
-from layoutcheck.copies.moves import Intent
+from layoutcheck.copies.moves import Intent, Places
 from layoutcheck.copies.offsets import size
 from layoutcheck.errors import InputError
 
@@ -26,6 +28,6 @@ def intent(copy: Copy, atom: TmemLoadRed, src_base: int, dst_base: int) -> Inten
     lanes = lane_offsets(copy, "dst").reshape(-1)
     reduced = aux_base(dst_base) + (at[:both, None] + lanes) * WORD_BYTES
     sides = ((asked.src, labels(count, lanes.size)[:both]), (asked.dst, reduced))
-    src, dst = (np.concatenate([loaded, bytes_of(word)]) for loaded, word in sides)
+    src, dst = (Places.of(np.concatenate([loaded, bytes_of(word)])) for loaded, word in sides)
     unmatched = asked.unmatched + abs(at.size - count) + abs(size(atom_part(aux.layout)) - 1)
-    return asked._replace(src=src, dst=dst, unmatched=unmatched)
+    return replace(asked, source=src, target=dst, unmatched=unmatched)

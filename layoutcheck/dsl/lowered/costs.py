@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from layoutcheck.analysis.cost import SideCost, cost
-from layoutcheck.copies.moves import Execution
-from layoutcheck.copies.offsets import IntArray
+from layoutcheck.copies.moves import Execution, Places
 from layoutcheck.dsl.lowered import Lowered
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, memory_accesses
 from layoutcheck.dsl.tagged import TAGGED
@@ -25,7 +24,7 @@ from layoutcheck.sources.printed import COPIES, where_of
 from layoutcheck.sources.traced import Frame
 
 NOWHERE = Frame("", 0)
-_EMPTY: IntArray = np.empty((0, 0, 0), np.int64)
+_NOWHERE = Places(np.empty((0, 0), np.int64), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def side_costs(op: LoweredOp, arch: str = "sm_90a") -> Iterator[SideCost]:
     if op.threads % WARP and any("matrix" in access.op for access in (*src, *dst)):
         return
     try:
-        whole = cost(Execution(_EMPTY, _EMPTY, 8, src, dst), arch, bypass)
+        whole = cost(Execution(_NOWHERE, _NOWHERE, 8, src, dst), arch, bypass)
     except InputError:  # an access of a width that no instruction has
         return
     for side in whole.sides:

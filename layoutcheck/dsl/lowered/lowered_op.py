@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from layoutcheck.copies.moves import Access, Execution
+from layoutcheck.copies.moves import Access, Execution, Places
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import spaces
 from layoutcheck.dsl.lowered.evaluate import Evaluated
@@ -164,7 +164,7 @@ def execution(accesses: tuple[Recorded, ...], threads: int) -> Execution | None:
         return None
     byte = np.arange(width, dtype=np.int64)
     cut = [(source + k, target + k) for source, target, size in moves for k in range(0, size, width)]
-    src, dst = (np.array([pair[i][:, None] + byte for pair in cut]) for i in (0, 1))
+    src, dst = (Places.of(np.array([pair[i][:, None] + byte for pair in cut])) for i in (0, 1))
     sides = memory_accesses(accesses, threads, masked=False)
     return Execution(src, dst, 8, *sides, zero_fills=accesses[0].op.startswith("cp.async"))
 
