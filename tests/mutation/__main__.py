@@ -76,10 +76,10 @@ def main() -> int:
     options = _options()
     if options.what == "map":
         if options.paths:
-            record(ROOT, STATE / "map", options.paths, add=True)
+            record(ROOT, STATE / "map", options.paths, options.jobs, add=True)
             return 0
         here = [f"tests/{name}" for name in TESTS if (ROOT / "tests" / name).exists()]
-        record(ROOT, STATE / "map", [*here, "--deselect", NOT_BY_TESTS])
+        record(ROOT, STATE / "map", [*here, "--deselect", NOT_BY_TESTS], options.jobs)
         return 0
     paths = options.paths or [
         f"layoutcheck/{room}" for room in ROOMS if (ROOT / "layoutcheck" / room).exists()

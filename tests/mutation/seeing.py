@@ -26,8 +26,8 @@ FOLDER = "LAYOUTCHECK_MUTATION_MAP"
 Lines = dict[str, dict[int, list[int]]]  # of a file: function -> line within it -> tests, by number
 
 
-def record(root: Path, folder: Path, tests: list[str], *, add: bool = False) -> None:
-    """Run `tests` and write the map into `folder`; `add` keeps what is known of others.
+def record(root: Path, folder: Path, tests: list[str], jobs: int, *, add: bool = False) -> None:
+    """Run `tests`, `jobs` at a time, and write the map into `folder`; `add` keeps what is known of others.
 
     Tests that fail are no part of it.
     """
@@ -43,7 +43,7 @@ def record(root: Path, folder: Path, tests: list[str], *, add: bool = False) -> 
         "pytest",
         "-q",
         "-n",
-        "2",
+        str(jobs),
         "-p",
         "no:cacheprovider",
         "-p",
