@@ -102,6 +102,7 @@ def _kill(group: int) -> None:
 
 
 def _child(place: Path, tests: list[str], said: Path, stop: bool) -> int:
+    root = place.parents[1]
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     log = os.open(place.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -109,8 +110,10 @@ def _child(place: Path, tests: list[str], said: Path, stop: bool) -> int:
     os.dup2(log, 2)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.chdir(place)
-    os.environ.update(CI="1", PYTHONPATH=str(place))
-    sys.path[:] = [str(place), *(p for p in sys.path if p not in ("", str(place.parents[1])))]
+    here = ("", str(root))
+    others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in here]
+    os.environ.update(CI="1", PYTHONPATH=os.pathsep.join([str(place), *others]))
+    sys.path[:] = [str(place), *(path for path in sys.path if path not in here)]
     for name in [n for n in sys.modules if n.split(".")[0] in ("tests", "layoutcheck")]:
         del sys.modules[name]
     files = list(dict.fromkeys(test.split("::")[0] for test in tests))
