@@ -34,7 +34,7 @@ from benchmarks.measure import quantiles
 from layoutcheck.api import check_copy
 from layoutcheck.patching.repaired import Repaired
 from layoutcheck.patching.state import moved
-from layoutcheck.tracing import repaired, traced
+from layoutcheck.tracing import Script, repaired, traced
 from tests.conformance.generate import random_copy
 from tests.fixes.tiles import random_tile
 from tests.patching.broken import PROGRAMS, RIGHT
@@ -133,7 +133,7 @@ def _script(name: str) -> Iterator[Path]:
 
 def _repaired(name: str, confirm: bool = False) -> dict[str, Any]:
     with _script(name) as script:
-        found = repaired(str(script), launch=False, confirm=confirm)
+        found = repaired(Script(str(script), launch=False), confirm=confirm)
         edits = [line for line in found.diff().splitlines() if line[:1] == "+" and line[:3] != "+++"]
         row = {
             "program": name,
@@ -156,7 +156,7 @@ def _confirmed(name: str) -> dict[str, Any]:
 def _patched(name: str) -> dict[str, Any]:
     """The text of a program after its repair."""
     with _script(name) as script:
-        found = repaired(str(script), launch=False)
+        found = repaired(Script(str(script), launch=False))
         edits = [repair.title for repair in found.repairs]
         return {"program": name, "text": found.after[str(script)], "edits": edits}
 
@@ -199,11 +199,11 @@ def _differing(text: str) -> int:
 def _by_each(name: str) -> list[dict[str, Any]]:
     """What becomes of every bad copy of a program by each fix that is shown for it, by its name."""
     with _script(name) as script:
-        seen = traced(str(script), launch=False, order=False)
+        seen = traced(Script(str(script), launch=False), order=False)
         bad = [(one, r) for one, r in seen.reports if r is not None and r.verdict in ("rejected", "wrong")]
         rows = []
         for strategy in dict.fromkeys(fix.strategy for _, report in bad for fix in report.fixes):
-            found = repaired(str(script), launch=False, by=strategy)
+            found = repaired(Script(str(script), launch=False), by=strategy)
             left = {sketch.where.line: sketch.reason for sketch in found.sketches}
             bits = _bits(found, script, name) if found.repairs else "not run"
             for one, report in bad:
@@ -232,7 +232,7 @@ def _bits(found: Repaired, script: Path, name: str) -> str:
         with tempfile.TemporaryDirectory() as folder:
             other = Path(folder).resolve() / script.name
             other.write_text(text, encoding="utf-8")
-            more = repaired(str(other), launch=False)
+            more = repaired(Script(str(other), launch=False))
             if more.sketches:
                 return "not run"
             text = more.after[str(other)]

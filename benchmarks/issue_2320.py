@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence import head, write
-from layoutcheck.tracing import repaired
+from layoutcheck.tracing import Script, repaired
 from tests.patching.reported import COPIED, MULTIPLIED
 
 PROGRAMS = {"copied": COPIED, "multiplied": MULTIPLIED}
@@ -40,7 +40,7 @@ def patched() -> list[dict[str, Any]]:
         with tempfile.TemporaryDirectory() as folder:
             script = Path(folder).resolve() / f"{program}.py"
             script.write_text(PROGRAMS[program], encoding="utf-8")
-            found = repaired(str(script), launch=False, by=strategy)
+            found = repaired(Script(str(script), launch=False), by=strategy)
             diff = found.diff()
             for head in ("--- a/", "+++ b/"):
                 at = diff.find(head)

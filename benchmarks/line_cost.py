@@ -112,12 +112,11 @@ def static_child(name: str) -> None:
 
 def predicted(name: str, size: int) -> dict[str, Any]:
     """Of each "file:line": our counts; or why there are none."""
-    from layoutcheck.tracing import lines
+    from layoutcheck.tracing import Script, lines
 
     found: dict[str, Counter[str]] = defaultdict(Counter)
-    trace, kernels = lines(
-        "-m", ["benchmarks.line_cost", CHILD, name], launch=False, arch="sm_90a", timeout_s=200, extent=size
-    )
+    child = ["benchmarks.line_cost", CHILD, name]
+    trace, kernels = lines(Script("-m", child, launch=False, arch="sm_90a", timeout_s=200), size)
     for one in (line for kernel in kernels for line in kernel.lines):
         at = found[f"{Path(one.where.file).name}:{one.where.line}"]
         at.update(instructions=one.instructions, wavefronts=one.wavefronts, sectors=one.sectors)

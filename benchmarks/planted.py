@@ -44,7 +44,7 @@ from layoutcheck.patching.edit import Edit, apply, span_of
 from layoutcheck.patching.layouts import is_align
 from layoutcheck.patching.program import Source, name_of
 from layoutcheck.reports.trace import JudgedTrace
-from layoutcheck.tracing import repaired, traced
+from layoutcheck.tracing import Script, repaired, traced
 
 DRIVERS = Path(__file__).parent / "trace_drivers"
 
@@ -204,7 +204,8 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: 
         edit = Edit(str(file), plant.edit.start, plant.edit.end, plant.edit.new)
         row["planted"] = f"{text[edit.start : edit.end]} -> {edit.new}"
         file.write_text(apply({str(file): text}, (edit,))[str(file)], encoding="utf-8")
-        seen = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
+        what = Script(str(script), args, launch=False, arch=kernel.arch, timeout_s=300)
+        seen = traced(what, order=False)
         verdicts = seen.verdicts()
         row["verdicts"] = {name: count for name, count in verdicts.items() if count}
         row["failures"] = [f"{one.kind}: {one.message[:160]}" for one in seen.trace.failures]
@@ -215,9 +216,7 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: 
         row["detected"] = next((name for found, name in told if found), "")
         if bad or row["conditions"]:
             by = None if bad else "guard-tail"
-            found = repaired(
-                str(script), args, launch=False, arch=kernel.arch, timeout_s=300, order=False, by=by
-            )
+            found = repaired(what, order=False, by=by)
             row["repaired"] = bool(found.repairs) and not found.sketches
             row["edits"] = [one.title for one in found.repairs]
             diff = found.diff().splitlines()
@@ -225,7 +224,7 @@ def tried(kernel: Kernel, root: Path, plant: Plant, right: dict[str, Any], run: 
             row["left"] = [one.reason for one in found.sketches]
             if found.repairs:
                 found.write()
-                after = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
+                after = traced(what, order=False)
                 row["restored"] = copies_of(after) == right["copies"]
                 row["conditions_left"] = sorted(conditions_of(after) - right["conditions"])
                 row["bits"] = ran(script, args) if run and row["repaired"] else "not run"
@@ -250,7 +249,8 @@ def right_of(name: str, root: Path, a_kind: int, run: bool) -> dict[str, Any]:
     """A kernel as it is: its copies, what its results are, and the bugs to plant; why it cannot be used."""
     kernel = KERNELS[name]
     with copied(kernel, root) as (script, file, args):
-        right = traced(str(script), args, launch=False, arch=kernel.arch, order=False, timeout_s=300)
+        what = Script(str(script), args, launch=False, arch=kernel.arch, timeout_s=300)
+        right = traced(what, order=False)
         source = Source(str(file), file.read_text(encoding="utf-8"))
         verdicts = right.verdicts()
         bits = ran(script, args) if run else "not run"

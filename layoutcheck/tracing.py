@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from layoutcheck.cells import SUFFIX
 from layoutcheck.check import Report
@@ -49,53 +50,51 @@ if TYPE_CHECKING:
 _ORDER_SECONDS = 5.0  # processor seconds for the order of a kernel, at every edit that is tried
 
 
-def traced(
-    script: str,
-    args: Sequence[str] = (),
-    *,
-    launch: bool = True,
-    arch: str | None = None,
-    timeout_s: float | None = None,
-    lowered: bool = True,
-    order: bool = True,
-) -> JudgedTrace:
-    """Run the script, its output on standard error, and judge what it compiled. Raises InputError.
+@dataclass(frozen=True)
+class Script:
+    """What is run, and how: a file, or "-m" with a module before its arguments.
+
+    `launch` False builds no further than the trace and launches nothing; `arch` is what the DSL is told to
+    build for; `timeout_s` ends the run.
+    """
+
+    path: str
+    args: Sequence[str] = ()
+    launch: bool = True
+    arch: str | None = None
+    timeout_s: float | None = None
+
+    def trace(
+        self,
+        lowering: Lowering | None,
+        progress: Progress | None = None,
+        path: str | None = None,
+        cwd: str | None = None,
+    ) -> Trace:
+        """Run it, or the same of another file, its output on standard error. Raises InputError."""
+        return trace_script(
+            path or self.path, self.args, launch=self.launch, arch=self.arch, timeout_s=self.timeout_s,
+            output=sys.stderr, progress=progress, cwd=cwd, lowering=lowering,
+        )  # fmt: skip
+
+
+def traced(script: Script, *, lowered: bool = True, order: bool = True) -> JudgedTrace:
+    """Run the script and judge what it compiled. Raises InputError.
 
     `lowered` False leaves copies whose layouts cannot be followed to their types, `order` False the order of
     accesses unchecked, as do the settings.
     """
-    _refuse_notebook(script)
-    settings = find_settings(Path())
-    lowered, order = lowered and wants_lowered(settings), order and wants_order(settings)
-    check = partial(check_module, seconds=order_seconds(settings))
-    with (
-        _shown() as progress,
-        Lowering(copies=lowered, order=check if order else None, products=check_products) as lowering,
-    ):
-        found = trace_script(
-            script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,
-            lowering=lowering if lowered or order else None,
-        )  # fmt: skip
-    unsupported = [failure for failure in found.failures if failure.kind == "unsupported"]
-    if unsupported:
-        raise InputError(unsupported[0].message)
-    if launch and not has_gpu() and not found.kernels:
+    looked = _looked(script, lowered, order)
+    with _shown() as progress, looked.lowering() as lowering:
+        found = _supported(script.trace(lowering, progress))
+    if script.launch and not has_gpu() and not found.kernels:
         note = "no kernel was compiled; there is no GPU here, and --no-launch does without"
         found = replace(found, notes=(*found.notes, note))
     return judge(found)
 
 
 def repaired(
-    script: str,
-    args: Sequence[str] = (),
-    *,
-    launch: bool = True,
-    arch: str | None = None,
-    timeout_s: float | None = None,
-    lowered: bool = True,
-    order: bool = True,
-    by: str | None = None,
-    confirm: bool = False,
+    script: Script, *, lowered: bool = True, order: bool = True, by: str | None = None, confirm: bool = False
 ) -> Repaired:
     """Run the script and find edits of it for what is `rejected` or `wrong`; each is traced before it counts.
 
@@ -107,33 +106,51 @@ def repaired(
     if by is not None and by not in known:
         names = ", ".join(sorted(known))
         raise InputError(f"no fix is called '{by[:40]}'", expected=names)
-    if not Path(script).is_file():
-        raise InputError(f"no script '{script[:200]}'", expected="a Python file")
-    _refuse_notebook(script)
-    settings = find_settings(Path())
-    lowered, order = lowered and wants_lowered(settings), order and wants_order(settings)
-    check = partial(check_module, seconds=min(_ORDER_SECONDS, order_seconds(settings)))
+    if not Path(script.path).is_file():
+        raise InputError(f"no script '{script.path[:200]}'", expected="a Python file")
+    looked = _looked(script, lowered, order, _ORDER_SECONDS)
 
     def trace(path: str, cwd: str | None) -> Trace:
-        with Lowering(copies=lowered, order=check if order else None, products=check_products) as lowering:
-            return trace_script(
-                path, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, cwd=cwd,
-                lowering=lowering if lowered or order else None,
-            )  # fmt: skip
+        with looked.lowering() as lowering:
+            return script.trace(lowering, path=path, cwd=cwd)
 
     began = time.time()
-    found = trace(script, None)
-    unsupported = [failure for failure in found.failures if failure.kind == "unsupported"]
-    if unsupported:
-        raise InputError(unsupported[0].message)
+    found = _supported(trace(script.path, None))
     told = _say if sys.stderr.isatty() else None
-    return repair(script, found, trace, told, by, _confirmed if confirm else None, began)
+    return repair(script.path, found, trace, told, by, _confirmed if confirm else None, began)
 
 
-def _refuse_notebook(script: str) -> None:
-    if script.endswith(SUFFIX):
+class _Looked(NamedTuple):
+    """What is looked at beside the types of copies: lowered addresses, and the order for so many seconds."""
+
+    lowered: bool
+    order_seconds: float | None
+
+    @contextlib.contextmanager
+    def lowering(self) -> Iterator[Lowering | None]:
+        """Who gives the addresses, for one run."""
+        seconds = self.order_seconds
+        order = None if seconds is None else partial(check_module, seconds=seconds)
+        with Lowering(copies=self.lowered, order=order, products=check_products) as lowering:
+            yield lowering if self.lowered or order else None
+
+
+def _looked(script: Script, lowered: bool, order: bool, most_s: float = math.inf) -> _Looked:
+    """As asked for and as the settings have it. Raises InputError for a notebook."""
+    if script.path.endswith(SUFFIX):
         what = "a Python script; in the notebook itself: import layoutcheck.auto"
-        raise InputError(f"'{script[:200]}' is a notebook", expected=what)
+        raise InputError(f"'{script.path[:200]}' is a notebook", expected=what)
+    settings = find_settings(Path())
+    seconds = min(most_s, order_seconds(settings)) if order and wants_order(settings) else None
+    return _Looked(lowered and wants_lowered(settings), seconds)
+
+
+def _supported(found: Trace) -> Trace:
+    """The trace. Raises InputError where this DSL cannot be traced."""
+    for failure in found.failures:
+        if failure.kind == "unsupported":
+            raise InputError(failure.message)
+    return found
 
 
 def _confirmed(named: Sequence[tuple[str, Copy]]) -> Sequence[Confirmation]:
@@ -150,14 +167,7 @@ def _say(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def banks(
-    script: str,
-    args: Sequence[str] = (),
-    *,
-    launch: bool = True,
-    arch: str | None = None,
-    timeout_s: float | None = None,
-) -> tuple[Trace, list[LineCost], list[str]]:
+def banks(script: Script) -> tuple[Trace, list[LineCost], list[str]]:
     """Run the script; what each line costs, by the addresses that the compiler's own passes give.
 
     The last are sentences on modules that they do not. Raises InputError, and DslUnavailable without a DSL.
@@ -172,19 +182,11 @@ def banks(
         else:
             costs.extend(line_costs(module.text, lowered, module.arch, place=module.frames))
 
-    found = _each_module(script, args, launch, arch, timeout_s, count)
+    found = _each_module(script, count)
     return found, merged(costs), problems
 
 
-def lines(
-    script: str,
-    args: Sequence[str] = (),
-    *,
-    launch: bool = True,
-    arch: str | None = None,
-    timeout_s: float | None = None,
-    extent: int | None = None,
-) -> tuple[Trace, list[KernelLines]]:
+def lines(script: Script, extent: int | None = None) -> tuple[Trace, list[KernelLines]]:
     """Run the script; what each line of its kernels costs over a launch, by the lowered addresses.
 
     `extent` is the number for all dynamic extents. Raises InputError, and DslUnavailable without a DSL.
@@ -194,34 +196,20 @@ def lines(
     def count(module: TracedModule, text: str, problem: str) -> None:
         kernels.extend(kernel_lines(module, text, problem, extent))
 
-    return _each_module(script, args, launch, arch, timeout_s, count), kernels
+    return _each_module(script, count), kernels
 
 
-def memory(
-    script: str,
-    args: Sequence[str] = (),
-    *,
-    launch: bool = True,
-    arch: str | None = None,
-    timeout_s: float | None = None,
-) -> tuple[Trace, list[MemoryMap]]:
+def memory(script: Script) -> tuple[Trace, list[MemoryMap]]:
     """Run the script; the map of shared and tensor memory of each of its kernels. Raises InputError."""
     maps: list[MemoryMap] = []
 
     def draw(module: TracedModule, text: str, problem: str) -> None:
         maps.extend(memory_maps(module, text, problem))
 
-    return _each_module(script, args, launch, arch, timeout_s, draw), maps
+    return _each_module(script, draw), maps
 
 
-def _each_module(
-    script: str,
-    args: Sequence[str],
-    launch: bool,
-    arch: str | None,
-    timeout_s: float | None,
-    look: Callable[[TracedModule, str, str], None],
-) -> Trace:
+def _each_module(script: Script, look: Callable[[TracedModule, str, str], None]) -> Trace:
     """Run the script; `look` gets each module, its lowered text and why there is none ("" where there is)."""
 
     def order(module: TracedModule, text: str, problem: str) -> OrderReport:
@@ -229,10 +217,7 @@ def _each_module(
         return OrderReport(module.kernel, module.arch)
 
     with _shown() as progress, Lowering(copies=False, order=order) as lowering:
-        return trace_script(
-            script, args, launch=launch, arch=arch, timeout_s=timeout_s, output=sys.stderr, progress=progress,
-            lowering=lowering,
-        )  # fmt: skip
+        return script.trace(lowering, progress)
 
 
 def judge(trace: Trace) -> JudgedTrace:

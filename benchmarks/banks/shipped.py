@@ -31,7 +31,7 @@ def find(arch: str, script: str, args: list[str]) -> list[dict[str, Any]]:
     """The lines of a script's kernels that reach shared memory by loads, stores and matrix instructions."""
     from layoutcheck import tracing
 
-    _, costs, problems = tracing.banks(script, args, launch=False, arch=arch)
+    _, costs, problems = tracing.banks(tracing.Script(script, args, launch=False, arch=arch))
     for problem in problems:
         print(problem, file=sys.stderr)
     found, controls = [], 0

@@ -65,6 +65,8 @@ def trace(
     words = args or []
     for option in misplaced(trace, words):
         sys.stderr.write(f"{option} stands after {script}, which gets it; options of trace stand before\n")
+    path, given = ("-m", [script, *words]) if module else (script, words)
+    what = tracing.Script(path, given, launch=not no_launch, arch=arch, timeout_s=timeout)
     if extent is not None and (not lines or extent < 1):
         raise InputError("--extent is a positive number for --lines", expected="--lines --extent 4096")
     if memory or lines:
@@ -73,14 +75,11 @@ def trace(
         if gated or any(others):
             raise InputError(f"{name} judges nothing", expected=f"trace {name} by itself")
         sink = Sink(output, everything)
-        what, given = "-m" if module else script, [script, *words] if module else words
         if memory:
-            seen, maps = tracing.memory(what, given, launch=not no_launch, arch=arch, timeout_s=timeout)
+            seen, maps = tracing.memory(what)
             sink.put(memory_map.render(maps, format_, sink.style))
         else:
-            seen, kernels = tracing.lines(
-                what, given, launch=not no_launch, arch=arch, timeout_s=timeout, extent=extent
-            )
+            seen, kernels = tracing.lines(what, extent)
             sink.put(line_totals.render(kernels, format_))
         return 2 if seen.failures else 0
     if format_ not in ("text", "json", "github", "sarif", "html"):
@@ -103,42 +102,18 @@ def trace(
         )
     sink = Sink(output, everything)
     if fix:
-        repaired = tracing.repaired(
-            script,
-            words,
-            launch=not no_launch,
-            arch=arch,
-            timeout_s=timeout,
-            lowered=not no_lowered,
-            order=not no_order,
-            by=by,
-            confirm=confirm,
-        )
+        repaired = tracing.repaired(what, lowered=not no_lowered, order=not no_order, by=by, confirm=confirm)
         written = [] if diff else repaired.write()
         sink.put(render_repaired(repaired, written, sink.style))
         return 1 if repaired.sketches else 2 if repaired.unseen else 0
     if banks:
         if gated:
             raise InputError("--banks gives no verdict", expected="trace without --banks for an exit status")
-        seen, costs, problems = tracing.banks(
-            "-m" if module else script,
-            [script, *words] if module else words,
-            launch=not no_launch,
-            arch=arch,
-            timeout_s=timeout,
-        )
+        seen, costs, problems = tracing.banks(what)
         sink.put(bank_table(costs, format_, everything))
         sys.stderr.writelines(f"{problem}\n" for problem in problems)
         return 2 if seen.failures else 0
-    found = tracing.traced(
-        "-m" if module else script,
-        [script, *words] if module else words,
-        launch=not no_launch,
-        arch=arch,
-        timeout_s=timeout,
-        lowered=not no_lowered,
-        order=not no_order,
-    )
+    found = tracing.traced(what, lowered=not no_lowered, order=not no_order)
     if format_ == "html":
         from layoutcheck.reports import run_page
 

@@ -77,7 +77,7 @@ class Server(LanguageServer):
         with self.running:
             self._say(f"tracing {path}", lsp.MessageType.Log)
             try:
-                judged = tracing.traced(path, launch=False)
+                judged = tracing.traced(tracing.Script(path, launch=False))
             except InputError as error:
                 self._say(str(error), lsp.MessageType.Error)
                 return
@@ -93,7 +93,7 @@ class Server(LanguageServer):
         """Find edits, each proven by tracing the program with it, and have the editor make them."""
         with self.running:
             try:
-                found = tracing.repaired(path, launch=False)
+                found = tracing.repaired(tracing.Script(path, launch=False))
             except InputError as error:
                 self._say(str(error), lsp.MessageType.Error)
                 return

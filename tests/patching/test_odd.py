@@ -11,7 +11,7 @@ from layoutcheck.patching.edit import apply
 from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.unsafe import REASONS, reason
-from layoutcheck.tracing import repaired
+from layoutcheck.tracing import Script, repaired
 from tests.patching.broken import HEAD
 from tests.patching.odd import EDITS, ODD
 
@@ -90,7 +90,7 @@ def test_each_program_is_repaired_or_has_its_reason(
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "kernel.py"
     script.write_text(ODD[name])
-    found = repaired(str(script), launch=False)
+    found = repaired(Script(str(script), launch=False))
     lines = [line for line in found.diff().splitlines() if line[:1] == "+" and line[:3] != "+++"]
     wanted = EDITS.get(name, [])
     assert len(lines) == len(wanted) and all(part in line for part, line in zip(wanted, lines, strict=True))

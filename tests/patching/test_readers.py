@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutcheck.tracing import traced
+from layoutcheck.tracing import Script, traced
 from tests.patching.reported import COPIED
 
 pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
@@ -19,7 +19,7 @@ def test_a_tile_that_suits_its_writer_alone_is_not_the_best_fix(
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "kernel.py"
     script.write_text(COPIED)
-    [report] = [r for _, r in traced(str(script), launch=False, order=False).reports if r and r.fixes]
+    [report] = [r for _, r in traced(Script(str(script), launch=False), order=False).reports if r and r.fixes]
     fixes = {fix.strategy: fix for fix in report.fixes}
     match = fixes["match-layout"]
     order = list(fixes)

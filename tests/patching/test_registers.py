@@ -13,7 +13,7 @@ from layoutcheck.patching.instead import in_its_place
 from layoutcheck.patching.program import Program
 from layoutcheck.patching.registers import held, torn
 from layoutcheck.sources.traced import Distinct, Frame, TracedCopy
-from layoutcheck.tracing import repaired
+from layoutcheck.tracing import Script, repaired
 from tests.patching.broken import staged
 from tests.patching.reported import COPIED, MULTIPLIED
 
@@ -107,7 +107,7 @@ def test_a_copy_whose_tiles_are_not_seen_stays(line: str) -> None:
 def test_the_reported_copy_by_one_fix(tmp_path: Path, text: str, by: str, line: str) -> None:
     script = tmp_path / PATH
     script.write_text(text)
-    found = repaired(str(script), launch=False, by=by)
+    found = repaired(Script(str(script), launch=False), by=by)
     assert len(found.repairs) == 1 and not found.sketches
     assert line in "".join(one for one in found.diff().splitlines() if one.startswith("+"))
 

@@ -29,7 +29,7 @@ from layoutcheck.sources.traced import (
     TracedCopy,
     TraceFailure,
 )
-from layoutcheck.tracing import repaired, traced
+from layoutcheck.tracing import Script, repaired, traced
 from tests.patching.broken import HEAD, PROGRAMS, RIGHT, staged
 from tests.patching.simulated import DESTINATION, SOURCE, block, compiled, wrong
 
@@ -39,7 +39,7 @@ pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 def fixed(folder: Path, text: str) -> Repaired:
     script = folder / "kernel.py"
     script.write_text(text)
-    return repaired(str(script), launch=False)
+    return repaired(Script(str(script), launch=False))
 
 
 def changed_lines(found: Repaired) -> list[str]:
@@ -98,7 +98,7 @@ def test_no_promise_of_an_address_that_is_moved_on(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "kernel.py"
     script.write_text(SHIFTED)
-    [(one, report)] = traced(str(script), launch=False).reports
+    [(one, report)] = traced(Script(str(script), launch=False)).reports
     assert one.first.shifted == ("src",) and report is not None and report.verdict == "rejected"
     assert "promise-alignment" not in {fix.strategy for fix in report.fixes}
     assert report.fixes[0].strategy == "narrow-copy"

@@ -17,7 +17,7 @@ from layoutcheck.patching.state import Edited, State
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style
 from layoutcheck.sources.traced import Addresses, Frame, LoweredFault, Trace, TracedCopy, TraceFailure
-from layoutcheck.tracing import repaired
+from layoutcheck.tracing import Script, repaired
 from tests.patching.simulated import DESTINATION, SOURCE, block, compiled
 from tests.patching.tails import TAILS
 
@@ -155,7 +155,7 @@ def test_programs_whose_tiles_leave_the_tensor_are_guarded(
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "kernel.py"
     script.write_text(TAILS[name])
-    found = repaired(str(script), launch=False, by="guard-tail" if "dynamic" in name else None)
+    found = repaired(Script(str(script), launch=False), by="guard-tail" if "dynamic" in name else None)
     copies = TAILS[name].count("cute.copy(")
     assert len(found.repairs) == copies and not found.sketches, found.sketches
     assert all(one.title.startswith("guard-tail") for one in found.repairs)
@@ -172,7 +172,7 @@ def test_a_guarded_program_copies_every_element_and_no_other(
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "kernel.py"
     script.write_text(TAILS[name])
-    found = repaired(str(script), launch=False)
+    found = repaired(Script(str(script), launch=False))
     ptx = compiled(found.after[str(script)])
     moved: dict[int, int] = {}
     for at in ((x, y) for x in range(blocks) for y in range(blocks)):
