@@ -87,15 +87,34 @@ KERNELS = {
     "cross_entropy": _quack("cross_entropy"),
     "topk": _quack("topk"),
     "cta_norm": Kernel("cutlass", "cute/hopper/kernel/cta_norm/cta_norm.py", "sm_90a"),
-    "reduce": Kernel("cutlass", "cute/blackwell/kernel/reduce/reduce.py", "sm_100a"),
     "blackwell_rmsnorm": Kernel("cutlass", "cute/blackwell/kernel/rmsnorm/rmsnorm.py", "sm_100a"),
     "blackwell_gemm": Kernel("cutlass", "cute/blackwell/kernel/dense_gemm/dense_gemm.py", "sm_100a"),
     "flash_fwd": _flash("flash_fwd_sm90", "case_forward"),
     "flash_fwd_sm80": _flash("flash_fwd", "case_forward", "sm_80"),
     "flash_bwd": _flash("flash_bwd_sm90", "case_backward"),
-    "flash_bwd_sm80": _flash("flash_bwd", "case_backward", "sm_80"),
     "flash_bwd_preprocess": _flash("flash_bwd_preprocess", "case_backward"),
     "flash_bwd_postprocess": _flash("flash_bwd_postprocess", "case_backward"),
+    "flash_fwd_sm100": _flash("flash_fwd_sm100", "case_forward", "sm_100a"),
+    "flash_fwd_sm120": _flash("flash_fwd_sm120", "case_forward", "sm_120a"),
+    "autotuned_add": Kernel("cutlass", "cute/ampere/tutorial/elementwise_add_autotune.py", "sm_80"),
+    "fp8_gemm": Kernel("cutlass", "cute/hopper/kernel/dense_gemm/dense_gemm_fp8_2xacc.py", "sm_90a"),
+    "grouped_gemm": Kernel("cutlass", "cute/hopper/kernel/grouped_gemm/grouped_gemm.py", "sm_90a"),
+    "geforce_gemm": Kernel("cutlass", "cute/blackwell_geforce/kernel/dense_gemm/dense_gemm.py", "sm_120a"),
+    "tma_v0": Kernel("cutlass", "cute/blackwell/tutorial/tutorial_tma/tma_v0.py", "sm_100a"),
+    "tma_v1": Kernel("cutlass", "cute/blackwell/tutorial/tutorial_tma/tma_v1.py", "sm_100a"),
+    "tma_v2": Kernel("cutlass", "cute/blackwell/tutorial/tutorial_tma/tma_v2.py", "sm_100a"),
+    "tutorial_gemm": Kernel("cutlass", "cute/blackwell/tutorial/tutorial_gemm/fp16_gemm_0.py", "sm_100a"),
+    "mixed_input_gemm": Kernel(
+        "cutlass", "cute/blackwell/kernel/mixed_input_gemm/mixed_input_gemm.py", "sm_100a"
+    ),
+    "blockwise_gemm": Kernel(
+        "cutlass", "cute/blackwell/kernel/blockwise_gemm/blockwise_gemm.py", "sm_100a"
+    ),
+    "rotary": _quack("rotary"),
+    "quack_gemm": Kernel("quack", "quack/gemm_sm90.py", "sm_90a", "planted_quack.py", "case_gemm", "quack"),
+    "quack_gemm_sm120": Kernel(
+        "quack", "quack/gemm_sm120.py", "sm_120a", "planted_quack.py", "case_gemm", "quack"
+    ),
 }  # fmt: skip
 
 
@@ -170,15 +189,19 @@ def copied(kernel: Kernel, root: Path) -> Iterator[tuple[Path, Path, list[str]]]
     """A copy in a temporary folder: the script to run, the file to plant into, the script's arguments."""
     with tempfile.TemporaryDirectory(prefix="planted-") as name:
         folder = Path(name).resolve()
+        (folder / ".git").mkdir()  # all of it is one project
         if not kernel.driver:
-            shutil.copytree((root / kernel.file).parent, folder, dirs_exist_ok=True)
-            _writable(folder)
-            yield folder / Path(kernel.file).name, folder / Path(kernel.file).name, []
-            return
-        shutil.copytree(root / kernel.package, folder / kernel.package)
-        shutil.copy(DRIVERS / kernel.driver, folder)
+            shutil.copytree(root, folder, dirs_exist_ok=True, ignore=_other_than_python)
+        else:
+            shutil.copytree(root / kernel.package, folder / kernel.package)
+            shutil.copy(DRIVERS / kernel.driver, folder)
         _writable(folder)
-        yield folder / kernel.driver, folder / kernel.file, [kernel.case] if kernel.case else []
+        script = folder / (kernel.driver or kernel.file)
+        yield script, folder / kernel.file, [kernel.case] if kernel.case else []
+
+
+def _other_than_python(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if not (name.endswith(".py") or Path(folder, name).is_dir())]
 
 
 def _writable(folder: Path) -> None:
@@ -262,8 +285,12 @@ def right_of(name: str, root: Path, a_kind: int, run: bool) -> dict[str, Any]:
         "plants": chosen(source, a_kind),
         "problem": "",
     }
-    if verdicts["rejected"] or verdicts["wrong"] or not right.trace.copies:
-        out["problem"] = f"not right as it is: {dict(verdicts)}, {right.trace.failures}"[:400]
+    if verdicts["rejected"] or verdicts["wrong"] or not right.trace.copies or right.trace.failures:
+        bad = [r for _, r in right.reports if r is not None and r.verdict in ("rejected", "wrong")]
+        told = [
+            f"{r.subject}: {[one.title for one in r.findings]} {r.compiler.message[:80]}" for r in bad[:3]
+        ]
+        out["problem"] = f"not right as it is: {dict(verdicts)}, {right.trace.failures}, {told}"[:1200]
     return out
 
 

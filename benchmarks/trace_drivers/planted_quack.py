@@ -59,5 +59,21 @@ def case_topk():
     compare(found[0], torch.topk(rows.float(), 8).values)
 
 
+def case_rotary():
+    from quack.rotary import apply_rotary
+
+    x, cos, sin = made(2, 128, 4, 128), made(128, 64), made(128, 64)
+    a, b = x.float().chunk(2, dim=-1)
+    c, s = cos.float()[None, :, None], sin.float()[None, :, None]
+    compare(apply_rotary(x, cos, sin), torch.cat((a * c - b * s, a * s + b * c), dim=-1))
+
+
+def case_gemm():
+    from quack.gemm_interface import gemm
+
+    a, b = made(512, 768), made(768, 1024) / 28
+    compare(gemm(a, b, tuned=False), a.float() @ b.float())
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

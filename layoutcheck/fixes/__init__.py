@@ -7,7 +7,9 @@ whether they work. Here the quality of every draft's copies is checked, and only
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from layoutcheck.algebra.inttuple import is_static
@@ -200,15 +202,10 @@ def _has_static_shapes(copy: Copy) -> bool:
     return all(is_static(memref.layout.shape) for memref in tensors)
 
 
-def _drafts(strategy: Any, analysis: Analysis) -> list[Draft]:
+def _drafts(strategy: Any, analysis: Analysis) -> Iterator[Draft]:
     """A strategy's drafts; one that cannot even be written down (a tile its threads do not divide) is none."""
-    drafts: list[Draft] = []
-    try:
-        for draft in strategy.propose(analysis):
-            drafts.append(draft)  # noqa: PERF402 - what came before an error is kept
-    except InputError:
-        pass
-    return drafts
+    with contextlib.suppress(InputError):
+        yield from strategy.propose(analysis)
 
 
 _REGISTERS = (
@@ -223,18 +220,19 @@ class Working(NamedTuple):
     issued: dict[str, Any]
 
 
-def faster(draft: Draft, report: Report, fixes: tuple[Fix, ...]) -> Fix | None:
-    """A further draft as a fix, checked as the others are.
+def faster(draft: Draft, cycles: float, report: Report, fixes: tuple[Fix, ...]) -> Fix | None:
+    """A further draft, of which so many cycles are expected, as a fix that is checked as the others are.
 
     None where it does not work, or takes nearly as long as another that leaves the tensors as they are.
     """
-    fix = _checked(draft, report.copy, {})
-    others = [one.predicted for one in fixes if not _moves_tensors(one, report.copy)]
+    others = [_cost(one.predicted)[1] for one in fixes if not _moves_tensors(one, report.copy)]
     if report.verdict == "slow":
-        others.append(_predicted([report.analysis.issued]))
-    if fix is None or any(_cost(one)[1] < WORTH * _cost(fix.predicted)[1] for one in others):
+        others.append(_cost(_predicted([report.analysis.issued]))[1])
+    least = min(others, default=math.inf)
+    if least < WORTH * cycles:
         return None
-    return fix
+    fix = _checked(draft, report.copy, {})
+    return None if fix is None or least < WORTH * _cost(fix.predicted)[1] else fix
 
 
 def _moves_tensors(fix: Fix, given: Copy) -> bool:

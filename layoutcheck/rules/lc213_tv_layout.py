@@ -31,6 +31,7 @@ from layoutcheck.algebra import inttuple
 from layoutcheck.algebra.image import image
 from layoutcheck.analysis import Analysis
 from layoutcheck.atoms.tmem import TmemCopy
+from layoutcheck.copies.offsets import distinct
 from layoutcheck.findings import Finding
 from layoutcheck.rules.effects import MISPLACED, evidence, first_of, occurred, sentence, where
 from layoutcheck.rules.rule import Example, make_rule
@@ -53,7 +54,7 @@ def find(analysis: Analysis) -> Iterator[Finding]:
         return
     named = image(tiled.layout_tv)
     past = int(np.count_nonzero(named >= tile))
-    covered = int(np.unique(named[named < tile]).size)
+    covered = distinct(named[named < tile])
     repeated = pairs - past - covered
     if past == 0 and covered == tile and repeated == 0:
         return

@@ -30,6 +30,7 @@ import numpy as np
 from layoutcheck.algebra.modes import dotted, leaves
 from layoutcheck.analysis import Analysis
 from layoutcheck.analysis.instantiation import is_static
+from layoutcheck.copies.offsets import distinct
 from layoutcheck.findings import Finding, Where
 from layoutcheck.rules.rule import Example, make_rule
 
@@ -47,18 +48,18 @@ def find(analysis: Analysis) -> Iterator[Finding]:
     if not broadcast or not accesses:
         return
     loads = np.concatenate([access.addresses[:, 0] for access in accesses])
-    distinct = np.unique(loads).size
-    if loads.size < 2 * distinct:
+    addresses = distinct(loads)
+    if loads.size < 2 * addresses:
         return
     path, extent = max(broadcast, key=lambda mode: mode[1])
     yield Finding(
         RULE.code,
         RULE.severity,
-        f"{loads.size} loads a thread from {distinct} addresses",
+        f"{loads.size} loads a thread from {addresses} addresses",
         f"Mode {dotted(path)} of the source {copy.src.layout} has extent {extent} and "
         f"stride 0: every step along it loads the same bytes again.",
         Where("src", path),
-        {"loads": int(loads.size), "distinct": int(distinct), "ratio": round(loads.size / distinct, 2)},
+        {"loads": int(loads.size), "distinct": addresses, "ratio": round(loads.size / addresses, 2)},
     )
 
 

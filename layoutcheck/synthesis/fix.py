@@ -28,6 +28,6 @@ def with_synthesized(
             statements(best.found, best.steps, best.wanted, None),
             tuple(step.copy for step in best.steps),
         )
-        last = faster(draft, report, fixes)
+        last = faster(draft, best.least, report, fixes)
         return found if last is None else ((*fixes, last), None)
     return found

@@ -194,15 +194,18 @@ class Search:
         """The best plans with that layout, where they are better than the best of their kind so far."""
         for chosen in product(*self._fitting(shared)):
             kind = kind_of(shared, [group.moves[0] for group in chosen])
-            bounds = [group.least(shared.fast, self._look) for group in chosen]
             known = best.get(kind)
+            # A kind's first plan is better than none: what no move is less than need not be known.
+            bounds = [] if known is None else [group.least(shared.fast, self._look) for group in chosen]
             all_of_them = sum((least for _, least in bounds), NOTHING)
             if known is not None and self._least_key(all_of_them, shared) > known.key[:4]:
                 continue
             fronts = []
             for n, group in enumerate(chosen):
-                others = sum((least for m, (_, least) in enumerate(bounds) if m != n), NOTHING)
-                some = self._promising(group, bounds[n][0], others, shared, known)
+                some: Sequence[Move] = group.moves
+                if known is not None:
+                    others = sum((least for m, (_, least) in enumerate(bounds) if m != n), NOTHING)
+                    some = self._promising(group, bounds[n][0], others, shared, known)
                 some = [m for m in some if not {(m, None), (m, shared.layout)} & refused]
                 fronts.append(self._front(some, shared))
             for ways in product(*fronts):
@@ -214,11 +217,9 @@ class Search:
         return key_of(least, shared, (), self.stages)
 
     def _promising(
-        self, group: Group, each: IntArray, others: Counts, shared: Shared, best: Found | None
+        self, group: Group, each: IntArray, others: Counts, shared: Shared, best: Found
     ) -> list[Move]:
         """The moves that could be in a better plan than the best so far."""
-        if best is None:
-            return list(group.moves)
         columns: Any = (each + np.array(_row(others), np.int64)).T
         cycles, size = many_cycles(Counts(*columns)), shared.size * self.stages
         least, least_size, instructions, simple = best.key[:4]

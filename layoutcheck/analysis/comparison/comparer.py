@@ -11,7 +11,7 @@ from layoutcheck.analysis.comparison.kinds import Offender
 from layoutcheck.analysis.comparison.table import occurs
 from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.moves import NOTHING, Access, Execution, Intent
-from layoutcheck.copies.offsets import IntArray, offsets
+from layoutcheck.copies.offsets import IntArray, distinct, offsets
 
 
 class Comparer:
@@ -65,7 +65,7 @@ class Comparer:
         inside = _is_in(pred, np.sort(offsets(memref.layout)))
         if not inside.all():
             at = int(np.argmin(inside))
-            self.add("outside_pred", int(np.unique(pred[~inside]).size), Offender(0, at, used=int(pred[at])))
+            self.add("outside_pred", distinct(pred[~inside]), Offender(0, at, used=int(pred[at])))
 
     def outside(self, side: str, footprint: IntArray) -> None:
         """Units of the operand's space that are touched although the operand does not have them."""
@@ -77,7 +77,7 @@ class Comparer:
             thread, instruction = self.place(at)
             self.add(
                 f"outside_{side}",
-                int(np.unique(flat[touched]).size) * self.grain,
+                distinct(flat[touched]) * self.grain,
                 Offender(thread, instruction, at=int(flat[at]), used=int(flat[at])),
             )
 
@@ -97,7 +97,7 @@ class Comparer:
                 asked=int(want[i]),
                 used=int(want[i + 1]),
             )
-            self.add("overlap", int(np.unique(want_at[1:][torn]).size) * self.grain, first)
+            self.add("overlap", distinct(want_at[1:][torn]) * self.grain, first)
 
         used_dst, used_src = self.used_dst.reshape(-1), self.used_src.reshape(-1)
         order = np.argsort(used_dst, kind="stable")  # of equal addresses the last is the last written
@@ -132,7 +132,7 @@ class Comparer:
             i = int(np.argmax(race))
             thread, instruction = self.place(int(order[i + 1]))
             first = Offender(thread, instruction, at=int(got_at[i]), asked=int(got[i]), used=int(got[i + 1]))
-            self.add("race", int(np.unique(got_at[1:][race]).size) * self.grain, first)
+            self.add("race", distinct(got_at[1:][race]) * self.grain, first)
         return int(np.count_nonzero(twice & ~differ)) * self.grain
 
     def contents(
@@ -155,7 +155,7 @@ class Comparer:
             first = Offender(
                 thread, instruction, self.element(index[i]), int(at[i]), int(want[i]), int(final[i])
             )
-            self.add("wrong", int(np.unique(at[bad]).size) * self.grain, first)
+            self.add("wrong", distinct(at[bad]) * self.grain, first)
         pred = self.execution.pred
         if pred is None or self.intent.pred is None:
             return
