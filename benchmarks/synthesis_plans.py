@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import csv
-import io
 import json
 import os
 import pickle
@@ -28,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence import head
+from benchmarks.synthesis_counters import METRICS, PREDICTED, counters, predicted
 
 TENSOR_BYTES = 1 << 30
 """Bytes of a source: 20 times the L2, and 10 to 40 blocks for each SM, so that the last ones weigh little."""
@@ -43,18 +42,6 @@ APART = 1.05
 IN_ROUNDS = 0.9
 """In how many rounds the slower plan of a pair was the slower one: else the pair is noise."""
 
-METRICS = {
-    "shared_load": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared_store": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "cp_async": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
-    "ldgsts_bypass": "smsp__inst_executed_op_ldgsts_cache_bypass.sum",
-    "ldgsts_access": "smsp__inst_executed_op_ldgsts_cache_access.sum",
-    "registers": "launch__registers_per_thread",
-    "inst_executed": "smsp__inst_executed.sum",
-    "sectors_read": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "sectors_written": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-}
-PREDICTED = ("shared_load", "shared_store", "cp_async", "sectors_read", "sectors_written")
 TARGETS = ("gmem", "ldmatrix", "registers", "wgmma.A", "gmem", "ldmatrix.trans", "epilogue")
 
 
@@ -123,8 +110,8 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
         code = program(
             plan.found, plan.steps, made.wanted, "if keep != 0:" if request["to"] != "gmem" else ""
         )
-        code = _consumed(code)
         code = code.replace("def kernel(", f"def {name}(").replace("    kernel(", f"    {name}(")
+        timed, code = _looked_at(code, False), _looked_at(code, True)
         rows.append(
             {
                 "name": name,
@@ -136,8 +123,9 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
                 "shared_bytes": plan.shared_bytes,
                 "found": base64.b64encode(pickle.dumps((plan.found, made.wanted))).decode(),
                 "predicted_us": tiles / SMS * busy_cycles(plan.counts) / CLOCK_GHZ / 1000,
-                "predicted": {key: value * tiles for key, value in parts(plan).items()},
+                "predicted": {key: value * tiles for key, value in predicted(plan, (m, k)).items()},
                 "code": code,
+                "timed": timed,
                 "dtype": dtype_code(made.wanted.dtype).removeprefix("cutlass."),
                 "keep": request["to"] != "gmem",
                 "tma": "tma" in plan.kind,
@@ -146,43 +134,38 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _consumed(code: str) -> str:
-    """The program with every register looked at: else the compiler moves the loads to where they are kept."""
+def _looked_at(code: str, kept: bool) -> str:
+    """The program with every register looked at: else the compiler moves the loads to where they are kept.
+
+    Only with `kept` it can write them: the addresses of that alone cost as much as some plans. Without, what
+    stands for accumulators is not read either.
+    """
+    if not kept:
+        code = re.sub(
+            r"(# your accumulators.*?\n)( *)(held[0-9]*) = (.*?)\n\2cute\.basic_copy\(.*?\n\2(?=cute)",
+            r"\1\2\3 = \4\n\2\3.fill(cutlass.Float32(tidx).to(\3.element_type))\n\2",
+            code,
+            flags=re.DOTALL,
+        )
     look = (
         "{pad}words = cute.recast_tensor({held}, cutlass.Int32)\n"
         "{pad}total = words[0]\n"
         "{pad}for word in cutlass.range_constexpr(1, cute.size(words)):\n"
         "{pad}    total = total ^ words[word]\n"
-        "{pad}if (keep != 0) | (total == 1234567891):\n"
+    )
+    keep = "{pad}if (keep != 0) | (total == 1234567891):\n{body}"
+    drop = (
+        "{pad}if total == 1234567891:\n"
+        "{pad}    cute.make_tensor(cute.recast_ptr(out.iterator, dtype=cutlass.Int32), "
+        "cute.make_layout(1))[0] = total\n"
     )
     return re.sub(
-        r"( *)# what each thread holds[^\n]*\n *if keep != 0:\n(?=\s*cute.basic_copy\(\s*(held[0-9]*),)",
-        lambda found: look.format(pad=found[1], held=found[2]),
+        r"( *)# what each thread holds[^\n]*\n\1if keep != 0:\n((?:\1 +[^\n]*\n)+)",
+        lambda found: (look + (keep if kept else drop)).format(
+            pad=found[1], held=re.findall(r"held[0-9]*", found[2])[0], body=found[2]
+        ),
         code,
     )
-
-
-def parts(plan: Any) -> dict[str, int]:
-    """The plan's wavefronts and sectors of one tile, as ncu has them."""
-    from layoutcheck.analysis import Analysis
-    from layoutcheck.synthesis.copies import steps_of
-
-    total = dict.fromkeys(PREDICTED, 0)
-    for move in steps_of(plan.found, plan.wanted, numbers=True):
-        for step in move:
-            cost = Analysis(step.copy).cost if step.role not in ("turn", "tma load", "tma store") else None
-            for side in cost.sides if cost else ():
-                if side.space == "smem":
-                    asynchronous = side.op.startswith("cp.async")
-                    kind = (
-                        "cp_async"
-                        if asynchronous
-                        else "shared_" + ("load" if side.side == "src" else "store")
-                    )
-                    total[kind] += side.wavefronts
-                else:
-                    total["sectors_read" if side.side == "src" else "sectors_written"] += side.sectors
-    return total
 
 
 def extents(request: dict[str, Any], size: int) -> tuple[int, int]:
@@ -214,7 +197,9 @@ def child(folder: Path, mine: list[dict[str, Any]], profile: bool) -> None:
             tensors = {key: _tensors(row)}
         row["tensors"] = tensors[key]
         try:
-            row["run"] = run = _compiled(row, module_of(row["code"], folder, row["name"]))
+            if not profile:
+                row["wrong"] = _wrong(row, _compiled(row, module_of(row["code"], folder, row["name"])))
+            row["run"] = run = _compiled(row, module_of(row["timed"], folder, row["name"] + "_timed"))
         except Exception as error:  # the DSL raises all sorts; every one is told, and the others go on
             row["failed"] = f"{type(error).__name__}: {error}"[:1000]
             del row["tensors"]
@@ -227,8 +212,6 @@ def child(folder: Path, mine: list[dict[str, Any]], profile: bool) -> None:
             run(0)
             torch.cuda.synchronize()
             torch.cuda.profiler.stop()
-        else:
-            row["wrong"] = _wrong(row, run)
         del row["tensors"], row["run"]
     if not profile:
         (folder / f"ready{os.getpid()}").touch()
@@ -239,7 +222,7 @@ def child(folder: Path, mine: list[dict[str, Any]], profile: bool) -> None:
         for group in groups.values():
             _time(group)
         (folder / "turn").write_text(str(int((folder / "turn").read_text()) + 1))
-    print(json.dumps([{k: v for k, v in row.items() if k != "code"} for row in mine]))
+    print(json.dumps([{k: v for k, v in row.items() if k not in ("code", "timed")} for row in mine]))
 
 
 def _turn(folder: Path) -> None:
@@ -360,27 +343,6 @@ def _children(shares: list[list[dict[str, Any]]], profile: list[str]) -> tuple[l
         return rows, printed
 
 
-def counters(printed: str) -> dict[str, dict[str, float]]:
-    """ncu's counters by the plan's name."""
-    table = list(csv.DictReader(io.StringIO("\n".join(x for x in printed.splitlines() if x.startswith('"')))))
-    found: dict[str, dict[str, float]] = {}
-    for row in table:
-        name = re.search(r"plan_[0-9]{3}", row.get("Kernel Name") or "")
-        if name is None:
-            continue
-        values = {
-            key: float(row[metric].replace(",", ""))
-            for key, metric in METRICS.items()
-            if _is_number(row.get(metric))
-        }
-        found[name[0]] = values
-    return found
-
-
-def _is_number(text: str | None) -> bool:
-    return text is not None and re.fullmatch(r"[0-9.,]+", text) is not None
-
-
 def tau(rows: list[dict[str, Any]]) -> tuple[float, int, int]:
     """Kendall's tau over the pairs that are `apart`; agreeing and all pairs. A tie agrees with neither."""
     agree = against = 0
@@ -393,17 +355,26 @@ def tau(rows: list[dict[str, Any]]) -> tuple[float, int, int]:
 
 
 def apart(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    """Whether they are plans of one request, and measured more than `APART` apart in nearly all rounds.
-
-    Not of an epilogue: most of its time goes into reading what stands for the accumulators.
-    """
+    """Whether they are plans of one request, and measured more than `APART` apart in nearly all rounds."""
     if a["request"] != b["request"] or "us" not in a or "us" not in b:
-        return False
-    if a["request"]["src"] == "accumulator":
         return False
     fast, slow = sorted((a, b), key=lambda row: float(row["us"]))
     above = sum(y > x for x, y in zip(fast["rounds_us"], slow["rounds_us"], strict=True))
     return bool(slow["us"] > APART * fast["us"] and above >= IN_ROUNDS * ROUNDS)
+
+
+def repeated(rows: list[dict[str, Any]]) -> float:
+    """The same tau of the even rounds' order against the odd rounds': the most that a prediction can have."""
+    halves = [
+        row
+        | {
+            "us": statistics.median(row["rounds_us"][::2]),
+            "predicted_us": statistics.median(row["rounds_us"][1::2]),
+        }
+        for row in rows
+        if "us" in row
+    ]
+    return tau(halves)[0]
 
 
 def noise(rows: list[dict[str, Any]]) -> dict[str, float]:
@@ -456,6 +427,7 @@ def main() -> None:
         "tau": value,
         "pairs": pairs,
         "agreeing": agree,
+        "tau_repeated": repeated(rows),
         "noise": noise(rows),
         "plans": sorted(rows, key=lambda row: row["name"]),
     }
@@ -466,7 +438,7 @@ def main() -> None:
     seen = [row for row in rows if row["counted"]]
     print(f"bits: {len(rows) - len(wrong)} of {len(rows)} right; wrong: {wrong}")
     print(f"counters: {len(exact)} of {len(seen)} as predicted; tau {value:.3f} ({agree} of {pairs} pairs)")
-    print(f"noise, even rounds beside odd ones: {noise(rows)}")
+    print(f"even rounds against odd ones: tau {repeated(rows):.3f}, noise {noise(rows)}")
     for row in sorted(rows, key=lambda row: row["name"]):
         print(
             f"{row['name']} {row.get('us', 0):8.1f} us, {row['predicted_us']:8.1f} predicted, "
@@ -478,18 +450,17 @@ def main() -> None:
 
 
 def _matches(row: dict[str, Any]) -> bool:
-    """Sectors exactly; wavefronts with at most what a contended pipe adds (tests/kernels/test_cost.py).
+    """Whether wavefronts and sectors are those predicted.
 
+    Of cp.async's instructions ncu's patches see a part: the wavefronts are those of the part that was seen.
     What is read in the place of accumulators is no part of the plan.
     """
-    for key, predicted in row["predicted"].items():
-        if key == "sectors_read" and row["request"]["src"] == "accumulator":
-            continue
-        seen = row["counted"].get(key, -1)
-        if key.startswith("sectors"):
-            if seen != predicted:
-                return False
-        elif not predicted <= seen <= predicted * 1.17 + 2000:
+    asked = row["predicted"]
+    for key in PREDICTED:
+        expected = asked[key]
+        if key == "cp_async" and asked["instructions"]:
+            expected *= row["counted"].get("sass_ldgsts", asked["instructions"]) / asked["instructions"]
+        if abs(row["counted"].get(key, -1) - expected) > 0.01 * expected + 64:
             return False
     return True
 
