@@ -33,10 +33,12 @@ def render(found: Sequence[Advised], style: Style) -> str:
             f"optimum, {best.least:,.0f}: {best.title}"
         )
         lines += textwrap.wrap(said, style.width, subsequent_indent="  ", break_on_hyphens=False)
-        note = "src and dst are the copy's tiles, tidx the thread"
-        if not best.keeps:
-            note += "; every other copy of the shared tile must take its new layout"
-        lines += textwrap.wrap(f"  ({note})", style.width, subsequent_indent="   ")
+        if best.allocation:
+            said = "  in place of the shared tile's allocation; its other copies must take the new layout:"
+            lines += textwrap.wrap(said, style.width, subsequent_indent="  ", drop_whitespace=True)
+            lines += [f"    {line}" for line in best.allocation.splitlines()]
+        said = "  in place of the copy (src and dst are its tiles, tidx is the thread):"
+        lines += textwrap.wrap(said, style.width, subsequent_indent="  ")
         lines += [f"    {line}" for line in best.code.splitlines()]
         lines.append("")
     return "\n".join(lines)

@@ -30,7 +30,6 @@ from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
-from layoutcheck.fixes.code import allocation_code, folded, layout_code
 from layoutcheck.machine import banks
 from layoutcheck.machine.arch import WARP
 from layoutcheck.machine.banks import LOAD, OFF, STORE, IntArray
@@ -38,6 +37,7 @@ from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
 from layoutcheck.machine.cost import Counts, predicted_time
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.dtypes import dtype as read_dtype
+from layoutcheck.synthesis.exchange_code import statements
 from layoutcheck.synthesis.shared import BASE_ALIGN, MOST_PATTERN_BYTES, layouts
 
 MOST_PERIOD_BYTES = 2 * MOST_PATTERN_BYTES
@@ -46,8 +46,9 @@ WIDTHS_BITS = (128, 64, 32, 16, 8)
 
 
 class Side(NamedTuple):
-    """What one side costs: accesses of `width_bits`, `wavefronts` of which `ideal` would do."""
+    """One side: its registers `tv`, and accesses of `width_bits`, `wavefronts` of which `ideal` would do."""
 
+    tv: Layout
     width_bits: int
     instructions: int
     wavefronts: int
@@ -70,10 +71,13 @@ class Exchange(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The tile's allocation. Raises InputError for a type that the DSL has no name for."""
+        """The tile's allocation and both copies: registers `held` go in, registers `given` come out.
+
+        Raises InputError for a type that the DSL has no name for.
+        """
         align = MOST_PATTERN_BYTES if self.swizzle is not None else BASE_ALIGN
         smem = Memref(self.element, "smem", self.layout, align, self.swizzle)
-        return folded(f"smem = {allocation_code(smem, layout_code(self.layout))}")
+        return statements(smem, self.write, self.read)
 
     @property
     def cycles(self) -> float:
@@ -132,6 +136,7 @@ class _Given:
     def __init__(self, layout: Layout, extents: tuple[int, ...], name: str) -> None:
         threads, values = (int(size_of(mode.shape)) for mode in layout.modes)  # type: ignore[arg-type]
         size = extents[0] * extents[1]
+        self.tv = layout
         self.index: IntArray = image(layout).reshape(values, threads)
         if self.index.min() < 0 or self.index.max() >= size or len(np.unique(self.index)) != size:
             raise InputError(f"{name} {layout} does not reach the {size} elements of the tile, all of them")
@@ -239,14 +244,14 @@ def _side(side: _Given, layout: Layout, swizzle: Swizzle | None, bits: int, op: 
         steps = runs - runs[:, :1]
         if (steps == np.arange(each)[None, :, None]).all() and (runs[:, 0] * bits % width == 0).all():
             at = runs[:, 0] * bits // 8
-            return _counted(at if swizzle is None else swizzle(at), width, op)
+            return _counted(side.tv, at if swizzle is None else swizzle(at), width, op)
     return None
 
 
-def _counted(at: IntArray, width: int, op: str) -> Side:
+def _counted(tv: Layout, at: IntArray, width: int, op: str) -> Side:
     rows, threads = at.shape
     warps = -(-threads // WARP)
     lanes = np.full((rows, warps * WARP), OFF, np.int64)
     lanes[:, :threads] = at
     found = banks.wavefronts(lanes.reshape(-1, WARP), width, op)
-    return Side(width, len(found.phases), int(found.wavefronts.sum()), int(found.phases.sum()))
+    return Side(tv, width, len(found.phases), int(found.wavefronts.sum()), int(found.phases.sum()))

@@ -25,7 +25,7 @@ def with_synthesized(
         draft = Draft(
             STRATEGY,
             f"copy by other threads and values: {best.title}",
-            statements(best.found, best.steps, best.wanted, None),
+            statements(best.found, best.steps, best.wanted, False),
             tuple(step.copy for step in best.steps),
         )
         last = faster(draft, best.least, report, fixes)

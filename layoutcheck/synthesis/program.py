@@ -26,19 +26,14 @@ def program(found: Found, steps: list[list[Step]], wanted: Wanted, write_back: s
     return code.folded("\n".join(_Program(found, steps, wanted, write_back).lines()) + "\n")
 
 
-def statements(found: Found, steps: list[Step], wanted: Wanted, anew: bool | None) -> str:
+def statements(found: Found, steps: list[Step], wanted: Wanted, waits: bool) -> str:
     """A writer's statements in place of a copy: `src` and `dst` are its tiles, `tidx` the thread.
 
-    With `anew` the shared tile is allocated anew, as `dst`. None: the program waits as it did before.
+    With `waits` they wait for what cp.async brings; else the program does as it did before.
     """
     made = _Program(found, [steps], wanted, "")
-    lines = made.setup()
-    if anew:
-        assert found.shared is not None
-        shared = found.shared.memref
-        lines.insert(0, f"dst = {code.allocation_code(shared, code.layout_code(shared.layout))}")
-    lines += made.threads(0, "src", "dst")
-    if anew is not None and steps[0].role == "async":
+    lines = made.setup() + made.threads(0, "src", "dst")
+    if waits and steps[0].role == "async":
         lines += ["cute.arch.cp_async_commit_group()", "cute.arch.cp_async_wait_group(0)"]
     return code.folded("\n".join(lines))
 

@@ -23,7 +23,7 @@ def theirs(side: Registers, other: Registers, bits: int) -> Side:
     threads = 1 << len(side[1]) + len(side[2])
     issued = (bits << len(side[0])) // width * -(-threads // 32)
     wavefronts = issued * 32 // LANES_PER_PHASE[width]
-    return Side(width, issued, wavefronts, wavefronts)
+    return Side(layout_tv(side, 1), width, issued, wavefronts, wavefronts)
 
 
 @pytest.mark.parametrize(

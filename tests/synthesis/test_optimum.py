@@ -39,7 +39,8 @@ def test_a_transpose_into_shared_memory_turns_blocks_in_registers() -> None:
     load, turn, store = found.steps
     assert (load.role, turn.role, store.role) == ("load", "turn", "store")
     assert load.copy.needed_atom.instruction_bits == store.copy.needed_atom.instruction_bits == 128
-    assert "dst = allocator.allocate_tensor(" in found.code and not found.keeps
+    assert "dst = allocator.allocate_tensor(" in found.allocation and not found.keeps
+    assert "allocate" not in found.code  # which stands in a loop; the tile's allocation does not
 
 
 def test_what_is_best_or_not_known_is_left_alone() -> None:
@@ -57,7 +58,7 @@ def test_advice_names_the_place_the_costs_and_the_replacement() -> None:
     judged = JudgedTrace(trace, [(one, judge(one.first.copy)) for one in distinct(trace)])
     said = render(tracing.advised(judged), Style())
     assert "kernel.py:3" in said and "times" in said and "cute.copy(fill_store_atom" in said
-    assert "every other copy of the shared tile" in " ".join(said.split())
+    assert "its other copies must take the new layout" in " ".join(said.split())
     none = render([], Style())
     assert "no copy of threads" in none
 
