@@ -20,7 +20,8 @@ from benchmarks.evidence import head, write
 from layoutcheck.errors import InputError
 from layoutcheck.fixes.code import dtype_code
 from layoutcheck.synthesis import Plan, TileRequest, synthesize
-from layoutcheck.synthesis.wanted import Wanted, read
+from layoutcheck.synthesis.reading import read
+from layoutcheck.synthesis.wanted import Wanted
 
 MARGIN = 32
 """Rows and columns of a tensor's memory beyond its extents."""

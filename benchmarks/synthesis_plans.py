@@ -90,8 +90,8 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     from layoutcheck.machine.cost import CLOCK_GHZ, SMS, busy_cycles
     from layoutcheck.synthesis import synthesize
     from layoutcheck.synthesis.program import program
+    from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest
-    from layoutcheck.synthesis.wanted import read
 
     given = {name: value for name, value in request.items() if name != "seed"}
     try:

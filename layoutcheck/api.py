@@ -19,8 +19,8 @@ from layoutcheck.request import Request, asked, takes_request
 from layoutcheck.sources.request import read
 from layoutcheck.synthesis.plans import Synthesis
 from layoutcheck.synthesis.plans import synthesize as synthesize_wanted
+from layoutcheck.synthesis.reading import read as read_wanted
 from layoutcheck.synthesis.request import TileRequest
-from layoutcheck.synthesis.wanted import read as read_wanted
 
 
 @takes_request(Request)

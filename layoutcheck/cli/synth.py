@@ -22,7 +22,7 @@ def synth(
     from layoutcheck.progress import bar
     from layoutcheck.reports.synthesis import render
     from layoutcheck.synthesis.plans import synthesize
-    from layoutcheck.synthesis.wanted import read
+    from layoutcheck.synthesis.reading import read
 
     if format_ not in ("text", "json"):
         raise InputError(f"unknown format '{format_[:40]}'", expected="text or json")

@@ -9,10 +9,12 @@ from layoutcheck.algebra.integers import divisor
 from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.arch import WARP
 from layoutcheck.synthesis.deals import Deal, deals
-from layoutcheck.synthesis.moves import Descriptor, Direct, Global, Matrix, Move, Threads, Tma
+from layoutcheck.synthesis.matrix import Matrix
+from layoutcheck.synthesis.moves import Descriptor, Direct, Global, Move
+from layoutcheck.synthesis.threads import WIDEST_BYTES, Threads
+from layoutcheck.synthesis.tma import Tma
 from layoutcheck.synthesis.wanted import Consumer, Wanted, fast_mode
 
-WIDEST_BYTES = 16
 ASYNC_BYTES = (16, 8, 4)
 MATRICES = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
 

@@ -26,8 +26,11 @@ from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.cost import NOTHING, Counts
 from layoutcheck.sources.request import build
 from layoutcheck.synthesis.deals import Deal
-from layoutcheck.synthesis.moves import Direct, Matrix, Move, Threads, Tma
+from layoutcheck.synthesis.matrix import Matrix
+from layoutcheck.synthesis.moves import Direct, Move
 from layoutcheck.synthesis.search import Found
+from layoutcheck.synthesis.threads import Threads
+from layoutcheck.synthesis.tma import Tma
 from layoutcheck.synthesis.wanted import Wanted
 
 

@@ -26,10 +26,11 @@ from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.machine.cost import predicted_time
 from layoutcheck.synthesis.candidates import writers
 from layoutcheck.synthesis.copies import Step, complete, judged, steps_of
-from layoutcheck.synthesis.moves import Move, Threads
+from layoutcheck.synthesis.moves import Move
 from layoutcheck.synthesis.program import statements
 from layoutcheck.synthesis.search import Found, Space, search
 from layoutcheck.synthesis.shared import Shared, layouts
+from layoutcheck.synthesis.threads import Threads
 from layoutcheck.synthesis.wanted import MOST_EXTENT, Wanted
 
 WORTH = 1.1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.layout import Layout
@@ -11,9 +11,7 @@ from layoutcheck.copies.memref import Memref
 from layoutcheck.copies.vectors import contiguous_mode
 from layoutcheck.errors import InputError
 from layoutcheck.machine.dtypes import dtype
-
-if TYPE_CHECKING:
-    from layoutcheck.synthesis.wanted import Wanted
+from layoutcheck.synthesis.wanted import Wanted
 
 PAIR = 2
 """Elements of a byte."""

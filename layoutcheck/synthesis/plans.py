@@ -13,13 +13,13 @@ from layoutcheck.check import Report
 from layoutcheck.errors import InputError
 from layoutcheck.machine.cost import Counts, predicted_time
 from layoutcheck.progress import Progress
-from layoutcheck.synthesis.candidates import WIDEST_BYTES
 from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
-from layoutcheck.synthesis.moves import Tma
 from layoutcheck.synthesis.program import program
 from layoutcheck.synthesis.search import Found, Refused, Search, Space, kind_of, space_of
 from layoutcheck.synthesis.shared import Shared
-from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted, read
+from layoutcheck.synthesis.threads import WIDEST_BYTES
+from layoutcheck.synthesis.tma import Tma
+from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted
 
 MOST = 8
 """Plans that are judged and returned."""
@@ -299,4 +299,4 @@ def _no_move(space: Space, wanted: Wanted) -> str:
     return ": no layout suits its writer and its readers, within the shared memory of a block"
 
 
-__all__ = ["Plan", "Synthesis", "read", "synthesize"]
+__all__ = ["Plan", "Synthesis", "synthesize"]

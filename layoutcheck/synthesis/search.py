@@ -24,7 +24,8 @@ from layoutcheck.machine.banks import IntArray
 from layoutcheck.machine.cost import NOTHING, Counts, many_cycles, predicted_time
 from layoutcheck.progress import Progress
 from layoutcheck.synthesis.candidates import direct, readers, writers
-from layoutcheck.synthesis.moves import Direct, Move, counted
+from layoutcheck.synthesis.conflicts import counted
+from layoutcheck.synthesis.moves import Direct, Move
 from layoutcheck.synthesis.shared import Shared, layouts
 from layoutcheck.synthesis.wanted import Wanted
 

@@ -15,11 +15,12 @@ from layoutcheck.algebra.notation import parse_layout, parse_swizzle
 from layoutcheck.fixes.code import _DSL_TYPES
 from layoutcheck.machine.canonical import canonical
 from layoutcheck.machine.dtypes import dtype
-from layoutcheck.synthesis.moves import Move, Threads
+from layoutcheck.synthesis.moves import Move
+from layoutcheck.synthesis.reading import read
 from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.search import Found, Space, search, space_of
 from layoutcheck.synthesis.shared import Shared
-from layoutcheck.synthesis.wanted import read
+from layoutcheck.synthesis.threads import Threads
 
 MOST = 227 * 1024
 NAMES = {value: key for key, value in _DSL_TYPES.items()}

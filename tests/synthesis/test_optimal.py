@@ -9,9 +9,10 @@ import pytest
 
 from layoutcheck.errors import InputError
 from layoutcheck.synthesis.copies import counted_again, judged
+from layoutcheck.synthesis.reading import read
 from layoutcheck.synthesis.request import TileRequest
 from layoutcheck.synthesis.search import every, kind_of, search, space_of
-from layoutcheck.synthesis.wanted import Wanted, read
+from layoutcheck.synthesis.wanted import Wanted
 
 MOST = 227 * 1024
 SMALL = 40_000

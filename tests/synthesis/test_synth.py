@@ -22,7 +22,7 @@ from layoutcheck.machine.dtypes import DType
 from layoutcheck.reports.synthesis import render
 from layoutcheck.synthesis import Plan, Synthesis, TileRequest, Wanted, synthesize
 from layoutcheck.synthesis.copies import keeps_elements
-from layoutcheck.synthesis.wanted import read
+from layoutcheck.synthesis.reading import read
 
 MN = "gmem (?{div=8},?):(1,?{div=8})"
 K = "gmem (?,?{div=8}):(?{div=8},1)"

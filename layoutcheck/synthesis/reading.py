@@ -1,0 +1,234 @@
+"""A request, checked: each argument is read, and refused where no block, type or architecture has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layoutcheck.algebra.integers import Dynamic
+from layoutcheck.algebra.notation import parse_tree
+from layoutcheck.copies.memref import Memref
+from layoutcheck.errors import InputError, meant
+from layoutcheck.machine.arch import WARP, Arch, parse_arch
+from layoutcheck.machine.dtypes import DType
+from layoutcheck.machine.dtypes import dtype as read_dtype
+from layoutcheck.sources.operands import ALIGN_BYTES
+from layoutcheck.sources.pointers import Defaults
+from layoutcheck.sources.types import parse_memref
+from layoutcheck.synthesis.packed import in_bytes
+from layoutcheck.synthesis.request import TileRequest
+from layoutcheck.synthesis.wanted import (
+    ACCUMULATOR,
+    BYTE,
+    ENGINES,
+    MAJORS,
+    MOST_EXTENT,
+    MOST_STAGES,
+    MOST_THREADS,
+    TARGETS,
+    Consumer,
+    Wanted,
+)
+
+
+def read(given: TileRequest) -> Wanted:
+    """The request, checked. Raises InputError, which names what is unusable."""
+    element = _element(given.dtype)
+    extents = _tile(given.tile)
+    consumers = _consumers(given.to)
+    arch = parse_arch(given.arch)
+    _check_block(given)
+    accumulator = isinstance(given.src, str) and given.src.strip() == ACCUMULATOR
+    if accumulator:
+        _epilogue(consumers, element, arch)
+    text = "(?,?):(?,1)" if accumulator else given.src
+    src = _tensor("src", text, _element(given.src_dtype, element), extents, given)
+    wants_dst = any(one.target == "gmem" for one in consumers)
+    if wants_dst != (given.dst is not None):
+        raise InputError(
+            "--to gmem needs the destination" if wants_dst else "--dst is for --to gmem",
+            expected="--dst 'gmem (?,?):(?{div=8},1)'" if wants_dst else "no --dst",
+        )
+    _exists(consumers, element, arch)
+    for side, kind, tensor in (
+        ("src", given.src_dtype, not accumulator),
+        ("dst", given.dst_dtype, wants_dst),
+    ):
+        if kind is not None and not tensor:
+            raise InputError(f"--{side}-dtype has no tensor to be of", expected=f"no --{side}-dtype")
+    dst = None
+    if given.dst is not None:
+        dst = _tensor("dst", given.dst, _element(given.dst_dtype, element), extents, given)
+    found = Wanted(
+        extents,
+        element,
+        src,
+        dst,
+        consumers,
+        _major(given.major, consumers),
+        given.threads,
+        given.stages,
+        arch,
+        _engines(given.engine),
+        accumulator,
+        given.tails,
+    )
+    return found if element.bits >= BYTE else in_bytes(found)
+
+
+def _element(given: Any, otherwise: DType | None = None) -> DType:
+    if given is None and otherwise is not None:
+        return otherwise
+    found = given if isinstance(given, DType) else read_dtype(str(getattr(given, "__name__", given)))
+    if found.bits not in (4, 8, 16, 32, 64):
+        raise InputError(
+            f"elements of {found} have {found.bits} bits", expected="4-, 8-, 16-, 32- or 64-bit elements"
+        )
+    return found
+
+
+def _check_block(given: TileRequest) -> None:
+    """Raises InputError for threads, stages or an alignment that no block has."""
+    for name, count, most in (
+        ("threads", given.threads, MOST_THREADS),
+        ("stages", given.stages, MOST_STAGES),
+    ):
+        if not 1 <= count <= most:
+            raise InputError(f"--{name} is a whole number from 1 to {most}, not {count}"[:100])
+    if given.threads % WARP:
+        raise InputError(f"{given.threads} threads are not whole warps", expected=f"a multiple of {WARP}")
+    if given.align is not None and (given.align < 1 or given.align & (given.align - 1)):
+        raise InputError(f"--align {given.align} is not a power of two", expected="bytes, such as 16")
+
+
+def _major(given: str | None, consumers: tuple[Consumer, ...]) -> int | None:
+    if given is None:
+        return None
+    if given not in MAJORS:
+        raise InputError(f"unknown major '{given[:20]}'", expected="K or MN")
+    if not {"wgmma", "tcgen05", "registers"} & {one.unit for one in consumers}:
+        raise InputError(
+            f"--major is not used by --to {consumers[0]}", expected="wgmma, tcgen05 or registers; no --major"
+        )
+    return MAJORS.index(given)
+
+
+def _epilogue(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> None:
+    """Raises InputError where stmatrix does not serve an epilogue."""
+    if [one.target for one in consumers] != ["gmem"]:
+        raise InputError("accumulators go to global memory", expected="--to gmem with --dst")
+    if element.bits != 16:
+        raise InputError(
+            f"stmatrix stores 16-bit elements here, not {element}", expected="the epilogue's f16 or bf16"
+        )
+    if arch.number < 90:
+        raise InputError(f"stmatrix is not on {arch} (PTX ISA: sm_90 and later)", expected="--arch sm_90a")
+
+
+def _tile(given: Any) -> tuple[int, int]:
+    found = parse_tree(given) if isinstance(given, str) else given
+    if (
+        not isinstance(found, tuple)
+        or len(found) != 2
+        or any(type(n) is not int or not 1 <= n <= MOST_EXTENT for n in found)
+    ):
+        text = given if isinstance(given, str) else None
+        raise InputError(
+            f"a tile has two extents of 1 to {MOST_EXTENT}",
+            text=text or None,
+            end=len(text) if text else None,
+            expected="(MN,K), such as (128,64)",
+        )
+    return found[0], found[1]
+
+
+def _consumers(given: Any) -> tuple[Consumer, ...]:
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(map(str, given))
+    found = []
+    for name in names:
+        plain = name.removesuffix("^T")
+        target = {"tcgen05": "tcgen05.A", "wgmma": "wgmma.A"}.get(plain, plain)
+        if target not in TARGETS:
+            raise InputError(
+                f"unknown consumer '{name[:40]}'{meant(plain, TARGETS)}",
+                text=given if isinstance(given, str) else None,
+                start=max(0, given.find(name)) if isinstance(given, str) else 0,
+                end=max(0, given.find(name)) + len(name) if isinstance(given, str) else None,
+                expected=", ".join(TARGETS),
+            )
+        found.append(Consumer(target, name.endswith("^T")))
+    for one in found:
+        if one.turned and one.unit in ("gmem", "registers"):
+            raise InputError(
+                f"'{one}': modes are turned by the layouts", expected=f"'{one.target}' with --dst or --major"
+            )
+    return tuple(found)
+
+
+def _engines(given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ENGINES
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in ENGINES:
+            raise InputError(
+                f"unknown engine '{str(name)[:20]}'{meant(str(name), ENGINES)}", expected=", ".join(ENGINES)
+            )
+    return tuple(names)
+
+
+def _tensor(side: str, given: Any, element: DType, tile: tuple[int, int], asked: TileRequest) -> Memref:
+    """A global tensor of the tile's two modes, each with one stride."""
+    if isinstance(given, str):
+        stripped = given.strip()
+        text = stripped.removeprefix("gmem").strip() if stripped.startswith("gmem ") else stripped
+        try:
+            found = parse_memref(
+                text, Defaults(element, "gmem", asked.align or ALIGN_BYTES["gmem"], None, side)
+            )
+        except InputError as error:
+            raise InputError(
+                f"{side}: {error.message}", text=error.text, start=error.start, end=error.end,
+                expected=error.expected,
+            ) from None  # fmt: skip
+    else:
+        found = given
+    if not isinstance(found, Memref):
+        raise InputError(f"{side} is not a tensor", expected="a global tensor 'gmem (?,?):(1,?{div=8})'")
+    if found.space not in ("gmem", "generic") or found.dtype != element:
+        raise InputError(
+            f"{side} is {found.dtype} in {found.space}", expected=f"{element} in global memory (gmem)"
+        )
+    shape, stride = found.layout.shape, found.layout.stride
+    flat = isinstance(shape, tuple) and len(shape) == 2
+    if not flat or any(isinstance(one, tuple) for one in (*shape, *stride)):
+        raise InputError(f"{side} {found.layout} does not have the tile's two plain modes", expected="(MN,K)")
+    for mode, (whole, extent) in enumerate(zip(shape, tile, strict=True)):
+        if isinstance(whole, int) and whole % extent and not asked.tails:
+            raise InputError(
+                f"the tile's {extent} does not divide {side}'s extent {whole} of mode {mode}",
+                expected="a tile that divides the tensor, or --tails",
+            )
+    if all(isinstance(one, Dynamic) for one in stride):
+        raise InputError(
+            f"{side} {found.layout} has two strides that only the run knows: its sectors cannot be counted",
+            expected="a stride of 1 in one mode",
+        )
+    if any(isinstance(one, int) and one < 1 for one in stride):
+        raise InputError(f"{side} {found.layout} has a stride below 1", expected="strides of at least 1")
+    return found
+
+
+def _exists(consumers: tuple[Consumer, ...], element: DType, arch: Arch) -> None:
+    """Raises InputError where the type or the architecture lacks a consumer's instruction."""
+    for one in consumers:
+        if one.unit == "ldmatrix" and element.bits > 32:
+            raise InputError(f"ldmatrix gives each register 32 bits: no {element}", expected="8 to 32 bits")
+        if one.target == "ldmatrix.trans" and element.bits != 16:
+            raise InputError(
+                f"ldmatrix.trans transposes 16-bit elements, not {element} (PTX ISA, ldmatrix)",
+                expected="f16 or bf16; for other types 'ldmatrix' of a tile turned on the way in",
+            )
+        if one.unit == "wgmma" and (arch.number != 90 or arch.suffix != "a"):
+            raise InputError(f"wgmma is not on {arch}", expected="--arch sm_90a")
+        if one.unit == "tcgen05" and arch.number < 100:
+            raise InputError(f"tcgen05 is not on {arch}", expected="--arch sm_100a or later")

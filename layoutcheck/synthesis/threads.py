@@ -1,0 +1,150 @@
+"""Loads and stores of threads between global and shared memory or registers; `cp.async` is one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from layoutcheck.analysis.cost import CopyCost
+from layoutcheck.machine.arch import WARP
+from layoutcheck.machine.banks import CP_ASYNC, LOAD, STORE, IntArray
+from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
+from layoutcheck.machine.cost import NOTHING, Counts
+from layoutcheck.machine.cp_async import bypass
+from layoutcheck.synthesis.conflicts import Banked, alike, wavefronts
+from layoutcheck.synthesis.deals import Deal
+from layoutcheck.synthesis.moves import Global
+from layoutcheck.synthesis.shared import Shared
+
+WIDEST_BYTES = 16
+"""Of an access; cp.async of it may go past L1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Threads(Banked):
+    """Loads and stores of threads, between global memory (`outer`; None: registers alone) and shared memory.
+
+    Between the two sides a block is turned in registers where they are contiguous along different modes.
+    `asynchronous` is `cp.async`, which has no registers between.
+    """
+
+    deal: Deal
+    element_bytes: int
+    outer: Global | None
+    into: bool
+    asynchronous: bool = False
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """`cp.async`, `universal`, or what the threads do without global memory."""
+        return "cp.async" if self.asynchronous else "universal" if self.outer else "registers"
+
+    def width_bytes(self, mode: int) -> int:
+        """Of an access along a mode."""
+        return self.deal.width(mode) * self.element_bytes
+
+    def fits(self, shared: Shared) -> bool:
+        """Accesses lie within runs; only what has registers turns its blocks, and only where it must."""
+        straight = shared.fast == self.deal.fast
+        if (straight and self.deal.block > 1) or (self.asynchronous and not straight):
+            return False
+        deal, width = self.deal, self.width_bytes(shared.fast)
+        along, across = deal.steps
+        if not shared.composes(deal.fast, along) or not shared.composes(1 - deal.fast, across):
+            return False
+        pitch = (shared.run + shared.padding) * self.element_bytes
+        return (
+            width <= shared.granule and shared.run % self.deal.width(shared.fast) == 0 and pitch % width == 0
+        )
+
+    @cached_property
+    def _outer(self) -> CopyCost | None:
+        if self.outer is None:
+            return None
+        return self.outer.cost(self.deal, self.deal.fast)
+
+    @cached_property
+    def fixed(self) -> Counts:
+        """Of global memory, whatever the layout of shared memory."""
+        if self._outer is None:
+            return NOTHING
+        found = self._outer.counts
+        if not self.asynchronous:
+            return found
+        return replace(found, instructions=0, wavefronts=0 if self.past_l1 else found.wavefronts)
+
+    @property
+    def op(self) -> str:
+        """Of `machine.banks`."""
+        return CP_ASYNC if self.asynchronous else STORE if self.into else LOAD
+
+    @property
+    def meets_banks(self) -> bool:
+        """Whether it is not `cp.async.cg`."""
+        return not self.past_l1
+
+    @property
+    def past_l1(self) -> bool:
+        """Whether it is `cp.async.cg`, which knows no banks."""
+        return self.asynchronous and self.width_bytes(self.deal.fast) == WIDEST_BYTES
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether threads and rounds are powers of two."""
+        return all(n & (n - 1) == 0 for n in (*self.deal.tile, self.deal.along, self.deal.across))
+
+    def index(self, fast: int) -> IntArray:
+        """The elements at which its accesses along a mode start, int64[instruction, 32]."""
+        return self.deal.accesses(fast)
+
+    def issued(self, fast: int) -> int:
+        """Warp instructions along a mode."""
+        return len(self.deal.accesses(fast))
+
+    def _least(self, mode: int) -> Counts:
+        """Of shared memory along a mode: every wavefront full."""
+        lanes = [min(WARP, self.deal.threads - first) for first in range(0, self.deal.threads, WARP)]
+        each = sum(max(1, -(-n * self.width_bytes(mode) // BANK_SPAN_BYTES)) for n in lanes)
+        issued = self.issued(mode)
+        return Counts(issued, issued // len(lanes) * each, 0)
+
+    def least_for(self, fast: int) -> Counts:
+        """Where shared memory is contiguous along that mode."""
+        return self.fixed + self._least(fast)
+
+    def counts(self, shared: Shared) -> Counts:
+        """With its conflicts."""
+        if self.past_l1:
+            return self._packets(shared)
+        return self.issued_counts(shared.fast, wavefronts([self], shared)[0])
+
+    def issued_counts(self, fast: int, spent: int) -> Counts:
+        """With so many wavefronts in shared memory."""
+        return self.fixed + Counts(self.issued(fast), spent, 0)
+
+    def _packets(self, shared: Shared) -> Counts:
+        assert self.outer is not None
+        index, times = alike(self, shared)
+        packets, fetched = 0, 0
+        for to, frm in zip(shared.at(index), self.outer.addresses(index), strict=True):
+            one = _bypass(_relative(to), _relative(frm))
+            packets, fetched = packets + one[0] * times, fetched + one[1] * times
+        issued = self.issued(shared.fast)
+        return replace(self.fixed, instructions=issued, wavefronts=packets, sectors=fetched)
+
+    @property
+    def simplicity(self) -> tuple[int, ...]:
+        """As the deal's; widest accesses first."""
+        return (*self.deal.simplicity, -self.deal.vector)
+
+
+def _relative(addresses: IntArray) -> tuple[int | None, ...]:
+    """The lanes' addresses from the first line on: all that packets depend on."""
+    base = int(addresses[addresses >= 0].min()) // BANK_SPAN_BYTES * BANK_SPAN_BYTES
+    return tuple(None if a < 0 else int(a) - base for a in addresses)
+
+
+@lru_cache(maxsize=4096)
+def _bypass(to: tuple[int | None, ...], frm: tuple[int | None, ...]) -> tuple[int, int]:
+    found = bypass(to, frm)
+    return found.wavefronts, found.sectors
