@@ -1,7 +1,7 @@
 """False alarms about place, at three problem sizes: `python -m benchmarks.place_sizes OUT NAME=DIR ...`.
 
     python -m benchmarks.place_sizes OUT cutlass=CUTLASS/examples/python/CuTeDSL quack=QUACK
-        flash-attention=FLASH [--jobs 14] [--only TEXT] [--timeout 100]
+        flash-attention=FLASH [--jobs 14] [--only TEXT] [--timeout 100] [--within 400]
 
 Each of CUTLASS's scripts that takes a problem size, and each case of `benchmarks/trace_drivers`, is traced
 without a launch at three sizes: the tile's own, one that is no multiple of it where the script allows it, and
@@ -17,10 +17,12 @@ import json
 import os
 import re
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -43,26 +45,37 @@ SIZES = {
     "--k_shape": ("1,128,16,128", "1,256,16,128", "2,1024,16,128"),
 }
 ARCHES = ("sm_90a", "sm_100a")  # of the drivers' cases
+Row = dict[str, Any]
 _OPTION = re.compile(r'"(--\w+)"')
 
 
-def sized(job: Job) -> Iterator[tuple[str, Job]]:
+def sized(job: Job) -> list[tuple[str, Job]]:
     """A job at three sizes, each with its words; nothing for a script that takes no size."""
     if job.script == driver_of(job.group.split()[0]):
-        if job.arch in ARCHES:
-            for factor in (1, 2, 3):
-                yield f"size {factor}", replace(job, args=[*job.args, str(factor)])
-        return
+        factors = ("1", "2", "3") if job.arch in ARCHES else ()
+        return [(f"size {factor}", replace(job, args=[*job.args, factor])) for factor in factors]
     known = set(_OPTION.findall(job.script.read_text(errors="replace")))
     options = [name for name in SIZES if name in known]
-    for i in range(3 if options else 0):
-        words = [word for name in options for word in (name, SIZES[name][i])]
-        yield " ".join(words), replace(job, args=words)
+    given = [[word for name in options for word in (name, SIZES[name][i])] for i in range(3 if options else 0)]
+    return [(" ".join(words), replace(job, args=words)) for words in given]
 
 
-def traced(job: Job, timeout_s: float) -> dict[str, Any]:
-    """What one run comes to."""
-    with tempfile.TemporaryFile() as log, Lowering() as lowering:
+def traced(runs: Sequence[tuple[str, Job]], timeout_s: float, ends: float) -> list[Row]:
+    """What the runs of one script come to; those that would begin behind `ends` are left."""
+    rows: list[Row] = []
+    with Lowering() as lowering:  # the same module at another size is lowered once
+        for words, job in runs:
+            row: Row = {"script": job.name, "size": words, "arch": job.arch}
+            began = time.time()
+            if began < ends:
+                row |= _one(job, lowering, timeout_s)
+                row["seconds"] = round(time.time() - began, 1)
+            rows.append(row)
+    return rows
+
+
+def _one(job: Job, lowering: Lowering, timeout_s: float) -> Row:
+    with tempfile.TemporaryFile() as log:
         found = trace_script(
             str(job.script), job.args, launch=False, arch=job.arch, timeout_s=timeout_s, output=log,
             cwd=str(job.script.parent), lowering=lowering,
@@ -83,7 +96,7 @@ def traced(job: Job, timeout_s: float) -> dict[str, Any]:
     elements = 0
     for report in found.elements:
         elements += report.accesses
-        assumed.update({f"elements, {why.partition(', with')[0]}": n for why, n in report.unchecked})
+        assumed.update({f"elements, {_condition(why)}": n for why, n in report.unchecked})
         for one in report.findings:
             if one.severity == "wrong":
                 at = place(one.places[0].where.file, one.places[0].where.line, job.root)
@@ -96,48 +109,62 @@ def traced(job: Job, timeout_s: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _condition(why: str) -> str:
+    """A reason without what happens otherwise."""
+    return re.sub(r"(, with|: with) .*", "", why)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("repositories", nargs="+", metavar="NAME=DIR")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--timeout", type=float, default=100)
+    parser.add_argument("--jobs", type=int, default=2, help="scripts at once, each in a process of its own")
+    parser.add_argument("--only", default="", help="runs with this in their name")
+    parser.add_argument("--timeout", type=float, default=100, help="seconds of one run")
+    parser.add_argument("--within", type=float, default=36_000, help="seconds after which no run begins")
     given = parser.parse_args()
-    todo: list[tuple[str, Job]] = []
+    ends = time.time() + given.within
+    todo: list[list[tuple[str, Job]]] = []
     for text in given.repositories:
         name, _, folder = text.partition("=")
         root = Path(folder).resolve()
         if driver_of(name).exists():
             os.environ["PYTHONPATH"] = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-        found = [job for job in jobs(name, root) if given.only in f"{job.group} {job.name}"]
-        todo += [one for job in found for one in sized(job)]
-    rows: list[dict[str, Any]] = []
-    with ThreadPoolExecutor(given.jobs) as pool:
-        ran = pool.map(lambda one: traced(one[1], given.timeout), todo)
-        for (words, job), row in zip(todo, ran, strict=True):
-            rows.append({"script": job.name, "size": words, "arch": job.arch, **row})
-            print(
-                f"{job.name[-50:]:50} {words[:50]:50} {row['kernels']:3} kernels {row['copies']:4} copies "
-                f"{len(row['wrong'])} wrong {' '.join(row['failures'])[:60]}",
-                flush=True,
-            )
+        found = [sized(job) for job in jobs(name, root) if given.only in f"{job.group} {job.name}"]
+        todo += [runs for runs in found if runs]
+    rows: list[Row] = []
+    with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
+        started = [pool.submit(traced, runs, given.timeout, ends) for runs in todo]
+        for done in as_completed(started):
+            for row in done.result():
+                rows.append(row)
+                print(_line(row), flush=True)
             _keep(rows, given.out)
-    for at, said in sorted({tuple(one[:2]) for row in rows for one in row["wrong"]}):
+    for at, said in sorted({tuple(one[:2]) for row in rows for one in row.get("wrong", ())}):
         print("WRONG", at, said[:160])
     print(json.dumps(_keep(rows, given.out)))
+
+
+def _line(row: Row) -> str:
+    begun = f"{row['script'][-50:]:50} {row['size'][:50]:50} "
+    if "kernels" not in row:
+        return f"{begun} left"
+    counts = f"{row['kernels']:3} kernels {row['copies']:4} copies {len(row['wrong'])} wrong {row['seconds']:5} s "
+    return begun + counts + " ".join(row["failures"])[:60]
 
 
 def _keep(rows: list[dict[str, Any]], out: Path) -> dict[str, Any]:
     """Write what is known so far; the sums of it."""
     assumed: Counter[str] = Counter()
-    for row in rows:
+    ran = [row for row in rows if "kernels" in row]
+    for row in ran:
         assumed.update(row["assumed"])
     summary = {
-        "runs": len(rows),
-        "traced": sum(row["kernels"] > 0 for row in rows),
-        **{key: sum(row[key] for row in rows) for key in ("kernels", "copies", "elements")},
-        "places_wrong": len({one[0] for row in rows for one in row["wrong"]}),
+        "runs": len(ran),
+        "left": len(rows) - len(ran),
+        "traced": sum(row["kernels"] > 0 for row in ran),
+        **{key: sum(row[key] for row in ran) for key in ("kernels", "copies", "elements")},
+        "places_wrong": len({one[0] for row in ran for one in row["wrong"]}),
         "assumed": dict(assumed.most_common()),
     }
     write({**head("benchmarks.place_sizes"), "summary": summary, "runs": rows}, out / "place_sizes.json")
