@@ -56,7 +56,7 @@ def sized(job: Job) -> list[tuple[str, Job]]:
         return [(f"size {factor}", replace(job, args=[*job.args, factor])) for factor in factors]
     known = set(_OPTION.findall(job.script.read_text(errors="replace")))
     options = [name for name in SIZES if name in known]
-    given = [[word for name in options for word in (name, SIZES[name][i])] for i in range(3 if options else 0)]
+    given = [[f"{name}={SIZES[name][i]}" for name in options] for i in range(3 if options else 0)]
     return [(" ".join(words), replace(job, args=words)) for words in given]
 
 
@@ -84,9 +84,9 @@ def _one(job: Job, lowering: Lowering, timeout_s: float) -> Row:
     wrong = []
     for entry, report in judged.reports:
         if report is not None and report.verdict in ("wrong", "rejected"):
-            told = [one for one in report.findings if one.severity == report.verdict][:1]
+            first = [one for one in report.findings if one.severity == report.verdict][:1]
             at = place(entry.first.where.file, entry.first.where.line, job.root)
-            wrong.append([at, *(f"{one.code}: {one.message[:300]}" for one in told)])
+            wrong.append([at, *(f"{one.code}: {one.message[:300]}" for one in first)])
     assumed: Counter[str] = Counter()
     for copy in found.copies:
         if copy.unbounded:
@@ -94,13 +94,14 @@ def _one(job: Job, lowering: Lowering, timeout_s: float) -> Row:
         if copy.bounded_if:
             assumed[f"rests on the caller: {copy.bounded_if.partition(': ')[0]}"] += 1
     elements = 0
-    for report in found.elements:
-        elements += report.accesses
-        assumed.update({f"elements, {_condition(why)}": n for why, n in report.unchecked})
-        for one in report.findings:
-            if one.severity == "wrong":
-                at = place(one.places[0].where.file, one.places[0].where.line, job.root)
-                wrong.append([at, f"{one.code}: {one.message[:300]}"])
+    for module in found.elements:
+        elements += module.accesses
+        for why, count in module.unchecked:
+            assumed[f"elements, {_condition(why)}"] += count
+        for told in module.findings:
+            if told.severity == "wrong":
+                at = place(told.places[0].where.file, told.places[0].where.line, job.root)
+                wrong.append([at, f"{told.code}: {told.message[:300]}"])
     return {
         "kernels": len(found.kernels), "copies": len(found.copies), "elements": elements, "wrong": wrong,
         "assumed": dict(assumed.most_common()),
@@ -146,11 +147,11 @@ def main() -> None:
 
 
 def _line(row: Row) -> str:
-    begun = f"{row['script'][-50:]:50} {row['size'][:50]:50} "
+    name = f"{row['script'][-50:]:50} {row['size'][:50]:50}"
     if "kernels" not in row:
-        return f"{begun} left"
-    counts = f"{row['kernels']:3} kernels {row['copies']:4} copies {len(row['wrong'])} wrong {row['seconds']:5} s "
-    return begun + counts + " ".join(row["failures"])[:60]
+        return f"{name} left"
+    counts = f"{row['kernels']:3} kernels {row['copies']:4} copies {len(row['wrong'])} wrong"
+    return f"{name} {counts} {row['seconds']:5} s {' '.join(row['failures'])[:60]}"
 
 
 def _keep(rows: list[dict[str, Any]], out: Path) -> dict[str, Any]:

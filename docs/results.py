@@ -30,6 +30,7 @@ _PAGES = {
     "tails": ("predicates of each thread, tiles that the tiled copy does not divide", "confirmed.md"),
     "memcheck": ("random kernels with tails: predicted bounds beside compute-sanitizer", "trace.md"),
     "line_cost": ("what each line costs: predicted beside Nsight Compute's source view", "trace.md"),
+    "map_places": ("tensor maps of another swizzle or base: told, and the bytes on a GPU", "trace.md"),
     "place_sizes": ("false alarms about place in other repositories, at three problem sizes", "trace.md"),
     "tma_election": ("who may start a TMA copy", "guides/tma.md"),
     "versions": ("what other versions of the CuTe DSL answer differently", "versions.md"),

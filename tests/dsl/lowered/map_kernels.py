@@ -1,6 +1,8 @@
-"""Tensor maps and a shared tile of other swizzles: `python -m tests.dsl.lowered.map_kernels SPECS`.
+"""Tensor maps and a shared tile of other swizzles: `python -m tests.dsl.lowered.map_kernels SPECS [--run]`.
 
-SPECS is a JSON file with a list of `test_maps.generate`'s specifications; each is compiled.
+SPECS is a JSON file with a list of `test_maps.generate`'s specifications; each is compiled. A specification's
+`step` (elements, 0 without it) is how far the host moves the base of the tensor before it makes the maps.
+With --run each runs on a GPU, and a line of JSON for each says where its elements came from.
 """
 
 from __future__ import annotations
@@ -87,9 +89,12 @@ def launch(
     stores: cutlass.Constexpr,
     first: cutlass.Constexpr,
     second: cutlass.Constexpr,
+    step: cutlass.Constexpr = 0,
 ):
     """The maps are made of the swizzles `loads` and `stores`, the tile has `bits`."""
     tile = (ROWS, width)
+    if cutlass.const_expr(step):
+        given = cute.make_tensor(given.iterator + step, given.layout)
     load, source = cpasync.make_tiled_tma_atom(
         cpasync.CopyBulkTensorTileG2SOp(), given, _described(loads, width), tile
     )
@@ -101,13 +106,45 @@ def launch(
     )
 
 
+NAMES = ("width", "bits", "loads", "stores", "first", "second")
+PITCH = 256
+
+
 def main() -> None:
-    """Compile every specification."""
+    """Compile every specification, or run it."""
     for one in json.loads(Path(sys.argv[1]).read_text()):
-        given = make_fake_compact_tensor(BF16, (256, 256), stride_order=(1, 0), assumed_align=16)
+        given = make_fake_compact_tensor(BF16, (PITCH, PITCH), stride_order=(1, 0), assumed_align=16)
         rows = make_fake_compact_tensor(BF16, (ROWS, one["width"]), stride_order=(1, 0), assumed_align=16)
-        names = ("width", "bits", "loads", "stores", "first", "second")
-        cute.compile(launch, given, rows, *(one[name] for name in names))
+        fixed = *(one[name] for name in NAMES), one.get("step", 0)
+        if "--run" in sys.argv:
+            print(json.dumps(run(one, *fixed)), flush=True)
+        else:
+            cute.compile(launch, given, rows, *fixed)
+
+
+def run(one: dict[str, Any], *fixed: Any) -> dict[str, Any]:
+    """Run one: how many elements are not those of its place, and by how many all of them are moved."""
+    import torch
+    from cutlass.cute.runtime import from_dlpack
+
+    width, step = one["width"], one.get("step", 0)
+    numbers = torch.randint(0, 256, (PITCH * PITCH + 64,), generator=torch.Generator().manual_seed(1))
+    memory = numbers.to(torch.bfloat16).cuda()
+    rows = torch.randint(0, 256, (ROWS, width), generator=torch.Generator().manual_seed(2))
+    rows = rows.to(torch.bfloat16).cuda()
+
+    def tile(at: int) -> Any:
+        """The first tile of the tensor that begins at element `at`."""
+        return memory[at : at + PITCH * PITCH].view(PITCH, PITCH)[:ROWS, :width].clone()
+
+    came = tile(step) if one["first"] == "tma" else rows.clone()
+    near = {by: tile(step - by) for by in range(min(step, 8))}
+    given = from_dlpack(memory[: PITCH * PITCH].view(PITCH, PITCH), assumed_align=16)
+    launch(given, from_dlpack(rows, assumed_align=16), *fixed)
+    torch.cuda.synchronize()
+    went = tile(step) if one["second"] == "tma" else rows
+    moved = next((by for by, tile in near.items() if torch.equal(tile, went)), None)
+    return {"differ": int((came != went).sum()), "moved": moved}
 
 
 if __name__ == "__main__":
