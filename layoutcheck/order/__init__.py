@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
 import time
-from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 
 from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.errors import InputError
 from layoutcheck.order.between import between_blocks
 from layoutcheck.order.budget import Budget, OutOfTime
@@ -34,8 +33,6 @@ from layoutcheck.sources.traced_module import TracedModule
 
 MOST_BLOCKS = 16  # of a cluster: the most that a GPU has
 TRIPS_SECONDS = 2.0  # of processor time, after which no further trip count is tried
-_COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
-_BITS = re.compile(r"copy_bits = ([0-9]+)")
 # Another version's operations may have other shapes than those of the modelled one.
 _SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -142,18 +139,6 @@ def _within(kernel: WatchedKernel) -> bool:
     return any(
         m.kind not in ("read", "write", "atomic") or m.space != "gmem" for m in kernel.meanings.values()
     )
-
-
-def transfers(text: str) -> dict[str, int]:
-    """Bytes that each instruction of a TMA copy moves, by the copy's tag."""
-    found: dict[str, int] = {}
-    seen: Counter[str] = Counter()
-    for match in _COPY.finditer(text):
-        bits = _BITS.search(match[0])
-        if bits is not None:
-            found[f"{match[1]}#{seen[match[1]]}"] = int(bits[1]) // 8
-        seen[match[1]] += 1
-    return found
 
 
 def _bare(text: str) -> str:

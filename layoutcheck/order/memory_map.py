@@ -18,9 +18,9 @@ from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import argument_types, spaces
 from layoutcheck.dsl.lowered.allocations import PERIOD, allocations
 from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.errors import InputError
 from layoutcheck.machine.arch import parse_arch
-from layoutcheck.order import transfers
 from layoutcheck.order.events import Event, Watched, WatchedKernel, kernels, lanes_of
 from layoutcheck.order.footprint import UNIT, operand
 from layoutcheck.order.overlap import in_part

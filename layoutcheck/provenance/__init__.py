@@ -16,10 +16,11 @@ from dataclasses import replace
 
 from layoutcheck.dsl.lowered import argument_types
 from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.record import Mask
 from layoutcheck.errors import InputError
 from layoutcheck.operands import check_operands, multiplies, rearranges
-from layoutcheck.order import MOST_BLOCKS, Undecided, transfers
+from layoutcheck.order import MOST_BLOCKS, Undecided
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import WatchedKernel, kernels
 from layoutcheck.provenance.contract import judge

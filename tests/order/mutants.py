@@ -33,9 +33,10 @@ from typing import Any
 import numpy as np
 
 from layoutcheck.dsl.lowered import argument_types
+from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
-from layoutcheck.order import engine, transfers
+from layoutcheck.order import engine
 from layoutcheck.order.budget import Budget, OutOfTime
 from layoutcheck.order.events import MOST_TILES, Event, Watched, WatchedKernel, kernels, lanes_of
 from layoutcheck.order.meaning import Meaning

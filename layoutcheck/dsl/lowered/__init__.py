@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layoutcheck.brackets import split
-from layoutcheck.dsl.lowered.evaluate import Contents, Places, evaluate
+from layoutcheck.dsl.lowered.evaluate import Again, Contents, evaluate
 from layoutcheck.dsl.lowered.grid import Grid
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, lowered_ops
 from layoutcheck.dsl.lowered.machine import Launch
@@ -43,7 +43,7 @@ class Kernel:
     """One kernel: its launch, the operations by tag, and the tags whose instructions were met by nobody.
 
     `launch.known` says that the grid is what the host's code computes, for the numbers it was given. `notes`
-    say where the evaluation was cut short.
+    say where the evaluation was cut short. `contents`, `again` and `shortened` are those of `Evaluated`.
     """
 
     name: str
@@ -53,7 +53,8 @@ class Kernel:
     notes: tuple[str, ...] = ()
     shared_bytes: int = 0
     contents: Contents = field(default=lambda _: {}, compare=False, repr=False)
-    placed: Places = field(default=lambda _: iter(()), compare=False, repr=False)
+    again: Again | None = field(default=None, compare=False, repr=False)
+    shortened: bool = False
     grid: Grid | None = field(default=None, compare=False, repr=False)
 
 
@@ -141,7 +142,8 @@ def read(
             k.notes,
             k.shared_bytes,
             k.contents,
-            k.placed,
+            k.again,
+            k.shortened,
             None if k.operation is None else Grid(k.operation, types),
         )
         for k in evaluated

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.types import SHARED, parse_type
-from layoutcheck.dsl.lowered.values import Reasons
 from layoutcheck.sources.mlir import Operation, integer
 
 PERIOD = 1024  # bytes: no swizzle's pattern is longer than that of 128 B (8 rows of 128 B)
@@ -29,15 +27,6 @@ class Allocation:
     size: int
     align: int
     start: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A kernel evaluated with its allocations `at` these places: its accesses by tag."""
-
-    at: tuple[Allocation, ...]
-    accesses: Mapping[str, Sequence[Recorded]]
-    reasons: Reasons
 
 
 def allocations(kernel: Operation) -> dict[Operation, Allocation]:

@@ -1,4 +1,4 @@
-"""Accesses outside of the tensors that a kernel is given, and of its own shared allocations.
+"""Accesses outside of the tensors that a kernel is given.
 
 Tensors are judged in the blocks at the edges of the grid, and only where everything is known: the tensor's
 type says its extents and strides, the grid is the host's, and neither the address nor the predicate rests on
@@ -9,14 +9,12 @@ Dynamic extents are given numbers: one for all of them, a multiple of any tile; 
 one less. An access that stays inside for all three is checked. One that leaves its tensor with a tail rests
 on the caller, who has to give multiples of the tile; which multiple is found by trying. One that leaves it
 with whole tiles is not told: extents that must differ (a list of n + 1 offsets) were made equal.
-
-Allocations are judged in block 0, by the same conditions.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
@@ -24,7 +22,6 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel
-from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, Placed
 from layoutcheck.dsl.lowered.arguments import EXTENTS
 from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME, Blocks
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
@@ -379,49 +376,3 @@ def _rests(op: LoweredOp, widest_bytes: int) -> str:
                 own = access.second_provenance if access.second_space == "gmem" else access.provenance
                 bits |= own | access.guard
     return op.kind_of(bits) if any_ else ""
-
-
-def leaving(placed: Placed, threads: int, widest_bytes: int) -> dict[str, list[LoweredFault]]:
-    """The first access on each side of every operation that leaves its own allocation, by tag."""
-    found: dict[str, list[LoweredFault]] = {}
-    slots = {one.start // APART: one for one in placed.at}
-    for tag, accesses in placed.accesses.items():
-        sides: dict[str, LoweredFault] = {}
-        for access in accesses:
-            if access.reached:
-                for fault in _leaving(placed, slots, access, threads, widest_bytes):
-                    sides.setdefault(fault.side, fault)
-        if sides:
-            found[tag] = list(sides.values())
-    return found
-
-
-def _leaving(
-    placed: Placed, slots: Mapping[int, Allocation], access: Recorded, threads: int, widest_bytes: int
-) -> Iterator[LoweredFault]:
-    active = _addressing(access, threads)
-    for side, op, space, width, address in access_parts(access, widest_bytes):
-        second = space == access.second_space and side == 0 and access.second is not None
-        own = access.second_provenance if second else access.provenance
-        if space != "smem" or not active.any() or placed.reasons.worst(own | access.guard) != "static":
-            continue
-        row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
-        one = placed.at[0] if len(placed.at) == 1 else slots.get(int(row[active.argmax()]) // APART)
-        if one is None:
-            continue
-        wrong = active & ((row < one.start) | (row + width > one.start + one.size))
-        if wrong.any():
-            thread = int(wrong.argmax())
-            yield LoweredFault(
-                "leaves", ("src", "dst")[side], op, "smem", thread, int(row[thread]) - one.start, width,
-                one.size, base=one.start % PERIOD, align=one.align,
-            )  # fmt: skip
-
-
-def _addressing(access: Recorded, threads: int) -> Mask:
-    """The threads whose address counts: those of ldmatrix and stmatrix give eight rows a matrix."""
-    active = np.ones(threads, bool) if access.active is None else access.active
-    if "matrix" not in access.op:
-        return active
-    rows = 8 * int(access.op.rpartition(".x")[2])
-    return active & (np.arange(threads) % 32 < rows)

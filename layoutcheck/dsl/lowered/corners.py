@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from layoutcheck.dsl.lowered.instructions import numbers_and_data
 from layoutcheck.dsl.lowered.needed import Needed, terminator
-from layoutcheck.dsl.lowered.types import SHARED, parse_type
+from layoutcheck.dsl.lowered.types import CLUSTER, SHARED, parse_type
 from layoutcheck.sources.mlir import Block, Operation, Value
 
 _SUMS = frozenset(("arith.addi", "arith.subi", "llvm.add", "llvm.sub"))
@@ -33,18 +33,21 @@ _KEPT = frozenset(
      "llvm.insertvalue", "llvm.extractvalue", "builtin.unrealized_conversion_cast", *_SUMS)
 )  # fmt: skip
 _KERNELS = ("cuda.kernel", "gpu.func")
+SHARED_SPACES = (SHARED, CLUSTER)
 _ANY = 2  # not known to be of first degree
 
 
-def decided_by_corners(loop: Operation, recorded: Callable[[Operation], str], needed: Needed) -> bool:
+def decided_by_corners(
+    loop: Operation, recorded: Callable[[Operation], str], needed: Needed, shared: bool = False
+) -> bool:
     """Whether the first and last turns of an `scf.for` say what all turns of it touch in global memory.
 
-    `recorded` gives the tag of an operation whose accesses count, "" for others; `needed` knows the
-    registers that pointers point into.
+    With `shared` in shared memory. `recorded` gives the tag of an operation whose accesses count, "" for
+    others; `needed` knows the registers that pointers point into.
     """
     if loop.name != "scf.for":
         return False
-    degrees = _Degrees(loop, needed)
+    degrees = _InShared(loop, needed) if shared else _Degrees(loop, needed)
     try:
         return all(degrees.decided(op) for op in loop.walk() if op is not loop and recorded(op))
     except _Unsettled:
@@ -185,6 +188,14 @@ class _Degrees:
             return self._carried(op, value.index)
         ends = [terminator(block).operands for region in op.regions for block in region.blocks[-1:]]
         return max((self.of(end[value.index]) for end in ends if value.index < len(end)), default=_ANY)
+
+
+class _InShared(_Degrees):
+    """The same where the addresses in shared memory count, and no others."""
+
+    def straight(self, op: Operation) -> bool:
+        kinds = [(value, parse_type(value.type)) for value in op.operands]
+        return all(self.of(value) <= 1 for value, kind in kinds if kind.space in SHARED_SPACES)
 
 
 class _ByBlock(_Degrees):

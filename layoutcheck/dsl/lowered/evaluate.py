@@ -11,13 +11,12 @@ included.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from layoutcheck.dsl.lowered.allocations import Placed, allocations, placements
 from layoutcheck.dsl.lowered.arguments import EXTENTS, OTHERS, Extent, dynamic_layout, instantiate
 from layoutcheck.dsl.lowered.branches import BRANCHES
 from layoutcheck.dsl.lowered.contents import RandomMemory, RandomOperations
@@ -43,7 +42,10 @@ KERNELS = ("cuda.kernel", "gpu.func")
 Launched: TypeAlias = tuple[Launch, list[tuple[Value, str]]]
 Contents: TypeAlias = "Callable[[Collection[str]], dict[str, list[Recorded]]]"
 
-Places: TypeAlias = "Callable[[bool], Iterator[Placed]]"
+Roots: TypeAlias = "list[tuple[Operation, list[SsaValue], list[SsaValue]]]"
+Again: TypeAlias = (
+    "Callable[[Roots, Callable[[Operation], str], Callable[[Machine, Flow], None]], tuple[Machine, Flow]]"
+)
 
 _RESTS = ("static", "extents", "arguments")
 _TAG = re.compile(r'"([\w.]+#[0-9]+)"')
@@ -56,7 +58,8 @@ class Evaluated:
 
     `notes` say where the evaluation cut something short. `contents(tags)` evaluates the kernel again for what
     the stores under `tags` write (`contents.py`): accesses whose `value` is that of random memory.
-    `placed(every)` evaluates it with its shared allocations apart, at `every` place that they may get.
+    `again(roots, recorded, ready)` evaluates it anew for these operands; `ready` gets machine and flow
+    before they run. `shortened` says that of some loop not all turns are here.
     """
 
     name: str
@@ -68,7 +71,8 @@ class Evaluated:
     shared_bytes: int = 0
     steps: int = 0
     contents: Contents = field(default=lambda _: {}, repr=False)
-    placed: Places = field(default=lambda _: iter(()), repr=False)
+    again: Again | None = field(default=None, repr=False)
+    shortened: bool = False
     operation: Operation | None = field(default=None, repr=False)
 
 
@@ -111,20 +115,17 @@ def evaluate_kernel(kernel: Operation, launch: Launched | None = None, types: An
             access.guard = machine.reasons.adopted(again.reasons, access.guard)
         return found
 
-    def placed(every: bool) -> Iterator[Placed]:
-        known = allocations(kernel)
-        if len(known) == 1:  # at 0, as it was evaluated
-            yield Placed(tuple(known.values()), machine.accesses, machine.reasons)
-            return
-        for places in placements(known, every):
-            moved, flow = prepare(kernel, how)
-            moved.placed = places
-            run_kernel(kernel, moved, flow, launch, types)
-            yield Placed(tuple(places.values()), moved.accesses, moved.reasons)
+    def again(
+        roots: Roots, recorded: Callable[[Operation], str], ready: Callable[[Machine, Flow], None]
+    ) -> tuple[Machine, Flow]:
+        other, flow = prepare(kernel, how, roots, recorded=recorded)
+        ready(other, flow)
+        run_kernel(kernel, other, flow, launch, types)
+        return other, flow
 
     return Evaluated(
         name_of(kernel), how, machine.accesses, machine.reasons, present, tuple(sorted(machine.notes)),
-        machine.all_shared_bytes, machine.steps, contents, placed, kernel,
+        machine.all_shared_bytes, machine.steps, contents, again, bool(run.shortened), kernel,
     )  # fmt: skip
 
 

@@ -15,11 +15,13 @@ import numpy as np
 from layoutcheck.analysis.cost import SideCost
 from layoutcheck.copies.copy import Copy
 from layoutcheck.dsl.lowered import Kernel, Lowered
-from layoutcheck.dsl.lowered.bounds import conditions, leaving, tensor_bounds
+from layoutcheck.dsl.lowered.bounds import conditions, tensor_bounds
 from layoutcheck.dsl.lowered.costs import side_costs
+from layoutcheck.dsl.lowered.instructions import transfers
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.races import contested, race
 from layoutcheck.dsl.lowered.record import Recorded
+from layoutcheck.dsl.lowered.shared_bounds import leaving
 from layoutcheck.machine.arch import parse_arch
 from layoutcheck.sources.traced import Addresses, LoweredFault, LoweredSide
 
@@ -112,6 +114,7 @@ def outside(lowered: Lowered, arch: str, text: str) -> Outside:
     found = Outside()
     widest = parse_arch(arch).widest_access_bits // 8
     shifts = any(int(align) < 1 << (int(bits) + int(base)) for align, bits, base in _SWIZZLED.findall(text))
+    boxes = transfers(text)
     for kernel in lowered.kernels:
         threads = kernel.launch.threads
         bounds = tensor_bounds(kernel, widest)
@@ -119,10 +122,11 @@ def outside(lowered: Lowered, arch: str, text: str) -> Outside:
         found.unchecked.update(bounds.unchecked)
         found.conditions.update(conditions(bounds))
         found.inside.update(bounds.inside)
-        for placed in kernel.placed(shifts):
-            for tag, faults in leaving(placed, threads, widest).items():
-                known = found.faults.setdefault(tag, (threads, []))[1]
-                known += [f for f in faults if (f.kind, f.side) not in {(k.kind, k.side) for k in known}]
+        left = leaving(kernel, shifts, widest, boxes)
+        for tag, why in left.unchecked.items():
+            found.unchecked.setdefault(tag, why)
+        for tag, faults in left.faults.items():
+            found.faults.setdefault(tag, (threads, []))[1].extend(faults)
     return found
 
 

@@ -21,8 +21,9 @@ class Flow:
     what carries state through loops. `tags` gives the tag under which an
     operation is recorded, `made_by` that of what it was lowered from. `consecutive` runs all iterations of
     all loops in full, in order, but those of `ends_only`; a loop that ends by a loaded value is run once, and
-    a loop of `most_turns` no more often than it says. `shortened` are the loops some of whose turns were not
-    run in full. `tick` is called before every run of a block, and may raise.
+    a loop of `most_turns` no more often than it says. With `each_once` besides, a loop whose turns
+    repeat what they do runs in full until then. `shortened` are the loops some of whose turns were not run in
+    full. `tick` is called before every run of a block, and may raise.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Flow:
         self.full, self.fast = full, fast
         self.translate, self.tag, self.made_by, self.control = translate, tags, made_by, control
         self._translated: dict[Operation, Step] = {}
-        self.consecutive = False
+        self.consecutive = self.each_once = False
         self.ends_only: Collection[Operation] = ()
         self.shortened: set[Operation] = set()
         self.tick: Callable[[], None] = _nothing

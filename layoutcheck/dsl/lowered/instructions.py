@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 from layoutcheck.sources.mlir import Operation
 from layoutcheck.sources.mlir import Value as SsaValue
 
+_COPY = re.compile(r'^\s*(?:%[\w:]+ = )?"(cute\.copy(?:_atom_call)?)"\(.*$', re.MULTILINE)
+_BITS = re.compile(r"copy_bits = ([0-9]+)")
 TENSOR_LOAD = "nvvm.cp.async.bulk.tensor.shared.cluster.global"
 TENSOR_STORES = (
     "nvvm.cp.async.bulk.tensor.global.shared.cta",
@@ -49,3 +54,15 @@ def numbers_and_data(op: Operation) -> tuple[list[SsaValue], list[SsaValue]]:
     if op.name in known:
         return list(op.operands), []
     return [v for v in op.operands if v.type.startswith("!llvm.ptr")], []
+
+
+def transfers(text: str) -> dict[str, int]:
+    """Bytes that each instruction of a TMA copy moves, by the copy's tag."""
+    found: dict[str, int] = {}
+    seen: Counter[str] = Counter()
+    for match in _COPY.finditer(text):
+        bits = _BITS.search(match[0])
+        if bits is not None:
+            found[f"{match[1]}#{seen[match[1]]}"] = int(bits[1]) // 8
+        seen[match[1]] += 1
+    return found

@@ -15,7 +15,7 @@ import numpy as np
 from layoutcheck.dsl.lowered.flow import Flow, Maker
 from layoutcheck.dsl.lowered.machine import Step
 from layoutcheck.dsl.lowered.needed import terminator
-from layoutcheck.dsl.lowered.values import number, select
+from layoutcheck.dsl.lowered.values import flat, number, select
 from layoutcheck.sources.mlir import Operation
 
 WHOLE = 8  # iterations that are all run in full
@@ -69,9 +69,16 @@ def _for(flow: Flow, op: Operation, fast: bool) -> Step:
                 turns = sorted(k for k in ends if 0 <= k < count)
             if not fast and not every and count > len(ends):
                 flow.shortened.add(op)
+            states: set[tuple[int | bytes, ...]] | None = None
+            if flow.each_once and isinstance(trips, int) and not flow.full.arrays:
+                states = set() if block.arguments[0] not in flow.full.levels else None
             for turn, k in enumerate(turns):
                 if _spent(flow, turn):
                     break
+                if states is not None and every:
+                    state = _state([values[slot] for _, slot in again])
+                    every = state not in states
+                    states.add(state)
                 steps = whole if not fast and (every or k in ends) else quick
                 if isinstance(trips, int):
                     once(k, steps, start, stride, bits)
@@ -190,6 +197,11 @@ def _ends(flow: Flow, loop: Operation, k: int, bits: int) -> bool:
         return False
     flow.machine.notes.add("a loop that ends by a value loaded at run time is taken to run once")
     return True
+
+
+def _state(values: list[Any]) -> tuple[int | bytes, ...]:
+    """What a loop carries, to be compared."""
+    return tuple(n if isinstance(n, int) else n.tobytes() for value in values for n in flat(value))
 
 
 def _trips(start: Any, stop: Any, step: Any) -> Any:

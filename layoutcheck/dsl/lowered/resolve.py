@@ -98,7 +98,7 @@ class Lowering:
 
     def resolve(self, text: str, copies: Sequence[TracedCopy], arch: str) -> list[TracedCopy]:
         """The copies of a module in order; those known by types get addresses, or the reason why not."""
-        if not self.copies or not any(wanting(one) or "gmem" in one.operation for one in copies):
+        if not self.copies or not any(wanting(one) or _placed(one) for one in copies):
             return list(copies)
         digest = hashlib.sha256(f"{arch} {text}".encode()).digest()
         known = self._known.get(digest)
@@ -255,6 +255,11 @@ def _too_large(lowered: Lowered, arch: str) -> Iterator[Refusal]:
 
 def _with_faults(one: TracedCopy, threads: int, faults: list[LoweredFault]) -> TracedCopy:
     return replace(one, addresses=with_faults(one.addresses or Addresses(threads), faults))
+
+
+def _placed(one: TracedCopy) -> bool:
+    """Whether a copy has an operand in memory, which it may leave."""
+    return "gmem" in one.operation or "smem" in one.operation
 
 
 def wanting(one: TracedCopy) -> bool:

@@ -1,0 +1,180 @@
+"""Accesses of block 0 that leave their own allocation in shared memory.
+
+The kernel is evaluated again for its accesses to shared memory alone, with the allocations far apart and with
+every turn of its loops that differs: of a loop whose addresses follow a line the first and last turns, of one
+that carries a stage each stage once. Boxes of TMA and bulk copies count whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutcheck.copies.offsets import IntArray
+from layoutcheck.dsl.lowered import Kernel, spaces
+from layoutcheck.dsl.lowered.allocations import APART, PERIOD, Allocation, allocations, placements
+from layoutcheck.dsl.lowered.corners import SHARED_SPACES, decided_by_corners
+from layoutcheck.dsl.lowered.evaluate import tag
+from layoutcheck.dsl.lowered.flow import Flow
+from layoutcheck.dsl.lowered.instructions import is_memory
+from layoutcheck.dsl.lowered.loops import CUT_SHORT
+from layoutcheck.dsl.lowered.lowered_op import access_parts
+from layoutcheck.dsl.lowered.machine import Machine
+from layoutcheck.dsl.lowered.needed import Needed
+from layoutcheck.dsl.lowered.record import Mask, Recorded
+from layoutcheck.dsl.lowered.types import GENERIC, parse_type
+from layoutcheck.sources.mlir import Operation, Value
+from layoutcheck.sources.traced import LoweredFault
+
+LONG_LOOP = "a loop around it has more turns than are evaluated, and in shared memory they do not repeat"
+_MOST_STEPS = 40_000  # operations of one evaluation
+
+
+@dataclass(slots=True)
+class Leaving:
+    """The first access on each side of an operation that leaves its allocation, and tags not judged, why."""
+
+    faults: dict[str, list[LoweredFault]]
+    unchecked: dict[str, str]
+
+
+class _TooLong(Exception):
+    """The evaluation takes more steps than it may."""
+
+
+def leaving(kernel: Kernel, every: bool, widest_bytes: int, boxes: Mapping[str, int]) -> Leaving:
+    """Of a kernel's allocations at `every` place that they may get, or at the first of these.
+
+    `boxes` are the bytes that an instruction of a TMA copy moves, by tag.
+    """
+    found = Leaving({}, {})
+    if kernel.grid is None:
+        return found
+    known = allocations(kernel.grid.kernel)
+    whole = [Allocation(kernel.shared_bytes, PERIOD)] if kernel.shared_bytes and not known else []
+    alone = list(known.values()) or whole  # at 0, as it was evaluated
+    if len(alone) == 1 and not kernel.shortened:
+        for name, op in kernel.lowered_ops.items():
+            sure = [one for one in op.accesses if op.kind_of(one.provenance | one.guard) == "static"]
+            _add(found, name, sure, alone, op.threads, widest_bytes, boxes.get(name, 0))
+        return found
+    turns = _Turns(kernel)
+    for places in placements(known, every) if len(alone) > 1 else [{}] * len(alone):
+        machine, cut = turns.evaluated(places)
+        found.unchecked.update(dict.fromkeys(cut, LONG_LOOP))
+        for name, accesses in machine.accesses.items():
+            sure = [one for one in accesses if machine.reasons.worst(one.provenance | one.guard) == "static"]
+            at, threads = list(places.values()) or alone, machine.launch.threads
+            _add(found, name, sure, at, threads, widest_bytes, boxes.get(name, 0))
+    return found
+
+
+class _Turns:
+    """A kernel evaluated for its accesses to shared memory, with every turn of its loops that differs."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        assert kernel.grid is not None and kernel.again is not None
+        self.again, op = kernel.again, kernel.grid.kernel
+        needed = Needed(op, ())
+        self.roots = {one: found for one in op.walk() if (found := _pointers(one, needed))}
+        self.loops = {one for one in op.walk() if one.name in ("scf.for", "scf.while")}
+        self.lines = {one for one in self.loops if decided_by_corners(one, self.tag, needed, shared=True)}
+
+    def tag(self, op: Operation) -> str:
+        """The tag of what may reach shared memory, "" for other operations."""
+        return tag(op) if op in self.roots else ""
+
+    def evaluated(self, places: Mapping[Operation, Allocation]) -> tuple[Machine, frozenset[str]]:
+        """With the allocations at these places; the tags of which turns lack."""
+        try:
+            machine, flow = self._run(places, self.lines, _MOST_STEPS)
+        except _TooLong:
+            machine, flow = self._run(places, self.loops, None)
+        cut = [op for op in flow.shortened if op not in self.lines]
+        tags = (flow.tags_in(region) for op in cut for region in op.regions)
+        return machine, frozenset(machine.dropped).union(*tags)
+
+    def _run(
+        self, places: Mapping[Operation, Allocation], ends_only: set[Operation], most: int | None
+    ) -> tuple[Machine, Flow]:
+        """Raises _TooLong after `most` operations, or where a loop is cut short."""
+
+        def ready(machine: Machine, flow: Flow) -> None:
+            def count() -> None:
+                if most is not None and (machine.steps > most or CUT_SHORT in machine.notes):
+                    raise _TooLong
+
+            machine.placed = places
+            flow.consecutive = flow.each_once = True
+            flow.ends_only, flow.tick = ends_only, count
+
+        return self.again([(op, at, []) for op, at in self.roots.items()], self.tag, ready)
+
+
+def _pointers(op: Operation, needed: Needed) -> list[Value]:
+    """An instruction's pointers that may point into shared memory."""
+    if not tag(op) or not is_memory(op):
+        return []
+    return [
+        value
+        for value in op.operands
+        if (kind := parse_type(value.type)).kind == "pointer"
+        and (kind.space in SHARED_SPACES or (kind.space == GENERIC and needed.base(value) is False))
+    ]
+
+
+def _add(
+    found: Leaving, name: str, accesses: list[Recorded], at: list[Allocation], threads: int,
+    widest_bytes: int, box_bytes: int,
+) -> None:  # fmt: skip
+    """The first access on each side that leaves its allocation, if no place of these showed one before."""
+    slots = {one.start // APART: one for one in at}
+    known = found.faults.get(name, [])
+    for access in accesses:
+        active = _addressing(access, threads)
+        if not access.reached or not active.any():
+            continue
+        for side, op, width, address in _in_shared(access, widest_bytes, box_bytes):
+            row = np.broadcast_to(np.asarray(address, np.int64), (threads,))
+            one = at[0] if len(at) == 1 else slots.get(int(row[active.argmax()]) // APART)
+            if one is None or ("src", "dst")[side] in {fault.side for fault in known}:
+                continue
+            wrong = active & ((row < one.start) | (row + width > one.start + one.size))
+            if wrong.any():
+                thread = int(wrong.argmax())
+                fault = LoweredFault(
+                    "leaves", ("src", "dst")[side], op, "smem", thread, int(row[thread]) - one.start, width,
+                    one.size, base=one.start % PERIOD, align=one.align,
+                )  # fmt: skip
+                known = found.faults.setdefault(name, known)
+                known.append(fault)
+
+
+def _in_shared(
+    access: Recorded, widest_bytes: int, box_bytes: int
+) -> Iterator[tuple[int, str, int, IntArray | int]]:
+    """(side, op, bytes, address) of what an access does in the block's shared memory, or in a peer's."""
+    if access.op in ("tma.load", "tma.store", "bulk"):
+        size = access.size or box_bytes
+        for side, space, address in (
+            (1, access.space, access.address),
+            (0, access.second_space, access.second),
+        ):
+            if space in ("smem", "dsmem") and size and address is not None:
+                side = 0 if access.op == "tma.store" else side
+                yield side, access.op, size, spaces.in_object(space, address)[1]
+        return
+    for side, op, space, width, address in access_parts(access, widest_bytes):
+        if space == "smem":
+            yield side, op, width, address
+
+
+def _addressing(access: Recorded, threads: int) -> Mask:
+    """The threads whose address counts: those of ldmatrix and stmatrix give eight rows a matrix."""
+    active = np.ones(threads, bool) if access.active is None else access.active
+    if "matrix" not in access.op:
+        return active
+    rows = 8 * int(access.op.rpartition(".x")[2])
+    return active & (np.arange(threads) % 32 < rows)
