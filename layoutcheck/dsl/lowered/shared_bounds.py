@@ -29,7 +29,7 @@ from layoutcheck.sources.mlir import Operation, Value
 from layoutcheck.sources.traced import LoweredFault
 
 LONG_LOOP = "a loop around it has more turns than are evaluated, and in shared memory they do not repeat"
-_MOST_STEPS = 40_000  # operations of one evaluation
+_MOST_STEPS = 300_000  # operations of one evaluation
 
 
 @dataclass(slots=True)
