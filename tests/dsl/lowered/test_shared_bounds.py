@@ -1,0 +1,103 @@
+"""Accesses that leave their allocation in shared memory in some turn of a loop, by TMA, or beside others."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from layoutcheck.judge import judge_traced
+from tests.dsl.lowered.conftest import Traced
+
+pytest.importorskip("cutlass", reason="the CuTe DSL (nvidia-cutlass-dsl) is not installed")
+
+# A statement that leaves its allocation says so: by which byte of how many.
+STAGES = """
+import cutlass
+from cutlass import cute
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_tensor
+F32, BF16 = cutlass.Float32, cutlass.BFloat16
+def room(memory, count):
+    return memory.allocate_tensor(F32, cute.make_layout(count), byte_alignment=16)
+@cute.kernel
+def rings(o: cute.Tensor):
+    t = cute.arch.thread_idx()[0]
+    memory = cutlass.memory.SmemAllocator()
+    ring, wide, carried, late, line = (room(memory, n) for n in (384, 512, 384, 384, 5000 * 2))
+    stage, other = cutlass.Int32(0), cutlass.Int32(0)
+    for i in cutlass.range(40, unroll=1):
+        ring[(i * 7 + 1) % 4 * 128 + t] = 1.0  # leaves 1536 of 1536
+        wide[(i * 7 + 1) % 4 * 128 + t] = 1.0
+        carried[stage * 128 + t] = 1.0
+        late[other * 128 + t] = 1.0  # leaves 1536 of 1536
+        stage, other = stage + 1, other + 1
+        if stage == 3:
+            stage = 0
+        if other == 4:
+            other = 0
+    for i in cutlass.range(5000, unroll=1):
+        line[i * 2 + t % 2] = 1.0
+        line[i * 2 + 2 + t % 2] = 1.0  # leaves 40000 of 40000
+    o[t] = ring[t] + wide[t] + carried[t] + late[t] + line[t]
+@cute.kernel
+def alone(o: cute.Tensor):
+    t = cute.arch.thread_idx()[0]
+    ring = room(cutlass.memory.SmemAllocator(), 384)
+    for i in cutlass.range(40, unroll=1):
+        ring[(i * 7 + 2) % 3 * 128 + t] = 1.0
+        ring[(i * 7 + 1) % 4 * 128 + t] = 1.0  # leaves 1536 of 1536
+    o[t] = ring[t]
+@cute.kernel
+def boxes(atom: cute.CopyAtom, x: cute.Tensor, n: cutlass.Constexpr):
+    t = cute.arch.thread_idx()[0]
+    memory = cutlass.memory.SmemAllocator()
+    barrier = memory.allocate_array(cutlass.Int64, 1)
+    s = memory.allocate_tensor(BF16, cute.make_layout((64, 64, 2), stride=(64, 1, 4096)), 1024)
+    part = cute.group_modes(cute.local_tile(x, (64, 64), (None, None)), 0, 2)
+    here, there = cpasync.tma_partition(atom, 0, cute.make_layout(1), cute.group_modes(s, 0, 2), part)
+    if t == 0:
+        cute.arch.mbarrier_init(barrier, 1)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    if t < 32:
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_arrive_and_expect_tx(barrier, 3 * 8192)
+        cute.copy(atom, there[None, 0, 0], here[None, 1], tma_bar_ptr=barrier)
+        cute.copy(atom, there[None, 9, 9], here[None, 0], tma_bar_ptr=barrier)
+        cute.copy(atom, there[None, 0, 1], here[None, 2], tma_bar_ptr=barrier)  # leaves 16384 of 16384
+    cute.arch.mbarrier_wait(barrier, 0)
+@cute.jit
+def host(o: cute.Tensor, x: cute.Tensor):
+    rings(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
+    alone(o).launch(grid=(1, 1, 1), block=(128, 1, 1))
+    tile = cute.make_layout((64, 64), stride=(64, 1))
+    atom, view = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), x, tile, (64, 64))
+    boxes(atom, view, 1).launch(grid=(1, 1, 1), block=(128, 1, 1))
+if __name__ == "__main__":
+    o = make_fake_tensor(F32, (128,), stride=(1,), assumed_align=16)
+    x = make_fake_tensor(BF16, (640, 640), stride=(640, 1), assumed_align=16)
+    cute.compile(host, o, x)
+"""
+_SAID = re.compile(r"at byte ([0-9]+) of an allocation of ([0-9]+) B")
+
+
+def test_every_turn_and_every_box_counts(traced: Traced) -> None:
+    """A stage too many is told in whichever turn it is used; boxes outside the tensor stay in the tile."""
+    found = traced(STAGES)
+    assert not found.failures, found.failures
+    told = [(one.places[0].where.line, one) for report in found.elements for one in report.findings]
+    for copy in found.copies:
+        report = judge_traced(copy)
+        told += [(copy.where.line, one) for one in report.findings] if report is not None else []
+    wrong = [
+        (line, *map(int, _SAID.findall(one.message)[0])) for line, one in told if one.severity == "wrong"
+    ]
+    marked = [
+        (line, *map(int, text.partition("# leaves ")[2].split(" of ")))
+        for line, text in enumerate(STAGES.splitlines(), 1)
+        if "# leaves " in text
+    ]
+    assert sorted(wrong) == marked
+    assert not [why for report in found.elements for why, _ in report.unchecked]
+    assert not [copy.unbounded for copy in found.copies if copy.unbounded]
