@@ -9,10 +9,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import faulthandler
 import itertools
 import json
 import os
 import platform
+import re
 import signal
 import sys
 import traceback
@@ -71,6 +73,7 @@ def begin() -> None:
 
         install(options.get("arch"))
     _hear_of_the_end(folder)
+    _hear_of_a_signal(folder)
     watch_tests(lambda test, error, launches: _test(folder, test, error, launches))
     stop = not options.get("launch", True)
     _watching.enter_context(watch(lambda event: _record(folder, event), stop=stop))
@@ -109,6 +112,29 @@ def _hear_of_the_end(folder: str) -> None:
         write(folder, {"kind": "imported", "files": imported()})
 
     atexit.register(tell)
+
+
+def _hear_of_a_signal(folder: str) -> None:
+    """Leave the Python stack where a compiler's signal ends this process; `died_at` reads it."""
+    stack = _stack(folder, os.getpid()).open("w", encoding="utf-8")
+    _watching.callback(stack.close)
+    faulthandler.enable(stack, all_threads=False)
+
+
+def _stack(folder: str | Path, pid: int) -> Path:
+    return Path(folder) / f"stack-{pid}"
+
+
+_FRAME = re.compile(r'^  File "(.+)", line ([0-9]+) in (.+)$', re.MULTILINE)
+
+
+def died_at(folder: str | Path, pid: int) -> dict[str, Any] | None:
+    """The innermost place that is the user's where a signal ended a process; None where it is not known."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for file, line, function in _FRAME.findall(_stack(folder, pid).read_text(encoding="utf-8")):
+            if not in_library(file):
+                return {"file": file, "line": int(line), "function": function}
+    return None
 
 
 def imported() -> list[str]:

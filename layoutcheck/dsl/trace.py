@@ -23,7 +23,7 @@ from layoutcheck.dsl import spool
 from layoutcheck.dsl.collect import Collector, Observe
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.errors import InputError
-from layoutcheck.sources.traced import Trace, TraceFailure
+from layoutcheck.sources.traced import Frame, Trace, TraceFailure
 
 # Called now and then with the numbers of kernels and copies seen so far; may raise Ended.
 Progress = Callable[[int, int], None]
@@ -171,7 +171,9 @@ def _run(
             collector.resolve(shown, deadline)
         except Ended as error:
             return collector.trace(TraceFailure("ended", str(error)))
-        return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector))
+        at = spool.died_at(folder, process.pid) if process.returncode < 0 else None
+        where = None if at is None else Frame(**at)
+        return collector.trace(_ending(process.returncode, timed_out, timeout_s, collector, where))
 
 
 def end(process: subprocess.Popen[Any]) -> None:
@@ -189,7 +191,7 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 
 def _ending(
-    status: int, timed_out: bool, timeout_s: float | None, collector: Collector
+    status: int, timed_out: bool, timeout_s: float | None, collector: Collector, where: Frame | None
 ) -> TraceFailure | None:
     """What the way it ended says, beyond what the script's own process said."""
     if timed_out:
@@ -197,7 +199,7 @@ def _ending(
     if status < 0:
         name = signal.Signals(-status).name
         last = f" after kernel {collector.last}" if collector.last else " before any kernel was built"
-        return TraceFailure("killed", f"the process died of {name}{last}")
+        return TraceFailure("killed", f"the process died of {name}{last}", where)
     if status and not collector.raised and not (status in _TESTS_FAILED and collector.tests_failed):
         return TraceFailure("exited", f"the script ended with status {status}")
     return None

@@ -117,6 +117,15 @@ def _stride_of(program: Program, place: Site, new: Memref) -> str | None:
 
 def _is_of_a_view(source: Source, made: ast.Call) -> bool:
     """Whether a layout is only that of one `make_tensor` of another tensor's memory."""
+    uses = uses_of(source, made)
+    return any(
+        name_of(call) == "make_tensor" and call.args[1:] and (call.args[1] is made or call.args[1:2] == uses)
+        for call in source.calls()
+    )
+
+
+def uses_of(source: Source, made: ast.expr) -> list[ast.expr]:
+    """Where the names stand that a file gives to what an expression makes."""
     names = {
         target.id
         for node, _ in source.assignments
@@ -125,11 +134,7 @@ def _is_of_a_view(source: Source, made: ast.Call) -> bool:
         if isinstance(target, ast.Name)
     }
     loads = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id in names]
-    uses = [node for node in loads if isinstance(node.ctx, ast.Load)]
-    return any(
-        name_of(call) == "make_tensor" and call.args[1:] and (call.args[1] is made or call.args[1:2] == uses)
-        for call in source.calls()
-    )
+    return [node for node in loads if isinstance(node.ctx, ast.Load)]
 
 
 def _cut(program: Program, start: Site, old: Memref, new: Memref, moves: bool) -> Iterator[Candidate]:

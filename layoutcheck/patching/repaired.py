@@ -21,7 +21,8 @@ class Repair:
     `confirmed_by` begins with ("model", "compiler"): the model's verdict on the edited program's copies, and
     the verifier that saw them. Then "gpu" or "simulator", where that ran every repaired copy with the right
     bits; `unrun` says which it could not run. `cycles` are those of a block that are predicted for each place
-    of `repaired`; `slowed` are other places that take half more or worse, with their cycles before and after.
+    of `repaired`, which are none where the program failed at `where`; `slowed` are other places that take
+    half more or worse, with their cycles before and after.
     """
 
     where: Frame

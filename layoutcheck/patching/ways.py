@@ -8,7 +8,7 @@ from typing import NamedTuple
 from layoutcheck.algebra.measure import size
 from layoutcheck.atoms.matrix import LdMatrix, StMatrix
 from layoutcheck.check import Fix, Report
-from layoutcheck.copies.atom import VectorAtom
+from layoutcheck.copies.atom import ThreadAtom, VectorAtom
 from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
@@ -19,6 +19,7 @@ from layoutcheck.patching.edits import candidates
 from layoutcheck.patching.layouts import coarser
 from layoutcheck.patching.predicates import STRATEGY, guarded
 from layoutcheck.patching.program import Program, Site, name_of
+from layoutcheck.patching.strides import respelled
 from layoutcheck.patching.tma import tma_edits
 from layoutcheck.sources.traced import Distinct
 
@@ -110,9 +111,12 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
     atom = report.copy.atom
     if report.copy.mapped is not None:
         yield from tma_edits(program, site, report.copy)
+        yield from _strides(program, site)
         return
     for edits in _coarser(program, site, report.copy):
         yield _UNITS, edits
+    if isinstance(atom, ThreadAtom):
+        yield from _strides(program, site)
     start = program.argument(site, "atom")
     if start is not None and isinstance(atom, VectorAtom) and atom.width_bits > WIDEST_BITS:
         for bits in (128, 64, 32):
@@ -125,3 +129,9 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
         if name_of(call).startswith(("LdMatrix8x8x16b", "StMatrix8x8x16b")):  # type: ignore[arg-type]
             for edits in turned(program.sources[place.path], call, not atom.transpose):  # type: ignore[arg-type]
                 yield f"transpose: transpose={not atom.transpose}", edits
+
+
+def _strides(program: Program, site: Site) -> Iterator[tuple[str, Candidate]]:
+    for role in ("atom", "src", "dst"):
+        start = program.argument(site, role)
+        yield from respelled(program, start) if start is not None else ()

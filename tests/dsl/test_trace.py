@@ -181,6 +181,8 @@ def test_a_process_that_dies_loses_nothing_seen_before(folder: Path) -> None:
     found = traced(folder, "abort")
     (failure,) = found.failures
     assert failure.kind == "killed" and "SIGABRT" in failure.message
+    kernel = folder / "kernel.py"
+    assert str(failure.where) == f"{kernel}:{line_of(kernel, 'os.abort()')}"
     assert sum(one.refused is not None for one in found.copies) == 3
 
 

@@ -15,8 +15,9 @@ from layoutcheck.copies.copy import Copy
 from layoutcheck.errors import InputError
 from layoutcheck.gpu.confirmation import Confirmation
 from layoutcheck.patching.overlay import overlaid, project_of, tracked
-from layoutcheck.patching.repair import Confirm, repair
+from layoutcheck.patching.repair import repair
 from layoutcheck.patching.repaired import Repaired
+from layoutcheck.patching.search import Confirm
 from layoutcheck.patching.ways import moves_global, ways
 from layoutcheck.reports.repaired import render
 from layoutcheck.reports.style import Style

@@ -1,0 +1,237 @@
+"""`Search`: the edits for one copy of a traced program, each traced, and the one that is kept.
+
+With `confirm` the repaired copies also run, and their bits decide. Of edits that cost something, here or in
+other copies of the program, the cheapest is kept.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from layoutcheck.check import Report
+from layoutcheck.copies.copy import Copy
+from layoutcheck.fixes import times
+from layoutcheck.patching.edit import Candidate, apart, apply
+from layoutcheck.patching.overlay import overlaid
+from layoutcheck.patching.repaired import Repair
+from layoutcheck.patching.state import RANKS, Edited, Place, State, frame_of, place_of
+from layoutcheck.patching.ways import ways
+from layoutcheck.sources.traced import Distinct, Frame, Trace
+
+if TYPE_CHECKING:
+    from layoutcheck.gpu.confirmation import Confirmation
+
+Retrace: TypeAlias = Callable[[str, "str | None"], Trace]
+"""Traces a script at another path, in another working directory (None: the same)."""
+
+Confirm: TypeAlias = "Callable[[Sequence[tuple[str, Copy]]], Sequence[Confirmation]]"
+"""Runs copies, each with a name."""
+
+MOST_TRIES = 10  # traces for one copy
+MOST_SECOND = 6  # edits that make up for the harm of one
+MOST_PROVEN = 3  # edits whose costs are compared
+
+
+@dataclass(frozen=True)
+class Proven:
+    """An edit that is better, and what is said of it."""
+
+    edited: Edited
+    repair: Repair
+
+
+@dataclass(frozen=True)
+class Search:
+    """A project whose script is traced with other texts."""
+
+    project: Path
+    main: Path
+    retrace: Retrace
+    by: str | None
+    confirm: Confirm | None
+    locked: frozenset[str] = frozenset()
+
+    def best(
+        self, state: State, target: tuple[Distinct, Report], texts: dict[str, str]
+    ) -> tuple[Proven | None, str]:
+        """The edit that repairs the copy and harms none, the cheapest of the first; else why there is none.
+
+        One that harms others counts where a second edit makes up for it: a tile has more than one user.
+        """
+        place = place_of(target[0])
+        tried = set[tuple[str, ...]]()
+        refused: list[str] = []
+        proven: list[Proven] = []
+        harmful: list[tuple[Edited, str, Candidate]] = []
+        for title, wanted, edits, bare in ways(texts, *target, self.by):
+            if not self.may(edits):
+                continue
+            changed = apply(texts, edits)
+            key = tuple(changed.values())
+            if key in tried or changed == texts:
+                continue
+            if len(tried) >= MOST_TRIES:
+                break
+            tried.add(key)
+            edited = Edited(texts, state, changed, State(self.trace(changed)))
+            now = edited.rank(place)
+            if now is None or now > RANKS[wanted]:
+                verdict = next((name for name, rank in RANKS.items() if rank == now), "gone")
+                why = f"the copy is {verdict}"
+            elif why := edited.objection() or self.unkept(edited, place, bare):
+                pass
+            elif harmed := edited.harmed(slow_too=self.by is None):
+                why = f"{short(harmed[0])} is worse"
+                harmful.append((edited, title, edits))
+            else:
+                made, why = self.confirmed(edited, target[0], title, edits)
+                if made is not None:
+                    proven.append(made)
+                    if edited.costs_nothing() or len(proven) == MOST_PROVEN:
+                        break
+                    continue
+            refused.append(f"{title.split(':')[0]} at line {lines_of(texts, edits)[0].line}: {why}")
+        if proven:
+            return _cheapest(proven), ""
+        for edited, title, edits in harmful[:MOST_SECOND]:
+            mended = self.mended(edited)
+            if mended is not None:
+                made, why = self.confirmed(mended, target[0], title, edits)
+                if made is not None:
+                    return made, ""
+        return None, told(refused)
+
+    def may(self, edits: Candidate) -> bool:
+        """Whether edits can be made: none touches another, or a file that is not to be edited."""
+        return apart(edits) and not any(edit.path in self.locked for edit in edits)
+
+    def unkept(self, edited: Edited, place: Place, bare: Candidate | None) -> str:
+        """Why a predicate is not shown to take away just what leaves the tensor."""
+        if bare is None:
+            return ""
+        if {place_of(one) for one, _ in edited.after.open()} & set(edited.there(place)):
+            return "the copy still leaves its tensor for some extents"
+        before = State(self.trace(apply(edited.texts, bare))) if bare else edited.before
+        return edited.keeps(place, before)
+
+    def mended(self, edited: Edited) -> Edited | None:
+        """The edit with others that repair what it harms."""
+        final = edited
+        for place in edited.harmed()[:MOST_SECOND]:
+            other = next((one for one in final.after.bad() if place_of(one[0]) == place), None)
+            second = None if other is None else self.second(final, other)
+            if second is not None:
+                final = second
+        return final if final is not edited and not final.harmed() else None
+
+    def second(self, edited: Edited, target: tuple[Distinct, Report]) -> Edited | None:
+        """The program with one more edit, which repairs another copy."""
+        texts, state = edited.changed, edited.after
+        options = {
+            tuple(apply(texts, way.edits).items()): None
+            for way in ways(texts, *target)
+            if self.may(way.edits)
+        }
+        for option in itertools.islice(options, MOST_SECOND):
+            more = Edited(texts, state, dict(option), State(self.trace(dict(option))))
+            now = more.rank(place_of(target[0]))
+            whole = Edited(edited.texts, edited.before, more.changed, more.after)
+            if now is not None and now <= RANKS["slow"] and not whole.objection():
+                return whole
+        return None
+
+    def confirmed(
+        self, edited: Edited, one: Distinct, title: str, edits: Candidate
+    ) -> tuple[Proven | None, str]:
+        """The edit with what confirmed it; None and the reason where its copies move wrong bits."""
+        made = _repair(edited, one, title, edits)
+        if self.confirm is None:
+            return Proven(edited, made), ""
+        places = {edited.line(place) for place in edited.repaired()}
+        copies = [
+            (short(place_of(each)), each.first.copy)
+            for each, _ in edited.after.reports
+            if place_of(each) in places and each.first.copy is not None
+        ]
+        told = self.confirm(copies)
+        for result in told:
+            if result.ran != "nothing" and (result.fault or not result.as_asked):
+                return None, f"{result.name} moved wrong bits: {result.fault or result.first}"
+        unrun = "; ".join(dict.fromkeys(f"{r.name}: {r.note}" for r in told if r.ran == "nothing"))
+        ran = () if unrun else tuple(dict.fromkeys(result.ran for result in told))
+        return Proven(edited, replace(made, confirmed_by=(*made.confirmed_by, *ran), unrun=unrun)), ""
+
+    def trace(self, texts: dict[str, str]) -> Trace:
+        """The project traced with other texts."""
+        with tempfile.TemporaryDirectory(prefix="layoutcheck-", ignore_cleanup_errors=True) as folder:
+            there = Path(folder).resolve() / "project"
+            overlaid(self.project, texts, there)
+            cwd = Path.cwd()
+            inside = there / cwd.relative_to(self.project) if cwd.is_relative_to(self.project) else None
+            script = there / self.main.relative_to(self.project)
+            found = self.retrace(str(script), None if inside is None else str(inside))
+            return _back(found, str(there), str(self.project))
+
+
+def _back(trace: Trace, there: str, project: str) -> Trace:
+    """The trace with the paths of the project that was overlaid."""
+
+    def frame(one: Frame) -> Frame:
+        inside = one.file.startswith(there + os.sep)
+        return replace(one, file=project + one.file[len(there) :]) if inside else one
+
+    copies = tuple(
+        replace(one, where=frame(one.where), stack=tuple(map(frame, one.stack))) for one in trace.copies
+    )
+    return replace(trace, copies=copies)
+
+
+def _cheapest(proven: Sequence[Proven]) -> Proven:
+    """The first of those that take no half more than the least cycles of all copies, readers among them."""
+    spent = [sum(one.edited.after.cycles.values()) for one in proven]
+    return min(zip(spent, proven, strict=True), key=lambda pair: times(pair[0], min(spent)))[1]
+
+
+def told(refused: Sequence[str]) -> str:
+    """Why no edit stays; "" where none was tried."""
+    if not refused:
+        return ""
+    more = f"; and {len(refused) - 3} more" if len(refused) > 3 else ""
+    return f"no edit of it was proven in the program: {'; '.join(refused[:3])}{more}"
+
+
+def short(place: Place) -> str:
+    """A place without its folders."""
+    return f"{Path(place[0]).name}:{place[1]}"
+
+
+def lines_of(texts: dict[str, str], edits: Candidate) -> tuple[Frame, ...]:
+    """Where edits begin, each line once."""
+    return tuple(dict.fromkeys(Frame(e.path, texts[e.path].count("\n", 0, e.start) + 1) for e in edits))
+
+
+def _repair(edited: Edited, one: Distinct, title: str, edits: Candidate) -> Repair:
+    texts = edited.texts
+    disorder = edited.disorder()
+    if disorder:
+        title += f"; the order of accesses, not checked before, is wrong: {', '.join(disorder)} (trace)"
+    now = edited.rank(place_of(one))
+    before, after = edited.before.cycles, edited.after.cycles
+    repaired = edited.repaired() or (place_of(one),)  # a copy that rested on the caller was not wrong
+    return Repair(
+        one.first.where,
+        title,
+        next(name for name, rank in RANKS.items() if rank == now),
+        tuple(frame_of(place) for place in repaired),
+        lines_of(texts, edits),
+        cycles=tuple(after.get(edited.line(place), 0) for place in repaired),
+        slowed=tuple(
+            (frame_of(place), before[place], after[edited.line(place)]) for place in edited.slowed()
+        ),
+    )

@@ -1,0 +1,74 @@
+"""Strides and orders of two modes written otherwise, in the program's own words.
+
+Who mixes up the two modes of a layout, or their pitch, has both strides there: the other way round, or
+compact, they are the program's own expressions. The layout of a tensor, whose memory others have filled,
+stays. The next trace proves the edit.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from layoutcheck.patching.edit import Candidate, Edit, span_of
+from layoutcheck.patching.layouts import uses_of
+from layoutcheck.patching.program import Program, Site, Source, name_of
+
+_KEYWORDS = {"make_layout": "stride", "make_ordered_layout": "order"}
+
+
+def respelled(program: Program, start: Site) -> Iterator[tuple[str, Candidate]]:
+    """Titles and edits for the layouts behind an expression, nearest first."""
+    for place in program.reached(start):
+        call, source = place.node, program.sources[place.path]
+        assert isinstance(call, ast.Call)
+        if not _is_of_a_tensor(source, call):
+            yield from _respelled(source, call)
+
+
+def around(program: Program, path: str, line: int) -> Iterator[tuple[str, Candidate]]:
+    """The same for every argument of the calls that span a line."""
+    source = program.sources.get(path)
+    for call in source.calls() if source is not None else ():
+        if source is not None and call.lineno <= line <= (call.end_lineno or call.lineno):
+            yield from respelled(program, Site(path, call, source.owners.get(call)))
+
+
+def _is_of_a_tensor(source: Source, made: ast.Call) -> bool:
+    """Whether a layout says how memory lies that others have filled."""
+    uses = [made, *uses_of(source, made)]
+    return any(
+        name_of(call).startswith(("make_tensor", "make_fake")) and any(use in call.args for use in uses)
+        for call in source.calls()
+    )
+
+
+def _respelled(source: Source, call: ast.Call) -> Iterator[tuple[str, Candidate]]:
+    keyword = _KEYWORDS.get(name_of(call))
+    given = next((one.value for one in call.keywords if one.arg == keyword), None)
+    if keyword is None or not isinstance(given, ast.Tuple) or len(given.elts) != 2:
+        return
+    spans = [span_of(source, one) for one in given.elts]
+    written = [source.text[slice(*span)] for span in spans]
+    for title, new in (
+        (f"{keyword}: the two modes the other way round", written[::-1]),
+        (f"{keyword}: compact, as its shape says", _compact(source, call, written)),
+    ):
+        edits = tuple(
+            Edit(source.path, *span, text) for span, text, old in zip(spans, new, written, strict=True)
+            if text != old
+        )  # fmt: skip
+        if edits:
+            yield title, edits
+
+
+def _compact(source: Source, call: ast.Call, written: list[str]) -> list[str]:
+    """The pitch that the extent of the mode of stride 1 is, in the shape's own words."""
+    shape = call.args[0] if call.args else None
+    if name_of(call) != "make_layout" or not isinstance(shape, ast.Tuple) or len(shape.elts) != 2:
+        return written
+    if written.count("1") != 1:
+        return written
+    fast = written.index("1")
+    extent = source.text[slice(*span_of(source, shape.elts[fast]))]
+    return ["1", extent] if fast == 0 else [extent, "1"]

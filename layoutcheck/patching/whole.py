@@ -1,0 +1,62 @@
+"""Repairs of what no copy shows: products whose operands do not fit, and programs that fail before they copy.
+
+A failure is repaired by other strides near the line that it came from, if the whole program is right then:
+it builds as many kernels or more, and nothing in it is rejected, wrong or out of order.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from layoutcheck.patching import operands
+from layoutcheck.patching.edit import apply
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.repaired import Repair
+from layoutcheck.patching.search import MOST_TRIES, Proven, Search, lines_of, short, told
+from layoutcheck.patching.state import RANKS, Edited, State
+from layoutcheck.patching.strides import around
+from layoutcheck.sources.traced import KernelFinding, TraceFailure
+
+FAILED = ("raised", "killed", "uncompiled")
+UNFOUND = "no statement of the program was found that a fix changes"
+
+
+def product(
+    search: Search, state: State, finding: KernelFinding, texts: dict[str, str]
+) -> tuple[Proven | None, str]:
+    """The edit with which a product's operands fit; else why there is none."""
+    refused: list[str] = []
+    mine = (way for way in operands.ways(texts, finding) if search.may(way[1]))
+    for title, edits in itertools.islice(mine, MOST_TRIES):
+        changed = apply(texts, edits)
+        edited = Edited(texts, state, changed, State(search.trace(changed)))
+        why = operands.objection(state.trace, edited.after.trace, finding) or edited.objection(False)
+        if not why and edited.harmed():
+            why = f"{short(edited.harmed()[0])} is worse"
+        if not why:
+            where = finding.places[0].where
+            return Proven(edited, Repair(where, title, "legal", (where,), lines_of(texts, edits))), ""
+        refused.append(f"{title} at line {lines_of(texts, edits)[0].line}: {why}")
+    return None, told(refused) or UNFOUND
+
+
+def failures(state: State) -> list[TraceFailure]:
+    """What ended the program, where the line is known."""
+    return [one for one in state.trace.failures if one.kind in FAILED and one.where is not None]
+
+
+def failure(search: Search, state: State, failed: TraceFailure, texts: dict[str, str]) -> Proven | None:
+    """The edit with which the program does not fail, and all of it is right."""
+    assert failed.where is not None
+    mine = (way for way in around(Program(texts), failed.where.file, failed.where.line) if search.may(way[1]))
+    for title, edits in itertools.islice(mine, MOST_TRIES):
+        changed = apply(texts, edits)
+        edited = Edited(texts, state, changed, State(search.trace(changed)))
+        after = edited.after
+        if after.trace.failures or not after.ranks or edited.disorder() or operands.findings(after.trace):
+            continue
+        worst = max(after.ranks.values())
+        if worst <= RANKS["slow"] and len(after.trace.kernels) >= len(state.trace.kernels):
+            verdict = "legal" if worst == RANKS["legal"] else "slow"
+            return Proven(edited, Repair(failed.where, title, verdict, (), lines_of(texts, edits)))
+    return None

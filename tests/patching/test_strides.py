@@ -1,0 +1,88 @@
+"""Two modes written the other way round, where a copy or the whole program fails."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.patching.edit import apply
+from layoutcheck.patching.program import Program
+from layoutcheck.patching.repair import repair
+from layoutcheck.patching.repaired import Repaired
+from layoutcheck.patching.strides import around
+from layoutcheck.reports.repaired import render
+from layoutcheck.reports.style import Style
+from layoutcheck.sources.traced import Frame, Kernel, Trace, TracedCopy, TraceFailure
+
+TEXT = """rows = size // 4
+threads = cute.make_layout((rows, n // rows), stride=(rows, 1))
+order = cute.make_ordered_layout((rows, 4), order=(1, 0))
+own = cute.make_layout((64, 32), stride=(1, 64))
+given = cute.make_tensor(pointer, own)
+plain = cute.make_layout((rows, 4))
+tiled = cute.make_tiled_copy_tv(atom, threads, plain, order, given)
+"""
+LINE = 7
+
+
+def proposed(text: str, line: int) -> list[str]:
+    """The lines that each edit makes."""
+    texts = {"k.py": text}
+    new = [apply(texts, edits)["k.py"] for _, edits in around(Program(texts), "k.py", line)]
+    old = set(text.splitlines())
+    return [line.split(" = ")[1] for one in new for line in one.splitlines() if line not in old]
+
+
+def test_strides_are_swapped_or_compact_in_the_programs_own_words() -> None:
+    assert proposed(TEXT, LINE) == [
+        "cute.make_layout((rows, n // rows), stride=(1, rows))",
+        "cute.make_layout((rows, n // rows), stride=(n // rows, 1))",
+        "cute.make_ordered_layout((rows, 4), order=(0, 1))",
+    ]
+
+
+@pytest.mark.parametrize("line", [1, 5, 8])
+def test_a_tensors_own_layout_stays_and_other_lines_too(line: int) -> None:
+    assert proposed(TEXT, line) == []
+
+
+def copied(path: Path, align: int) -> TracedCopy:
+    src = f'!cute.memref<f16, smem, align<{align}>, "((8,1),2):((1,0),64)">'
+    copy = lc.check(src, '!cute.memref<f16, rmem, align<32>, "((8,1),2):((1,0),8)">', "ldmatrix.x4").copy
+    return TracedCopy(copy, "", Frame(str(path), LINE), (), "kernel", "sm_90a")
+
+
+def died(path: Path, kind: str = "killed") -> Trace:
+    return Trace(failures=(TraceFailure(kind, "the process died of SIGFPE", Frame(str(path), LINE)),))
+
+
+def tried(path: Path, before: Trace, after: Trace) -> Repaired:
+    """The repair of a program that is `after` with another order, and else as it was."""
+    path.write_text(TEXT)
+    return repair(
+        str(path), before, lambda script, cwd: after if "(0, 1)" in Path(script).read_text() else before
+    )
+
+
+@pytest.mark.parametrize("kind", ["killed", "raised"])
+def test_a_program_that_fails_is_built_with_an_edit_near_by(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "k.py"
+    right = Trace((copied(path, 16),), (Kernel("kernel", "sm_90a", 1),))
+    found = tried(path, died(path, kind), right)
+    assert found.after[str(path)] == TEXT.replace("order=(1, 0)", "order=(0, 1)")
+    [made] = found.repairs
+    assert made.verdict == "legal" and [place.line for place in made.places] == [3]
+    said = render(found, [], Style(False, 200))
+    assert f"the program, which ended at {os.path.relpath(path)}:{LINE}, is built" in said
+    assert found.unseen == []
+
+
+def test_a_program_that_then_copies_wrongly_or_nothing_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    for after in (Trace((copied(path, 8),)), Trace(), died(path)):
+        found = tried(path, died(path), after)
+        assert found.repairs == [] and found.diff() == ""
+        assert found.unseen == [f"killed: {path}:{LINE}: the process died of SIGFPE"]
