@@ -1,7 +1,8 @@
 """Numbers for what a kernel is given at run time: dynamic extents and strides, pointers, integers.
 
 With `extent` given, all dynamic extents become that number, so that those which must be equal are; of
-several numbers, those of mode i of every tensor the i-th, of further modes the last. Otherwise a tensor's
+several numbers, those of mode i of every tensor the i-th, of further modes the last; `Unequal` gives those of
+one tensor another number. Otherwise a tensor's
 dynamic extents become 512, or 1024 where its stride is 1, made a multiple of what the type promises; its
 dynamic strides make it compact, from the mode of stride 1 outwards. Each pointer is an object of its own.
 An integer, of which nothing is known, is 1024.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from layoutcheck.algebra.integers import Dynamic
@@ -23,7 +25,7 @@ from layoutcheck.dsl.lowered.types import SHARED, Type
 from layoutcheck.dsl.lowered.values import Value
 from layoutcheck.errors import InputError
 
-Extent: TypeAlias = "int | tuple[int, ...] | None"
+Extent: TypeAlias = "int | tuple[int, ...] | Unequal | None"
 
 INNER_EXTENT, EXTENT, INTEGER = 1024, 512, 1024
 EXTENTS = "dynamic extents and strides are given numbers"  # what rests on these alone says so
@@ -33,10 +35,21 @@ SHARED_ARGUMENT = 1 << 20  # where a pointer to shared memory points that a kern
 _LAYOUT = re.compile(r'"([^"]*:[^"]*)"')
 
 
+@dataclass(frozen=True, slots=True)
+class Unequal:
+    """The number for the dynamic extents of the argument `index`, and that for those of all others."""
+
+    index: int
+    own: int
+    others: int
+
+
 def instantiate(
     kind: Type, cute_type: str, index: int, extent: Extent = None, integer: int | None = None
 ) -> Value:
     """A value of the lowered type `kind` for argument `index`, whose type was `cute_type` when traced."""
+    if isinstance(extent, Unequal):
+        extent = extent.own if extent.index == index else extent.others
     numbers = iter(_dynamic_leaves(cute_type, extent))
     return _fill(kind, numbers, index, INTEGER if integer is None else integer)
 
@@ -67,13 +80,13 @@ def dynamic_layout(cute_type: str) -> Layout | None:
     return layout  # type: ignore[no-any-return]
 
 
-def _dynamic_leaves(cute_type: str, extent: Extent) -> list[int]:
+def _dynamic_leaves(cute_type: str, extent: int | tuple[int, ...] | None) -> list[int]:
     """Numbers for the `?` of a printed type, extents before strides, left to right."""
     layout = dynamic_layout(cute_type)
     return [] if layout is None else dynamic_leaves(layout, extent)
 
 
-def dynamic_leaves(layout: Layout, extent: Extent = None) -> list[int]:
+def dynamic_leaves(layout: Layout, extent: int | tuple[int, ...] | None = None) -> list[int]:
     """The same of a layout: extents, then strides."""
     shape, stride = flatten(layout.shape), flatten(layout.stride)
     given = iter(_by_leaf(layout, extent))
@@ -90,7 +103,7 @@ def dynamic_leaves(layout: Layout, extent: Extent = None) -> list[int]:
     return [*chosen, *_compact(extents, stride)]
 
 
-def _by_leaf(layout: Layout, extent: Extent) -> Iterator[int | None]:
+def _by_leaf(layout: Layout, extent: int | tuple[int, ...] | None) -> Iterator[int | None]:
     """The number that `extent` gives each leaf, whether it is dynamic or not."""
     modes = layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)
     for i, mode in enumerate(modes):

@@ -8,7 +8,8 @@ elements is told by block, thread and byte.
 Dynamic extents are given numbers: one for all of them, a multiple of any tile; then one promise more, and
 one less. An access that stays inside for all three is checked. One that leaves its tensor with a tail rests
 on the caller, who has to give multiples of the tile; which multiple is found by trying. One that leaves it
-with whole tiles is not told: extents that must differ (a list of n + 1 offsets) were made equal.
+with whole tiles is told if it leaves larger tensors and smaller ones, too: else extents that must differ (a
+list of n + 1 offsets) were made equal.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 from layoutcheck.copies.offsets import IntArray
 from layoutcheck.dsl.lowered import Kernel
-from layoutcheck.dsl.lowered.arguments import EXTENTS
+from layoutcheck.dsl.lowered.arguments import EXTENTS, Unequal
 from layoutcheck.dsl.lowered.grid import OVERFLOW, RUN_TIME, Blocks
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, access_parts
 from layoutcheck.dsl.lowered.record import Mask, Recorded
@@ -33,6 +34,7 @@ RELATED = "how the dynamic extents relate is not known"
 LOADED = "addresses or predicates known at run time"
 NOT_MET = "the blocks that were evaluated do not come by"
 _MOST_MULTIPLE = 1024
+_MOST_BYTES = 1 << 31  # of a tensor that is made larger than the others
 _NEAR = 4  # multiples beyond a tensor of 2^31 elements, among which the first is that overflows
 _INTEGERS = (1 << 14, 1 << 20, (1 << 31) - 1)  # given to integer arguments to see if offsets overflow
 WRAPS = "its 32-bit offset overflows if all integer arguments are {} or more"
@@ -87,6 +89,10 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
             found.faults[tag] = one.faults
         elif one.faults:
             found.unchecked[tag] = RELATED
+    always = _always(kernel, first, promise[1], widest_bytes) if promise else {}
+    for tag in always:
+        found.faults[tag] = always[tag]
+        del found.unchecked[tag]
     unsaid = {tag for tag in tags if found.unchecked.get(tag) == RUN_TIME}
     least = _least_integer(kernel, unsaid, promise[1] if promise else None, widest_bytes) if unsaid else {}
     found.unchecked.update((tag, f"{RUN_TIME}; {WRAPS.format(n)}") for tag, n in least.items())
@@ -118,6 +124,45 @@ def tensor_bounds(kernel: Kernel, widest_bytes: int) -> Bounds:
         if some:
             near = [one for one in kernel.grid.many(quantum) if one <= extent]
             found.overflows.update(_least_extent(kernel, some, quantum, near[-1], extent, widest_bytes))
+    return found
+
+
+def _always(
+    kernel: Kernel, first: Mapping[str, Judged | str], whole: int, widest_bytes: int
+) -> dict[str, list[LoweredFault]]:
+    """The faults of operations that leave their tensor, by tag, however large it is beside the others.
+
+    `first` is what they do if all dynamic extents are alike.
+    """
+    assert kernel.grid is not None
+    grid = kernel.grid
+    found: dict[str, list[LoweredFault]] = {}
+
+    def leaves(tag: str, base: int, own: int, others: int) -> tuple[int, list[LoweredFault]]:
+        """The bytes of the tensor that an operation leaves with these extents, 0 if it leaves none; how."""
+        blocks = grid.blocks({tag}, Unequal(base - 1, own * whole, others * whole))
+        again = _judge_all(blocks, {tag}, whole, widest_bytes)[tag]
+        if isinstance(again, str) or any(fault.overflows for fault in again.faults):
+            return 0, []
+        return again.left.get(base, 0), again.faults
+
+    for tag, one in first.items():
+        if isinstance(one, str) or one.sure or not one.faults or any(f.overflows for f in one.faults):
+            continue
+        for base, size in one.left.items():
+            twice, told = leaves(tag, base, 2, 1)
+            modes = (twice // max(1, size)).bit_length() - 1  # so many of its extents are dynamic
+            most = (_MOST_BYTES // max(1, size)).bit_length() - 1
+            if not twice or modes < 1 or not leaves(tag, base, 1, 2)[0]:
+                break
+            if most > modes:
+                told = leaves(tag, base, 1 << most // modes, 1)[1]
+            if not told:
+                break
+            found.setdefault(tag, []).extend(told)
+        else:
+            continue
+        found.pop(tag, None)
     return found
 
 
@@ -232,13 +277,15 @@ class Judged:
     """The first fault of each side of an operation; `sure` says that it rests on no number that was given.
 
     `run` names the blocks that were evaluated. `inside` counts the bytes that stay in their tensor there, and
-    those of different accesses (-1: not counted, as nothing is predicated and nothing leaves it).
+    those of different accesses (-1: not counted, as nothing is predicated and nothing leaves it). `left` are
+    the objects that accesses leave, with their bytes.
     """
 
     faults: list[LoweredFault]
     sure: bool
     run: str = ""
     inside: tuple[int, int] = (0, -1)
+    left: dict[int, int] = field(default_factory=dict)
 
 
 def _judged(
@@ -284,7 +331,10 @@ def _judge(
             stays = (row >= 0) & (row + reads <= size)
             moved.append(np.stack((row[stays], reads[stays])))
             fault = _beyond(blocks, access, (side, op, size), row, reads, stays, 0 if sure else extent or 0)
-            if fault is not None and fault.side not in {one.side for one in found.faults}:
+            if fault is None:
+                continue
+            found.left[_object(access, side)] = size
+            if fault.side not in {one.side for one in found.faults}:
                 found.faults.append(fault)
     counts = sum(int(one[1].sum()) for one in moved)
     partly = found.faults or any(access.active is not None for access in reached)
@@ -329,16 +379,22 @@ def _bound(blocks: Blocks, access: Recorded, side: int) -> tuple[int | str, bool
 
     Then whether everything is known without numbers for dynamic extents.
     """
-    own, place = access.provenance, access.address
-    if access.second_space == "gmem" and side == 0 and access.second is not None:
-        own, place = access.second_provenance, access.second
+    second = access.second_space == "gmem" and side == 0 and access.second is not None
+    own = access.second_provenance if second else access.provenance
     rests = [one for one in blocks.reasons.read(own | access.guard) if one != OVERFLOW]
     if any(one != ("arguments", EXTENTS) for one in rests):
         return (LOADED if any(kind != "arguments" for kind, _ in rests) else RUN_TIME), False
     if blocks.rests == "arguments":
         return RUN_TIME, False
-    size = blocks.sizes.get(int(np.asarray(place).flat[0]) // GLOBAL_STEP, RUN_TIME)
+    size = blocks.sizes.get(_object(access, side), RUN_TIME)
     return size, blocks.rests == "static" and not rests
+
+
+def _object(access: Recorded, side: int) -> int:
+    """The object in global memory that one side of an access points into."""
+    second = access.second_space == "gmem" and side == 0 and access.second is not None
+    place = access.second if second else access.address
+    return int(np.asarray(place).flat[0]) // GLOBAL_STEP
 
 
 def conditions(found: Bounds) -> dict[str, str]:

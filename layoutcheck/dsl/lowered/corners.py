@@ -1,10 +1,10 @@
 """Loops and grids whose accesses to global memory are decided by their first and last turns and blocks.
 
-In such a loop every address is a first-degree function of the turn, and whether an access happens does not
-depend on it. All bytes that a thread touches then lie between those of its first and its last turn. In nests
-the same holds along each loop, for the others' turns fixed, so that the corners decide. Blocks along an axis
-of the grid are alike in this, but for whether they access anything: `grid` sees that from the blocks that are
-evaluated.
+In such a loop every address is a first-degree function of the turn, or such a one that stops at a least or
+most number, and whether an access happens does not depend on it. All bytes that a thread touches then lie
+between those of its first and its last turn. In nests the same holds along each loop, for the others' turns
+fixed, so that the corners decide. Blocks along an axis of the grid are alike in this, but for whether they
+access anything: `grid` sees that from the blocks that are evaluated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _KEPT = frozenset(
 )  # fmt: skip
 _KERNELS = ("cuda.kernel", "gpu.func")
 SHARED_SPACES = (SHARED, CLUSTER)
-_ANY = 2  # not known to be of first degree
+_CUT, _ANY = 2, 3  # first degree up to a least or most number; not known to be of first degree
+_CUTS = frozenset(("arith.minsi", "arith.maxsi"))
 
 
 def decided_by_corners(
@@ -72,7 +73,7 @@ class _Unsettled(Exception):
 
 
 class _Degrees:
-    """The degree of every value in one loop's turn: 0 (the same in all turns), 1, or `_ANY`."""
+    """The degree of every value in one loop's turn: 0 (the same in all turns), 1, `_CUT` or `_ANY`."""
 
     other = 0  # the most that an operand may have which is no address: how many bytes are read
 
@@ -100,7 +101,7 @@ class _Degrees:
             kind = parse_type(value.type)
             if kind.kind == "pointer" and kind.space == SHARED:
                 continue
-            if self.of(value) > (1 if kind.kind == "pointer" else self.other):
+            if self.of(value) > (_CUT if kind.kind == "pointer" else self.other):
                 return False
         return True
 
@@ -136,10 +137,13 @@ class _Degrees:
             base = self.needed.base(owner.operands[0])
             fixed = isinstance(base, Operation) and base not in self._stored and None not in self._stored
             return 0 if fixed and not most else _ANY
-        if not most or owner.name in _KEPT:
+        varying = [degree for degree in degrees if degree]
+        if not most or (owner.name in _KEPT and (most == 1 or len(varying) == 1)):
             return most
         if owner.name in _PRODUCTS:
-            return min(sum(degrees), _ANY)
+            return most if len(varying) == 1 else _ANY
+        if owner.name in _CUTS and len(varying) == 1 and most <= _CUT:
+            return _CUT
         return most if owner.name in _SHIFTS and not degrees[1] else _ANY
 
     def _inside(self, block: Block) -> bool:
@@ -195,7 +199,7 @@ class _InShared(_Degrees):
 
     def straight(self, op: Operation) -> bool:
         kinds = [(value, parse_type(value.type)) for value in op.operands]
-        return all(self.of(value) <= 1 for value, kind in kinds if kind.space in SHARED_SPACES)
+        return all(self.of(value) <= _CUT for value, kind in kinds if kind.space in SHARED_SPACES)
 
 
 class _ByBlock(_Degrees):

@@ -164,18 +164,20 @@ class Grid:
             else:
                 found = again
         jumps = {name: _jumps(found, found.accesses.get(name, ())) for name in tags}
-        if any(jumps.values()):  # every block along the axes where accesses begin or end between two of them
-            here = set().union(*jumps.values())
+        while any(map(_gaps, jumps.values())):  # the first or last that accesses something may lie between
+            near = set().union(*jumps.values())
             full = [
-                list(range(n)) if i in here else axis
-                for i, (n, axis) in enumerate(zip(how.grid, axes, strict=True))
+                sorted(set(axis).union(*(_split(low, high) for at, low, high in near if at == i)))
+                for i, axis in enumerate(axes)
             ]
-            if math.prod(map(len, full)) <= _MOST_TURNING:
-                again = self._evaluated(tags, how, launched, _product(full))
-                if not isinstance(again, str):
-                    found = again
-                    jumps = {name: _jumps(found, found.accesses.get(name, ())) for name in tags}
-        open_ = {name for name in tags if turning[name] is None or jumps[name]}
+            if math.prod(map(len, full)) > _MOST_TURNING:
+                break
+            again = self._evaluated(tags, how, launched, _product(full))
+            if isinstance(again, str):
+                break
+            found = again
+            jumps = {name: _jumps(found, found.accesses.get(name, ())) for name in tags}
+        open_ = {name for name in tags if turning[name] is None or _gaps(jumps[name])}
         if open_ and math.prod(how.grid) * how.threads <= _MOST_THREADS:
             again = self._evaluated(tags, how, launched, every_block(how))
             if not isinstance(again, str):
@@ -289,11 +291,18 @@ def _ends(n: int, numbers: set[int]) -> list[int]:
     return sorted(i for i in found if 0 <= i < n) if numbers else []
 
 
-def _jumps(blocks: Blocks, accesses: Iterable[Recorded]) -> set[int]:
-    """The axes along which one of two evaluated blocks in a row accesses something and the other does not.
+def _gaps(jumps: set[tuple[int, int, int]]) -> bool:
+    """Whether some of these blocks are no neighbours in the grid."""
+    return any(high - low > 1 for _, low, high in jumps)
 
-    Of blocks that are not neighbours in the grid: the first or last that does may lie between.
-    """
+
+def _split(low: int, high: int) -> range:
+    """Blocks from one to another: all of a few, some of many."""
+    return range(low, high + 1, max(1, (high - low) // 8))
+
+
+def _jumps(blocks: Blocks, accesses: Iterable[Recorded]) -> set[tuple[int, int, int]]:
+    """(axis, index, index) of two evaluated blocks in a row, one of which accesses something."""
     on = np.zeros(len(blocks.at), bool)
     for access in (one for one in accesses if one.reached):
         each = np.ones(len(on) * blocks.threads, bool) if access.active is None else access.active
@@ -309,8 +318,8 @@ def _jumps(blocks: Blocks, accesses: Iterable[Recorded]) -> set[int]:
         for index, here in active.items():
             there = after.get(index[axis], index[axis])
             other = active[(*index[:axis], there, *index[axis + 1 :])]  # type: ignore[index]
-            if there - index[axis] > 1 and here != other:
-                found.add(axis)
+            if here != other:
+                found.add((axis, index[axis], there))
     return found
 
 
