@@ -10,8 +10,12 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 
+from layoutcheck.atoms.universal import UniversalCopy
 from layoutcheck.check import Fix
+from layoutcheck.copies.copy import Copy
+from layoutcheck.fixes.code import atom_code, dtype_code
 from layoutcheck.patching.edit import Candidate, Edit, indent_of, span_of
 from layoutcheck.patching.program import Program, Site, name_of
 
@@ -32,6 +36,35 @@ def in_its_place(program: Program, fix: Fix, site: Site) -> Iterator[Candidate]:
     code = ast.unparse(_Renamed(names).visit(tree))
     start, end = span_of(source, statement)
     yield (Edit(site.path, start, end, textwrap.indent(code, indent).lstrip()),)
+
+
+def before_recast(program: Program, site: Site, copy: Copy) -> Iterator[Candidate]:
+    """A wider view's elements copied as they were, the other operand recast to them."""
+    for role, other in (("src", "dst"), ("dst", "src")):
+        narrow = copy.side(role).recast_from
+        operands = [program.argument(site, name) for name in (role, other, "atom")]
+        if narrow is None or copy.tiling is not None or not isinstance(copy.atom, UniversalCopy):
+            continue
+        if any(one is None for one in operands):
+            continue
+        mine, theirs, atom = (one for one in operands if one is not None)
+        made = program.definition(mine)
+        recast = made.node
+        if not isinstance(recast, ast.Call) or name_of(recast) != "recast_tensor" or not recast.args:
+            continue
+        if made.function is not site.function or made.path != site.path:
+            continue
+        width = replace(copy.atom, dtype=narrow.dtype, width_bits=narrow.dtype.bits)
+        source = program.sources[site.path]
+        new = (
+            ast.unparse(recast.args[0]),
+            f"cute.recast_tensor({ast.unparse(theirs.node)}, {dtype_code(narrow.dtype)})",
+            atom_code(width),
+        )
+        yield tuple(
+            Edit(site.path, *span_of(source, one.node), text)
+            for one, text in zip((mine, theirs, atom), new, strict=True)
+        )
 
 
 def _operands(program: Program, site: Site) -> dict[str, ast.expr] | None:

@@ -1,7 +1,8 @@
 """The fixes of a traced copy, ranked with the time of who else uses the tile that they lay out otherwise.
 
 A tile that suits its writer may be slow for its reader. The other copies of a tile are those whose operands
-come from the same allocation and have the same layout; each is judged with the tile of the fix.
+come from the same allocation and have the same layout; each is judged with the tile of the fix. One that is
+known by a thread's view alone has no time: a fix says so.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from layoutcheck.fixes.edit import with_tensors
 from layoutcheck.patching.program import Program, Site, name_of
 from layoutcheck.sources.traced import Distinct
 
+NO_TIME = math.nan
 Reports = Sequence[tuple[Distinct, "Report | None"]]
 SIDES = ("src", "dst")
 _MADE_BY = ("allocate_tensor", "allocate_array", "get_tensor", "allocate")
@@ -32,7 +34,8 @@ def ranked(program: Program, reports: Reports, one: Distinct, report: Report) ->
         return list(report.fixes)
     fixes = [_told(fix, others) for fix, others in zip(report.fixes, users, strict=True)]
     total = [
-        spent(fix)[0] + sum(after for _, after in others) for fix, others in zip(fixes, users, strict=True)
+        spent(fix)[0] + sum(after for _, after in _timed(others))
+        for fix, others in zip(fixes, users, strict=True)
     ]
     least = min(total)
 
@@ -44,18 +47,31 @@ def ranked(program: Program, reports: Reports, one: Distinct, report: Report) ->
 
 
 def _told(fix: Fix, users: Sequence[tuple[float, float]]) -> Fix:
-    """The fix with what it does to the others, where they get dearer."""
-    before, after = (sum(one[i] for one in users) for i in range(2))
-    if after <= before:
-        return fix
-    how = "are refused or wrong" if after == math.inf else f"take {after:g} cycles instead of {before:g}"
-    return replace(fix, note="; ".join(filter(None, (fix.note, f"the tile's other copies {how}"))))
+    """The fix with what it does to the others, where they get dearer or their time is not known."""
+    before, after = (sum(one[i] for one in _timed(users)) for i in range(2))
+    notes = [fix.note] if fix.note else []
+    if after > before:
+        how = "are refused or wrong" if after == math.inf else f"take {after:g} cycles instead of {before:g}"
+        notes.append(f"the tile's other copies {how}")
+    unknown = len(users) - len(_timed(users))
+    if unknown:
+        which = "another copy" if unknown == 1 else f"{unknown} other copies"
+        notes.append(f"{which} of the tile: time not known, as only one thread's view is")
+    return replace(fix, note="; ".join(notes))
+
+
+def _timed(users: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Those whose time is known."""
+    return [one for one in users if not math.isnan(one[0])]
 
 
 def _users(
     program: Program, reports: Reports, one: Distinct, copy: Copy, fix: Fix
 ) -> list[tuple[float, float]]:
-    """The cycles of every other copy of the tiles that a fix lays out otherwise, before and after."""
+    """The cycles of every other copy of the tiles that a fix lays out otherwise, before and after.
+
+    NO_TIME stands for both where one thread's view is all that is known.
+    """
     found: list[tuple[float, float]] = []
     for side in SIDES if len(fix.copies) == 1 else ():
         old, new = copy.whole(side), fix.copies[0].whole(side)
@@ -65,11 +81,16 @@ def _users(
             continue
         home = _home(program, one, side)
         for other, report in reports if home is not None else ():
-            if other is one or report is None or report.copy.tiling is None or not report.execution:
+            if other is one or report is None:
+                continue
+            if report.copy.tiling is None:
+                if any(_home(program, other, theirs) == home for theirs in SIDES):
+                    found.append((NO_TIME, NO_TIME))
                 continue
             found += [
                 (cycles(report.execution), _with(report.copy, theirs, new))
                 for theirs in SIDES
+                if report.execution
                 if report.copy.whole(theirs) == old and _home(program, other, theirs) == home
             ]
     return found

@@ -189,7 +189,8 @@ def _back(trace: Trace, there: str, project: str) -> Trace:
     copies = tuple(
         replace(one, where=frame(one.where), stack=tuple(map(frame, one.stack))) for one in trace.copies
     )
-    return replace(trace, copies=copies)
+    failures = (replace(one, where=frame(one.where)) if one.where else one for one in trace.failures)
+    return replace(trace, copies=copies, failures=tuple(failures))
 
 
 def _cheapest(proven: Sequence[Proven]) -> Proven:

@@ -16,6 +16,7 @@ from layoutcheck.copies.vectors import WIDEST_BITS
 from layoutcheck.patching.copiers import counted, turned, width
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import candidates
+from layoutcheck.patching.instead import before_recast
 from layoutcheck.patching.layouts import coarser
 from layoutcheck.patching.predicates import STRATEGY, guarded
 from layoutcheck.patching.program import Program, Site, name_of
@@ -115,6 +116,9 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
         return
     for edits in _coarser(program, site, report.copy):
         yield _UNITS, edits
+    if any(one.code == "LC209" for one in report.findings):
+        for edits in before_recast(program, site, report.copy):
+            yield "recast: copy the elements as they were before it", edits
     if isinstance(atom, ThreadAtom):
         yield from _strides(program, site)
     start = program.argument(site, "atom")

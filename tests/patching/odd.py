@@ -121,6 +121,7 @@ ODD = {
 EDITS = {
     "two vectors in V": ["stride=((1, 8), (0,))", "stride=((1, 8), (0,))"],
     "half a vector in V": ["num_bits_per_copy=64"],
+    "recast at an odd pitch": ["num_bits_per_copy=16), part, cute.recast_tensor(tile, cutlass.BFloat16))"],
     "float predicate": ["pred =", "for i in", "pred[i] = wanted[i] != 0", "pred=pred"],
 }
 """What the lines of the repair hold."""

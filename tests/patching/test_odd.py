@@ -19,7 +19,6 @@ pytest.importorskip("cutlass", reason="the CuTe DSL is not installed")
 
 UNSAFE = {
     "rows of stride 64": "LC201",
-    "recast at an odd pitch": "LC209",
     "every second nibble": "LC218",
     "TMA, pitch 500 B": "LC231",
     "TMA, every second element": "LC234",
