@@ -10,6 +10,7 @@ are lanes. A layout of the tile is an order of these bits:
 - then the other side's, which a pointer swizzle XORs onto the first: each side's lanes lie in different banks
 - then the rest
 
+The first bits may also be those of a row of 8 x 8 matrices (`registers`), for `ldmatrix` and `stmatrix`.
 All such candidates are counted, with the plain layouts and swizzles of `shared.layouts`, and the quickest is
 taken. For other extents there are the latter alone. A thread's registers may be taken in any order.
 """
@@ -19,10 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from layoutcheck.algebra.image import image
-from layoutcheck.algebra.inttuple import product as size_of
 from layoutcheck.algebra.layout import Layout
 from layoutcheck.algebra.modes import make_layout
 from layoutcheck.algebra.notation import parse_layout
@@ -30,29 +27,19 @@ from layoutcheck.algebra.simplify import coalesce
 from layoutcheck.algebra.swizzle import Swizzle
 from layoutcheck.copies.memref import Memref
 from layoutcheck.errors import InputError
-from layoutcheck.machine import banks
-from layoutcheck.machine.arch import WARP
-from layoutcheck.machine.banks import LOAD, OFF, STORE, IntArray
+from layoutcheck.machine.arch import parse_arch
 from layoutcheck.machine.best_swizzle import BANK_SPAN_BYTES
-from layoutcheck.machine.cost import Counts, predicted_time
+from layoutcheck.machine.cost import predicted_time
 from layoutcheck.machine.dtypes import DType
 from layoutcheck.machine.dtypes import dtype as read_dtype
 from layoutcheck.synthesis.exchange_code import statements
+from layoutcheck.synthesis.registers import Registers, Side
 from layoutcheck.synthesis.shared import BASE_ALIGN, MOST_PATTERN_BYTES, layouts
 
+LDMATRIX, STMATRIX = 75, 90
+"""The architectures that have them first (PTX ISA)."""
 MOST_PERIOD_BYTES = 2 * MOST_PATTERN_BYTES
 """Of a swizzle: a tile at an odd multiple of 1024 bytes XORs a constant onto all, which parts no banks."""
-WIDTHS_BITS = (128, 64, 32, 16, 8)
-
-
-class Side(NamedTuple):
-    """One side: its registers `tv`, and accesses of `width_bits`, `wavefronts` of which `ideal` would do."""
-
-    tv: Layout
-    width_bits: int
-    instructions: int
-    wavefronts: int
-    ideal: int
 
 
 class Exchange(NamedTuple):
@@ -85,7 +72,7 @@ class Exchange(NamedTuple):
         return _time(self.write, self.read)
 
 
-def exchange(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any = "bf16") -> Exchange:
+def exchange(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any = "bf16", *, arch: str = "sm_90a") -> Exchange:
     """The layout of a tile that is written from registers of `src_tv` and read into those of `dst_tv`.
 
     Both are layouts (thread, value) -> index into the tile, counted colexicographically, as text or `Layout`.
@@ -97,18 +84,15 @@ def exchange(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any = "bf16") -> Exchan
     element = dtype if isinstance(dtype, DType) else read_dtype(str(dtype))
     if element.bits not in (4, 8, 16, 32, 64):
         raise InputError(f"elements of {element} are not exchanged", expected="4 to 64 bits")
-    sides = [
-        _Given(_read(given, name), extents, name) for given, name in ((src_tv, "src_tv"), (dst_tv, "dst_tv"))
-    ]
+    target = parse_arch(arch)
+    writer = Registers(_read(src_tv, "src_tv"), extents, "src_tv", target.number >= STMATRIX)
+    reader = Registers(_read(dst_tv, "dst_tv"), extents, "dst_tv", target.number >= LDMATRIX)
     best: Exchange | None = None
     tried = 0
-    for layout, swizzle in _candidates(sides, extents, element):
-        costs = [
-            _side(side, layout, swizzle, element.bits, op)
-            for side, op in zip(sides, (STORE, LOAD), strict=True)
-        ]
+    for layout, swizzle in _candidates(writer, reader, extents, element):
         tried += 1
-        write, read = costs
+        write = writer.cost(layout, swizzle, element.bits, True)
+        read = reader.cost(layout, swizzle, element.bits, False)
         if write is None or read is None:
             continue
         if best is None or _time(write, read) < best.cycles:
@@ -119,8 +103,7 @@ def exchange(tile: Any, src_tv: Any, dst_tv: Any, dtype: Any = "bf16") -> Exchan
 
 
 def _time(write: Side, read: Side) -> float:
-    counts = Counts(write.instructions + read.instructions, write.wavefronts + read.wavefronts, 0)
-    return predicted_time(counts).cycles
+    return predicted_time(write.counts + read.counts).cycles
 
 
 def _read(given: Any, name: str) -> Layout:
@@ -130,37 +113,10 @@ def _read(given: Any, name: str) -> Layout:
     return layout
 
 
-class _Given:
-    """One side's registers: `index[value, thread]`, and what its bits are where all is a power of two."""
-
-    def __init__(self, layout: Layout, extents: tuple[int, ...], name: str) -> None:
-        threads, values = (int(size_of(mode.shape)) for mode in layout.modes)  # type: ignore[arg-type]
-        size = extents[0] * extents[1]
-        self.tv = layout
-        self.index: IntArray = image(layout).reshape(values, threads)
-        if self.index.min() < 0 or self.index.max() >= size or len(np.unique(self.index)) != size:
-            raise InputError(f"{name} {layout} does not reach the {size} elements of the tile, all of them")
-        linear = all(n & (n - 1) == 0 for n in (threads, values, *extents))
-        self.lanes = _bits(self.index[0, : min(WARP, threads)]) if linear else None
-        self.values = _bits(self.index[:, 0]) if linear else None
-
-
-def _bits(index: IntArray) -> list[int] | None:
-    """Which bit of the element each bit of the place toggles, -1 for none; None where it is not so."""
-    found = []
-    for n in range(len(index).bit_length() - 1):
-        toggled = int(index[1 << n]) ^ int(index[0])
-        if toggled & (toggled - 1):
-            return None
-        found.append(toggled.bit_length() - 1)
-    return found
-
-
 def _candidates(
-    sides: Sequence[_Given], extents: tuple[int, ...], element: DType
+    writer: Registers, reader: Registers, extents: tuple[int, ...], element: DType
 ) -> Iterator[tuple[Layout, Swizzle | None]]:
-    writer, reader = sides
-    if None not in (writer.lanes, writer.values, reader.lanes, reader.values):
+    if writer.linear and reader.linear:
         yield from _orders(writer, reader, extents, element.bits)
     if element.bits >= 8:
         for one in layouts((extents[0], extents[1]), element, (), None):
@@ -168,10 +124,9 @@ def _candidates(
 
 
 def _orders(
-    writer: _Given, reader: _Given, extents: tuple[int, ...], bits: int
+    writer: Registers, reader: Registers, extents: tuple[int, ...], bits: int
 ) -> Iterator[tuple[Layout, Swizzle | None]]:
     """Orders of the element's bits, and the swizzle that goes with each."""
-    assert writer.values and reader.values and writer.lanes and reader.lanes
     total = (extents[0] * extents[1]).bit_length() - 1
     most = (128 // bits).bit_length() - 1
     own = [[b for b in side.values or () if b >= 0] for side in (writer, reader)]
@@ -183,6 +138,12 @@ def _orders(
             vector = [*common[:count], *more]
             for first, second in ((writer, reader), (reader, writer)):
                 yield from _banked(vector, first.lanes or [], second.lanes or [], total, extents, bits)
+    for side, other in ((writer, reader), (reader, writer)):
+        for row, apart, _ in side.rows(bits):
+            theirs = [*([another for held, another, _ in other.rows(bits) if held == row]), other.lanes or []]
+            for lanes in theirs:
+                yield from _banked(row, apart, lanes, total, extents, bits)
+                yield from _banked(row, lanes, apart, total, extents, bits)
 
 
 def _banked(
@@ -227,31 +188,3 @@ def _of_order(order: Sequence[int], extents: tuple[int, ...]) -> Layout:
         )
         start += count
     return make_layout(*modes)
-
-
-def _side(side: _Given, layout: Layout, swizzle: Swizzle | None, bits: int, op: str) -> Side | None:
-    """The widest accesses that take whole runs of a thread's registers, counted; None for less than bytes."""
-    offsets = image(layout)[side.index]
-    values, threads = offsets.shape
-    order = np.argsort(offsets[:, 0], kind="stable")
-    offsets = offsets[order]
-    granule = 16 if swizzle is None else min(16, swizzle.granule)
-    for width in WIDTHS_BITS:
-        each = width // bits
-        if each == 0 or width // 8 > granule or values % each:
-            continue
-        runs = offsets.reshape(values // each, each, threads)
-        steps = runs - runs[:, :1]
-        if (steps == np.arange(each)[None, :, None]).all() and (runs[:, 0] * bits % width == 0).all():
-            at = runs[:, 0] * bits // 8
-            return _counted(side.tv, at if swizzle is None else swizzle(at), width, op)
-    return None
-
-
-def _counted(tv: Layout, at: IntArray, width: int, op: str) -> Side:
-    rows, threads = at.shape
-    warps = -(-threads // WARP)
-    lanes = np.full((rows, warps * WARP), OFF, np.int64)
-    lanes[:, :threads] = at
-    found = banks.wavefronts(lanes.reshape(-1, WARP), width, op)
-    return Side(tv, width, len(found.phases), int(found.wavefronts.sum()), int(found.phases.sum()))

@@ -9,7 +9,7 @@ import pytest
 import layoutcheck as lc
 from layoutcheck.errors import InputError
 from layoutcheck.machine.banks import LANES_PER_PHASE
-from layoutcheck.synthesis.exchange import Side
+from layoutcheck.synthesis.registers import Side
 from tests.synthesis.triton_pairs import PAIRS, Registers, layout_tv
 
 TYPES = {4: "f4E2M1FN", 8: "f8E4M3FN", 16: "bf16", 32: "f32"}
@@ -45,6 +45,23 @@ def test_extents_that_are_no_powers_of_two_have_an_answer() -> None:
     columns = "((96,2),24):((48,24),1)"
     found = lc.exchange((48, 96), rows, columns, "f32")
     assert found.write.wavefronts == found.write.ideal and found.read.wavefronts == found.read.ideal
+
+
+def test_the_fragments_of_an_mma_are_read_by_ldmatrix_where_the_architecture_has_it() -> None:
+    rows, fragments = (layout_tv(side, 16) for side in PAIRS[1][3:])
+    found = lc.exchange((16, 16), rows, fragments, "bf16")
+    # 16 x 16 of 16 bits are four matrices: one instruction, a wavefront for each.
+    assert (found.read.matrix, found.read.instructions, found.read.wavefronts) == ("ldmatrix", 1, 4)
+    assert "LdMatrix8x8x16bOp(False, 4)" in found.code
+    assert (found.write.matrix, found.write.width_bits) == ("", 128)
+    assert lc.exchange((16, 16), rows, fragments, "bf16", arch="sm_70").read.matrix == ""
+
+
+def test_values_that_repeat_others_are_moved_once() -> None:
+    once = lc.exchange((32, 8), "(32,8):(1,32)", "(32,(4,2)):(8,(1,4))", "f32")
+    twice = lc.exchange((32, 8), "(32,(2,8)):(1,(0,32))", "(32,(4,2,2)):(8,(1,4,0))", "f32")
+    assert once.write[1:5] == twice.write[1:5] and once.read[1:5] == twice.read[1:5]
+    assert "stride=((4, 4, 0)" not in twice.code and "((4, 2, 2), stride=(1, 4, 0))" in twice.code
 
 
 def test_bad_registers_are_refused() -> None:
