@@ -97,6 +97,7 @@ class Collector:
             operands = (
                 check_operands(module) if self.lowering is None else self.lowering.check_products(module)
             )
+            operands = _untold(operands, self.copies[span.start : span.stop])
             said = operands.products or operands.unchecked or operands.findings
             self._operands += [operands] if said else []
             if self.lowering is not None:
@@ -277,3 +278,18 @@ class Collector:
     def _note(self, text: str) -> None:
         if text not in self._notes:
             self._notes.append(text)
+
+
+def _untold(operands: OperandReport, copies: Iterable[TracedCopy]) -> OperandReport:
+    """Without what follows from a tensor map of another swizzle: its copy tells that (LC234)."""
+    maps = {
+        (one.where.file, one.where.line)
+        for one in copies
+        if one.copy is not None and one.copy.map_swizzle is not None
+    }
+    left = [
+        one
+        for one in operands.findings
+        if not maps & {(place.where.file, place.where.line) for place in one.places}
+    ]
+    return replace(operands, findings=tuple(left)) if maps else operands

@@ -6,7 +6,8 @@
 tensor. The DSL does not compare the two. If the layout, the swizzle or the element type differ, TMA
 writes the boxes in one order and the kernel reads them in another. In a trace the map's swizzle is read
 in the host's code. It is held against all other users of the memory: a tile that one map loads and another
-stores needs the two maps to agree, whatever the tensor between them says.
+stores needs the two maps to agree, whatever the tensor between them says. What the elements of such a tile come
+to (LC602, LC605) is not told again.
 
 ## Why
 

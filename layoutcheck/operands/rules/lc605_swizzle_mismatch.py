@@ -5,7 +5,8 @@
 A kernel without a product moves elements from one global tensor to another, through shared memory. They were followed:
 elements arrive at other coordinates than those that they were loaded from, and coordinates differ as by a swizzle, an
 exclusive or of bits. The operation that writes the tile and the one that reads it see it through different swizzles.
-In kernels with products the same mistake is [LC602](lc602.md) or [LC603](lc603.md).
+In kernels with products the same mistake is [LC602](lc602.md) or [LC603](lc603.md). If it is the swizzle of a tensor map
+that differs, [LC234](lc234.md) tells it at the TMA copy, and no other rule does.
 
 ## Why
 
