@@ -185,6 +185,7 @@ def summary(judged: JudgedTrace) -> dict[str, Any]:
             ).most_common()
         ),
         "bounded_if": dict(Counter(one.bounded_if for one in trace.copies if one.bounded_if).most_common()),
+        "weak_bases": _weak_bases(judged),
         "unbounded": dict(Counter(one.unbounded for one in trace.copies if one.unbounded).most_common()),
         "causes": [
             {
@@ -233,6 +234,16 @@ def shown(frame: Frame) -> str:
     return frame.file.removeprefix(here)
 
 
+def _weak_bases(judged: JudgedTrace) -> dict[str, int]:
+    """What is promised of the bases of tensor maps, where TMA needs more; how many copies use them."""
+    found: Counter[str] = Counter()
+    for entry, report in judged.reports:
+        for one in report.findings if report is not None else ():
+            if one.code == "LC230" and one.severity == "note":
+                found[one.title] += entry.count
+    return dict(found.most_common())
+
+
 def _is_caller(frame: Frame, where: Frame) -> bool:
     """Whether a frame says more than where the copy stands; loop bodies repeat their function's."""
     return (frame.file, frame.function.split(".")[0]) != (where.file, where.function.split(".")[0])
@@ -258,6 +269,10 @@ def _counts(judged: JudgedTrace, style: Style) -> Iterator[str]:
     for reason, count in list(found["bounded_if"].items())[:_MOST_REASONS]:
         copies = _many(count, "copy", "copies")
         yield from style.wrap(f"bounds of {copies} rest on the caller: {reason}", "    ", "  ")
+    for title, count in found["weak_bases"].items():
+        copies = _many(count, "copy rests", "copies rest")
+        text = f"{copies} on the caller: {title}, it has to be one of 16 B (LC230)"
+        yield from style.wrap(text, "    ", "  ")
     if any(one.has_tail for one in judged.trace.copies):
         yield "  (predicates for them: --fix --by guard-tail)"
     for reason, count in found["unbounded"].items():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from layoutcheck.judge import judge_traced
+from layoutcheck.reports.trace import summary
 from layoutcheck.sources.printed import read_module
 from layoutcheck.sources.trace_lines import from_lines, to_lines
 from layoutcheck.sources.traced import Trace
+from layoutcheck.tracing import judge
 
 BASIS = 'tma_gbasis = <"(64,64):(1@1,1@0)">'
 MADE = (
@@ -145,6 +147,8 @@ def test_what_the_tensor_map_makes_of_the_tensor(
     report = judge_traced(traced)
     assert report is not None and report.verdict == verdict
     assert [(one.code, one.severity) for one in report.findings] == found
+    counted = summary(judge(Trace((traced,))))["weak_bases"]
+    assert list(counted.values()) == [1] * (("LC230", "note") in found)
     assert list(from_lines(to_lines(Trace((traced,)))).copies) == [traced]
 
 
