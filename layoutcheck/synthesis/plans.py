@@ -228,7 +228,8 @@ def _layouts_in_words(searched: Space) -> str:
         return "the canonical layouts of the operand's descriptor"
     return (
         "either mode contiguous, whole or in runs of 16 to 128 bytes; plain, padded by 4 to 128 bytes, or "
-        "under a pointer swizzle S<b,m,s> with m >= 2, m+b <= 7 and 7 <= m+s <= 10-b"
+        "under a pointer swizzle S<b,m,s> with m >= 2, m+b <= 7 and 7 <= m+s <= 10-b; runs of 128 bytes "
+        "under S<3,4,3> also with their rows dealt, 16 bytes' worth of elements apart"
     )
 
 

@@ -7,6 +7,9 @@ rows one after the other and then those of the next columns. Rows are plain, pad
 - swizzles of the pointer that keep words whole, and XOR bits from 7 up, up to bit 9, onto bits below 7: lower
   bits as a source permute the banks and part no two; higher ones give patterns of more than the 1024 bytes to
   which the allocator aligns
+- rows may be *dealt* where runs are 128 bytes: every 8th, for 2-byte elements, one after the other, then
+  the next ones. A thread's block of 16 bytes by 16 bytes has its rows far apart, and lanes side by side have
+  theirs in consecutive runs, which S<3,4,3> sends to different banks
 - padding by 4 to 128 bytes a run, in steps of 4 or of an element
 - for wgmma and tcgen05 the canonical layouts of their descriptors (`machine.canonical`), and no others
 """
@@ -37,6 +40,7 @@ from layoutcheck.synthesis.wanted import Consumer
 
 MOST_PATTERN_BYTES = 1024
 RUN_BYTES = (128, 64, 32, 16)
+VECTOR_BYTES = 16
 _BANK_BITS = BANK_SPAN_BYTES.bit_length() - 1
 BASE_ALIGN = 128
 """Bytes that a tile without a swizzle is aligned to: what TMA asks of shared memory."""
@@ -207,6 +211,9 @@ def _free(tile: tuple[int, int], element: DType) -> Iterator[Shared]:
         for run in runs:
             plain = _rows(tile, fast, run, run)
             yield Shared(plain, element, fast, run)
+            if run * size == BANK_SPAN_BYTES and tile[1 - fast] % (block := VECTOR_BYTES // size) == 0:
+                dealt = _dealt(plain, fast, block)
+                yield Shared(dealt, element, fast, run, Swizzle(3, 4, 3))
             for swizzle in candidates(max(4, size), MOST_PATTERN_BYTES):
                 inside = swizzle.period <= min(MOST_PATTERN_BYTES, tile[0] * tile[1] * size)
                 if inside and swizzle.base + swizzle.shift >= _BANK_BITS:
@@ -216,6 +223,18 @@ def _free(tile: tuple[int, int], element: DType) -> Iterator[Shared]:
             yield Shared(
                 _rows(tile, fast, whole, whole + pad // size), element, fast, whole, None, pad // size
             )
+
+
+def _dealt(plain: Layout, fast: int, block: int) -> Layout:
+    """Rows 0, block, 2 block, ... one after the other, then rows 1, block + 1, ...
+
+    So the `block` rows of a thread lie apart, and those of its neighbours side by side.
+    """
+    rows = plain[1 - fast]
+    many = rows.shape // block
+    apart = Layout((block, many), (rows.stride * many, rows.stride))
+    modes = [plain[fast], apart] if fast == 0 else [apart, plain[fast]]
+    return Layout((modes[0].shape, modes[1].shape), (modes[0].stride, modes[1].stride))
 
 
 def _rows(tile: tuple[int, int], fast: int, run: int, pitch: int) -> Layout:
