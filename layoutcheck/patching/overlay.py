@@ -7,13 +7,12 @@ are real, and so is the script itself: Python looks for its modules where it rea
 from __future__ import annotations
 
 import math
-import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from layoutcheck.errors import InputError
-from layoutcheck.patching.repaired import encoded, read
+from layoutcheck.patching.repaired import encoded, read, writable
 
 
 def project_of(script: Path) -> Path:
@@ -56,7 +55,7 @@ def tracked(project: Path, path: str, since: float = math.inf) -> str:
         return f"'{path}' is outside of the project {project}"
     if {"site-packages", "dist-packages"} & set(file.parts):
         return f"'{path}' is an installed library"
-    if not os.access(file, os.W_OK):
+    if not writable(file):
         return f"'{path}' is read-only"
     if file.stat().st_mtime > since:
         return f"'{path}' was written while the program ran: what was traced is another text"

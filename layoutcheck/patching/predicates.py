@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from layoutcheck.copies.copy import Copy
 from layoutcheck.patching.arguments import with_keyword
@@ -66,7 +66,10 @@ def guarded(program: Program, site: Site, copy: Copy) -> Iterator[tuple[Candidat
             held = program.argument(site, "dst")
             fills = role == "src" and copy.dst.space == "rmem" and held is not None
             last = [f"{ast.unparse(held.node)}.fill(0)"] if fills and held is not None else []
-            filled = _filled(program, site, f"{guard}.shape", f"cute.elem_less({guard}[{{}}], {extents})")
+            shape = f"{guard}.shape"
+            if isinstance(v[1], tuple) and len(v[1]) == 2:  # cute.copy takes two modes for V and its rest
+                shape = f"((1, {shape}[0]), {shape}[1])"
+            filled = _filled(program, site, shape, f"cute.elem_less({guard}[{{}}], {extents})")
             for edits in _before_copy(program, site, filled, lines, last):
                 yield (*edits, *more), bare
 
@@ -186,60 +189,80 @@ def _coordinates(
     First with the coordinates from the host where it cuts what it gives the kernel, else made in the kernel.
     """
     name = cut.root.id
-    arguments = list(program.given(site.function, name))
-    calls = [call for argument in arguments if (call := _call_around(program, argument)) is not None]
+    hosts = [_host_of(program, argument) for argument in program.given(site.function, name)]
     function = site.function
-    if len(calls) == 1 and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        host = _cut_of(program, arguments[0], calls[0].lineno)
-        if host is not None and not isinstance(host.part, ast.Name):
-            whole = f"cute.make_identity_tensor({host.root.id}.shape)"
-            given = {
-                "coords": ast.unparse(host.of(_parsed(whole))),
-                "extents": f"{host.root.id}.shape",
-            }
-            made, edits = _handed_on(program, site, replace(arguments[0], node=calls[0]), given, taken)
-            if made is not None:
-                yield cut.of(ast.Name(made["coords"])), made["extents"], edits
-                return
+    if hosts and None not in hosts and isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        made, edits = _handed_on(program, site, [host for host in hosts if host is not None], taken)
+        if made is not None:
+            yield cut.of(ast.Name(made["coords"])), made["extents"], edits
+            return
     identity = _parsed(f"cute.make_identity_tensor({name}.shape)")
     yield cut.of(identity), f"{name}.shape", ()
+
+
+class _Host(NamedTuple):
+    """A launch whose argument is cut from a tensor there: its call, and what it can give for the guard."""
+
+    launch: Site
+    given: dict[str, str]
+
+
+def _host_of(program: Program, argument: Site) -> _Host | None:
+    call = _call_around(program, argument)
+    cut = None if call is None else _cut_of(program, argument, call.lineno)
+    if call is None or cut is None or isinstance(cut.part, ast.Name):
+        return None
+    whole = f"cute.make_identity_tensor({cut.root.id}.shape)"
+    given = {"coords": ast.unparse(cut.of(_parsed(whole))), "extents": f"{cut.root.id}.shape"}
+    return _Host(replace(argument, node=call), given)
 
 
 _KINDS = {"coords": "cute.Tensor", "extents": "cute.Shape"}
 
 
 def _handed_on(
-    program: Program, site: Site, launch: Site, given: dict[str, str], taken: set[str]
+    program: Program, site: Site, hosts: Sequence[_Host], taken: set[str]
 ) -> tuple[dict[str, str] | None, Candidate]:
-    """The names that the kernel has for what the host gives it, and the edits that hand on the rest."""
-    function, call, host = site.function, launch.node, program.sources[launch.path]
-    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and isinstance(call, ast.Call)
+    """The names that the kernel has for what every launch gives it, and the edits that hand on the rest."""
+    function = site.function
+    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
     arguments = function.args
-    own = [one.arg for one in arguments.args]
-    passed = dict(zip(own[own[:1] == ["self"] :], call.args, strict=False))
-    passed |= {one.arg: one.value for one in call.keywords if one.arg}
-    there = {_said(program, replace(launch, node=node)): name for name, node in passed.items()}
-    texts = {what: _said(program, replace(launch, node=_parsed(text))) for what, text in given.items()}
-    known = {what: there[text] for what, text in texts.items() if text in there}
-    given = {what: text for what, text in given.items() if what not in known}
-    if not given:
+    had = [_had(program, function, host) for host in hosts]
+    known = {what: name for what, name in had[0].items() if all(one.get(what) == name for one in had)}
+    wanted = [what for what in hosts[0].given if what not in known]
+    if not wanted:
         return known, ()
     plain = arguments.args[: len(arguments.args) - len(arguments.defaults)]
-    if not plain or (arguments.defaults and len(call.args) > len(plain)):
+    calls = [host.launch.node for host in hosts]
+    many = max(len(call.args) for call in calls if isinstance(call, ast.Call))
+    if not plain or (arguments.defaults and many > len(plain)):
         return None, ()
-    names = {what: _free(what, taken) for what in given}
+    names = {what: _free(what, taken) for what in wanted}
     taken.update(names.values())
-    last = plain[-1]
-    _, end = span_of(program.sources[site.path], last)
-    parameters = "".join(f", {names[what]}: {_KINDS[what]}" for what in given)
-    _, close = span_of(host, call)
-    written = ", ".join(f"{names[what]}={text}" for what, text in given.items())
-    before = host.text[: close - 1].rstrip()
-    comma = " " if before.endswith(",") else ", "
-    return known | names, (
-        Edit(site.path, end, end, parameters),
-        Edit(launch.path, len(before), len(before), comma + written),
-    )
+    _, end = span_of(program.sources[site.path], plain[-1])
+    edits = [Edit(site.path, end, end, "".join(f", {names[what]}: {_KINDS[what]}" for what in wanted))]
+    for host in hosts:
+        source = program.sources[host.launch.path]
+        _, close = span_of(source, host.launch.node)
+        written = ", ".join(f"{names[what]}={host.given[what]}" for what in wanted)
+        before = source.text[: close - 1].rstrip()
+        comma = " " if before.endswith(",") else ", "
+        edits.append(Edit(host.launch.path, len(before), len(before), comma + written))
+    return known | names, tuple(edits)
+
+
+def _had(program: Program, function: ast.FunctionDef | ast.AsyncFunctionDef, host: _Host) -> dict[str, str]:
+    """The parameters that a launch gives what the guard needs already."""
+    call = host.launch.node
+    assert isinstance(call, ast.Call)
+    own = [one.arg for one in function.args.args]
+    passed = dict(zip(own[own[:1] == ["self"] :], call.args, strict=False))
+    passed |= {one.arg: one.value for one in call.keywords if one.arg}
+    there = {_said(program, replace(host.launch, node=node)): name for name, node in passed.items()}
+    texts = {
+        what: _said(program, replace(host.launch, node=_parsed(text))) for what, text in host.given.items()
+    }
+    return {what: there[text] for what, text in texts.items() if text in there}
 
 
 def _parsed(text: str) -> ast.expr:

@@ -75,19 +75,25 @@ class Repaired:
         for path in changed:
             if read(path) != self.before[path]:
                 raise InputError(f"'{path}' was changed since the trace: nothing was written")
-            if not os.access(path, os.W_OK) or not os.access(Path(path).parent, os.W_OK):
+            if not writable(Path(path)) or not os.access(Path(path).parent, os.W_OK):
                 raise InputError(f"cannot write '{path}': nothing was written")
-        beside: list[tuple[Path, str]] = []
+        beside: list[tuple[Path, Path]] = []
         try:
             for path in changed:
-                beside.append((_beside(path, self.after[path]), path))
+                where = Path(path).resolve()  # a link stays one
+                beside.append((_beside(where, self.after[path]), where))
         except OSError as error:
             for made, _ in beside:
                 made.unlink(missing_ok=True)
             raise InputError(f"cannot write beside '{path}': {error.strerror}; nothing was written") from None
-        for made, path in beside:
-            made.replace(path)
+        for made, where in beside:
+            made.replace(where)
         return changed
+
+
+def writable(file: Path) -> bool:
+    """Whether a file may be written; root may write every one, and one that nobody may write is meant so."""
+    return os.access(file, os.W_OK) and bool(file.stat().st_mode & 0o222)
 
 
 def read(path: str) -> str:
@@ -108,11 +114,11 @@ def _encoding(path: str | Path) -> str:
         return tokenize.detect_encoding(stream.readline)[0]
 
 
-def _beside(path: str, text: str) -> Path:
+def _beside(path: Path, text: str) -> Path:
     """The text in a new file of the same folder, with the old one's permissions."""
-    handle, name = tempfile.mkstemp(dir=Path(path).parent, prefix=".layoutcheck-")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".layoutcheck-")
     made = Path(name)
     with os.fdopen(handle, "wb") as stream:
         stream.write(encoded(path, text))
-    made.chmod(Path(path).stat().st_mode & 0o7777)
+    made.chmod(path.stat().st_mode & 0o7777)
     return made

@@ -62,12 +62,14 @@ class Search:
     ) -> tuple[Proven | None, str]:
         """The edit that repairs the copy and harms none, the cheapest of the first; else why there is none.
 
-        One that harms others counts where a second edit makes up for it: a tile has more than one user.
+        Then one that makes others slow. One that makes them wrong counts where a second edit makes up for it:
+        a tile has more than one user.
         """
         place = place_of(target[0])
         tried = set[tuple[str, ...]]()
         refused: list[str] = []
         proven: list[Proven] = []
+        slowing: list[tuple[Edited, str, Candidate]] = []
         harmful: list[tuple[Edited, str, Candidate]] = []
         for title, wanted, edits, bare in ways(texts, *target, self.by):
             if not self.may(edits):
@@ -88,7 +90,7 @@ class Search:
                 pass
             elif harmed := edited.harmed(slow_too=self.by is None):
                 why = f"{short(harmed[0])} is worse"
-                harmful.append((edited, title, edits))
+                (harmful if edited.harmed(slow_too=False) else slowing).append((edited, title, edits))
             else:
                 made, why = self.confirmed(edited, target[0], title, edits)
                 if made is not None:
@@ -97,6 +99,9 @@ class Search:
                         break
                     continue
             refused.append(f"{title.split(':')[0]} at line {lines_of(texts, edits)[0].line}: {why}")
+        for edited, title, edits in slowing[: 0 if proven else MOST_PROVEN]:
+            made, why = self.confirmed(edited, target[0], title, edits)
+            proven += [] if made is None else [made]
         if proven:
             return _cheapest(proven), ""
         for edited, title, edits in harmful[:MOST_SECOND]:

@@ -56,6 +56,9 @@ def ways(texts: dict[str, str], one: Distinct, report: Report, by: str | None = 
     split = by is None and any(one.code == "LC205" for one in report.findings)
     for edits in _coarser(program, site, report.copy) if split else ():
         yield Way(_UNITS, "slow", edits)
+    if by is None and any(one.code == "LC213" for one in report.findings):
+        for title, edits in _strides(program, site):
+            yield Way(title, "slow", edits)
     for fix in sorted(report.fixes, key=lambda one: other_registers(report, one)):
         if by != fix.strategy and (by is not None or moves_global(report.copy, fix)):
             continue
