@@ -64,18 +64,29 @@ def speed(count: int) -> dict[str, Any]:
     }
 
 
-def programs(count: int, skip: int, jobs: int, confirm: bool) -> dict[str, Any]:
-    """Every so many programs of all families, and what the repair of each came to."""
-    rows = _each(_confirmed if confirm else _repaired, _chosen(count, skip), jobs)
-    found = {
-        "programs": len(rows),
-        "repaired": sum(row["repaired"] for row in rows),
-        "right_bits": sum(row["repaired"] and not row["bits"] for row in rows),
-        "rows": rows,
-    }
-    if confirm:
-        found["confirmed_by_gpu"] = sum("gpu" in row["confirmed_by"] for row in rows)
-    return found
+def programs(
+    count: int, skip: int, jobs: int, confirm: bool, save: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Every so many programs of all families, and what the repair of each came to; saved after each."""
+    rows: list[dict[str, Any]] = []
+
+    def told() -> dict[str, Any]:
+        found = {
+            "programs": len(rows),
+            "repaired": sum(row["repaired"] for row in rows),
+            "right_bits": sum(row["repaired"] and not row["bits"] for row in rows),
+            "rows": rows,
+        }
+        if confirm:
+            found["confirmed_by_gpu"] = sum("gpu" in row["confirmed_by"] for row in rows)
+        return found
+
+    def one(row: dict[str, Any]) -> None:
+        rows.append(row)
+        save(told())
+
+    _each(_confirmed if confirm else _repaired, _chosen(count, skip), jobs, one)
+    return told()
 
 
 def every_fix(count: int, skip: int, jobs: int, save: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -262,14 +273,14 @@ def main() -> None:
         return
     if given.copies:
         found["speed"] = speed(given.copies)
+
+    def saved(part: str) -> Callable[[dict[str, Any]], None]:
+        return lambda so_far: write({**found, part: so_far}, given.out) if given.out else None
+
     if given.programs:
-        found["repair"] = programs(given.programs, given.skip, given.jobs, given.confirm)
+        found["repair"] = programs(given.programs, given.skip, given.jobs, given.confirm, saved("repair"))
     if given.each:
-
-        def save(so_far: dict[str, Any]) -> None:
-            write({**found, "every_fix": so_far}, given.out)
-
-        found["every_fix"] = every_fix(given.each, given.skip, given.jobs, save)
+        found["every_fix"] = every_fix(given.each, given.skip, given.jobs, saved("every_fix"))
     write(found, given.out)
 
 
