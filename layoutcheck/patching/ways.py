@@ -12,7 +12,6 @@ from layoutcheck.copies.atom import ThreadAtom, VectorAtom
 from layoutcheck.copies.changes import moved_sides
 from layoutcheck.copies.copy import Copy
 from layoutcheck.copies.opaque import OtherOperand
-from layoutcheck.copies.vectors import WIDEST_BITS
 from layoutcheck.patching.copiers import counted, turned, width
 from layoutcheck.patching.edit import Candidate
 from layoutcheck.patching.edits import candidates
@@ -125,9 +124,10 @@ def _guesses(program: Program, site: Site, report: Report) -> Iterator[tuple[str
     if isinstance(atom, ThreadAtom):
         yield from _strides(program, site)
     start = program.argument(site, "atom")
-    if start is not None and isinstance(atom, VectorAtom) and atom.width_bits > WIDEST_BITS:
-        for bits in (128, 64, 32):
-            for edits in width(program, start, bits):
+    if start is not None and isinstance(atom, VectorAtom) and report.verdict == "rejected":
+        for bits in (128, 64, 32, 16, 8):
+            narrower = atom.dtype.bits <= bits < atom.width_bits
+            for edits in width(program, start, bits) if narrower else ():
                 yield f"width: copy {bits} bits at a time", edits
     if start is None or not isinstance(atom, (LdMatrix, StMatrix)):
         return
