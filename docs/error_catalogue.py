@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.catalogue import calls, cpp, dsl, elsewhere, machine, refused
+from layoutcheck.catalogue import refused, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 
 _PAGE = """# Errors, explained
@@ -33,10 +33,10 @@ A message of the DSL that has no entry of its own is answered by its kind, and b
 """
 
 _SECTIONS = {
-    "CuTe DSL": (*dsl.ENTRIES, *calls.ENTRIES),
-    "CuTe and CUTLASS in C++": cpp.ENTRIES,
-    "The CUDA driver, ptxas, compute-sanitizer, Nsight Compute": machine.ENTRIES,
-    "Errors that others answer": elsewhere.ENTRIES,
+    "CuTe DSL": (*tables.DSL, *tables.CALLS),
+    "CuTe and CUTLASS in C++": tables.CPP,
+    "The CUDA driver, ptxas, compute-sanitizer, Nsight Compute": tables.MACHINE,
+    "Errors that others answer": tables.ELSEWHERE,
 }
 
 

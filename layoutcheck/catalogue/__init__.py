@@ -1,6 +1,6 @@
 """The errors that users of CuTe meet, each with its cause and its repair; `answers` finds them in a pasted text.
 
-An entry is data (`entry.Known`); `dsl`, `cpp`, `machine` and `elsewhere` hold them by who prints the error.
+An entry is data (`entry.Known`); `tables` hold them by who prints the error.
 The verifier's messages about `cute.copy`, which name operands, are read by `sources.diagnostics` instead.
 """
 
@@ -11,31 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutcheck.brackets import closing
-from layoutcheck.catalogue import (
-    calls,
-    cpp,
-    cpp_types,
-    dsl,
-    elsewhere,
-    frames,
-    installed,
-    machine,
-    raised,
-    refused,
-)
+from layoutcheck.catalogue import cpp_types, frames, installed, raised, refused, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
+from layoutcheck.catalogue.tables import ENTRIES, calls, compiler, cpp_templates, elsewhere
 from layoutcheck.errors import InputError
 
-ENTRIES: tuple[Known, ...] = (
-    *calls.ENTRIES,
-    *dsl.ENTRIES,
-    *cpp.ENTRIES,
-    *machine.ENTRIES,
-    *elsewhere.ENTRIES,
-)
-
 MOST_ANSWERS = 3
-_CODED = next(entry for entry in dsl.ENTRIES if entry.name == "dsl.coded")
+_CODED = next(entry for entry in tables.DSL if entry.name == "dsl.coded")
 _HEAD, _TAIL = (
     1 << 16,
     1 << 17,
@@ -90,7 +72,7 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
 
 def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:
     """The answer to a message that a statement of the installed DSL raises."""
-    entry = dsl.RAISED if statement.kernel else elsewhere.RAISED
+    entry = compiler.RAISED if statement.kernel else elsewhere.RAISED
     statement = statement._replace(said=refused.message(statement.said))
     parts = {"said": statement.said, "function": statement.function, "place": statement.place}
     parts["when"] = f" where `{statement.condition}`" if statement.condition else ""
@@ -123,21 +105,21 @@ def _asked(entry: Known, match: re.Match[str]) -> list[str]:
 
 def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) -> Answer:
     groups = {key: value for key, value in match.groupdict().items() if value}
-    facts = _layouts(folded) if entry in cpp.ENTRIES else _tensors(folded) if entry in dsl.ENTRIES else ()
+    facts = _layouts(folded) if entry in tables.CPP else _tensors(folded) if entry in tables.DSL else ()
     if entry.name == "driver.tensor-map":
         from layoutcheck.catalogue import tensor_map  # of TMA's limits, which other errors do not need
 
         facts = tuple(tensor_map.faults(folded) or ())
     facts += _of_installed(entry, groups)
-    if entry in dsl.ENTRIES:
+    if entry in tables.DSL:
         reason = refused.reason(folded[match.start() : match.end() + _MOST_QUOTED])
         facts = (reason, *facts) if reason else facts
-    if "said" in groups and entry in dsl.ENTRIES:
+    if "said" in groups and entry in tables.DSL:
         groups["said"] = refused.message(groups["said"])
         groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
     if "{cause}" in entry.cause:
         groups["cause"] = refused.cause(groups.get("said") or groups.get("source", ""))
-        groups.setdefault("help", cpp.helps(groups.get("op", "")))
+        groups.setdefault("help", cpp_templates.helps(groups.get("op", "")))
     if entry is _CODED and "fix" not in groups:
         groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
     groups = {name: said.rstrip(". ") if name == "fix" else said for name, said in groups.items()}
@@ -152,7 +134,7 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
 
 def _of_installed(entry: Known, groups: dict[str, str]) -> tuple[str, ...]:
     """What the installed DSL defines of the names in the text: signatures, members, the name that is written alike."""
-    if entry not in calls.ENTRIES and entry.name not in ("dsl.name-undefined", "elsewhere.library-version"):
+    if entry not in tables.CALLS and entry.name not in ("dsl.name-undefined", "elsewhere.library-version"):
         return ()
     name = groups.get("what") or groups.get("function") or groups.get("name") or groups.get("member") or ""
     owner = groups.get("owner", "")

@@ -1,0 +1,34 @@
+"""The entries, by who prints the error. Where two begin at one place of a text, the table that stands first answers."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import Known
+from layoutcheck.catalogue.tables import (
+    arguments,
+    calls,
+    compiler,
+    control_flow,
+    cpp_copies,
+    cpp_kernels,
+    cpp_templates,
+    driver,
+    elsewhere,
+    instructions,
+    layouts,
+    profilers,
+    ptxas,
+)
+
+CALLS: tuple[Known, ...] = calls.ENTRIES  # Python's own errors about the DSL
+DSL: tuple[Known, ...] = (
+    *instructions.ENTRIES,
+    *layouts.ENTRIES,
+    *arguments.ENTRIES,
+    *control_flow.ENTRIES,
+    *compiler.ENTRIES,
+)
+CPP: tuple[Known, ...] = (*cpp_copies.ENTRIES, *cpp_kernels.ENTRIES, *cpp_templates.ENTRIES)
+MACHINE: tuple[Known, ...] = (*driver.ENTRIES, *ptxas.ENTRIES, *profilers.ENTRIES)
+ELSEWHERE: tuple[Known, ...] = elsewhere.ENTRIES
+
+ENTRIES: tuple[Known, ...] = (*CALLS, *DSL, *CPP, *MACHINE, *ELSEWHERE)

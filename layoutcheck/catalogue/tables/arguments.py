@@ -1,0 +1,128 @@
+"""What the host passes to a compiled function: tensors, pointers and what they promise."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import TRACE, issue, known
+
+DSL = "DSL 4.8.1"
+
+ENTRIES = (
+    known(
+        "dsl.not-an-mlir-value",
+        r"assert isinstance\(arg, _cext\.ir\.Value\)|'(?:int|float|bool)' object has no attribute 'ir_value'",
+        "a DSL function got a Python number or a DSL scalar where it takes the other",
+        "The function hands its argument to the IR unconverted: local_partition of DSL 4.0 refuses an Int32 (mended after "
+        "4.0), that of 4.8 a Python integer, which has no ir_value.",
+        "Wrap a Python number, cutlass.Int32(0); upgrade a DSL of 4.0; or partition by make_tiled_copy_tv and get_slice(tidx)",
+        ("AttributeError: 'int' object has no attribute 'ir_value'", DSL),
+        (
+            'File "nvidia_cutlass_dsl/python_packages/cutlass/_mlir/dialects/_ods_common.py", line 104, in '
+            "get_op_result_or_value\n    assert isinstance(arg, _cext.ir.Value)\nAssertionError",
+            issue(2314),
+        ),
+        instead_of=("dsl.given-python",),
+    ),
+    known(
+        "dsl.torch-tensor-given",
+        r"expects argument #(?P<number>[0-9]+) \((?P<argument>\w+)\) to be <class 'cutlass[\w.]*Tensor'>, but got "
+        r"<class '(?P<given>[\w.]+)'>",
+        "argument {argument} is a {given}; the function takes a cute.Tensor",
+        "A compiled function takes DSL tensors, and a DSL tensor carries what the compiler may assume: alignment, "
+        "static or dynamic extents, divisors of the strides.",
+        "Convert at the call: from_dlpack(tensor, assumed_align=16); with TVM-FFI, "
+        'cute.compile(..., options="--enable-tvm-ffi") takes torch tensors as they are',
+        (
+            "DSLRuntimeError: expects argument #1 (A) to be <class 'cutlass.cute.typing.Tensor'>, but got "
+            "<class 'torch.Tensor'>",
+            issue(98, "AlphaGPU/leetgpu-challenges"),
+        ),
+    ),
+    known(
+        "dsl.pointer-below-promise",
+        r"Tensor data pointer is not aligned to (?P<need>[0-9]+)|bytes_per_elt=\S+ is not a multiple of assumed_align",
+        "the tensor's address is not aligned as promised",
+        "assumed_align (or a compiled signature) promises more than the tensor has: a slice such as x[:, 1:] starts between vectors.",
+        "Pass a tensor whose first element is aligned, or compile with the smaller assumed_align and a narrower copy",
+        ("ValueError: Tensor data pointer is not aligned to 16 bytes", DSL),
+        rule="LC101",
+    ),
+    known(
+        "dsl.leading-stride",
+        r"Expected strides\[leading_dim\] == 1, but got (?P<stride>[^\s.,]+)",
+        "the leading dimension has stride {stride}, not 1",
+        "mark_layout_dynamic and mark_compact_shape_dynamic keep the leading mode's stride 1 static, and this tensor "
+        "is not contiguous there: a transposed or strided view.",
+        "Name the contiguous mode (leading_dim=), or call .contiguous() first",
+        ("ValueError: Expected strides[leading_dim] == 1, but got 4096", DSL),
+    ),
+    known(
+        "dsl.leading-dimension-unknown",
+        r"Can't de[cd]u[cd]e the leading dimension from layout",
+        "no mode, or more than one, has stride 1, so the leading dimension is not known",
+        "mark_layout_dynamic keeps the stride 1 of the contiguous mode static, and an extent of 1 often has stride 1 as "
+        "well.",
+        "Name it: tensor.mark_layout_dynamic(leading_dim=...)",
+        (
+            "RuntimeError: Can't decude the leading dimension from layout, please specify the leading_dim explicitly.",
+            issue(3031),
+        ),
+    ),
+    known(
+        "dsl.stride-order",
+        r"stride_order is not consistent with the layout|[Ee]xpected stride_order (?:to|value)|stride_order \(.{0,200}\) must be empty or have same length",
+        "stride_order does not name every mode of the tensor once",
+        "stride_order lists the modes from the slowest to the fastest, each once.",
+        "Use tensor.dim_order() of the torch tensor. Before DSL 4.3 strides of 2^31 elements and more get the same error (NVIDIA/cutlass#2715)",
+        ("RuntimeError: The stride_order is not consistent with the layout", issue(2715)),
+        (
+            "ValueError: Expected stride_order to contain all the dimensions of the tensor, but it doesn't contain 1",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.int32-overflow",
+        r"Layout in DLTensorWrapper has int32 overflow risk",
+        "an offset of this tensor does not fit 32 bits",
+        "Offsets are computed in 32 bits by default, and the tensor's last element is 2^31 elements or more away.",
+        "from_dlpack(..., use_32bit_stride=False), or move the batch mode into the pointer (domain_offset)",
+        (
+            "RuntimeError: Layout in DLTensorWrapper has int32 overflow risk. Please set use_32bit_stride to False.",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.assumption-false",
+        r"Expected \S+ to be divisible by (?P<divby>[0-9]+), got|is not divisible by the divisibility ?\((?P<other>[0-9]+)\)",
+        "a promised divisor does not divide the value",
+        "cute.assume and mark_compact_shape_dynamic promise a divisor; the value at hand is known, and {divby}{other} does not "
+        "divide it.",
+        "Promise a divisor that is true for every call, or pad the extent",
+        ("ValueError: Expected 100 to be divisible by 8, got 4", DSL),
+        ("RuntimeError: The shape(8) of mode(0) is not divisible by the divisibility(3).", DSL),
+        rule="LC267",
+    ),
+    known(
+        "dsl.no-atom",
+        r"'NoneType' object has no attribute '(?P<what>_trait|type|iterator|layout|shape|element_type)'",
+        "a function got None where it expects an atom or a tensor",
+        "The copy atom or the tensor was not made: a branch of the program that is meant for another architecture or "
+        "option was not taken. TMA atoms do not exist below sm_90, and libraries leave them None there.",
+        "Look at where the argument is made. " + TRACE,
+        (
+            "AttributeError: 'NoneType' object has no attribute '_trait'",
+            "https://github.com/Dao-AILab/flash-attention/pull/2484",
+        ),
+        instead_of=("dsl.given-python",),
+    ),
+    known(
+        "dsl.narrow-pointer",
+        r"make_ptr.{0,300}ZeroDivisionError|ZeroDivisionError.{0,300}make_ptr|runtime\.py.{0,200}_assumed_align.{0,200}ZeroDivisionError",
+        "make_ptr of a type narrower than a byte needs its alignment",
+        "Without assumed_align the DSL takes the element's whole bytes, which are 0 for 4-bit and 6-bit types.",
+        "State it: make_ptr(dtype, address, AddressSpace.gmem, assumed_align=16)",
+        (
+            "make_ptr(cutlass.Float4E2M1FN, 0x1000) ZeroDivisionError: integer division or modulo by zero",
+            "https://github.com/NVIDIA/cutlass/pull/3334",
+        ),
+    ),
+)

@@ -1,0 +1,153 @@
+"""The DSL's compiler itself: its library, its inner failures, and its refusals that no other entry names."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, EVALUATE, TRACE, issue, known
+
+DSL = "DSL 4.8.1"
+
+ENTRIES = (
+    known(
+        "dsl.runtime-library",
+        r"RuntimeError: Unknown function cutlass_+|JIT session error: Symbols not found: \[ ?_?cu(?:da|Kernel|Launch)",
+        "the compiled program cannot be linked: the DSL's run-time library is missing, or of another version",
+        "The program calls libcute_dsl_runtime.so, which belongs to the nvidia-cutlass-dsl-libs package of the same version.",
+        "Install nvidia-cutlass-dsl and its -libs packages in one version, and set CUTE_DSL_LIBS only to that version's library",
+        ("RuntimeError: Unknown function cutlass_add_one_FakeTensorFloat32", issue(3329)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.unknown-attribute",
+        r"unknown (?:attribute|type|operation) [`'](?P<what>\w+)[`'] in dialect [`'](?P<dialect>cute\w*)",
+        "this DSL version does not have {dialect}.{what}",
+        "The DSL's Python code and its compiler are of different versions, or the version has the Python function and not "
+        "yet the compiler's part of it.",
+        "Install nvidia-cutlass-dsl and its -libs packages in one version, or upgrade both",
+        ("error: unknown attribute `atom_copy_field_tmareduce` in dialect `cute_nvgpu`", issue(2656)),
+    ),
+    known(
+        "dsl.compiler-died",
+        r"Segfault encountered|Segmentation fault|Aborted \(core dumped\)|SIGABRT|SIGSEGV"
+        r"|terminated by signal|\b(?:malloc|free|realloc)\(\): [\w ]+|double free or corruption|munmap_chunk\(\)|corrupted size vs|stack smashing detected",
+        "the compiler died without a message",
+        "The DSL's native code aborts on some layouts instead of refusing them: a slice of a swizzled composed layout "
+        "whose extents are not powers of two (NVIDIA/cutlass#3454) or whose strides are dynamic (#3255), crd2idx with its "
+        "arguments swapped (#2323), a thread-value layout that leaves its tile (#2319), printf of a swizzled tensor "
+        "(#2695), a gemm of operands of other layouts (#2332).",
+        "Find the statement with CUTE_DSL_KEEP_IR=1. "
+        + TRACE
+        + " and names the copies on which the compiler dies",
+        ("Aborted (core dumped)", issue(3454)),
+        ("S<3,4,3> o 0 o (10,2):(2,1)\nAborted (core dumped)", issue(3454)),
+        ("!!!!!!! Segfault encountered !!!!!!!", issue(3298)),
+        general=True,
+    ),
+    known(
+        "dsl.expectation",
+        r"\b(?:Value|Type|Runtime|NotImplemented|Assertion|Index)Error: (?P<said>[Ee]xpect(?:s|ed)?\b(?=[^\n]{0,200}(?:layout|tensor|mode|stride|leading_dim|shape"
+        r"|atom|tiler|memref|swizzle|smem|gmem|rank|order))[^\n]{5,200}?)(?= Traceback| File \"| -->|$)",
+        "refused: {said}",
+        "{cause}",
+        "{help}",
+        ("RuntimeError: Expected leading_dim to be in range [0, 2) or [-2, -1], but got 5.", DSL),
+        general=True,
+    ),
+    known(
+        "dsl.code-generation",
+        r"NVVM_ERROR_COMPILATION|Failed creating the llvm::Module|libNVVM extra log|libNVVM failed while|NVVM backend compilation failed",
+        "the compiler accepts the program and fails to generate code for it",
+        "libNVVM gets a module that it cannot compile. Known causes are copies of 4-bit elements whose offset may be an odd "
+        "number of elements, and vectors that no instruction moves.",
+        TRACE + " and marks the copies for which code generation fails (LC191)",
+        ("NVVM_ERROR_COMPILATION, libNVVM extra log: Failed creating the llvm::Module.", DSL),
+        rule="LC191",
+    ),
+    known(
+        "dsl.lowered-operation",
+        r"'(?P<op>(?:nvvm|gpu|llvm|arith|memref|vector)\.[\w.]+)' op (?P<said>[^\n]{1,160})",
+        "{op}: {said}",
+        "An operation below CuTe got an operand that it does not take. {cause}",
+        "Look at the call that makes the operand. {help}",
+        (
+            "error: 'nvvm.mbarrier.init.shared' op operand #0 must be LLVM pointer in address space 3, but got '!llvm.ptr'",
+            DSL,
+        ),
+        general=True,
+        instead_of=("dsl.other-exception", "dsl.other-verifier", "dsl.internal"),
+    ),
+    known(
+        "dsl.other-operation",
+        r"'(?P<op>cute(?:_nvgpu)?\.(?!copy\b|copy_atom_call\b)[\w.]+)' op (?P<said>[^\n]{1,160})",
+        "{op}: {said}",
+        "{cause}",
+        "{help}",
+        ("error: 'cute.get_scalars' op operand #0 must be static layout, but got '!cute.layout'", DSL),
+        general=True,
+        instead_of=("dsl.other-exception", "dsl.other-verifier", "dsl.argument-type", "dsl.internal"),
+    ),
+    known(
+        "dsl.other-verifier",
+        r"(?:loc\(.{1,300}?\)\)?: error: |MLIRError: .{0,120}?error: (?:unknown: )?|\berror: unknown: )(?P<said>(?!static assert)[^\n]{8,160}?)(?= (?:note|see current|File )|[.\"]? *$|\. |, but got)",
+        "the compiler refuses: {said}",
+        "{cause}",
+        "{help}",
+        ('loc("kernel"("k.py":28:0)): error: expects two operands of one rank', DSL),
+        general=True,
+        instead_of=("dsl.other-exception", "dsl.argument-type", "dsl.internal"),
+    ),
+    known(
+        "dsl.coded",
+        r"error\[(?:[\w.]+::)?(?P<code>[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)\]:? (?P<said>[^\n]{3,240}?)(?= -->| = note:| note:| suggestion:|$|(?<=\.) [A-Z])"
+        r"(?:.{0,2000}?suggestion: (?P<fix>[^\n]{5,240}?)\.?(?= suggestion:| File \"| Traceback| = note:|$))?",
+        "{said}",
+        "The DSL refuses the program under its code {code}.",
+        "{fix}. NVIDIA's guides to the DSL's control flow and compilation have the background",
+        (
+            "error[UNSUP_EARLY_EXIT]: Early exit (return) is not allowed in `k`. A staged for/while/if runs as a whole, so it "
+            "cannot return/break/continue out early.",
+            DSL,
+        ),
+        ("error[CALL_KERNEL_TARGET]: `k` is decorated with @cute.kernel.", issue(3429)),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("dsl.other-exception", "dsl.argument-type", "dsl.other-verifier"),
+    ),
+    known(
+        "dsl.argument-type",
+        r"(?:[Ee]xpect(?:ed|s)|must be)[^\n]{3,100}?,? (?:but )?(?:got|found|is) <class '(?P<given>cutlass[\w.]*|int|float|bool|tuple|list|NoneType)'>",
+        "a DSL function got a {given}, which it does not take here",
+        "Layouts, shapes, tensors and atoms are different types, and a shape is a tuple, not a layout.",
+        "Look at the signature: help(function). " + EVALUATE,
+        ("ValueError: expected a Tensor, but got <class 'cutlass.cute.core._Layout'>", DSL),
+        general=True,
+    ),
+    known(
+        "dsl.internal",
+        r"\bICE\b(?!.{0,80}'cute\.copy)|INTERNAL COMPILER ERROR|\[Internal Error\]|[Ii]nternal compiler error",
+        "the compiler fails inside",
+        "A pass of the compiler makes code that its own verifier refuses. Known causes are elements narrower than a byte "
+        "(NVIDIA/cutlass#3349, mended in 4.6.2) and cute.compile of a @cute.kernel function (#3429, refused from 4.8 on).",
+        TRACE + " and names copies for which code generation fails. NVIDIA/cutlass answers reports of it",
+        ("ICE: Load/Store operand must be a pointer", issue(3349)),
+        general=True,
+    ),
+    known(
+        "dsl.other-exception",
+        r"(?:DSL\w*Error|OpError|nvidia_cutlass_dsl|cutlass[/.](?:cute|base_dsl)).{0,4000}\b(?:\w*Error|Exception): (?P<said>(?!\w*Error: )[^\n]{6,160}?)(?= [\w.]*Error: |$| Traceback)",
+        "the DSL raises: {said}",
+        "{cause}",
+        "{help}",
+        ("cutlass.base_dsl.common.DSLRuntimeError: DSLRuntimeError: a message of another version", DSL),
+        general=True,
+    ),
+)
+
+RAISED = known(
+    "dsl.raised",
+    r"(?!)",  # found by catalogue.raised, in the installed DSL
+    "{function} refuses: {said}",
+    "{cause} The installed DSL raises it at {place}{when}.",
+    "{help}",
+    ("ValueError: Error: NamedBarrier ID must be in [0,15].", DSL),
+    general=True,
+)

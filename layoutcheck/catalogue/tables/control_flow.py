@@ -1,0 +1,77 @@
+"""What the DSL's rewriting of Python refuses: sources, names, conditions and loops that only the run knows."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
+
+DSL = "DSL 4.8.1"
+
+ENTRIES = (
+    known(
+        "dsl.no-source",
+        r"OSError: could not get source code.{0,1500}ast_preprocessor|ast_preprocessor.{0,1500}could not get source code"
+        r"|UNSUP_NO_SOURCE",
+        "the DSL cannot read the function's source",
+        "@cute.jit and @cute.kernel rewrite the function from its source file. A function typed at the Python prompt, made "
+        "by exec, or without a file of its own has none.",
+        "Put the function into a file (a notebook cell is one as well)",
+        ("OSError: could not get source code File ast_preprocessor.py", issue(3413)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.name-undefined",
+        r"(?:NameError(?: in `\w+`)?: name|\blocal variable|free variable) '(?P<what>\w+)' "
+        r"(?:is not defined|(?:where it is )?not associated with a value|referenced before assignment)",
+        "the name {what} has no value where the function is compiled",
+        "It is not imported, or it is first assigned inside a dynamic if or loop: the DSL compiles both paths, and on one of "
+        "them the name has no value.",
+        "Import it, or assign it before the branch",
+        ("DSLUserCodeError: error: NameError in `kernel`: name 'v' is not defined", DSL),
+        level=ELSEWHERE,
+        instead_of=("dsl.dynamic-condition",),
+    ),
+    known(
+        "dsl.not-numeric",
+        r"unable to convert .{1,200} in type <class '(?P<given>[\w.]+)'> to Numeric",
+        "a Python {given} changes inside a dynamic if or loop",
+        "What a dynamic branch assigns must be a DSL value; Python lists and objects exist at compile time only.",
+        "Make the branch static with cutlass.const_expr, assign the elements one by one, or use a register tensor",
+        ("ValueError: unable to convert [2, 3, 4] in type <class 'list'> to Numeric", issue(2531)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.dominance",
+        r"does not dominate this use|using value defined outside the region",
+        "a value made inside a branch, loop or other function is used outside of it",
+        "It is an error of the DSL's control flow, not of a layout: a variable first assigned in a dynamic if or for, "
+        "or held in an object between two @cute.jit functions; or a kernel that returns a value, which no kernel can.",
+        "Assign it before the branch, pass it as an argument, or make the branch static with cutlass.const_expr; "
+        "NVIDIA/cutlass answers reports of it",
+        ("error: unknown: operand #0 does not dominate this use", issue(2532)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.dynamic-condition",
+        r"Unable to convert dynamic Boolean value to bool|dynamic (?:expression|control flow) (?:is not|cannot)"
+        r"|Failed to create dynamic (?:if|for|while)|Expected an MLIR object|user-defined Python object, which cannot"
+        r"|KeyError: (?:U?Int|Float|Boolean)[0-9]*\(|PHASE_\w+|staged control flow|(?:\b[Dd]ynamic|\bRuntime|\b[Ss]taged) (?:value|expression|\()[^\n]{0,60} (?:bool|list index|range)\b",
+        "a value known only at run time decides something at compile time",
+        "Python's own if, range, list index, assert, float() and math.* need a value at compile time. It is not an error of a layout.",
+        "Use cutlass.range for the loop, cutlass.const_expr for what is static, cute.math and .to(dtype) for arithmetic, or pass the value as cutlass.Constexpr; NVIDIA's control-flow guide has the rest",
+        ("DSLRuntimeError: Unable to convert dynamic Boolean value to bool at compile time.", issue(2676)),
+        level=ELSEWHERE,
+    ),
+    known(
+        "dsl.loop-types",
+        r"'(?:scf|cf)\.\w+' op",
+        "the branches or bounds of a dynamic loop differ in type",
+        "It is an error of the DSL's control flow, not of a layout: Int32 and Int64 bounds are mixed, a variable changes its type in the "
+        "loop, or the condition is a number instead of a comparison (while n, where n > 0 is meant).",
+        "Give all three bounds of cutlass.range one type, and keep each variable's type through the loop",
+        (
+            "error: unknown: 'scf.for' op failed to verify that all of {lowerBound, upperBound, step} have same type",
+            issue(2630),
+        ),
+        level=ELSEWHERE,
+    ),
+)

@@ -1,0 +1,220 @@
+"""Static assertions of CuTe in C++ about layouts, copies and TMA."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import issue, known
+
+HEADERS = "CUTLASS 4 headers"
+_CHECK = "`layoutcheck explain SRC DST --atom ATOM` with both layouts shows the elements of one instruction"
+
+ENTRIES = (
+    known(
+        "cpp.copy-does-not-vectorize",
+        r"Copy_Traits: (?P<operand>src|dst) failed to vectorize into registers"
+        r"|In CopyAtom, (?P<side>src|dst) layout doesn't vectorize into registers",
+        "the {operand}{side} elements of one instruction are not adjacent, or their number differs from what it moves",
+        "The atom moves a fixed number of adjacent elements. The value layout gives a thread fewer of them, or the "
+        "layout puts them apart (a row-major view copied along columns). uint128_t takes 8 values of 16 bits.",
+        "Give the tiled copy as many values along the contiguous mode as the atom moves (Layout<Shape<_1,_8>> for uint128_t of half_t), use the same major on both sides, or use a narrower atom. "
+        + _CHECK,
+        (
+            'static assertion failed with "Copy_Traits: src failed to vectorize into registers. Layout is '
+            'incompatible with this CopyOp."',
+            issue(1905),
+        ),
+        (
+            "static assertion failed with \"In CopyAtom, dst layout doesn't vectorize into registers. This dst "
+            'layout is incompatible with this tiled copy."',
+            HEADERS,
+        ),
+        rule="LC102",
+    ),
+    known(
+        "cpp.tiled-copy-too-few-values",
+        r"TiledCopy uses too few (?P<what>vals|thrs) for selected CopyAtom",
+        "the tiled copy gives one instruction too few {what}",
+        "The thread-value layout must hold a whole number of instructions: ldmatrix.x4 fills 8 values of 16 bits in each "
+        "of 32 threads.",
+        "Use an atom that fills fewer registers (x2, x1), or more values for each thread: a larger tile or permutation of the MMA",
+        (
+            'copy_atom.hpp(206): error: static assertion failed with "TiledCopy uses too few vals for selected CopyAtom"',
+            issue(964, "tile-ai/tilelang"),
+        ),
+        rule="LC217",
+    ),
+    known(
+        "cpp.shape-div",
+        r"Static shape_div failure|(?:Shape |Stride )?Divisibility Condition|Static safe_div requires t % u == 0"
+        r"|Expected divisibility",
+        "two extents or strides do not divide one another",
+        "The tiler, the thread layout or the atom splits a layout, and an extent is neither a multiple nor a divisor of the piece.",
+        "Make each tile extent a multiple of what divides it: threads times values in each mode for a partition, the "
+        "atom's M, N and K for an MMA. layoutcheck.logical_divide and composition name the mode",
+        (
+            "error: static assertion failed due to requirement 'C<3>::value % C<2>::value == 0 || C<2>::value % "
+            "C<3>::value == 0': Static shape_div failure",
+            issue(1499),
+        ),
+        (
+            'int_tuple.hpp(408): error: static assertion failed with "Divisibility Condition"',
+            "https://github.com/NVIDIA/cutlass/pull/2946",
+        ),
+    ),
+    known(
+        "cpp.tile-to-shape",
+        r"tile_to_shape: block shape does not divide the target shape",
+        "the layout atom does not divide the shape that it should fill",
+        "tile_to_shape repeats the atom a whole number of times in every mode.",
+        "Take a smaller swizzle atom (SW64 or SW32 instead of SW128), or a tile that is a multiple of the atom",
+        (
+            'layout.hpp(1792): error: static assertion failed with "tile_to_shape: block shape does not divide the '
+            'target shape."',
+            issue(566, "mirage-project/mirage"),
+        ),
+    ),
+    known(
+        "cpp.smem-atom-does-not-divide",
+        r"(?P<atom>\w*SmemLayoutAtom\w*) must evenly divide(?: the)? tile"
+        r"|BLK_(?P<mode>K|MN)0 must be a multiple of size<[0-9]>\(GMMA::Layout_\w+_Atom"
+        r"|SmemLayout\w* K must be",
+        "the shared-memory layout atom does not divide the tile",
+        "Operands of wgmma and tcgen05 lie in whole swizzle atoms: at least 8 rows of 16 bytes (INTER), at most 8 rows of "
+        "128 bytes (SW128).",
+        "Choose a tile extent that is a multiple of the atom's, or a narrower atom (INTER, SW32, SW64)",
+        ('static assertion failed with "SmemLayoutAtom must evenly divide tile shape."', HEADERS),
+        (
+            'sm90_common.inl(321): error: static assertion failed with "BLK_K0 must be a multiple of '
+            'size<1>(GMMA::Layout_K_INTER_Atom<ElementType>{})"',
+            issue(3646),
+        ),
+    ),
+    known(
+        "cpp.cp-async-operands",
+        r"Expected gmem source for cp\.async|Expected smem destination for cp\.async|cp\.async sizeof\(TS\) is not supported"
+        r"|cp\.async requires sizeof\(src_value_type\)|Minimum alignment required for cp\.async is 4B|sub-16B alignment not",
+        "cp.async cannot make this copy",
+        "cp.async moves 4, 8 or 16 bytes from global to shared memory, with source and destination of one type.",
+        "Tag the pointers with make_gmem_ptr and make_smem_ptr, and take a width of 4, 8 or 16 bytes; else load to "
+        "registers and store. " + _CHECK,
+        ('static assertion failed with "Expected smem destination for cp.async."', HEADERS),
+        ('static assertion failed with "cp.async sizeof(TS) is not supported"', HEADERS),
+        rule="LC103",
+    ),
+    known(
+        "cpp.copy-ranks",
+        r"CopyAtom rank-mismatch|Expected rank-1 (?:src|dst) tensor|Mismatched [Rr]anks"
+        r"|CopyAtom: Src/Dst partitioning does not match",
+        "source and destination of the copy differ in their modes",
+        "copy pairs the modes of both tensors: the instruction's values first, then the repetitions in the same order.",
+        "Partition both sides with the same tiled copy, retile register fragments, and slice a stage or k mode off",
+        ('static assertion failed with "CopyAtom rank-mismatch."', HEADERS),
+        (
+            'error: static assertion failed with "CopyAtom: Src/Dst partitioning does not match the instruction '
+            'requirement."',
+            HEADERS,
+        ),
+        rule="LC105",
+    ),
+    known(
+        "cpp.tma",
+        r"Unsupported TMA|detail::is_aligned<|Should meet TMA alignment requirement"
+        r"|Expected (?:smem src|gmem dst) for SM90_TMA_STORE|requires the destination be shared memory"
+        r"|TMA requires CTA_Tile and SLayout|Tensor must point to GPU global memory|Expected at least 128-bits for BLKCP",
+        "TMA cannot move this tile",
+        "A TMA tile has at most five modes, each of at most 256 elements, strides that are multiples of 16 bytes, and a "
+        "shared layout whose contiguous mode is the tensor's.",
+        "Give make_tma_copy the shared layout of one tile (a stage sliced off) and a global tensor whose contiguous mode "
+        "is the same; `layoutcheck explain GMEM SMEM --atom tma_load` checks box, swizzle and strides",
+        ('static assertion failed with "Unsupported TMA"', HEADERS),
+    ),
+    known(
+        "cpp.algebra",
+        r"Non-injective Layout detected in complement|Shape and Stride must be congruent|Mismatched tuple_size"
+        r"|Too many modes in tiler|Index out of range|Left inverse divisibility|Require(?:s|d)? (?:Swizzle )?offset == 0|Requires pow2 shape\*stride",
+        "an operation of the layout algebra has no result",
+        "complement and the products need a layout that reaches each address once; shapes and strides must have the same nesting; a tiler has at most as many modes as the tensor.",
+        "Evaluate the call without a compiler: layoutcheck.complement, logical_divide and zipped_divide name the mode",
+        ('static assertion failed with "Non-injective Layout detected in complement."', HEADERS),
+    ),
+    known(
+        "cpp.static-shape",
+        r"(?:TileShape\w*|BlockShapeMNK|Accumulator layout|ClusterShape\W*) (?:must be|has to be) (?:static|rank)"
+        r"|Dynamic owning tensors not supported|vec_mode should be static|static.assert[^\n]{0,200}(?:requires?|[Ee]xpected|must be|needs?) (?:a )?static\b[^\n\"]{0,60}",
+        "a shape must be known at compile time and is not, or it has other modes",
+        "Tiles, atoms and register tensors have static shapes (Int<N>{}, _128{}), not run-time integers.",
+        "Write Int<N>{} or decltype of a constexpr shape",
+        ('static assertion failed with "TileShape_MNK must be static."', HEADERS),
+    ),
+    known(
+        "cpp.memory-space",
+        r"static.assert[^\n]{0,300}?(?P<said>[\w ]*(?:[Ee]xpect(?:ed|s)|can only be constructed on|must be) (?:an? )?(?:shared |global )?(?:gmem|smem|tmem|rmem|TMEM|shared|global)(?:_desc)?\b[^\"\n]{0,60})",
+        "a tensor is in another memory space than the operation takes: {said}",
+        "The memory space is in the pointer's type: make_gmem_ptr, make_smem_ptr, make_tmem_ptr. A raw pointer has none.",
+        "Tag the pointer where the tensor is made, and pass shared tensors (not descriptors or registers) where smem is expected",
+        ('error: static assertion failed with "UMMA Descriptors can only be constructed on smem."', HEADERS),
+        general=True,
+        rule="LC104",
+    ),
+    known(
+        "cpp.rank",
+        r"static.assert[^\n]{0,300}?(?P<said>(?:[Ee]xpected|[Rr]equires?)[\w ,-]* rank-?[0-9]?\b[^\"\n]{0,60}|Rank of [^\"\n]{3,80}|[\w ]*(?:requires|only supports) [0-9]D tensors?|Need equal rank[^\"\n]{0,60}|[^\"\n]{0,60}rank-[0-9] tensors?)",
+        "a tensor or layout has another number of modes: {said}",
+        "A copy or MMA takes a tensor with its own number of modes: instruction values first, then one mode for each mode of the tile. A stage or k mode that is left on, or a slice too many, changes it.",
+        "Print the layout (cute::print), slice the extra mode off, tensor(_, _, stage), or group modes (group_modes<0,2>)",
+        ('error: static assertion failed with "Rank of tensor to be partitioned too small."', issue(1284)),
+        general=True,
+        rule="LC105",
+    ),
+    known(
+        "cpp.arguments-not-set",
+        r"Extra arguments not set|Params must be set via \.with|Set \.with\(\) before use",
+        "the atom lacks the arguments that each call gives",
+        "A TMA copy needs its mbarrier and mask, a block-scaled MMA its scale factors, a predicated atom its predicate: they are not part of the type.",
+        "Pass the atom with them: copy(tma.with(mbarrier, mask), src, dst), mma.with(scale_a, scale_b)",
+        ('error: static assertion failed with "Extra arguments not set. Set .with() before use."', HEADERS),
+    ),
+    known(
+        "cpp.swizzle-parameters",
+        r"abs\(SShift\) must be|BBits must be|MBase must be|Number of bits in Y and Z don't match",
+        "the swizzle's parameters do not fit together",
+        "Swizzle<B,M,S> exchanges B bits from bit M on with those S bits higher: B and M are not negative, and |S| is at least B.",
+        "128-byte swizzles of 16-bit elements are Swizzle<3,3,3> in elements, Swizzle<3,4,3> in bytes; `layoutcheck draw` shows one",
+        ('error: static assertion failed with "abs(SShift) must be more than BBits."', HEADERS),
+    ),
+    known(
+        "cpp.type-width",
+        r"same type-width as the Tensor|sizeof\(OtherValueType\) must be same|Size of Element must not be greater than Storage|No support for subbyte copying",
+        "the atom's element type has another width than the tensor's",
+        "Copy_Atom<Op, T> counts values of T; a tensor of another width is cut in the wrong places.",
+        "Use the tensor's value type in Copy_Atom, or recast<T>(tensor) first",
+        (
+            'error: static assertion failed with "Expected a CopyAtom with the same type-width as the Tensor."',
+            HEADERS,
+        ),
+        rule="LC106",
+    ),
+    known(
+        "cpp.misaligned-operand",
+        r"Error Misaligned Operand|kErrorMisalignedOperand",
+        "an extent or stride of the problem is not a multiple of the kernel's alignment",
+        "can_implement compares the leading dimensions and pointers with the alignment that the kernel was built for "
+        "(16 bytes for TMA and 128-bit loads).",
+        "Pad the leading dimensions to a multiple of 16 bytes, or build the kernel with a smaller alignment",
+        ("Got cutlass error: Error Misaligned Operand at: 127", issue(506)),
+        rule="LC240",
+    ),
+    known(
+        "cpp.copy-overflow",
+        r"AddressSanitizer.{0,400}(?:copy_unpack|copy_traits\.hpp|copy_atom\.hpp)",
+        "a CuTe copy on the host writes beyond its destination",
+        "Copy_Atom moves whole instructions: where one side has the instruction's number of elements, the other side is "
+        "rounded up to it (NVIDIA/cutlass#3488).",
+        "Give both sides a whole number of instructions. " + _CHECK,
+        (
+            "ERROR: AddressSanitizer: stack-buffer-overflow #3 cute::copy_unpack<...> include/cute/atom/copy_traits.hpp:133",
+            "https://github.com/NVIDIA/cutlass/pull/3656",
+        ),
+        level="wrong",
+        rule="LC217",
+    ),
+)

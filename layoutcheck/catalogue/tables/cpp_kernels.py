@@ -1,0 +1,139 @@
+"""Static assertions of CuTe and CUTLASS in C++ about MMAs and whole kernels, and CUTLASS' status at run time."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import issue, known
+
+HEADERS = "CUTLASS 4 headers"
+
+ENTRIES = (
+    known(
+        "cpp.canonical-operand",
+        r"Not a canonical (?P<unit>GMMA|UMMA)_(?P<major>K|MN) Layout|Unsupported layout swizzle"
+        r"|Unrecognized MajorMode|SWIZZLE_128B_BASE32B is invalid",
+        "the tensor core's descriptor cannot express the shared-memory layout",
+        "wgmma (GMMA) and tcgen05 (UMMA) read operands through descriptors: whole swizzle atoms, K-major or MN-major, of "
+        "16, 32, 64 or 128 bytes.",
+        "Build the layout with tile_to_shape of GMMA::Layout_K_SW128_Atom<T> or its kin; `layoutcheck canonical LAYOUT "
+        "--dtype TYPE` names the nearest layout",
+        ('static assertion failed with "Not a canonical GMMA_K Layout: Expected stride failure."', HEADERS),
+        ('static assertion failed with "Not a canonical UMMA_MN Layout: Expected stride failure."', HEADERS),
+        ('static_assert failed "Unsupported layout swizzle"', HEADERS),
+    ),
+    known(
+        "cpp.mma-tile",
+        r"Tile_(?P<mode>[MNK]) must be a multiple of (?P<of>[0-9]+)|No eligible GMMA operator|Invalid M_MMA value"
+        r"|M-mode size should be|N-mode size should be|Invalid TileShape_(?P<side>[MN])",
+        "no tensor-core instruction has the tile's shape",
+        "wgmma has M = 64 and N a multiple of 8 up to 256; tcgen05 has M = 64 or 128 a CTA; K is 32 bytes an instruction.",
+        "Choose tile extents that are multiples of the instruction's",
+        ('static assertion failed with "Tile_N must be a multiple of 8."', HEADERS),
+        ('static assertion failed with "No eligible GMMA operator for request configuration."', HEADERS),
+    ),
+    known(
+        "cpp.mma-major",
+        r"Major(?P<operand>[AB]) must be (?:GMMA|UMMA)::Major::K|must have K[- ]major(?: A)? layout"
+        r"|This MMA does not support transpose|A from TMEM can't be transposed|B from SMEM requires non-transpose",
+        "this tensor-core instruction reads the operand K-major only",
+        "Only 16-bit types may be MN-major in wgmma; an operand in registers or tensor memory is K-major.",
+        "Store the operand K-major (transpose it on the way in), or source it from shared memory with a 16-bit type",
+        ('static assertion failed with "MajorA must be GMMA::Major::K for this config."', HEADERS),
+        ('static assertion failed with "Register source operand A must have K major layout."', HEADERS),
+    ),
+    known(
+        "cpp.mma-operands",
+        r"Expected (?:tmem|desc registers|registers) in MMA_Atom::call|Accumulators? must be MMA-partitioned"
+        r"|GMMA C and D (?:value_type|layouts) must match|TiledMMA must match partitioned ShapeMN"
+        r"|MMA atom must (?:source|have|A operand)|Expected (?:post-partitioned shape|an MMA[\w-]* ?partitioned tensor)",
+        "an operand of the MMA is in another memory space, or partitioned in another way, than the instruction needs",
+        "Each operand must come from this MMA's partition_fragment_A, B or C (descriptors for shared memory, tensor memory "
+        "for tcgen05 accumulators).",
+        "Partition with the same TiledMMA, and retile_D copies into its fragments",
+        ('static assertion failed with "Expected tmem in MMA_Atom::call"', HEADERS),
+        ('static assertion failed with "Accumulator must be MMA-partitioned: (MMA, MMA_M, MMA_N)"', HEADERS),
+    ),
+    known(
+        "cpp.capacity",
+        r"Smem usage is too high|SMEM usage exceeded capacity|Not enough SMEM or TMEM capacity|Requesting more TMEM than is available|smem reduction buffer not large enough",
+        "the tile and its stages do not fit shared or tensor memory",
+        "Stages times the bytes of A and B, and the epilogue's buffer, exceed what one block may have.",
+        "Use fewer stages or a smaller tile",
+        ('static assertion failed with "Not enough SMEM or TMEM capacity for selected tile size"', HEADERS),
+    ),
+    known(
+        "cpp.no-instruction",
+        r"Arch conditional MMA instruction used|must be compiled with .?sm_?[0-9]+|cutlass::arch::ldsm.{0,300}not implemented|Attempting to use .{1,80} without (?P<macro>CUTE_ARCH_\w+)"
+        r"|__PRETTY_FUNCTION__.? failed",
+        "the kernel was compiled for an architecture without this instruction",
+        "CUTE_ARCH_* guards remove the instruction if -gencode names an older architecture, or one without the "
+        "suffix a (sm_90 instead of sm_90a).",
+        "Compile with the GPU's own target: -gencode arch=compute_90a,code=sm_90a",
+        (
+            "void cutlass::arch::ldsm(cutlass::Array<unsigned int, MatrixCount, true> &, const void *) [with Layout = "
+            "cutlass::layout::RowMajor; int MatrixCount = 4] not implemented",
+            issue(1610),
+        ),
+        rule="LC108",
+    ),
+    known(
+        "cpp.mma-types",
+        r"static.assert[^\n]{0,300}?(?P<said>[\w ]*supports (?:types with leq )?[0-9]+ ?bit types|Unknown type for \w+|No MMA matches[^\"\n]{0,80}|\w* ?result type can only be[^\"\n]{0,40}"
+        r"|[Ss]caling factor vector size[^\"\n]{0,80}|[\w ]*Vector size can only be[^\"\n]{0,60}|Only supports 16bit base types|MMA_Traits not implemented for this MMA_Operation)",
+        "no tensor-core instruction has these operand types: {said}",
+        "Each instruction takes a few element types, and block scales of one vector size: NVFP4 (e2m1, ue4m3) 16, MXFP4 and MXFP8 (ue8m0) 32.",
+        "Choose the MMA by its operand types (F16BF16, TF32, F8F6F4, S8, MXF8F6F4, MXF4NVF4); `layoutcheck numerics units --arch ARCH` lists those of an architecture",
+        ('error: static assertion failed with "SM100_MMA_F16BF16_SS supports 16bit types"', HEADERS),
+    ),
+    known(
+        "cpp.no-traits",
+        r"(?:class|struct) [\"'](?:cute::)?(?P<traits>(?:MMA|Copy)_Traits<[^\"']{1,120}>)[\"'] has no member|implicit instantiation of undefined template '(?:cute::)?(?P<undefined>(?:MMA|Copy)_Traits<[^']{1,120}>)'"
+        r"|No (?:Copy|MMA)_Traits|incomplete type [\"'](?:cute::)?(?P<incomplete>(?:MMA|Copy)_Traits<[^\"']{1,120}>|cutlass::(?:\w+::)*Default\w+)",
+        "CUTLASS has no specialisation for these arguments: {traits}{undefined}{incomplete}",
+        "Each instruction's layouts are in a specialisation of Copy_Traits or MMA_Traits, and defaults of the 2.x kernels in "
+        "one for each architecture. There is none for these template arguments in this version, or its header is not included.",
+        "Include the header of its architecture (cute/atom/mma_traits_sm100.hpp and its kin), or use an instruction that has traits",
+        (
+            'error: class "cute::MMA_Traits<cute::SM100_MMA_F8F6F4_2x1SM_SS>" has no member "ValTypeA"',
+            issue(3207),
+        ),
+        (
+            'gemm.h(213): error: incomplete type "cutlass::gemm::device::DefaultGemmConfiguration<MMAOp, SmArch, ...>" is not allowed',
+            issue(2461),
+        ),
+    ),
+    known(
+        "cpp.no-builder",
+        r"Could not build a collective for given parameters|no matching collective builder",
+        "CUTLASS has no collective for these types, layouts and schedules",
+        "CollectiveBuilder is specialised by architecture, operand types, alignment and schedule; this combination has no "
+        "specialisation. A schedule of one architecture (…Sm100) fits no other.",
+        "Use KernelScheduleAuto and the architecture tag of your GPU, alignments of 16 bytes, and types that a builder of "
+        "that architecture names",
+        (
+            'static_assert failed with "Could not build a collective for given parameters."',
+            "https://github.com/guoqingbao/xinfer/pull/302",
+        ),
+    ),
+    known(
+        "cpp.problem-refused",
+        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?)(?= at:|$|[.\n])|Status::kError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
+        "CUTLASS refuses the problem: {said}{status}",
+        "can_implement or initialize compares extents, strides, alignments, workspace and architecture with what the kernel was "
+        "built for. Not Supported is also what a kernel for another architecture answers.",
+        "Call gemm.can_implement(arguments) with CUTLASS_DEBUG_TRACE_LEVEL=1, which prints the test that fails",
+        ("Got cutlass error: Error Not Supported at: 345", "CUTLASS examples"),
+    ),
+    known(
+        "cpp.launch-refused",
+        r"Failed to launch the CUTLASS kernel|cutlass error: Error Internal|Status::kErrorInternal|Failed to initialize cutlass|cluster_launch\.hpp",
+        "CUTLASS cannot launch the kernel",
+        "initialize or the launch fails, most often because the kernel's shared memory exceeds what the GPU allows a block "
+        "(99 KiB on sm_120 and sm_121), or because the kernel was built for another architecture (example 77 for sm_100 on sm_120).",
+        "Print sizeof(SharedStorage) and cudaDevAttrMaxSharedMemoryPerBlockOptin; build for this GPU, with fewer stages or a smaller tile",
+        (
+            "Failed to launch the CUTLASS kernel. Last CUDA error is: no error",
+            issue(2342, "flashinfer-ai/flashinfer"),
+        ),
+        instead_of=("cuda.invalid-launch",),
+    ),
+)

@@ -1,0 +1,139 @@
+"""What a C++ compiler says where no assertion of CuTe speaks: names, overloads, template arguments."""
+
+from __future__ import annotations
+
+import re
+
+from layoutcheck.catalogue.entry import issue, known
+
+HEADERS = "CUTLASS 4 headers"
+_CHECK = "`layoutcheck explain SRC DST --atom ATOM` with both layouts shows the elements of one instruction"
+
+ROOMS = (
+    (re.compile(r"/builders/|collective_builder|tile_scheduler|/kernel/"),
+     "The builder takes tile shape, cluster, element types, alignments and schedule together: start from the defaults (auto) of the architecture"),
+    (re.compile(r"epilogue/"),
+     "The epilogue takes an epilogue tile that divides the CTA tile, C and D in global memory, and a copy for each of its steps"),
+    (re.compile(r"gemm/collective/|transform/collective"),
+     "The mainloop takes A as (M,K,L) and B as (N,K,L) in global memory, shared layout atoms that divide the tile, and copy atoms of its own kind"),
+    (re.compile(r"/arch/mma|/atom/mma|mma_traits|/warp/|mma_"),
+     "The instruction fixes its element types, its tile and where each operand lies; take the MMA that is made for them"),
+    (re.compile(r"/copy|copy_traits|copy_atom"),
+     "The copy atom fixes the memory spaces, the width and the values of one instruction; compare them with both tensors"),
+    (re.compile(r"numeric_|float|bfloat|half|integer|exmy"),
+     "Convert through a type that both sides support, or in vectors of the width that the converter has"),
+    (re.compile(r"layout|tensor|int_tuple|swizzle|algorithm/|stride|tuple"),
+     "Print both layouts with cute::print before the line: extents, nesting and static (_8) against run-time integers"),
+)  # fmt: skip
+
+
+def helps(path: str) -> str:
+    """What the code of a header takes, by the header's path."""
+    return next(
+        (said for words, said in ROOMS if words.search(path)), "Read the condition in the header's line"
+    )
+
+
+ENTRIES = (
+    known(
+        "cpp.no-overload",
+        r"no (?:instance of|matching) (?:overloaded )?function(?: template)?(?: for call to)? [\"'](?P<what>[\w:]{1,80})[\"'](?: matches the argument list)?",
+        "no form of {what} takes these arguments",
+        "The arguments' types do not fit: a tensor of another rank, a tiled copy where a thread's slice is meant (or the "
+        "reverse), a tuple of other length, or a namespace that hides cute's function of the same name.",
+        "Compare the argument types in the text with the declaration. In a namespace of your own call cute::copy and its kin by their full names",
+        (
+            'error: no instance of function template "flash::copy" matches the argument list',
+            issue(428, "Dao-AILab/flash-attention"),
+        ),
+    ),
+    known(
+        "cpp.undefined",
+        r"error(?: C[0-9]+)?: (?=.{0,3000}?\bcu(?:te|tlass)\b)(?:identifier \"(?P<what>[\w:]{1,80})\" is undefined|use of undeclared identifier '(?P<other>[\w:]{1,80})'"
+        r"|namespace \"(?P<space>cu\w+)\" has no member \"(?P<member>\w+)\"|'(?P<third>[\w:]{1,80})' (?:was not declared|is not a member of))",
+        "{what}{other}{third}{space} {member} is not declared here",
+        "The header that declares it is not included, the namespace is not open, or this version of CUTLASS has another name "
+        "for it. Errors below this one (incomplete type, error-type) follow from it.",
+        "Include <cute/tensor.hpp> (and the atom's own header) before its use, with `using namespace cute;`, and compare the "
+        "program's CUTLASS version with the headers on the include path",
+        (
+            'src/main.cu(104): error: identifier "X" is undefined Tensor gA = local_tile(mA, cta_tiler, cta_coord, Step<_1, X,_1>{}); '
+            "./cutlass/include/cute/container/tuple.hpp(175): error: incomplete type is not allowed",
+            issue(1854),
+        ),
+        ('error: namespace "cute" has no member "SM90_TMA_LOAD"', "nvcc"),
+    ),
+    known(
+        "cpp.template-arguments",
+        r"error(?: C[0-9]+)?: too (?:few|many) (?:template )?arguments (?:for|to) (?:class |alias |function )?template \"?(?P<what>(?:cutlass|cute)::[\w:]+)",
+        "{what} has other template parameters in this version of CUTLASS",
+        "Parameters are added and removed between versions; the program follows another one.",
+        "Compare with the class in the headers at hand, or check out the version that the program was written for",
+        (
+            '01_gemm_3.0.cu(51): error: too few arguments for class template "cutlass::epilogue::collective::DefaultEpilogue"',
+            issue(1589),
+        ),
+    ),
+    known(
+        "cpp.overload",
+        r"error(?: C[0-9]+)?: (?P<said>(?:more than one (?:instance|operator)|no suitable (?:user-defined )?conversion|call to '[\w:]+' is ambiguous"
+        r"|no matching member function|function \"[^\"]{1,200}\" cannot be called|calling a __host__ function|expression must have a constant value)"
+        r"[^\n]{0,200}?)(?= detected during| note:| \^| [0-9]+ \||$)",
+        "{said}",
+        "The call's argument types fit no declaration, or several: a static integer (Int<8>{}) where a run-time one is given or the "
+        "reverse, a composed layout where a plain one is taken, or a function of another namespace with the same name.",
+        "Write the full name (cute::copy), print the types with cute::print_type, and compare them with the declaration",
+        (
+            'error: more than one instance of overloaded function "cute::print" matches the argument list',
+            "nvcc",
+        ),
+        general=True,
+    ),
+    known(
+        "cpp.assertion",
+        r"/(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh):[0-9]+: .{0,400}?Assertion [`'](?P<said>[^'`]{1,160})' failed",
+        "an assertion of CuTe fails at run time: {said}",
+        "Sizes and shapes that are known only at run time are compared there instead of by the compiler.",
+        "The line is behind the path, block and thread are before it. " + _CHECK,
+        ("/x/include/cute/layout.hpp:123: Assertion `size(a) == size(b)' failed.", HEADERS),
+        level="wrong",
+    ),
+    known(
+        "cpp.other-assertion",
+        r"(?:/(?P<op>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh))(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
+        r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))[\"'](?P<said>[^\"'\n]{1,200})[\"']"
+        r"|\bstatic_assert\((?=[^\n]{0,300}?\b(?:rank|size|is_static|cute|cosize|depth|shape|stride|\w*(?:Layout|Shape|Stride|Tile|Tensor|Copy|MMA|Mma)\w*)\b)[^\"\n]{1,300}\"(?P<source>[^\"\n]{1,200})\"",
+        "{said}{source}",
+        "{cause} It is a static assertion of CuTe or CUTLASS about its template arguments.",
+        "{help}. The innermost instantiation in your own file has the layouts and types that cause it. "
+        + _CHECK,
+        (
+            "/home/u/cutlass/include/cutlass/epilogue/collective/builders/sm120_builder.inl(158): error: static "
+            'assertion failed with "CTA tile for FP6 ElementD must have a contiguous extent that is a multiple of 128."',
+            issue(3211),
+        ),
+        general=True,
+    ),
+    known(
+        "cpp.other-error",
+        r"(?:\b(?:cute|cutlass|flash_?attn?|csrc)[\w./\\+-]*\.(?:hpp|h|inl|cuh|cu)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+): (?:fatal )?error(?: C[0-9]+)?"
+        r"|(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?(?=.{0,3000}?\b(?:cute|cutlass)::))"
+        r": (?P<said>(?!static.assert)(?:[^\n]{3,160}?(?:is undefined|is not allowed|is ambiguous|the argument list|has no member \"\w+\"|declared in this scope)|[^\n]{3,160}?(?= detected during| note:| \^| [0-9]+ \||$)|[^\n]{3,160}))",
+        "{said}",
+        "A template of CuTe or CUTLASS does not compile for its template arguments.",
+        "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
+        + _CHECK,
+        ("/include/cute/layout.hpp(1152): error: incomplete type is not allowed", "nvcc"),
+        general=True,
+    ),
+    known(
+        "cpp.instantiation",
+        r"instantiation of (?:function |class )?[\"'](?:auto |void |decltype\(auto\) )?(?=[^\"']{0,4000}?\bcute::)(?P<what>[\w:]{1,60})",
+        "the template {what} does not compile for its arguments",
+        "The text shows the instantiations and not the error itself, which stands above them.",
+        "Read the innermost instantiation in your own file: the layouts there are the ones that cause the error. "
+        + _CHECK,
+        ('instantiation of "auto cute::composition(const cute::Layout<LShape, LStride> &)"', issue(3393)),
+        general=True,
+    ),
+)

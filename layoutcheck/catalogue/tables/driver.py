@@ -1,0 +1,249 @@
+"""What the CUDA driver and run time say of a kernel that is launched."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
+
+_FAULT = (
+    "A copy reads or writes where it must not: a promise of alignment that the tensor does not keep, a tail without "
+    "predicates, a swizzled tile on a base that its period does not divide, or an offset beyond 32 bits."
+)
+
+
+def _codes(*codes: int) -> str:
+    """The pattern of these error codes of the runtime, printed as numbers alone: "CUDA error 9 at k.cu:604"."""
+    said = (
+        r"(?:CUDA (?:runtime |driver )?[Ee]rror(?: code)?[: #=]{1,3}|[Ii]nvalid error code \(|\(error-code )"
+    )
+    return rf"|{said}(?:" + "|".join(map(str, codes)) + r")\b"
+
+
+ENTRIES = (
+    known(
+        "cuda.misaligned-address",
+        r"misaligned address|address misaligned|CUDA_ERROR_MISALIGNED_ADDRESS|cudaErrorMisalignedAddress|error code: 716\b"
+        r"|Warp Misaligned Address" + _codes(716, 74),
+        "an instruction's address is not a multiple of its width",
+        "The type promised an alignment (assumed_align, divisibility, byte_alignment) that the run-time address does not "
+        "have: a sliced or offset tensor, a pitch that is not a multiple of 16 bytes.",
+        TRACE
+        + "; LC202 and LC230 name the promise that is not kept. Then align the tensor, or copy narrower",
+        ("RuntimeError: CUDA error: misaligned address", issue(2968)),
+        (
+            "cutlass.base_dsl.common.DSLCudaRuntimeError: CUDA_ERROR_MISALIGNED_ADDRESS (error code: 716)",
+            "CUDA driver",
+        ),
+        level="wrong",
+        rule="LC202",
+    ),
+    known(
+        "cuda.illegal-instruction",
+        r"[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
+        r"|Warp Illegal Instruction" + _codes(715, 73),
+        "the GPU refuses an instruction's operands",
+        "TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
+        "are not a multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners; "
+        "or the code was compiled for another architecture.",
+        TRACE + ": the TMA rules LC231 to LC259 check each of them",
+        ("torch.AcceleratorError: CUDA error: an illegal instruction was encountered", "PyTorch"),
+        ("========= Illegal instruction\n=========     at cute::SM90_TMA_LOAD_2D::copy+0x5c60", issue(2728)),
+        ("RuntimeError: CUDA Error: cudaErrorIllegalInstruction", issue(2932)),
+        level="wrong",
+    ),
+    known(
+        "cuda.illegal-access",
+        r"illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS|cudaErrorIllegalAddress|error code: 700\b"
+        r"|Warp Illegal Address|Warp Out-of-range Address|EXCEPTION_(?:WARP|LANE)_(?:ILLEGAL|OUT_OF_RANGE)_ADDRESS"
+        + _codes(700, 77),
+        "an address outside of every allocation is read or written",
+        _FAULT,
+        "compute-sanitizer names the line and the thread. " + TRACE,
+        ("RuntimeError: CUDA error: an illegal memory access was encountered", "CUDA driver"),
+        level="wrong",
+    ),
+    known(
+        "cuda.address-space",
+        r"operation not supported on global/shared address space|(?:cudaError|CUDA_ERROR_)(?:InvalidAddressSpace|INVALID_ADDRESS_SPACE)"
+        r"|error code: 717\b|Warp Invalid Address ?[Ss]pace" + _codes(717, 75),
+        "an instruction for one memory space got an address of another",
+        "ldmatrix, cp.async, TMA and mbarrier instructions take shared addresses: a pointer made from an integer, or tagged as "
+        "another space than it points to, faults so.",
+        "Look at where the pointer is made: AddressSpace.smem in make_ptr, cute::make_smem_ptr in C++. "
+        + TRACE,
+        ("CUDA error: operation not supported on global/shared address space", "CUDA driver, error 717"),
+        level="wrong",
+        rule="LC104",
+    ),
+    known(
+        "cuda.earlier-fault",
+        r"(?:TMA descriptor|tensor map:?|TensorMap|cuTensorMapEncode\w+|cudaMalloc\w*|cudaMemcpy\w*|cudaFree\w*|cuModuleLoad\w*|cudaStreamSynchronize"
+        r"|cudaDeviceSynchronize)[^\n]{0,40}?[ :=(](?:error ?(?:code)?:? ?)?(?P<code>700|715|716|717|718|719)\b",
+        "an earlier kernel has faulted; this call only reports it (error {code})",
+        "After a fault in a kernel every later call of the context returns the fault's code: 700 an illegal address, 715 an illegal "
+        "instruction, 716 a misaligned address, 717 another address space, 718 an invalid program counter, 719 a launch failure "
+        "(CUDA driver API, CUresult).",
+        "Find the kernel that faults: run with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer. " + TRACE,
+        ("Exception: Failed to encode tensor map: 700", issue(6590, "sgl-project/sglang")),
+        (
+            "Error: Failed to initialize the TMA descriptor 715 TMA Desc Addr: 0xfffffce54f80",
+            issue(13961, "vllm-project/vllm"),
+        ),
+        level="wrong",
+        instead_of=("driver.tensor-map",),
+    ),
+    known(
+        "driver.xid",
+        r"\bXid\b[^\n]{0,40}?: (?P<code>[0-9]{1,3})\b",
+        "the driver logs Xid {code}: a fault on the GPU",
+        "13 (graphics exception) and 31 (MMU fault) are a kernel's own fault: an illegal instruction or an address outside of every "
+        "allocation. 43 and 45 follow from such a fault. 48, 63, 64, 79, 94 and 95 are of the hardware (NVIDIA, GPU debug guide, Xid errors).",
+        "For 13 and 31 find the kernel under compute-sanitizer or with CUDA_LAUNCH_BLOCKING=1. " + TRACE,
+        (
+            "NVRM: Xid (PCI:0000:70:00): 13, Graphics SM Warp Exception on (GPC 1, TPC 1, SM 1): MMU Fault",
+            issue(15610, "NVIDIA/TensorRT-LLM"),
+        ),
+        level="wrong",
+    ),
+    known(
+        "cuda.assert",
+        r"device-side assert triggered|cudaErrorAssert|CUDA_ERROR_ASSERT|error code: 710\b" + _codes(710, 59),
+        "an assert in a kernel failed",
+        "Its text is printed above, with block and thread: in CuTe often a size or an index (idx < size, rank).",
+        "Read the assertion's own line; without it run with CUDA_LAUNCH_BLOCKING=1",
+        ("RuntimeError: CUDA error: device-side assert triggered", "PyTorch"),
+        level="wrong",
+    ),
+    known(
+        "cuda.no-function",
+        r"invalid device function|cudaErrorInvalidDeviceFunction|named symbol not found|CUDA_ERROR_NOT_FOUND|cudaErrorSymbolNotFound"
+        r"|device kernel image is invalid|CUDA_ERROR_INVALID_IMAGE|CUDA_ERROR_INVALID_PTX|a PTX JIT compilation failed|cudaErrorInvalidPtx"
+        + _codes(98, 200, 218, 500),
+        "the loaded code has no kernel for this GPU, or not under this name",
+        "The code was built for another architecture (sm_90a runs on sm_90 only, sm_100a not on sm_120), or its PTX does not "
+        "assemble for this GPU.",
+        "`cuobjdump --list-elf FILE` names the architectures in a library. Build for this GPU: CUTE_DSL_ARCH, TORCH_CUDA_ARCH_LIST or -gencode",
+        ("CUDA error: invalid device function", "CUDA runtime"),
+        ("CUDA_ERROR_INVALID_PTX", issue(6583, "jax-ml/jax")),
+        level=ELSEWHERE,
+    ),
+    known(
+        "cuda.cluster-gone",
+        r"[Cc]luster target block not present|CLUSTER_(?:BLOCK|TARGET)\w*_NOT_PRESENT|Cga Exception|CTA Not Present",
+        "a block accesses another block of its cluster that has ended",
+        "Distributed shared memory, a remote mbarrier arrival or a multicast reaches a block that returned already: the "
+        "cluster is synchronised at the kernel's start and not at its end.",
+        "Let all blocks of the cluster arrive and wait (cluster_arrive, cluster_wait) before any returns. "
+        + TRACE
+        + "; LC229 names copies to blocks that do not exist",
+        ("CUDBG_EXCEPTION_CLUSTER_BLOCK_NOT_PRESENT", issue(32907, "sgl-project/sglang")),
+        level="wrong",
+        rule="LC229",
+    ),
+    known(
+        "cuda.shared-attribute",
+        r"cudaFuncSetAttribute\(.{0,300}MaxDynamicSharedMemorySize.{0,120}(?:InvalidValue|invalid argument)"
+        r"|(?:CUDA error: )?invalid argument.{0,100}cudaFuncSetAttribute"
+        r"|RT call .cudaFuncSetAttribute.{0,300}MaxDynamicSharedMemorySize",
+        "the kernel asks for more dynamic shared memory than the GPU allows a block",
+        "A block has at most 64 KiB (sm_75), 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100), "
+        "less what is static (CUDA C++ Programming Guide, compute capabilities).",
+        "Use fewer stages or a smaller tile, or compile for the GPU at hand: libraries choose tiles by architecture",
+        (
+            "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem_size): cudaErrorInvalidValue",
+            issue(3528, "flashinfer-ai/flashinfer"),
+        ),
+    ),
+    known(
+        "cuda.launch-failure",
+        r"unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaErrorLaunchFailure|error code: 71[89]\b"
+        r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware stack error"
+        + _codes(719, 718, 4),
+        "the kernel died for a reason that the driver does not name",
+        "Copies to another block of a cluster that does not exist or has ended (LC229), faults inside TMA, and misuse of an "
+        "mbarrier end so: an arrival on one that was not initialised (mbarrier_init_tx_bytes arrives, it does not "
+        "initialise; NVIDIA/cutlass#2364).",
+        "compute-sanitizer names the instruction. " + TRACE,
+        ("CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure", issue(2364)),
+        level="wrong",
+    ),
+    known(
+        "cuda.shared-capacity",
+        r"uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>(?!0xc000 )0x[0-9a-f]+) max\)"
+        r"|out of resource: shared memory,? ?Required: (?P<needed>[0-9]+),? ?Hardware limit: (?P<limit>[0-9]+)"
+        r"|dynamic_smem_exceeds_limit|dynamic_smem_bytes|[Ss]hared memory (?:usage|size)[^.\n]{0,80}exceed"
+        r"|smem[^.\n]{0,60}exceeds|requires [0-9]+ bytes (?:of )?shared memory",
+        "the kernel needs more shared memory than a block may have",
+        "A block has at most 99 KiB (sm_86, sm_89, sm_120), 163 KiB (sm_80) or 227 KiB (sm_90, sm_100) of shared memory, "
+        "static and dynamic together (CUDA C++ Programming Guide, compute capabilities).",
+        "Use fewer stages or a smaller tile, or reuse one buffer for load and epilogue; cute's SmemAllocator counts the "
+        "bytes: kernel.smem_usage()",
+        (
+            "ptxas error : Entry function 'kernel' uses too much shared data (0x2ab44 bytes, 0x29000 max)",
+            "https://github.com/apache/tvm/pull/17267",
+        ),
+    ),
+    known(
+        "cuda.invalid-launch",
+        r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
+        r"|cudaErrorLaunchOutOfResources|too many resources requested for launch|error code: 1\b"
+        r"|(?:[Cc][Uu][Dd][Aa]|Triton|GPU|[Kk]ernels?|[Ll]aunch|\.cuh?\b)[^\n]{0,120}?\binvalid argument|\binvalid argument[^\n]{0,80}(?:cuda|\.cuh?\b|kernel)"
+        r"|invalid configuration argument"
+        r"|(?:CUDA_ERROR|cudaError)_?(?:INVALID_CLUSTER_SIZE|InvalidClusterSize)|invalid cluster size"
+        r"|\.cuh?:[0-9]+\W{1,4}invalid argument" + _codes(1, 9, 701),
+        "the launch, or another call of CUDA, is refused for its arguments",
+        "Of a launch, most often the block's shared memory exceeds the limit (NVIDIA/cutlass#2747); else a block of more than 1,024 "
+        "threads, a grid with an extent of 0 or above 65,535 in y or z, a cluster that does not divide the grid, or too "
+        "many registers a thread.",
+        "Print the launch's grid, block, cluster and smem. `layoutcheck trace --no-launch SCRIPT` lists each kernel's",
+        ("CUDA Error: cudaErrorInvalidValue", issue(2747)),
+        ("CUDA_ERROR_INVALID_VALUE (invalid argument)", issue(143, "NVIDIA/numba-cuda-mlir")),
+    ),
+    known(
+        "driver.tensor-map",
+        r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|TMA Desc Addr|Invalid TMA descriptor",
+        "the driver refuses the tensor map of a TMA copy",
+        "cuTensorMapEncodeTiled wants an address and strides that are multiples of 16 bytes, box extents of 1 to 256, "
+        "boxDim[0] x element size a multiple of 16 bytes and at most the swizzle's span, and a tensor that is not empty "
+        "(CUDA driver API).",
+        "`layoutcheck explain GMEM SMEM --atom tma_load` checks every field of the tensor map that the DSL would write",
+        ("Error: Failed to initialize the TMA descriptor 1", issue(947)),
+        ("boxDim[0] * elementSizeInBytes must be a multiple of 16 bytes", "CUDA driver API"),
+        rule="LC240",
+    ),
+    known(
+        "cuda.other",
+        r"(?P<said>CUDA_ERROR_[A-Z_]+|cudaError(?!_t\b|String)[A-Z]\w+|invalid resource handle|invalid device (?:pointer|symbol|ordinal)|unknown error \(999\)"
+        r"|peer access (?:is not|has)[^\n]{0,60}|driver shutting down|context is destroyed|invalid texture reference|API call is not supported"
+        r"|CUDA (?:runtime |driver )?[Ee]rror: [^\n]{3,80}?(?= CUDA kernel| Search| at |$|\.))",
+        "the CUDA driver reports {said}",
+        "An earlier kernel or the call itself fails; CUDA reports errors of kernels at a later call.",
+        "Run again with CUDA_LAUNCH_BLOCKING=1, and under compute-sanitizer, to find the kernel. " + TRACE,
+        ("CUDA_ERROR_MAP_FAILED", "CUDA driver API, CUresult"),
+        level="wrong",
+        general=True,
+    ),
+    known(
+        "kernel-hangs",
+        r"(?:Timeout|timed out)[^\n]{0,80}(?:kernel|mbarrier|barrier|synchroniz)|kernel (?:hangs?|never returns|deadlock)"
+        r"|(?:mbarrier|barrier)[^\n]{0,40}(?:time(?:d )?out|deadlock)|cudaErrorLaunchTimeout|CUDA_ERROR_LAUNCH_TIMEOUT|launch timed out",
+        "the kernel never returns",
+        "A wait is for something that never comes: transaction bytes that differ from what TMA delivers, an arrival count "
+        "that too few threads reach, a phase that has passed, a barrier under divergence, or a TMA copy issued by no thread.",
+        "LC220 and LC236 compare the bytes of an mbarrier with the copy's. " + TRACE,
+        ("TimeoutError: kernel did not finish: timed out waiting for mbarrier", "test harnesses"),
+        level="wrong",
+        general=True,
+    ),
+    known(
+        "results-differ",
+        r"Tensor-likes are not (?:close|equal)|Disposition: Failed|Mismatched elements: [0-9]+ ?/ ?[0-9]+|Not equal to tolerance|max_(?:abs_)?(?:error|diff)[ =:]+(?:nan|inf)",
+        "the kernel's result differs from the reference",
+        "Either the arithmetic rounds by more than the tolerance, or data is moved to the wrong place or read too early: then whole "
+        "rows, vectors or tiles differ.",
+        TRACE
+        + ", and the order of its accesses; `layoutcheck numerics tol` gives the tolerance that the arithmetic allows",
+        ("AssertionError: Tensor-likes are not close! Mismatched elements: 512 / 16384 (3.1%)", "PyTorch"),
+        level="wrong",
+        general=True,
+    ),
+)

@@ -1,0 +1,170 @@
+"""Layouts, coordinates, tilers and swizzles that the DSL's layout algebra refuses."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import EVALUATE, TRACE, issue, known
+
+DSL = "DSL 4.8.1"
+_PDSL = (
+    "A shared tensor carries its swizzle once: in its pointer (recast_ptr, or allocate_tensor(..., swizzle=...); "
+    "the DSL's PDSL) or in its layout (a composed layout S o 0 o L; the DSL's PISL)."
+)
+
+ENTRIES = (
+    known(
+        "dsl.two-swizzles",
+        r"cannot be both iterator swizzle \(PDSL\) and swizzle layout ?\(PISL\)"
+        r"|cannot have both a swizzle on the pointer and a (?:non-identity )?swizzle in the layout",
+        "the tensor has a swizzle on its pointer and another in its layout",
+        _PDSL,
+        "Keep one: allocate with allocate_tensor(dtype, layout.outer, byte_alignment, swizzle=layout.inner), or "
+        "allocate with the composed layout and no swizzle= argument",
+        ("TypeError: cannot be both iterator swizzle (PDSL) and swizzle layout(PISL)", DSL),
+        (
+            "error: 'cute.make_view' op cannot have both a swizzle on the pointer and a swizzle in the layout",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.printf-swizzled-layout",
+        r"tensor with swizzled layout \(PISL\) is not supported in printf",
+        "cute.printf cannot print a tensor whose layout is composed with a swizzle",
+        _PDSL,
+        "Print the tensor's layout with Python's print, or give the swizzle to the pointer",
+        (
+            "NotImplementedError: tensor with swizzled layout (PISL) is not supported in printf, please use "
+            "swizzled pointer (PDSL) instead",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.swizzle-not-composable",
+        r"incompatible layout with swizzle|unable to construct a valid composed layout from inputs",
+        "the swizzle does not compose with this layout",
+        "The layout's strides carry into the bits that the swizzle permutes, so the DSL cannot write the result as a swizzle of a layout.",
+        "Tile a swizzle atom: cute.tile_to_shape(make_smem_layout_atom(...), shape, order); "
+        "`layoutcheck canonical LAYOUT --dtype TYPE` names the nearest layout that tensor cores read",
+        ("TypeError: incompatible layout with swizzle", DSL),
+    ),
+    known(
+        "dsl.coordinate-not-congruent",
+        r"(?:coord\w*|dicer|order|`coord`)[^.]{0,80}weakly congruent|is not weakly congruent with input shape"
+        r"|coordinate? (?:and shape )?must be congruent|coord and shape must be congruent"
+        r"|expects the coord to be congruent with the shape"
+        r"|the rank of the coordinate must be equal to the one of the layout|unable to compute crd2idx",
+        "the coordinate does not have the modes of the layout",
+        "A coordinate may be shallower than the shape, never deeper, and it has one entry for each mode: "
+        "((i, j), k) indexes ((8, 4), 16), and so does (p, k); (i, j, k) does not.",
+        "Give one coordinate for each mode; use None for a mode that a slice keeps. " + EVALUATE,
+        ("ValueError: coord must be weakly congruent to src in slice_", DSL),
+        (
+            "error: 'cute.crd2idx' op expects coordinate to be weakly congruent to the layout, but got ...",
+            DSL,
+        ),
+        (
+            "ValueError: the rank of the coordinate must be equal to the one of the layout, but got (0, 1, 2)",
+            DSL,
+        ),
+    ),
+    known(
+        "dsl.infer-failed",
+        r'Failed to infer result type\(s\):? ?"(?P<op>cute[\w.]*)"',
+        "{op} refuses its operands",
+        "The types of the operands do not fit the operation: a coordinate with other modes than its layout, "
+        "arguments in the wrong order (crd2idx takes the coordinate first, then the layout), a tiler that does "
+        "not divide, or a layout whose result cannot be written down.",
+        EVALUATE,
+        ('ValueError: Operation creation failed: Failed to infer result type(s):\n"cute.crd2idx"(...)', DSL),
+        ('error: unknown: Failed to infer result type(s): "cute.slice"(%0, %1) {} : ...', DSL),
+    ),
+    known(
+        "dsl.shape-stride-not-congruent",
+        r"shape and stride must be congruent|residue layout must be congruent",
+        "shape and stride have different nesting",
+        "make_layout pairs every extent with a stride: (128, (8, 8)) needs (s, (t, u)).",
+        "Give the stride the same nesting as the shape",
+        ("ValueError: shape and stride must be congruent", DSL),
+    ),
+    known(
+        "dsl.algebra-refused",
+        r"unable to compute (?:the following )?(?P<what>composition|product|complement|a right inverse|the left inverse"
+        r"|tile_to_shape|shape_div|domain offset|idx2crd|cosize|size)|unable to (?:coalesce|filter)"
+        r"|failed to partition `input`|failed to compute the TMA G-basis|unable to construct a coordinate",
+        "an operation of the layout algebra has no result",
+        "The layouts do not divide one another, their modes do not pair (a profile, tiler or order with more modes than the layout), "
+        "or the result is not a layout: a composition that carries into the next mode, a complement of a layout that overlaps itself.",
+        EVALUATE + ", and `layoutcheck draw LAYOUT` shows where the elements lie",
+        ("error: unable to compute the following composition: (8,4):(4,1) o 6:2", DSL),
+        ("error: 'cute.tile_to_shape' op unable to compute tile_to_shape", DSL),
+    ),
+    known(
+        "dsl.tensor-rank-below-tiler",
+        r"[Ee]xpect(?:ed|s) rank\((?:target|input)\) >= rank\(tiler\)|rank\(tiler\) <= rank\((?:target|input)\)",
+        "the tensor has fewer modes than the tiler",
+        "A tiler needs one mode of the tensor for each of its own modes.",
+        "Give the tiler one entry for each mode; use None for a mode that stays whole",
+        ("ValueError: Expected rank(target) >= rank(tiler), but got rank(target)=1 and rank(tiler)=2", DSL),
+    ),
+    known(
+        "dsl.register-tensor-dynamic",
+        r"[Dd]ynamic layout doesn't support (?:vectorized )?(?:load|store)|dynamic s(?:hape|ize) is not supported"
+        r"|autovec_copy expects source and destination tensors to be statically shaped",
+        "a tensor whose shape is known only at run time is loaded or stored as a whole",
+        "load(), store() and autovec_copy make one vector, whose length the compiler must know.",
+        "Tile first (local_tile, a thread's partition), predicate the edges, and load a tile of static shape",
+        ("ValueError: dynamic layout doesn't support load", DSL),
+        rule="LC105",
+    ),
+    known(
+        "dsl.narrow-element",
+        r"Sub-byte scalar dereference not supported|(?:Loading|Storing) narrow precision type \S+ is not supported"
+        r"|gather/scatter for sub-byte element type is not supported",
+        "one element of a type narrower than a byte cannot be addressed",
+        "Memory is addressed in bytes; elements of 4 and 6 bits are moved several at a time.",
+        "recast_tensor to a type of 8 bits or more, or copy whole vectors",
+        ("ValueError: Sub-byte scalar dereference not supported for type Float4E2M1FN", DSL),
+    ),
+    known(
+        "dsl.operand-types",
+        r"unsupported operand type\(s\) for (?P<op>\S{1,6}): (?P<types>'_?(?:Composed)?(?:Layout|Tensor|Pointer|Swizzle)\w*' and '\w+'"
+        r"|'\w+' and '_?(?:Composed)?(?:Layout|Tensor|Pointer|Swizzle)\w*')",
+        "{op} is not defined for {types}",
+        "Layouts are functions, not numbers; a tensor's arithmetic is that of its values in registers.",
+        "Evaluate a layout, layout(coordinate); move a pointer or tensor, ptr + offset or cute.domain_offset(coord, tensor); "
+        "load a tensor first, tensor.load() + 1",
+        ("TypeError: unsupported operand type(s) for +: '_Layout' and 'int'", DSL),
+    ),
+    known(
+        "dsl.broadcast",
+        r"ValueError: cannot broadcast (?P<shape>\([^\n]{1,80})|lhs and rhs must have the same shape, but got (?P<shapes>[^\n]{3,120})",
+        "two vectors in registers differ in shape: {shape}{shapes}",
+        "Arithmetic and store() of register tensors pair elements of equal shapes; a mode of extent 1 is repeated.",
+        "Give both the same partition: make_rmem_tensor_like(other), or retile. " + EVALUATE,
+        ("ValueError: cannot broadcast (128, 4)", DSL),
+        ("ValueError: lhs and rhs must have the same shape, but got (8,) and (128, 64)", DSL),
+    ),
+    known(
+        "dsl.wrong-nesting",
+        r"std::bad_variant_access|std::get: wrong index for variant|std::bad_cast",
+        "the compiler died on an operand that is nested otherwise than it expects",
+        "Its native code takes a tuple and got an integer, or the reverse, and does not test it. Known causes: a tensor of fewer modes than "
+        "the tiler of the copy or MMA that partitions it, an integer as the tiler of make_tiled_tma_atom, a fragment that retile cannot "
+        "regroup, a run-time value where the operation takes a constant (cp_async_wait_group).",
+        "Give every tile, tiler and tensor one entry for each mode: (64, 64), not 64. Find the statement with CUTE_DSL_KEEP_IR=1",
+        (
+            "terminate called after throwing an instance of 'std::bad_variant_access' what(): std::get: wrong index for variant",
+            DSL,
+        ),
+        ("RuntimeError: std::bad_cast", DSL),
+        instead_of=("dsl.compiler-died",),
+    ),
+    known(
+        "dsl.division-by-zero",
+        r"Floating point exception|SIGFPE|signal 8\b",
+        "the compiler divides by zero",
+        "An extent, a divisor or an alignment is 0: divisibility=0, an empty tile, or crd2idx with its arguments swapped (NVIDIA/cutlass#2323).",
+        "Print the shapes, divisors and tilers before the statement; CUTE_DSL_KEEP_IR=1 finds it. " + TRACE,
+        ("Floating point exception (core dumped)", issue(2323)),
+        instead_of=("dsl.compiler-died",),
+    ),
+)

@@ -1,0 +1,193 @@
+"""What compute-sanitizer and Nsight Compute report."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import TRACE, issue, known
+
+SANITIZER = "compute-sanitizer 2025.3"
+NCU = "Nsight Compute 2025"
+_FAULT = (
+    "A copy reads or writes where it must not: a promise of alignment that the tensor does not keep, a tail without "
+    "predicates, a swizzled tile on a base that its period does not divide, or an offset beyond 32 bits."
+)
+
+ENTRIES = (
+    known(
+        "sanitizer.misaligned",
+        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
+        r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is misaligned",
+        "a {size} B {access} of {space} memory at {address}, which is not a multiple of {size}",
+        "One instruction of {size} bytes needs an address that is a multiple of {size}. The type promised it; the base, "
+        "the pitch or an offset does not keep it.",
+        TRACE
+        + "; LC202 names the stride or base. Then align it, pad the pitch to {size} B, or copy narrower",
+        (
+            "========= Invalid __shared__ read of size 16 bytes\n=========     at matrixMul+0x7120 in "
+            "/home/u/pipeline_gemm.cu:94\n=========     by thread (0,4,0) in block (0,0,0)\n=========     Address "
+            "0x10a8 is misaligned",
+            issue(11, "AyakaGEMM/Hands-on-GEMM"),
+        ),
+        level="wrong",
+        rule="LC202",
+    ),
+    known(
+        "sanitizer.out-of-bounds",
+        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|\?) of size (?P<size>[0-9]+)(?: bytes)?(?:(?!Invalid __).){0,600}?"
+        r"(?:Address|Access (?:to|at)) (?P<address>0x[0-9a-f]+) is out of bounds",
+        "a {size} B {access} of {space} memory at {address}, outside of the allocation",
+        "In shared memory the tile, a stage index or a swizzled address leaves the block's allocation; in global memory a "
+        "tail tile has no predicate, or one for the wrong mode. memcheck sees no write into a neighbour of the same "
+        "block. For wgmma operands some versions report the size of four warps (compute-sanitizer-samples#19).",
+        "Predicate the tail tile by an identity tensor, or allocate cosize(layout) elements. " + TRACE,
+        (
+            "========= Invalid __shared__ read of size 16 bytes\n=========     at cp_async_bulk_cp_mask in "
+            "cp_async_bulk.h:236\n=========     by thread (128,0,0) in block (0,0,0)\n=========     Address 0x400 is out "
+            "of bounds",
+            issue(8288, "NVIDIA/cccl"),
+        ),
+        level="wrong",
+    ),
+    known(
+        "sanitizer.invalid-access",
+        r"Invalid __(?P<space>\w+)__ (?P<access>read|write|atomic|\?) of size (?P<size>[0-9]+)",
+        "a {size} B {access} of {space} memory that is not valid",
+        _FAULT,
+        TRACE,
+        ("========= Invalid __global__ write of size 4 bytes", SANITIZER),
+        level="wrong",
+        general=True,
+    ),
+    known(
+        "sanitizer.shared-range",
+        r"Out-of-range shared or local address",
+        "an address outside of the block's shared memory is used",
+        "The kernel was launched with less dynamic shared memory than it uses, or an offset (a stage index, a barrier's "
+        "slot) leaves the allocation.",
+        "Compare the launch's shared memory with the storage's size. " + TRACE,
+        (
+            "========= Out-of-range shared or local address ========= at cutlass::arch::ClusterBarrier::init",
+            issue(1247),
+        ),
+        level="wrong",
+    ),
+    known(
+        "sanitizer.shared-misaligned",
+        r"Misaligned shared or local address",
+        "a shared-memory instruction's address is not a multiple of its width",
+        "ldmatrix and 16-byte accesses need multiples of 16, TMA of 128, a swizzled tile of its period; the allocation is "
+        "placed behind something of another size.",
+        "Align the allocation (byte_alignment, alignas) to what the copy needs. "
+        + TRACE
+        + "; LC230 names it",
+        ("========= Misaligned shared or local address", issue(2906)),
+        level="wrong",
+        rule="LC230",
+    ),
+    known(
+        "sanitizer.race",
+        r"(?:Potential )?(?P<kind>RAW|WAR|WAW) hazards? detected|RACECHECK SUMMARY: (?!0 )[0-9]+ hazards?|Race reported between (?P<first>\w+) access",
+        "two threads access the same shared memory without a barrier or wait between them",
+        "racecheck saw the accesses in one run. Data of cp.async is there after cp_async_wait_group and a barrier; data of "
+        "TMA after the wait on its mbarrier. racecheck alarms on some right kernels with cp.async.bulk "
+        "(Dao-AILab/flash-attention#2462), and sees no missing proxy fence.",
+        "Put the wait and the barrier between the two lines. " + TRACE,
+        (
+            "========= Error: Race reported between Write access at k+0x1d0 and Read access at k+0x200",
+            SANITIZER,
+        ),
+        ("========= Warning: Potential RAW hazard detected at __shared__ 0x0 in block (0,0,0)", SANITIZER),
+        level="wrong",
+    ),
+    known(
+        "sanitizer.barrier",
+        r"Barrier error detected\. (?P<said>[\w() ]{1,80})",
+        "a barrier is not reached by the threads that it waits for: {said}",
+        "bar.sync waits for a number of threads; a branch or an early return keeps some of them away, or a named barrier "
+        "has another count than its users. 'Missing wait': a phase of an mbarrier completes and no thread waits for it.",
+        "Move the barrier out of the branch, give the named barrier the number of threads that reach it, or wait for the "
+        "phase before the next arrival. " + TRACE,
+        ("========= Barrier error detected. Divergent thread(s) in block", SANITIZER),
+        ("========= Barrier error detected. Missing wait", issue(3643)),
+        level="wrong",
+    ),
+    known(
+        "sanitizer.uninitialized",
+        r"Uninitialized __(?P<space>\w+)__ memory read of size (?P<size>[0-9]+)",
+        "{size} B of {space} memory are read that nothing wrote",
+        "A copy leaves elements out (LC208: a tile that the threads do not cover), a predicate is too strict, or the data "
+        "is read before the copy is complete.",
+        TRACE,
+        ("========= Uninitialized __global__ memory read of size 4 bytes", SANITIZER),
+        level="wrong",
+        rule="LC208",
+    ),
+    known(
+        "ncu.bank-conflicts",
+        r"shared (?:loads?|stores?) might not be optimal and causes on average a (?P<ways>[0-9.]+) ?- ?way bank"
+        r"|shared (?:loads?|stores?) might not be optimal|[0-9.]+ ?- ?way bank conflict|[0-9]+ bank conflicts",
+        "shared-memory accesses are split by bank conflicts{ways}",
+        "Threads of one access reach different rows of the same bank. Nsight counts the sum over the kernel, not the copy.",
+        "`layoutcheck banks LAYOUT --access ACCESS` counts each access of a tile; LC301 and LC305 propose a swizzle or "
+        "padding; `layoutcheck trace --banks SCRIPT` names the lines",
+        (
+            "The memory access pattern for shared loads might not be optimal and causes on average a 4.0 - way bank "
+            "conflict across all 8192 shared load requests.",
+            NCU,
+        ),
+        level="slow",
+        rule="LC301",
+    ),
+    known(
+        "ncu.uncoalesced",
+        r"uncoalesced global accesses resulting in a total of (?P<excess>[0-9]+) excessive sectors|memory access pattern for global "
+        r"(?:loads?|stores?)[^.]{0,60}might not be optimal"
+        r"|memory access pattern for (?:loads|stores) from L1TEX to L2 is not optimal|bytes transmitted per sector are utilized",
+        "global accesses use part of the sectors that they fetch",
+        "A sector is 32 bytes. Neighbouring threads read addresses that are further apart than their width.",
+        "Give neighbouring threads neighbouring vectors (thread layout along the contiguous mode); LC302 names the stride",
+        (
+            "This kernel has uncoalesced global accesses resulting in a total of 7340032 excessive sectors (88% of the "
+            "total 8388608 sectors).",
+            NCU,
+        ),
+        level="slow",
+        rule="LC302",
+    ),
+    known(
+        "ncu.uncoalesced-shared",
+        r"uncoalesced shared accesses resulting in a total of (?P<excess>[0-9,]+) excessive wavefronts"
+        r"|l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*",
+        "shared-memory accesses take {excess} more wavefronts than their bytes need",
+        "A wavefront serves 32 banks of 4 bytes. Accesses whose threads meet in one bank are split.",
+        "`layoutcheck trace --banks SCRIPT` names the lines with their wavefronts; LC301 and LC305 propose a swizzle or padding",
+        (
+            "This kernel has uncoalesced shared accesses resulting in a total of 1048576 excessive wavefronts (75% of the "
+            "total 1398101 wavefronts).",
+            NCU,
+        ),
+        level="slow",
+        rule="LC301",
+    ),
+    known(
+        "ncu.occupancy",
+        r"(?:theoretical occupancy \((?P<occupancy>[0-9.]+)%\)|[Oo]ccupancy)[^\n]{0,80} limited by (?:the )?(?:number of )?(?:required )?(?:amount of )?(?P<what>[\w ]{3,40}?)(?= and |\.|,|$)",
+        "occupancy is limited by {what}",
+        "Registers, shared memory and barriers of the blocks on a multiprocessor are finite; the tile and its stages decide them.",
+        "`layoutcheck resources` counts what a tile shape needs, and how many blocks fit. Kernels of wgmma and tcgen05 run well with one block",
+        (
+            "This kernel's theoretical occupancy (25.0%) is limited by the required amount of shared memory.",
+            NCU,
+        ),
+        level="slow",
+    ),
+    known(
+        "sanitizer.other",
+        r"={9} (?:Error: |Warning: )?(?P<said>(?!COMPUTE-SANITIZER|ERROR SUMMARY|RACECHECK SUMMARY|Saved host|Host Frame|Program hit|Invalid __)[A-Z][^=\n]{5,120}?)(?= ={9}|$)",
+        "compute-sanitizer reports: {said}",
+        "The tool saw it in one run; the line is behind 'at', the thread behind 'by'.",
+        TRACE,
+        ("========= Stack overflow", SANITIZER),
+        level="wrong",
+        general=True,
+    ),
+)

@@ -1,0 +1,162 @@
+"""What ptxas and LLVM's back end say of the generated code."""
+
+from __future__ import annotations
+
+from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
+
+ENTRIES = (
+    known(
+        "ptxas.barrier",
+        r"Number of threads participating in barrier[^\n]{0,60}|Barrier number '?(?P<number>[0-9]+)'? out of range",
+        "a named barrier has another number {number} or count of threads than the hardware has",
+        "A block has the barriers 0 to 15, and whole warps arrive at them: the count is a multiple of 32 (PTX ISA, bar.sync).",
+        "Use identifiers below 16 (0 is __syncthreads), and count the threads of the warps that arrive",
+        ("ptxas fatal: Barrier number '20' out of range, expected to be in range [0..15]", "ptxas"),
+        ("ptxas error: Number of threads participating in barrier must be in multiple of warp size", "ptxas"),
+        instead_of=("ptxas.other",),
+    ),
+    known(
+        "ptxas.target",
+        r"(?:Instruction|Feature|Modifier) '(?P<what>[^']{1,80})' not supported on \.target '(?P<arch>sm_\w+)'",
+        "{arch} does not have {what}",
+        "The instruction belongs to another architecture, or to the accelerated form of this one: wgmma exists for sm_90a only; "
+        "tcgen05 for sm_100a, sm_101a, sm_103a and sm_110a; block-scaled mma.sync for sm_120a and sm_121a; setmaxnreg and "
+        "tensormap.replace for sm_90a and the forms with a of later ones (PTX ISA, target notes of each instruction).",
+        "If the GPU's family has it, name the target with its suffix a (CUTE_DSL_ARCH, or -gencode arch=compute_120a,code=sm_120a). "
+        "Else leave the file out of this target's build: one kernel source serves one family",
+        (
+            "ptxas /tmp/x.ptx, line 20; error : Instruction 'wgmma.fence' not supported on .target 'sm_90'",
+            "ptxas",
+        ),
+        (
+            "ptxas /tmp/tmpxft_000793eb_00000000-6_ds4_mmq.ptx, line 283031; error   : Instruction 'mma with block scale' "
+            "not supported on .target 'sm_120'",
+            issue(672, "antirez/ds4"),
+        ),
+        rule="LC108",
+    ),
+    known(
+        "ptxas.target-too-old",
+        r"(?:Instruction|Feature|Modifier) '(?P<what>[^']{1,80})' requires \.target '?(?P<arch>sm_\w+)'?"
+        r"|not supported on \.target|cannot be compiled to .{0,40}sm_\w+",
+        "the target is older than {what}, which begins with {arch}",
+        "The build names an architecture that does not have the instruction: often the default of nvcc or of a list of "
+        "architectures.",
+        "Name the GPU's own architecture (CUTE_DSL_ARCH, TORCH_CUDA_ARCH_LIST, -gencode), or guard the code by __CUDA_ARCH__",
+        (
+            "ptxas /tmp/a.compute_60.ptx, line 206889; error   : Feature 'cp.async' requires .target sm_80 or higher",
+            issue(1620, "ModelCloud/GPTQModel"),
+        ),
+        rule="LC108",
+    ),
+    known(
+        "compiler.cannot-select",
+        r"LLVM ERROR: Cannot select: (?:intrinsic )?%?(?:llvm\.nvvm\.)?(?P<what>[\w.]{1,80})",
+        "the target does not have {what}",
+        "LLVM finds no instruction of the target architecture for this operation. It is compiled for another architecture "
+        "than the one that has it, or without the suffix a.",
+        "Set the target of the GPU, with its suffix: CUTE_DSL_ARCH=sm_100a for tcgen05",
+        (
+            "LLVM ERROR: Cannot select: intrinsic %llvm.nvvm.tcgen05.dealloc.cg1",
+            issue(22147, "iree-org/iree"),
+        ),
+        rule="LC108",
+    ),
+    known(
+        "ptxas.version",
+        r"(?P<what>(?:Instruction|Feature|Modifier) '[^']{1,80}' requires PTX ISA \.version [0-9.]+[0-9]"
+        r"|Unsupported \.version [0-9.]+[0-9]; current version is '[0-9.]+'|ptxas does not support CC [0-9.]+[0-9]|Value '(?:sm|compute)_\w+' is not defined for option '[\w-]+')",
+        "compiler and ptxas are of different CUDA versions: {what}",
+        "The PTX states one version of the PTX ISA. ptxas (or the driver) knows older ones only, or the instruction is newer.",
+        "Use the ptxas of the toolkit that made the PTX, or a newer one: `ptxas --version`, and `nvidia-smi` for the driver's",
+        (
+            "ptxas /tmp/tempfile-8bf0, line 303; error   : Feature 'WGMMA' requires PTX ISA .version 8.0 or later",
+            issue(6523, "openxla/xla"),
+        ),
+        ("ptxas fatal   : Unsupported .version 8.7; current version is '8.4'", "ptxas"),
+        level=ELSEWHERE,
+    ),
+    known(
+        "ptxas.static-shared",
+        r"uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>0xc000) max\)",
+        "the kernel declares more than 48 KiB of static shared memory",
+        "Arrays declared __shared__ with fixed extents are static, and static shared memory ends at 48 KiB on every GPU; what "
+        "is beyond is dynamic (CUDA C++ Programming Guide, compute capabilities).",
+        "Declare the buffer extern __shared__ and raise the limit with cudaFuncSetAttribute(kernel, "
+        "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), or use a smaller tile. What cute's SmemAllocator allocates is dynamic",
+        (
+            "ptxas error : Entry function 'kernel' uses too much shared data (0x1c400 bytes, 0xc000 max)",
+            "ptxas",
+        ),
+    ),
+    known(
+        "ptxas.registers",
+        r"Register allocation failed with register count of '(?P<count>[0-9]+)'|(?P<spilled>[0-9]+) bytes spill stores"
+        r"|Registers are spilled to local memory",
+        "the kernel needs more registers than a thread may have",
+        "Accumulators and fragments fill the register file: 255 registers a thread, 65,536 a multiprocessor, less where "
+        "__launch_bounds__ or setmaxnreg leaves fewer.",
+        "`layoutcheck resources` counts the registers that a tile needs. Use a smaller tile, more warps for one tile, or a "
+        "higher setmaxnreg for the warps that compute",
+        (
+            "ptxas error   : (C7600) Register allocation failed with register count of '168'. Compile the program with a "
+            "higher register target",
+            "ptxas",
+        ),
+        level="slow",
+    ),
+    known(
+        "ptxas.syntax",
+        r"(?P<space>State space (?:incorrect|mismatch)[^\n]{0,60}? instruction '[^']+')"
+        r"|(?P<form>(?:Arguments|Operands?|Modifiers?|Types?|Illegal|Unexpected|Unknown|Incorrect|Vector)\b[^\n]{0,60}? (?:for|in|to|of) (?:instruction|modifier|operand) '[^']+')"
+        r"|Parsing error near '(?P<near>[^']{1,80})'|ptxas[^|]{0,120}(?P<said>Modifier '[^']+' cannot be applied[^\n]{0,80}"
+        r"|[Uu]nexpected value '[^']+', expected[^\n]{0,60}|Unknown (?:symbol|modifier) '[^']+'|Arguments mismatch for instruction '[^']+')",
+        "ptxas refuses the PTX: {said}{near}{space}{form}",
+        "The compiler or inline PTX wrote an instruction in a form that this ptxas does not have: a width that the "
+        "instruction lacks (cp.async.cg moves 16 bytes only), a state space, or a newer PTX version (.shared::cta as the "
+        "destination of cp.async.bulk begins with PTX 8.6).",
+        "Choose a width and a memory space that the instruction has (`layoutcheck explain SRC DST --atom ATOM`), or match "
+        "the versions of compiler and ptxas",
+        (
+            "ptxas application ptx input, line 47; fatal : Parsing error near '.nvvm': syntax error",
+            issue(3573),
+        ),
+    ),
+    known(
+        "ptxas.performance-loss",
+        r"Potential Performance Loss: (?P<said>[^\n]{1,200}?)(?= in (?:the )?function|$|\.(?: |$))",
+        "ptxas gives up an optimisation: {said}",
+        "wgmma is serialised where ptxas cannot see all registers of an accumulator: a call that is not inlined, an "
+        "accumulator touched between wgmma and its wait, or a branch around it. setmaxnreg is ignored beside such calls.",
+        "Inline the function (device code in the same file), and touch accumulators only behind wgmma.wait_group",
+        (
+            "(C7504) Potential Performance Loss: 'setmaxnreg' ignored to maintain compatibility into 'extern' call",
+            issue(2452),
+        ),
+        level="slow",
+        rule="LC511",
+    ),
+    known(
+        "ptxas.other",
+        r"ptxas[^|]{0,160}?(?:error|fatal) ?: (?P<said>(?!Ptx assembly aborted)[^\n]{3,160}?)(?= ptxas |$)",
+        "ptxas refuses the kernel: {said}",
+        "ptxas does not accept the PTX that the compiler or inline assembly wrote.",
+        "Look the instruction up in the PTX ISA for this target. "
+        "`layoutcheck explain SRC DST --atom ATOM` says which forms a copy has",
+        ("ptxas error : Illegal vector size: 8", "ptxas"),
+        general=True,
+    ),
+    known(
+        "ptxas.warning",
+        r"ptxas (?:/\S+, line [0-9]+; )?(?:warning|info) ?: (?!Compiling|Used|Function properties|[0-9]+ bytes|\(C7|Potential Performance)(?P<said>[^\n]{5,160}?(?= for entry| ptxas |$|\. )|[^\n]{5,160})",
+        "ptxas warns: {said}",
+        "The kernel is compiled. What ptxas ignored or could not do changes its speed, rarely its result.",
+        "`layoutcheck resources` counts registers, shared memory and blocks of a tile; minnctapersm and launch bounds must fit them",
+        (
+            "ptxas warning : Value of threads per SM for entry k is out of range. .minnctapersm will be ignored",
+            issue(265, "torch/cunn"),
+        ),
+        level="slow",
+        general=True,
+    ),
+)
