@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layoutcheck.brackets import closing
-from layoutcheck.catalogue import cpp_types, frames, installed, raised, refused, tables
+from layoutcheck.catalogue import cpp_types, frames, installed, owners, raised, refused, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 from layoutcheck.catalogue.tables import ENTRIES, calls, compiler, cpp_templates, elsewhere
 from layoutcheck.errors import InputError
@@ -26,6 +26,9 @@ _MOST_LAYOUTS = 6
 _MOST_QUOTED = 300  # characters
 _MOST_SIGNATURES = 3
 _SPACE = re.compile(r"\s+")
+_WRONG = re.compile(r"(?i)\b(?:\w*error|fail\w*|exception|fault|abort\w*|fatal|crash\w*|assert\w*)\b")
+_OF_DSL = re.compile(r"cutlass|\bcute\b|\bDSL")
+_PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
 _GROUP = re.compile(r"\{(\w+)\}")
 
 
@@ -53,21 +56,29 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     Errors that another tool answers come only where nothing else is found.
     """
     folded = _folded(text)
-    found = list(_matches(folded))
+    found = list(_matches(folded)) or list(_matches(folded.replace("`", "")))
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
     kept = [match for match in found if not match[0].general]
     if not kept and not any(entry is _CODED for entry, _ in found):
         statement = raised.find(folded)
-        if statement:
+        if statement and not _anothers(folded):
             return [_of_statement(statement, folded, place)]
     traceback = None if found else frames.find(folded)
     if traceback:
         return [_of_parts(elsewhere.PYTHON, traceback._asdict(), traceback.said, folded, place)]
+    owner = None if found or not _WRONG.search(folded) else owners.find(folded)
+    if owner:
+        return [_of_parts(elsewhere.NAMED, owner._asdict(), folded, folded, place)]
     kept = kept or found
     ours = [match for match in kept if match[0].level != ELSEWHERE] or kept
     ordered = sorted(ours, key=lambda match: match[1].start())
     return [_answer(entry, match, folded, place) for entry, match in ordered[:MOST_ANSWERS]]
+
+
+def _anothers(folded: str) -> bool:
+    """Whether the text names another library and not the DSL: both print some messages alike."""
+    return owners.is_named(folded) and not _OF_DSL.search(folded)
 
 
 def _of_statement(statement: raised.Raised, folded: str, place: str | None) -> Answer:
@@ -118,10 +129,15 @@ def _answer(entry: Known, match: re.Match[str], folded: str, place: str | None) 
         groups["said"] = refused.message(groups["said"])
         groups["help"] = refused.remedy(groups["said"], groups.get("op", ""))
     if "{cause}" in entry.cause:
-        groups["cause"] = refused.cause(groups.get("said") or groups.get("source", ""))
-        groups.setdefault("help", cpp_templates.helps(groups.get("op", "")))
+        groups["cause"] = refused.cause(
+            groups.get("said") or groups.get("source") or groups.get("message", "")
+        )
+        groups.setdefault("help", cpp_templates.helps(groups.get("op") or groups.get("room", "")))
     if entry is _CODED and "fix" not in groups:
         groups["fix"] = installed.advice(groups["code"]) or "The message names the statement"
+    if "{project}" in entry.remedy:
+        owner = owners.find(folded)
+        groups["project"] = owner.project if owner else "the project whose command prints it"
     groups = {name: said.rstrip(". ") if name == "fix" else said for name, said in groups.items()}
     have, most = groups.get("have") or groups.get("needed"), groups.get("most") or groups.get("limit")
     if have and most:
@@ -251,4 +267,4 @@ def _folded(text: str) -> str:
     """The text with every run of white space as one space; of a long one, its beginning and its end."""
     if len(text) > _HEAD + _TAIL:
         text = text[:_HEAD] + " " + text[-_TAIL:]
-    return _SPACE.sub(" ", text)
+    return _SPACE.sub(" ", text.translate(_PLAIN))

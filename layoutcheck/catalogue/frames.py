@@ -1,13 +1,24 @@
-"""A Python traceback of which nothing else is known: who raised it, and where the user's own line is."""
+"""An exception of Python of which nothing else is known: who raised it, and where the user's own line is."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-_FRAME = re.compile(r'File "(?P<file>[^"\n]{1,400})", line (?P<line>[0-9]+), in (?P<function>[\w.<>]+)')
-_RAISED = re.compile(r"(?:^| )(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (?P<said>\S.{0,160})")
-_PACKAGE = re.compile(r"(?:site|dist)-packages/(\w+)")
+from layoutcheck.catalogue import owners
+
+_FRAME = re.compile(r'File "(?P<file>[^"\n]{1,400})", line (?P<line>[0-9]+)(?:, in (?P<function>[\w.<>]+))?')
+_RAISED = re.compile(
+    r"(?:^|[ (])(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (?:(?P=kind): )?(?P<said>\S.{0,160})"
+)
+_ASSERTED = re.compile(
+    r"\bassert (?P<condition>\S.{0,160}?)(?: \^[\^~ ]*)? (?:\[\S{1,12} )?AssertionError(?:: (?P<said>.{1,160}))?"
+)
+_PACKAGE = re.compile(r"(?:site|dist)-packages/(\w+)|/lib/python3\.[0-9]+/(\w+)")
+_UNKNOWN = (
+    "the message alone does not say which library raises it: the last frame of the whole traceback does, "
+    "and its project answers"
+)
 
 
 class Frames(NamedTuple):
@@ -23,18 +34,34 @@ class Frames(NamedTuple):
 
 
 def find(folded: str) -> Frames | None:
-    """The last exception below the last frame; None where the text is no traceback."""
+    """The last exception of the text, below its last frame; None where the text has none."""
     frames = list(_FRAME.finditer(folded))
-    raised = list(_RAISED.finditer(folded, frames[-1].end())) if frames else []
-    if not raised:
+    behind = frames[-1].end() if frames else 0
+    raised = list(_RAISED.finditer(folded, behind)) or list(_RAISED.finditer(folded))
+    asserted = _ASSERTED.search(folded, behind)
+    if asserted:
+        said = asserted["said"] or f"{asserted['condition']} is false"
+    elif raised:
+        said = f"{raised[-1]['kind']}: {raised[-1]['said']}".strip()
+    else:
         return None
-    kind = raised[-1]["kind"]
-    inside = _PACKAGE.search(frames[-1]["file"])
-    # The DSL leaves its own frames out; the error's class names it.
-    package = inside[1] if inside else kind.split(".")[0] if "." in kind else None
+    kind = "" if asserted else raised[-1]["kind"]
+    package, whose = _whose(folded, frames, kind)
     own = [frame for frame in frames if not _PACKAGE.search(frame["file"]) and "<" not in frame["file"]]
     place = f"{own[-1]['file']}:{own[-1]['line']} calls it" if own else "the text has no frame of your own"
-    said = f"{kind}: {raised[-1]['said']}".strip()
-    if package is None:
-        return Frames("your program", said, place, "what that line computes raises it, and no library")
-    return Frames(package, said, place, f"the project {package} answers what it raises")
+    return Frames(package, said, place, whose)
+
+
+def _whose(folded: str, frames: list[re.Match[str]], kind: str) -> tuple[str, str]:
+    """(what raises it, who answers): by the last frame, by the exception's module, by the words of the text."""
+    inside = _PACKAGE.search(frames[-1]["file"]) if frames else None
+    # The DSL leaves its own frames out; the error's class names it.
+    package = inside[1] if inside else kind.split(".")[0] if "." in kind else None
+    owner = owners.find(package or folded) or owners.find(folded)
+    if owner:
+        return owner.name, f"{owner.project} answers what it raises"
+    if package:
+        return package, f"the project {package} answers what it raises"
+    if frames and not inside:
+        return "your program", "what that line computes raises it, or a compiled library that it calls"
+    return "a Python library", _UNKNOWN

@@ -74,6 +74,16 @@ KINDS = (
     _kind("memory space", r"memory space|address space|(?:smem|gmem|rmem|tmem) (?:resident|src|source|dst|destination)|\b(?:smem|gmem|rmem|tmem) (?:based|tensor|pointer|memref|iterator|address)"
           r"|(?:in|to|from|be|on|a|expects?) (?:smem|gmem|rmem|tmem)\b|shared based|(?:in|to|from|a) (?:shared|global|tensor) memory",
           "An operand is in another memory space than the operation takes."),
+    _kind("sparsity", r"\bspars",
+          "A sparse MMA takes A compressed, two of each four elements with their metadata; its layouts and iterators count in compressed elements."),
+    _kind("room", r"big enough|large enough|too small|not enough",
+          "What is given holds less than the operation needs: a type's bits, an allocation, a tile."),
+    _kind("unhandled", r"something went wrong|op\+ error|should (?:not|never) (?:happen|be reached)",
+          "CuTe's own code meets a case that it does not handle: arguments that its functions do not combine, such as a basis element and an "
+          "integer, or tuples of different nesting."),
+    _kind("overlap", r"\boverlap",
+          "Two parts that must be apart lie over one another: static and run-time bits of one offset, the bits that a swizzle exchanges, "
+          "ranges of an allocation."),
     _kind("static", r"\bstatic|dynamic (?:layout|shape|stride|extent|size|tensor)|compile.time|constexpr|known at",
           "The compiler must know the value: an extent or stride that only the run knows (printed as ?) is not allowed here."),
     _kind("mode", r"less than (?:the )?rank|begin < end|in (?:the )?range|range of|out of (?:range|bounds)|invalid values? for|invalid mode|mode \[",
@@ -92,7 +102,7 @@ KINDS = (
           "A parameter has a value that the operation does not have.",
           "Take a value that the message names; where it names none, the function's documentation has them: help(function)"),
 )  # fmt: skip
-OTHER = "The message states it; the catalogue has no entry for it."
+OTHER = "The message states what the operation needs, and the arguments do not have it."
 
 
 def _room(words: str, helps: str) -> tuple[re.Pattern[str], str]:

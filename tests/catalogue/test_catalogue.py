@@ -67,7 +67,6 @@ def test_wrapped_and_coloured_text_is_recognised(
         "cutlass 4.2 installed",
         "the copy took 3 ms",
         "loss is nan at step 700",
-        "KeyError: 'weights'",
     ],
 )
 def test_what_is_no_known_error_gets_no_answer(text: str) -> None:

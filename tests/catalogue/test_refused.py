@@ -8,6 +8,10 @@ import pytest
 from layoutcheck.catalogue import answers, installed, raised, refused
 
 KINDS = {
+    "Enforce sparsity S": "sparsity",
+    "TMEM MMA allocations require StorageType big enough for ValueType.": "room",
+    "Arithmetic tuple op+ error!": "unhandled",
+    "No static/dynamic overlap allowed in MixedBits.": "overlap",
     "expects a pointer to an mbarrier to be provided via the tma_bar_ptr kw argument": "missing",
     "expects an input with static shape, but got '!cute.layout<\"(?,8):(1,?)\">'": "static",
     "expects end in the range of [-rank+1 , rank], but got end [5] and rank [2]": "mode",

@@ -47,6 +47,19 @@ ENTRIES = (
         rule="LC101",
     ),
     known(
+        "dsl.dlpack-type",
+        r"(?i)(?:float8|float4|fp8|fp4|sub-?byte)[^\n]{0,30}not supported by dlpack|DLPack[^\n]{0,40}(?:float8|float4|fp8|fp4)",
+        "this torch hands no elements of 8 bits and less to DLPack",
+        "DLPack has had types for 8-bit and narrower floats since version 1.1, and torch's converter may be older.",
+        "Hand the bytes over and name the type: t = from_dlpack(x.view(torch.uint8)), then t.element_type = cutlass.Float8E4M3FN; or make_ptr with the "
+        "element type, and make_tensor",
+        (
+            "BufferError: float8 types are not supported by dlpack",
+            "https://github.com/pytorch/pytorch/pull/150691",
+        ),
+        instead_of=("dsl.type-unsupported",),
+    ),
+    known(
         "dsl.leading-stride",
         r"Expected strides\[leading_dim\] == 1, but got (?P<stride>[^\s.,]+)",
         "the leading dimension has stride {stride}, not 1",

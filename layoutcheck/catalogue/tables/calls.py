@@ -213,8 +213,8 @@ ENTRIES = (
     ),
     known(
         "dsl.api-moved",
-        r"module '(?P<module>cutlass[\w.]*)' has no attribute '(?P<what>\w+)'"
-        r"|cannot import name '(?P<name>\w+)' from '(?P<origin>cutlass[\w.]*)",
+        r"module '?(?P<module>cutlass[\w.]*)'? has no attribute '?(?P<what>\w+)"
+        r"|cannot import name '?(?P<name>\w+)'? from '?(?P<origin>cutlass[\w.]*)",
         "{module}{origin} of the installed DSL has no {what}{name}",
         "The name is misspelt, or the program was written for another DSL version: names are added, renamed and removed from one minor "
         "version to the next.",
@@ -224,5 +224,21 @@ ENTRIES = (
             issue(3071, "flashinfer-ai/flashinfer"),
         ),
         level="elsewhere",
+        instead_of=("elsewhere.import", "elsewhere.library-version"),
+    ),
+    known(
+        "dsl.module-moved",
+        r"No (?:such )?module(?: named)? ['`]?(?P<module>cutlass\.(?!cute'|cute$|_mlir)\w[\w.]*)",
+        "the installed DSL has no module {module}",
+        "The program was written for another DSL version: modules are added, renamed and removed from one minor version to the "
+        "next. Or another package named cutlass (nvidia-cutlass, a checkout) stands before the DSL on Python's path.",
+        "Compare `pip show nvidia-cutlass-dsl` with the version that the program's own requirements name; python -c 'import cutlass; "
+        "print(cutlass.__file__)' says which package is found",
+        (
+            "ModuleNotFoundError: No such module `cutlass.utils.ampere_utils`",
+            issue(2234, "Dao-AILab/flash-attention"),
+        ),
+        level="elsewhere",
+        instead_of=("elsewhere.import",),
     ),
 )

@@ -27,7 +27,7 @@ ENTRIES = (
     ),
     known(
         "dsl.compiler-died",
-        r"Segfault encountered|Segmentation fault|Aborted \(core dumped\)|SIGABRT|SIGSEGV"
+        r"Segfault encountered|[Ss]egmentation fault|Aborted \(core dumped\)|SIGABRT|SIGSEGV"
         r"|terminated by signal|\b(?:malloc|free|realloc)\(\): [\w ]+|double free or corruption|munmap_chunk\(\)|corrupted size vs|stack smashing detected",
         "the compiler died without a message",
         "The DSL's native code aborts on some layouts instead of refusing them: a slice of a swizzled composed layout "
@@ -74,6 +74,21 @@ ENTRIES = (
         ),
         general=True,
         instead_of=("dsl.other-exception", "dsl.other-verifier", "dsl.internal"),
+    ),
+    known(
+        "dsl.not-legalized",
+        r"legalize operation '(?P<op>cute[\w.]*)'",
+        "the compiler has no code for {op} with these operands on this target",
+        "The operation passes the verifier, and no pattern of the target's lowering takes it: its layout, type or architecture is not one "
+        "that the instruction has.",
+        "Set CUTE_DSL_ARCH to the GPU's own target (sm_100a, not sm_101a, for tensor memory in DSL 4.4), and compare the operands with an "
+        "example of that architecture. " + TRACE,
+        (
+            "error: failed to legalize operation 'cute_nvgpu.atom.make_tmem_copy' that was explicitly marked illegal",
+            "https://github.com/Dao-AILab/flash-attention/pull/2439",
+        ),
+        general=True,
+        instead_of=("dsl.other-verifier", "dsl.other-exception", "dsl.internal"),
     ),
     known(
         "dsl.other-operation",

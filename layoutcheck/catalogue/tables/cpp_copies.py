@@ -44,7 +44,7 @@ ENTRIES = (
     ),
     known(
         "cpp.shape-div",
-        r"Static shape_div failure|(?:Shape |Stride )?Divisibility Condition|Static safe_div requires t % u == 0"
+        r"Static shape_div failure|(?:Shape |Stride )?Divisibility [Cc]ondition|Static safe_div requires t % u == 0"
         r"|Expected divisibility",
         "two extents or strides do not divide one another",
         "The tiler, the thread layout or the atom splits a layout, and an extent is neither a multiple nor a divisor of the piece.",
@@ -128,9 +128,33 @@ ENTRIES = (
         ('static assertion failed with "Unsupported TMA"', HEADERS),
     ),
     known(
+        "cpp.tensor-map-assert",
+        r"Assertion [`'](?P<said>[^'`]{0,80}(?:gmem_address|gmem_prob_(?P<field>shape|stride)\[(?P<mode>[0-9])\]|smem_box_(?P<box>shape|stride)\[(?P<at>[0-9])\])[^'`]{0,80})' failed",
+        "the tensor map of a TMA copy breaks a limit of the hardware: {said}",
+        "make_tma_copy tests what the driver would refuse: an address that is a multiple of 16 bytes, extents of 1 to 2^32, strides in bytes "
+        "that are multiples of 16 and below 2^40, a contiguous mode of stride 1 that is contiguous in shared memory as well, boxes of 1 to 256 elements.",
+        "Print the global tensor: pad the pitch to 16 bytes (8 elements of 16 bits, 16 of 8 bits), and do not pass an empty tensor. "
+        "`layoutcheck explain GMEM SMEM --atom tma_load` checks every field",
+        ("Assertion `(gmem_prob_stride[1] & 0b1111) == 0' failed.", issue(38, "meta-pytorch/applied-ai")),
+        rule="LC240",
+        instead_of=("cpp.assertion", "elsewhere.assertion"),
+    ),
+    known(
+        "cpp.mode-out-of-range",
+        r"static.assert[^\n]{0,300}?Index out of range",
+        "a mode that the tuple or layout does not have is asked for",
+        "get<I>, size<I>, shape<I> and layout<I> count modes from 0 and end below the rank; a copy or partition of a tensor with fewer modes "
+        "asks so as well.",
+        "Print the rank (cute::rank(x)) and compare it with the index in your line; the layouts that the text holds stand below",
+        ('tuple.hpp(247): error: static assertion failed with "Index out of range"', HEADERS),
+        general=True,
+        rule="LC105",
+        instead_of=("cpp.instantiation", "cpp.other-assertion"),
+    ),
+    known(
         "cpp.algebra",
         r"Non-injective Layout detected in complement|Shape and Stride must be congruent|Mismatched tuple_size"
-        r"|Too many modes in tiler|Index out of range|Left inverse divisibility|Require(?:s|d)? (?:Swizzle )?offset == 0|Requires pow2 shape\*stride",
+        r"|Too many modes in tiler|Left inverse divisibility|Require(?:s|d)? (?:Swizzle )?offset == 0|Requires pow2 shape\*stride",
         "an operation of the layout algebra has no result",
         "complement and the products need a layout that reaches each address once; shapes and strides must have the same nesting; a tiler has at most as many modes as the tensor.",
         "Evaluate the call without a compiler: layoutcheck.complement, logical_divide and zipped_divide name the mode",

@@ -65,15 +65,29 @@ ENTRIES = (
         r"Arch conditional MMA instruction used|must be compiled with .?sm_?[0-9]+|cutlass::arch::ldsm.{0,300}not implemented|Attempting to use .{1,80} without (?P<macro>CUTE_ARCH_\w+)"
         r"|__PRETTY_FUNCTION__.? failed",
         "the kernel was compiled for an architecture without this instruction",
-        "CUTE_ARCH_* guards remove the instruction if -gencode names an older architecture, or one without the "
-        "suffix a (sm_90 instead of sm_90a).",
-        "Compile with the GPU's own target: -gencode arch=compute_90a,code=sm_90a",
+        "CUTE_ARCH_* guards remove the instruction if -gencode names an older architecture, one without the suffix a (sm_90 instead of "
+        "sm_90a), or another family's.",
+        "Compile for the architecture that the instruction's or the macro's name has, if it is the GPU's: -gencode "
+        "arch=compute_89,code=sm_89 for SM89, and with the suffix a from SM90 on, arch=compute_90a,code=sm_90a",
         (
             "void cutlass::arch::ldsm(cutlass::Array<unsigned int, MatrixCount, true> &, const void *) [with Layout = "
             "cutlass::layout::RowMajor; int MatrixCount = 4] not implemented",
             issue(1610),
         ),
         rule="LC108",
+    ),
+    known(
+        "cpp.fragment-size",
+        r"size\(r(?P<operand>[ABCD])\) == Int<RegNum[ABCD]>",
+        "the fragment of {operand} holds another number of values than one instruction takes",
+        "Mode 0 of a fragment is what one MMA takes from a thread: m16n8k16 of 16 bits takes 8 values of A, 4 of B and 4 of C.",
+        "Make it with this MMA: thr_mma.partition_fragment_{operand}(tensor), or make_tensor with a mode 0 of that size; the layouts of the text "
+        "stand below",
+        (
+            "mma_traits.hpp(141): error: static assertion failed static_assert(decltype(size(rA) == Int<RegNumA>{})::value);",
+            HEADERS,
+        ),
+        instead_of=("cpp.bare-assertion", "cpp.instantiation", "cpp.other-assertion"),
     ),
     known(
         "cpp.mma-types",
@@ -125,7 +139,7 @@ ENTRIES = (
     ),
     known(
         "cpp.launch-refused",
-        r"Failed to launch the CUTLASS kernel|cutlass error: Error Internal|Status::kErrorInternal|Failed to initialize cutlass|cluster_launch\.hpp",
+        r"Failed to launch the CUTLASS kernel|cutlass error: Error Internal|Status::kErrorInternal|Failed to initialize cutlass|(?i:cutlass)[^\n]{0,60}\b(?:initiali[sz](?:e|ation)|launch|run) (?:has )?failed|cluster_launch\.hpp",
         "CUTLASS cannot launch the kernel",
         "initialize or the launch fails, most often because the kernel's shared memory exceeds what the GPU allows a block "
         "(99 KiB on sm_120 and sm_121), or because the kernel was built for another architecture (example 77 for sm_100 on sm_120).",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from layoutcheck.catalogue.entry import issue, known
+from layoutcheck.catalogue.entry import ELSEWHERE, issue, known
 
 HEADERS = "CUTLASS 4 headers"
 _CHECK = "`layoutcheck explain SRC DST --atom ATOM` with both layouts shows the elements of one instruction"
@@ -35,6 +35,35 @@ def helps(path: str) -> str:
 
 
 ENTRIES = (
+    known(
+        "cpp.missing-header",
+        r"(?:fatal )?error(?: C[0-9]+)?: (?:Cannot open include file: |cannot open source file )?['\"]?(?P<header>(?:cute|cutlass)/[\w./]+)['\"]?(?:: No such file| file not found|(?=.{0,20}No such file))",
+        "the CUTLASS headers are not where the compiler looks: {header}",
+        "CuTe's C++ headers are a part of CUTLASS, which most projects hold as a git submodule; its folder is empty, or of a version without this header.",
+        "git submodule update --init --recursive in the project that is built, or give CUTLASS' folder with -I .../cutlass/include",
+        (
+            "flash_fwd_kernel.h(9): fatal error C1083: Cannot open include file: 'cute/tensor.hpp': No such file or directory",
+            issue(1936, "huggingface/candle"),
+        ),
+        (
+            "fatal error: cute/algorithm/copy.hpp: No such file or directory",
+            issue(331, "Dao-AILab/flash-attention"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("cpp.other-error", "elsewhere.compile", "elsewhere.build"),
+    ),
+    known(
+        "cpp.not-sliced",
+        r"(?:class|struct|type) [\"']cute::(?P<whole>TiledCopy|TiledMMA)<.{0,1500}?has no member[\w ]* [\"'](?P<what>(?:partition|retile|make_fragment)\w*)|no member named '(?P<named>(?:partition_[SDABC]|retile_[SD]))' in 'cute::(?P<of>TiledCopy|TiledMMA)<",
+        "{whole}{of} has no {what}{named}: one thread partitions, not the whole",
+        "A tiled copy or MMA describes all threads; what partitions a tensor is the slice of one of them.",
+        "auto thr = tiled.get_slice(threadIdx.x); then thr.{what}{named}(tensor)",
+        (
+            'k.cu(6): error: class "cute::TiledCopy<cute::Copy_Atom<cute::UniversalCopy<cute::uint128_t>, cutlass::half_t>, ...>" has no member "partition_S"',
+            "nvcc 13.0",
+        ),
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile", "cpp.undefined"),
+    ),
     known(
         "cpp.no-overload",
         r"no (?:instance of|matching) (?:overloaded )?function(?: template)?(?: for call to)? [\"'](?P<what>[\w:]{1,80})[\"'](?: matches the argument list)?",
@@ -76,18 +105,20 @@ ENTRIES = (
     ),
     known(
         "cpp.overload",
-        r"error(?: C[0-9]+)?: (?P<said>(?:more than one (?:instance|operator)|no suitable (?:user-defined )?conversion|call to '[\w:]+' is ambiguous"
+        r"error(?: C[0-9]+)?: (?P<said>(?:more than one (?:instance|operator)|no suitable (?:user-defined )?(?:conversion|constructor)|call to '[\w:]+' is ambiguous"
         r"|no matching member function|function \"[^\"]{1,200}\" cannot be called|calling a __host__ function|expression must have a constant value)"
-        r"[^\n]{0,200}?)(?= detected during| note:| \^| [0-9]+ \||$)",
+        r"(?:[^\n]{0,200}?(?= detected during| note:| \^| [0-9]+ \||$)|[^\n]{120}))",
         "{said}",
         "The call's argument types fit no declaration, or several: a static integer (Int<8>{}) where a run-time one is given or the "
-        "reverse, a composed layout where a plain one is taken, or a function of another namespace with the same name.",
-        "Write the full name (cute::copy), print the types with cute::print_type, and compare them with the declaration",
+        "reverse, a tensor where one element is taken, an array where a pointer is, a composed layout where a plain one is, or a function of another "
+        "namespace with the same name.",
+        "Take an element, tensor(i, j), or a tagged pointer, make_smem_ptr(&array[0]); write the full name (cute::copy); print the types with cute::print_type, and compare them with the declaration",
         (
             'error: more than one instance of overloaded function "cute::print" matches the argument list',
             "nvcc",
         ),
         general=True,
+        instead_of=("cpp.other-error", "cpp.instantiation", "elsewhere.compile"),
     ),
     known(
         "cpp.assertion",
@@ -99,11 +130,27 @@ ENTRIES = (
         level="wrong",
     ),
     known(
+        "cpp.bare-assertion",
+        r"static.assert\w* failed(?: due to requirement '(?P<required>[^'\n]{3,200})'(?!:)|:?(?: [0-9]+ \|)? static_assert\((?P<condition>[^\"\n]{3,200}?)\); ?)(?=.{0,3000}?\b(?:cute|cutlass)::)",
+        "a static assertion fails, which has no message: {required}{condition}",
+        "Its condition compares shapes, extents or types of the template arguments, and is false for them.",
+        "Evaluate both sides for the arguments of the innermost instantiation in your own file; the layouts that the text holds stand below. "
+        + _CHECK,
+        (
+            "matmul.h(413): error: static assertion failed static_assert(decltype(shape<2>(s2r_rA) == shape<2>(mma_rA))::value); ^ "
+            'detected during instantiation of "void tb::Matmul<...>" [with T=cutlass::half_t, MMAAtom=cute::SM80_16x8x16_F16F16F16F16_TN',
+            issue(58, "mirage-project/mirage"),
+        ),
+        instead_of=("cpp.instantiation", "cpp.other-assertion", "elsewhere.compile"),
+    ),
+    known(
         "cpp.other-assertion",
-        r"(?:/(?P<op>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh))(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
+        r"(?:/(?P<room>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)):[0-9]+:[0-9]+: (?:fatal )?|(?=.{0,3000}?\bcu(?:te|tlass)\b))error: static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: "
+        r"(?P<message>[^\n]{3,200}?)(?= [0-9]+ \|| static_assert\(| \S+:[0-9]+:| note:|$)"
+        r"|(?:/(?P<op>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh))(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
         r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))[\"'](?P<said>[^\"'\n]{1,200})[\"']"
         r"|\bstatic_assert\((?=[^\n]{0,300}?\b(?:rank|size|is_static|cute|cosize|depth|shape|stride|\w*(?:Layout|Shape|Stride|Tile|Tensor|Copy|MMA|Mma)\w*)\b)[^\"\n]{1,300}\"(?P<source>[^\"\n]{1,200})\"",
-        "{said}{source}",
+        "{said}{source}{message}",
         "{cause} It is a static assertion of CuTe or CUTLASS about its template arguments.",
         "{help}. The innermost instantiation in your own file has the layouts and types that cause it. "
         + _CHECK,
@@ -113,6 +160,7 @@ ENTRIES = (
             issue(3211),
         ),
         general=True,
+        instead_of=("cpp.instantiation",),
     ),
     known(
         "cpp.other-error",
@@ -125,6 +173,7 @@ ENTRIES = (
         + _CHECK,
         ("/include/cute/layout.hpp(1152): error: incomplete type is not allowed", "nvcc"),
         general=True,
+        instead_of=("cpp.instantiation",),
     ),
     known(
         "cpp.instantiation",

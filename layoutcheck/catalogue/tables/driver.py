@@ -21,8 +21,8 @@ def _codes(*codes: int) -> str:
 ENTRIES = (
     known(
         "cuda.misaligned-address",
-        r"misaligned address|address misaligned|CUDA_ERROR_MISALIGNED_ADDRESS|cudaErrorMisalignedAddress|error code: 716\b"
-        r"|Warp Misaligned Address" + _codes(716, 74),
+        r"(?i)misaligned address|address misaligned|CUDA_ERROR_MISALIGNED_ADDRESS|cudaErrorMisalignedAddress|error code: 716\b"
+        r"|Warp Misaligned Address|EXCEPTION_WARP_MISALIGNED\w*" + _codes(716, 74),
         "an instruction's address is not a multiple of its width",
         "The type promised an alignment (assumed_align, divisibility, byte_alignment) that the run-time address does not "
         "have: a sliced or offset tensor, a pitch that is not a multiple of 16 bytes.",
@@ -38,8 +38,8 @@ ENTRIES = (
     ),
     known(
         "cuda.illegal-instruction",
-        r"[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
-        r"|Warp Illegal Instruction" + _codes(715, 73),
+        r"(?i)[Ii]llegal instruction|CUDA_ERROR_ILLEGAL_INSTRUCTION|cudaErrorIllegalInstruction|error code: 715\b"
+        r"|Warp Illegal Instruction|WARP_ILLEGAL_INSTR\w*" + _codes(715, 73),
         "the GPU refuses an instruction's operands",
         "TMA and tcgen05 raise it for a tensor map, descriptor or coordinate that they cannot use: a box whose inner bytes "
         "are not a multiple of 16, a shared address without the swizzle's alignment, a coordinate outside of the corners; "
@@ -52,7 +52,7 @@ ENTRIES = (
     ),
     known(
         "cuda.illegal-access",
-        r"illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS|cudaErrorIllegalAddress|error code: 700\b"
+        r"(?i)illegal memory access|CUDA_ERROR_ILLEGAL_ADDRESS|cudaErrorIllegalAddress|error code: 700\b"
         r"|Warp Illegal Address|Warp Out-of-range Address|EXCEPTION_(?:WARP|LANE)_(?:ILLEGAL|OUT_OF_RANGE)_ADDRESS"
         + _codes(700, 77),
         "an address outside of every allocation is read or written",
@@ -63,7 +63,7 @@ ENTRIES = (
     ),
     known(
         "cuda.address-space",
-        r"operation not supported on global/shared address space|(?:cudaError|CUDA_ERROR_)(?:InvalidAddressSpace|INVALID_ADDRESS_SPACE)"
+        r"(?i)operation not supported on global/shared address space|(?:cudaError|CUDA_ERROR_)(?:InvalidAddressSpace|INVALID_ADDRESS_SPACE)"
         r"|error code: 717\b|Warp Invalid Address ?[Ss]pace" + _codes(717, 75),
         "an instruction for one memory space got an address of another",
         "ldmatrix, cp.async, TMA and mbarrier instructions take shared addresses: a pointer made from an integer, or tagged as "
@@ -155,7 +155,7 @@ ENTRIES = (
     ),
     known(
         "cuda.launch-failure",
-        r"unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaErrorLaunchFailure|error code: 71[89]\b"
+        r"(?i)unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED|cudaErrorLaunchFailure|error code: 71[89]\b"
         r"|Warp Invalid PC|CUDA_ERROR_INVALID_PC|cudaErrorInvalidPc|invalid program counter|[Hh]ardware stack error"
         + _codes(719, 718, 4),
         "the kernel died for a reason that the driver does not name",
@@ -168,7 +168,7 @@ ENTRIES = (
     ),
     known(
         "cuda.shared-capacity",
-        r"uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>(?!0xc000 )0x[0-9a-f]+) max\)"
+        r"(?i)uses too much shared data \((?P<have>0x[0-9a-f]+) bytes(?: \+ 0x[0-9a-f]+ bytes system)?, (?P<most>(?!0xc000 )0x[0-9a-f]+) max\)"
         r"|out of resource: shared memory,? ?Required: (?P<needed>[0-9]+),? ?Hardware limit: (?P<limit>[0-9]+)"
         r"|dynamic_smem_exceeds_limit|dynamic_smem_bytes|[Ss]hared memory (?:usage|size)[^.\n]{0,80}exceed"
         r"|smem[^.\n]{0,60}exceeds|requires [0-9]+ bytes (?:of )?shared memory",
@@ -183,13 +183,40 @@ ENTRIES = (
         ),
     ),
     known(
+        "cuda.launch-resources",
+        r"(?i)too many resources requested|LaunchOutOfResources|LAUNCH_OUT_OF_RESOURCES",
+        "the block needs more registers than a multiprocessor has",
+        "Registers of a thread times the threads of a block exceed 65,536, or less where a multiprocessor has fewer: 512 threads of 162 "
+        "registers do not fit (CUDA runtime API, cudaErrorLaunchOutOfResources).",
+        "Fewer threads in a block, or fewer registers a thread by __launch_bounds__ or -maxrregcount; `cuobjdump --dump-resource-usage FILE` "
+        "prints them, and `layoutcheck resources` counts what a tile needs",
+        (
+            "cudaCheckError(): too many resources requested for launch",
+            issue(37, "HazyResearch/ThunderKittens"),
+        ),
+        instead_of=("cuda.invalid-launch", "cuda.other"),
+    ),
+    known(
+        "cuda.call-refused",
+        r"(?:CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidValue|invalid argument)\W{1,3}(?:from|in|by|while calling|calling|at|returned by) (?P<call>cu(?!(?:da)?Launch|\w*TensorMap|(?:da)?FuncSet)\w{4,40})"
+        r"|\b(?P<other>cu(?!(?:da)?Launch|\w*TensorMap|(?:da)?FuncSet|daError|TLASS|tlass|te\b)(?:da)?[A-Z]\w{3,40})(?:\([^)\n]{0,80}\))? (?:failed|returned|returns)\b[^\n]{0,60}(?:CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidValue|invalid argument)",
+        "{call}{other} refuses its arguments",
+        "It is that call, and no launch: an extent, a limit, a flag or a pointer is not one that it takes on this device.",
+        "The CUDA API reference of {call}{other} lists what it returns this for; print its arguments before the call",
+        (
+            "Cuda Driver error detected: Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuCtxSetLimit",
+            "https://github.com/mirage-project/mirage/pull/705",
+        ),
+        instead_of=("cuda.invalid-launch", "cuda.other"),
+    ),
+    known(
         "cuda.invalid-launch",
         r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
-        r"|cudaErrorLaunchOutOfResources|too many resources requested for launch|error code: 1\b"
+        r"|error code: 1\b"
         r"|(?:[Cc][Uu][Dd][Aa]|Triton|GPU|[Kk]ernels?|[Ll]aunch|\.cuh?\b)[^\n]{0,120}?\binvalid argument|\binvalid argument[^\n]{0,80}(?:cuda|\.cuh?\b|kernel)"
         r"|invalid configuration argument"
         r"|(?:CUDA_ERROR|cudaError)_?(?:INVALID_CLUSTER_SIZE|InvalidClusterSize)|invalid cluster size"
-        r"|\.cuh?:[0-9]+\W{1,4}invalid argument" + _codes(1, 9, 701),
+        r"|\.cuh?:[0-9]+\W{1,4}invalid argument" + _codes(1, 9),
         "the launch, or another call of CUDA, is refused for its arguments",
         "Of a launch, most often the block's shared memory exceeds the limit (NVIDIA/cutlass#2747); else a block of more than 1,024 "
         "threads, a grid with an extent of 0 or above 65,535 in y or z, a cluster that does not divide the grid, or too "
@@ -200,7 +227,7 @@ ENTRIES = (
     ),
     known(
         "driver.tensor-map",
-        r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|TMA Desc Addr|Invalid TMA descriptor",
+        r"Failed to initialize the TMA descriptor|cuTensorMapEncode\w+|boxDim\[[0-9]\] ?\* ?elementSize|swizzled? [\w ]{0,20}box exceeds|(?:create|encod\w*|invalid)[^\n]{0,30} [Tt]ensor ?[Mm]ap|TMA Desc Addr|Invalid TMA descriptor",
         "the driver refuses the tensor map of a TMA copy",
         "cuTensorMapEncodeTiled wants an address and strides that are multiples of 16 bytes, box extents of 1 to 256, "
         "boxDim[0] x element size a multiple of 16 bytes and at most the swizzle's span, and a tensor that is not empty "
@@ -224,8 +251,9 @@ ENTRIES = (
     ),
     known(
         "kernel-hangs",
-        r"(?:Timeout|timed out)[^\n]{0,80}(?:kernel|mbarrier|barrier|synchroniz)|kernel (?:hangs?|never returns|deadlock)"
-        r"|(?:mbarrier|barrier)[^\n]{0,40}(?:time(?:d )?out|deadlock)|cudaErrorLaunchTimeout|CUDA_ERROR_LAUNCH_TIMEOUT|launch timed out",
+        r"(?i)(?:Timeout|timed out)[^\n]{0,80}(?:kernel|mbarrier|barrier|synchroniz)|kernel (?:hangs?|never returns|deadlock)"
+        r"|(?:mbarrier|barrier)[^\n]{0,40}(?:time(?:d )?out|deadlock)|cudaErrorLaunchTimeout|CUDA_ERROR_LAUNCH_TIMEOUT|launch timed out"
+        r"|(?:kernel|mbarrier|wgmma|TMA|GPU|CUDA|H[12]00|B[23]00|gemm|attention)[^\n]{0,60}\b(?:hangs?|hung|deadlocks?|is stuck|stalls? forever)\b|\b(?:hangs?|deadlocks?)\b[^\n]{0,40}(?:kernel|mbarrier|barrier|GPU|H[12]00|B[23]00)",
         "the kernel never returns",
         "A wait is for something that never comes: transaction bytes that differ from what TMA delivers, an arrival count "
         "that too few threads reach, a phase that has passed, a barrier under divergence, or a TMA copy issued by no thread.",
@@ -236,7 +264,8 @@ ENTRIES = (
     ),
     known(
         "results-differ",
-        r"Tensor-likes are not (?:close|equal)|Disposition: Failed|Mismatched elements: [0-9]+ ?/ ?[0-9]+|Not equal to tolerance|max_(?:abs_)?(?:error|diff)[ =:]+(?:nan|inf)",
+        r"(?i)Tensor-likes are not (?:close|equal)|Disposition: Failed|Mismatched elements: [0-9]+ ?/ ?[0-9]+|Not equal to tolerance|max_(?:abs_)?(?:error|diff)[ =:]+(?:nan|inf)"
+        r"|(?:relative|error|diff\w*)[ =:]+[0-9.e+-]+ ?> ?[\w ]{0,12}tol|(?:wrong|incorrect) (?:results?|output|values?)\b|results? (?:do not|don't|does not) match",
         "the kernel's result differs from the reference",
         "Either the arithmetic rounds by more than the tolerance, or data is moved to the wrong place or read too early: then whole "
         "rows, vectors or tiles differ.",

@@ -16,7 +16,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.driver",
-        r"no kernel image is available|CUDA_ERROR_NO_BINARY_FOR_GPU|driver version is insufficient|CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+        r"no kernel image is available|NoKernelImageForDevice|CUDA_ERROR_NO_BINARY_FOR_GPU|driver version is insufficient|CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
         r"|system has unsupported display driver|cudaErrorInsufficientDriver|forward compatibility was attempted",
         "driver, toolkit and compiled code do not match",
         "The code was compiled for another GPU or for a newer driver.",
@@ -36,7 +36,7 @@ ENTRIES = (
     ),
     known(
         "elsewhere.import",
-        r"(?:ModuleNotFoundError: |ImportError: |No module named )[^\n]{0,120}(?<![a-z])(?:cutlass|cute|_cutlass_ir|cuda\.bindings|tvm_ffi|quack)"
+        r"(?:ModuleNotFoundError: |ImportError: |No (?:such )?module(?: named)? )(?!cannot import name)[^\n]{0,120}(?<![a-z])(?:cutlass|cute|_cutlass_ir|cuda\.bindings|tvm_ffi|quack)"
         r"|No matching distribution found for nvidia-cutlass-dsl|nvidia-cutlass-dsl\S* requires|not supported by nvidia-cutlass-dsl",
         "the DSL cannot be imported",
         "The package nvidia-cutlass-dsl is missing, of another Python, or mixed with the older nvidia-cutlass.",
@@ -60,9 +60,47 @@ ENTRIES = (
         r"|triton\.runtime\.autotuner",
         "an error of another kernel compiler ({tool})",
         "It chooses its own layouts; layoutcheck reads CuTe's.",
-        "Its project answers it (Triton: triton-lang/triton, cuTile: NVIDIA/cutile-python)",
+        "{project} answers it",
         ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 294912", "Triton"),
         level=ELSEWHERE,
+    ),
+    known(
+        "elsewhere.mlir",
+        r"'(?P<op>(?!cute|nvvm|gpu|llvm|arith|memref|vector|scf|cf)\w+\.[\w.]+)' op\b|legalize operation '(?P<illegal>(?!cute|nvvm|llvm)\w+\.[\w.]+)'",
+        "an error of another compiler built on MLIR, about {op}{illegal}",
+        "Its dialect is not one of CuTe DSL's.",
+        "{project} answers it",
+        (
+            "error: failed to legalize operation 'stablehlo.uniform_dequantize' that was explicitly marked illegal",
+            issue(16780, "iree-org/iree"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "elsewhere.network",
+        r"Temporary failure in name resolution|Name or service not known|Connection (?:refused|reset|timed out)|urlopen error|Max retries exceeded|Could not fetch URL"
+        r"|SSLError|CERTIFICATE_VERIFY_FAILED|Read timed out|ReadTimeoutError|[45][0-9][0-9] (?:Client|Server) Error",
+        "a download fails",
+        "The machine has no way to the server that the installer or the program asks.",
+        "Look at the network, the proxy and the address; the kernel is not concerned",
+        (
+            "error: <urlopen error [Errno -3] Temporary failure in name resolution>",
+            issue(37, "Dao-AILab/causal-conv1d"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
+        "elsewhere.native-abort",
+        r"Fatal Python error: (?P<said>[\w ]{3,40})",
+        "native code ends the Python process: {said}",
+        "A compiled library aborts or writes to memory that is not its own; the frames that Python prints below say from which call.",
+        "Find the library of the innermost frame, and run with faulthandler (python -X faulthandler) where there is none; its project answers",
+        ("CUDA malloc. Fatal Python error: Aborted", issue(4833, "numba/numba")),
+        level=ELSEWHERE,
+        general=True,
+        instead_of=("dsl.compiler-died",),
     ),
     known(
         "elsewhere.nccl",
@@ -133,11 +171,11 @@ ENTRIES = (
     ),
     known(
         "elsewhere.assertion",
-        r"Assertion (?:error|failed|failure)?:? ?\((?P<file>[^)\n]{3,160})\):? (?P<said>[^\n]{2,160})|Assertion [`'](?P<condition>[^`'\n]{1,160})' failed"
+        r"Assertion (?:error|failed|failure)?:? ?\(?(?P<file>[\w./-]{3,160}:[0-9]+)\)?:? (?P<said>[^\n]{2,160}?)(?= \S+\.py:|$)|Assertion [`'](?P<condition>[^`'\n]{1,160})' failed"
         r"|Check failed: (?P<check>[^\n]{2,160})|CHECK_\w+ failed|Expected (?P<expected>[^\n]{3,120}?) to be true, but got false",
-        "a library refuses its arguments: {said}{condition}{check}{expected}",
-        "It checks shapes, types, alignment and the GPU before it launches a kernel, and this condition is false.",
-        "The line is in the project whose file is named {file}; it says which arguments and GPUs it supports",
+        "a library's condition is false: {said}{condition}{check}{expected}",
+        "The condition is false where the library tests it: most often a shape, a type, an alignment or a GPU that it does not take.",
+        "{project} answers it; the line of the condition says which arguments and GPUs it supports",
         (
             "RuntimeError: Assertion error (csrc/apis/layout.hpp:49): not disable_ue8m0_cast",
             issue(27, "timothystewart6/vllm-gb10"),
@@ -146,10 +184,37 @@ ENTRIES = (
         general=True,
     ),
     known(
+        "elsewhere.no-architecture",
+        r"(?:[Uu]nsupported|[Uu]nknown|[Ii]nvalid|not defined)[^\n]{0,60}'?(?:sm|compute)_(?P<number>[2-8][0-9])(?P<suffix>[af])\b"
+        r"|'(?:sm|compute)_(?P<other>[2-8][0-9])(?P<form>[af])' is not",
+        "there is no architecture sm_{number}{other}{suffix}{form}",
+        "The suffixes a and f begin with sm_90 and sm_100: older architectures have one form (NVIDIA, nvcc, GPU architectures).",
+        "Name it without the suffix: sm_{number}{other}",
+        ("Unsupported gpu architecture 'sm_89a'", "https://github.com/cloudrift-ai/emmy/pull/256"),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.build", "ptxas.version", "dsl.arch-unknown"),
+    ),
+    known(
+        "elsewhere.assembler",
+        r"Assembler messages|\.s:[0-9]+: Error: |asm operand type size\([0-9]\) does not match",
+        "the assembler of the host refuses the code",
+        "The host's compiler and the code are not made for each other: a compiler for 32 bits where CUDA takes 64, or an assembler older than the "
+        "instructions of the processor.",
+        "Compile with a 64-bit host compiler that the toolkit supports (on Windows the x64 Native Tools prompt); nvcc's installation guide lists them",
+        (
+            "cuda_fp16.hpp(2044): error: asm operand type size(8) does not match type/size implied by constraint 'r'",
+            issue(66, "turboderp-org/exui"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.compile", "elsewhere.build"),
+    ),
+    known(
         "elsewhere.compile",
-        r"\.(?:cuh?|cc|cpp|hpp|h|inl)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed[^\"']{0,80}[\"'](?P<said>[^\"'\n]{1,160})[\"']"
-        r"|(?P<other>(?!static.assert)[^\n]{3,120}))|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined",
-        "a C++ file does not compile: {said}{other}{identifier}",
+        r"\.(?:cuh?|cc|cpp|hpp|h|inl)(?:\([0-9]+(?:,[0-9]+)?\)|:[0-9]+:[0-9]+) ?: (?:fatal )?error(?: C[0-9]+)?: (?:static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: (?P<message>[^\n]{3,160}?)(?= [0-9]+ \|| \S+:[0-9]+:| note:|$)|static.assert\w* failed[^\"']{0,80}[\"'](?P<said>[^\"'\n]{1,160})[\"']"
+        r"|(?P<other>(?!static.assert)[^\n]{3,120}))|\berror(?: C[0-9]+)?: identifier \"(?P<identifier>\w+)\" is undefined"
+        r"|\berror(?: C[0-9]+)?: (?P<words>[^\n]{0,120}?(?:cannot be narrowed|no member named|undeclared identifier|no matching (?:member )?function|has incomplete type|no viable|expected [^\n]{1,20} before"
+        r"|is not a member of|was not declared in this scope|cannot convert|no type named|not declared)[^\n]{0,80})",
+        "a C++ file does not compile: {said}{message}{other}{identifier}{words}",
         "Neither the file nor the message is CuTe's. A missing name with CU_ or cuda in it is of a newer CUDA toolkit than the one at hand.",
         "The project whose file is named answers it; its build page names the compilers and architectures that it supports",
         (
@@ -163,7 +228,7 @@ ENTRIES = (
         "elsewhere.build",
         r"nvcc fatal|nvlink (?:error|fatal)|\bFAILED: |[Nn]inja build failed|compilation terminated|N(?:VCC|VRTC|vrtc) compilation failed|command '[^']*(?:nvcc|ninja|cmake|gcc|g\+\+)[^']*'"
         r"|make(?:\[[0-9]+\])?: \*\*\*|Error compiling objects for extension|Failed building wheel|did not run successfully|failed to run custom build command|Could not build wheels|build stopped|NVRTC_ERROR|[Uu]ndefined reference to|CMake Error|fatal error: [\w./]+: No such file|ninja: build stopped"
-        r"|Unsupported gpu architecture",
+        r"|Unsupported gpu architecture|NVRTC Error|CalledProcessError: Command '\[?'?(?:ninja|nvcc|cmake|make|gcc|g\+\+)",
         "an error of the build, not of a kernel",
         "The toolkit is older than the target, or a header or library is missing.",
         "nvcc --version must know the target (sm_100a: CUDA 12.8, sm_103a and sm_121a: 12.9); the library's build page has the rest",
@@ -180,6 +245,17 @@ PYTHON = known(
     "No part of the message is one that CuTe, CUDA or their tools print.",
     "{place}; {whose}",
     ("Traceback File train.py, line 3 ValueError: batch size must be positive", "Python"),
+    level=ELSEWHERE,
+    general=True,
+)
+
+NAMED = known(
+    "elsewhere.named",
+    r"(?!)",  # where the text names a library, and nothing else of it is known
+    "an error that names {name}",
+    "No part of the text is one that CuTe, CUDA or their tools print.",
+    "{project} answers it",
+    ("xla_extension failed: all-reduce buffers do not alias", "JAX"),
     level=ELSEWHERE,
     general=True,
 )

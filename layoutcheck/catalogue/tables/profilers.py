@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutcheck.catalogue.entry import TRACE, issue, known
+from layoutcheck.catalogue.entry import ELSEWHERE, TRACE, issue, known
 
 SANITIZER = "compute-sanitizer 2025.3"
 NCU = "Nsight Compute 2025"
@@ -111,6 +111,21 @@ ENTRIES = (
         level="wrong",
     ),
     known(
+        "sanitizer.mbarrier",
+        r"(?:Illegal|Invalid) (?:m?barrier|mbarrier object) (?P<said>arrive|wait|init\w*|inval\w*|expect\w*|complete\w*)[\w -]{0,40}|[Mm]?[Bb]arrier (?:object )?(?:is )?(?:not initialized|already initialized|overlap\w*)",
+        "an operation on an mbarrier that is not in the state for it: {said}",
+        "The shared address holds no initialised mbarrier (mbarrier_init not reached, not fenced, or overwritten by a tile), or its count of "
+        "pending arrivals is already 0: more threads arrive in a phase than it was initialised for (PTX ISA, mbarrier).",
+        "Compare the count of mbarrier_init with the threads that arrive, and let one thread initialise it before a fence and a barrier "
+        "of the block; LC220 and LC236 compare the bytes. " + TRACE,
+        (
+            "========= Illegal barrier arrive operation ========= at cutlass::arch::ClusterBarrier::arrive",
+            issue(972, "tile-ai/tilelang"),
+        ),
+        level="wrong",
+        instead_of=("sanitizer.barrier",),
+    ),
+    known(
         "sanitizer.uninitialized",
         r"Uninitialized __(?P<space>\w+)__ memory read of size (?P<size>[0-9]+)",
         "{size} B of {space} memory are read that nothing wrote",
@@ -156,7 +171,7 @@ ENTRIES = (
     known(
         "ncu.uncoalesced-shared",
         r"uncoalesced shared accesses resulting in a total of (?P<excess>[0-9,]+) excessive wavefronts"
-        r"|l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*",
+        r"|l1tex__data_bank_conflicts_pipe_lsu_mem_shared(?![\w.]* +(?:\w+ +)?0\b)[\w.]*",
         "shared-memory accesses take {excess} more wavefronts than their bytes need",
         "A wavefront serves 32 banks of 4 bytes. Accesses whose threads meet in one bank are split.",
         "`layoutcheck trace --banks SCRIPT` names the lines with their wavefronts; LC301 and LC305 propose a swizzle or padding",
@@ -167,6 +182,17 @@ ENTRIES = (
         ),
         level="slow",
         rule="LC301",
+    ),
+    known(
+        "ncu.no-conflicts",
+        r"l1tex__data_bank_conflicts_pipe_lsu_mem_shared\w*(?:\.\w+)* +(?:\w+ +)?0\b",
+        "Nsight Compute counts no bank conflicts",
+        "The counter is 0: no access of this kernel is split by banks, so there is nothing to mend.",
+        "The memory tables' other counters (sectors, wavefronts) say what the kernel waits for; `layoutcheck banks LAYOUT --access "
+        "ACCESS` counts an access of a tile alone",
+        ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum 0", issue(1882)),
+        level=ELSEWHERE,
+        general=True,
     ),
     known(
         "ncu.occupancy",

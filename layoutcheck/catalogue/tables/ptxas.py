@@ -17,8 +17,8 @@ ENTRIES = (
     ),
     known(
         "ptxas.target",
-        r"(?:Instruction|Feature|Modifier) '(?P<what>[^']{1,80})' not supported on \.target '(?P<arch>sm_\w+)'",
-        "{arch} does not have {what}",
+        r"(?:Instruction|Feature|Modifier) '(?P<what>[^']{1,80})' not support(?:ed)?(?: on \.target(?: '(?P<arch>sm_\w+)')?)?",
+        "the target {arch} does not have {what}",
         "The instruction belongs to another architecture, or to the accelerated form of this one: wgmma exists for sm_90a only; "
         "tcgen05 for sm_100a, sm_101a, sm_103a and sm_110a; block-scaled mma.sync for sm_120a and sm_121a; setmaxnreg and "
         "tensormap.replace for sm_90a and the forms with a of later ones (PTX ISA, target notes of each instruction).",
@@ -38,7 +38,7 @@ ENTRIES = (
     known(
         "ptxas.target-too-old",
         r"(?:Instruction|Feature|Modifier) '(?P<what>[^']{1,80})' requires \.target '?(?P<arch>sm_\w+)'?"
-        r"|not supported on \.target|cannot be compiled to .{0,40}sm_\w+",
+        r"|cannot be compiled to .{0,40}sm_\w+",
         "the target is older than {what}, which begins with {arch}",
         "The build names an architecture that does not have the instruction: often the default of nvcc or of a list of "
         "architectures.",
@@ -123,6 +123,48 @@ ENTRIES = (
         ),
     ),
     known(
+        "ptxas.operand-types",
+        r"Unexpected instruction types specified for '(?P<what>[^']{1,60})'|(?:Arguments mismatch|Illegal (?:operand type|modifier|vector size)\w*|Incorrect (?:operand|instruction) \w+)[^\n]{0,30} for instruction '(?P<other>[^']{1,60})'",
+        "{what}{other} does not exist with these types, shapes or operands on the target",
+        "Each form of an instruction has its own element types, shape and operands, and begins with its own architecture (PTX ISA): an mma "
+        "of FP8 begins with sm_89, one of FP4 with sm_120a.",
+        "`layoutcheck numerics units --arch ARCH` lists the tensor-core instructions of an architecture; compile for the GPU that has the form, "
+        "or take another one. Inline assembly: compare its operands with the PTX ISA",
+        (
+            "ptxas /tmp/x.ptx, line 1208; error   : Unexpected instruction types specified for 'mma'",
+            issue(1520, "tile-ai/tilelang"),
+        ),
+        rule="LC108",
+        instead_of=("ptxas.other",),
+    ),
+    known(
+        "ptxas.advisory",
+        r"Advisory: (?P<said>[^\n]{10,300}?(?:architectures|performance)|[^\n]{10,200})",
+        "ptxas advises: {said}",
+        "The code is correct on the target, and slower on some architecture; only --warning-as-error makes an error of it.",
+        "Name the target that the advice names (sm_90a instead of sm_90), or leave --warning-as-error out. "
+        "`layoutcheck resources` counts what a tile needs",
+        (
+            "ptxas /tmp/x.ptx, line 154; error   : Advisory: '.multicast::cluster' modifier on instruction 'cp.async.bulk{.tensor}' should be "
+            "used on .target 'sm_90a' instead of .target 'sm_90' as this feature is expected to have substantially reduced performance on "
+            "some future architectures",
+            "https://github.com/NVIDIA/cccl/pull/1403",
+        ),
+        level="slow",
+        instead_of=("ptxas.other", "ptxas.warning", "ptxas.target"),
+    ),
+    known(
+        "ptxas.no-message",
+        r"ptxas failed with error code (?P<code>-?[0-9]+)",
+        "ptxas ends with code {code}",
+        "What it printed stands behind. If nothing does, it did not run: the file is not for this system, a library is missing, or the "
+        "system ended it for memory.",
+        "Run the ptxas that the message names by hand (`ptxas --version`), and look at the kernel's PTX if it prints an error",
+        ("`ptxas` failed with error code 4294967295 `ptxas` stderr:", issue(66, "woct0rdho/triton-windows")),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
         "ptxas.performance-loss",
         r"Potential Performance Loss: (?P<said>[^\n]{1,200}?)(?= in (?:the )?function|$|\.(?: |$))",
         "ptxas gives up an optimisation: {said}",
@@ -138,7 +180,7 @@ ENTRIES = (
     ),
     known(
         "ptxas.other",
-        r"ptxas[^|]{0,160}?(?:error|fatal) ?: (?P<said>(?!Ptx assembly aborted)[^\n]{3,160}?)(?= ptxas |$)",
+        r"ptxas[^|]{0,160}?(?:error|fatal) ?: (?P<said>(?!Ptx assembly aborted)[^\n]{3,160}?(?= ptxas |$)|[^\n]{160})",
         "ptxas refuses the kernel: {said}",
         "ptxas does not accept the PTX that the compiler or inline assembly wrote.",
         "Look the instruction up in the PTX ISA for this target. "
