@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 from layoutcheck.catalogue import refused, tables
 from layoutcheck.catalogue.entry import ELSEWHERE, Known
 
@@ -26,12 +30,24 @@ run: the answer names the function that raises it and the condition under which 
 `layoutcheck trace --no-launch FILE.py` does.
 """
 
+_SAMPLES = """## How many are answered
+
+{what}
+Every new kind of text brings the share down. The texts of public reports are
+kept as a test (`tests/data/reported.jsonl`).
+
+| sample | texts | right at first try | what failed |
+| --- | --- | --- | --- |
+{rows}
+"""
+
 _KINDS = """## Kinds of refusal
 
 A message of the DSL that has no entry of its own is answered by its kind, and by the operation that refuses.
 
 """
 
+_EVIDENCE = Path(__file__).parent / "evidence" / "catalogue.json"
 _SECTIONS = {
     "CuTe DSL": (*tables.DSL, *tables.CALLS),
     "CuTe and CUTLASS in C++": tables.CPP,
@@ -47,7 +63,17 @@ def catalogue_page() -> str:
         parts += [f"## {heading}\n", *map(_entry, entries)]
     kinds = "\n".join(f"| {kind.name} | {kind.cause} |" for kind in refused.KINDS)
     parts.append(f"{_KINDS}| kind | cause |\n| --- | --- |\n{kinds}\n")
+    parts.append(_samples(json.loads(_EVIDENCE.read_text())))
     return "\n".join(parts)
+
+
+def _samples(found: dict[str, Any]) -> str:
+    """The table of docs/evidence/catalogue.json."""
+    rows = []
+    for one in (*found["batches"], *found["cpp"]):
+        share = f"{one['right']} ({one['right'] / one['texts']:.0%})"
+        rows.append(f"| {one['of']} | {one['texts']} | {share} | {one['failed_by']} |")
+    return _SAMPLES.format(what=found["what"].capitalize(), rows="\n".join(rows))
 
 
 def _entry(entry: Known) -> str:
@@ -59,7 +85,9 @@ def _entry(entry: Known) -> str:
     cause = entry.cause.replace(
         "{cause}", "The cause follows from the [kind](#kinds-of-refusal) of the message."
     )
-    helps = entry.remedy.replace("{help}", "What the operation that refuses takes")
+    helps = entry.remedy.replace("{help}", "What the operation that refuses takes").replace(
+        "{project}", "The project that the text names"
+    )
     return f"### {entry.name}{level}\n\n{printed}\n\n{cause} **What helps:** {helps}.{rule}\n"
 
 

@@ -43,6 +43,7 @@ _PAGES = {
     "confirm": ("copies: which bytes landed where, which copies faulted", "confirmed.md"),
     "arch": ("which instruction ptxas takes for which target", "rules/lc108.md"),
     "speed": ("this project's speed beside that of others", "speed.md"),
+    "catalogue": ("texts that the catalogue of errors had not seen, at the first try", "errors.md"),
     "lint": ("how long the lint takes beside ruff, over three repositories", "lint.md"),
     "fixes": ("how quick verdicts and fixes are, and which broken programs --fix repairs", "trace.md"),
     "fixes_gpu": ("28 repaired programs launched on a GPU, bit by bit", "trace.md"),

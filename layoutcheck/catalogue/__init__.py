@@ -26,7 +26,9 @@ _MOST_LAYOUTS = 6
 _MOST_QUOTED = 300  # characters
 _MOST_SIGNATURES = 3
 _SPACE = re.compile(r"\s+")
-_WRONG = re.compile(r"(?i)\b(?:\w*error|fail\w*|exception|fault|abort\w*|fatal|crash\w*|assert\w*)\b")
+_WRONG = re.compile(
+    r"(?i)error|fail|exception|fault|abort|fatal|crash|assert|unable|cannot|unsupported|not support|invalid|illegal|unreachable"
+)
 _OF_DSL = re.compile(r"cutlass|\bcute\b|\bDSL")
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
 _GROUP = re.compile(r"\{(\w+)\}")
@@ -57,6 +59,8 @@ def answers(text: str, place: str | None = None) -> list[Answer]:
     """
     folded = _folded(text)
     found = list(_matches(folded)) or list(_matches(folded.replace("`", "")))
+    if owners.another_compiler(folded) and not _OF_DSL.search(folded):
+        found = [match for match in found if match[0] not in (*tables.DSL, *tables.CPP)]
     better = {name for entry, _ in found for name in entry.instead_of}
     found = [match for match in found if match[0].name not in better]
     kept = [match for match in found if not match[0].general]

@@ -17,8 +17,8 @@ def _owner(words: str, name: str, project: str) -> tuple[re.Pattern[str], Owner]
     return re.compile(words), Owner(name, project)
 
 
-# In order: a library stands before those that it is built on.
-_OWNERS = (
+# In order: a compiler or library stands before those that it is built on.
+_COMPILERS = (
     _owner(r"\bT\.(?:Parallel|copy|tma_copy|gemm|Pipelined|Kernel|alloc_\w+|atomic_\w+)\b|[Tt]ile-?[Ll]ang", "TileLang", "tile-ai/tilelang"),
     _owner(r"\btvm\b|\bTVM\b", "TVM", "apache/tvm"),
     _owner(r"cuda\.tile|cuda/tile|cutile|tileiras", "cuTile", "NVIDIA/cutile-python"),
@@ -26,6 +26,18 @@ _OWNERS = (
     _owner(r"[Hh]elion\b", "Helion", "pytorch/helion"),
     _owner(r"ThunderKittens|\bkittens::", "ThunderKittens", "HazyResearch/ThunderKittens"),
     _owner(r"(?:^|[^\w])mirage[/.]|\bMPK\b", "Mirage", "mirage-project/mirage"),
+    _owner(r"[Tt]riton|\bttg?\.\w|MMAv[235]\b", "Triton", "triton-lang/triton"),
+    _owner(r"\bnumba\b", "Numba", "numba/numba"),
+    _owner(r"\bcupy\b", "CuPy", "cupy/cupy"),
+    _owner(r"(?i:mosaic|pallas)|\bjax(?:lib)?\b|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
+    _owner(r"\bsycl\b|\bXE_\w+|oneapi|icpx", "CUTLASS for Intel GPUs", "intel/sycl-tla"),
+    _owner(r"\bCK\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|\bROCm\b|\bgfx[0-9]{3}", "AMD's ROCm", "ROCm/composable_kernel"),
+    _owner(r"ggml|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
+    _owner(r"'(?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
+           "another MLIR compiler", "the project whose command prints it (IREE: iree-org/iree, XLA: openxla/xla, Triton: triton-lang/triton)"),
+    _owner(r"memref<|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
+)  # fmt: skip
+_LIBRARIES = (
     _owner(r"flash_?infer|FlashInfer", "FlashInfer", "flashinfer-ai/flashinfer"),
     _owner(r"flash_?attn|FlashAttention|flash-attention", "FlashAttention", "Dao-AILab/flash-attention"),
     _owner(r"deep_?gemm|DeepGEMM|csrc/jit_kernels|smxx_layout", "DeepGEMM", "deepseek-ai/DeepGEMM"),
@@ -38,19 +50,9 @@ _OWNERS = (
     _owner(r"\bsglang\b|sgl_kernel", "SGLang", "sgl-project/sglang"),
     _owner(r"nvshmem", "NVSHMEM", "NVIDIA/nvshmem"),
     _owner(r"\bcudnn\b|\bcuDNN\b|CUDNN_", "cuDNN", "NVIDIA/cudnn-frontend"),
-    _owner(r"cublas|CUBLAS", "cuBLAS", "NVIDIA's cuBLAS guide (cublasStatus_t)"),
+    _owner(r"(?i:cublas)", "cuBLAS", "NVIDIA's cuBLAS guide (cublasStatus_t)"),
     _owner(r"nvfuser|\bFuser\b", "nvFuser", "NVIDIA/Fuser"),
-    _owner(r"\btriton\b|\bTriton\b", "Triton", "triton-lang/triton"),
-    _owner(r"\bnumba\b", "Numba", "numba/numba"),
-    _owner(r"\bcupy\b", "CuPy", "cupy/cupy"),
-    _owner(r"(?i:mosaic|pallas)|\bjax(?:lib)?\b|[Ww]arpgroup size|xla_extension", "JAX (Pallas, Mosaic GPU)", "jax-ml/jax"),
-    _owner(r"\bsycl\b|\bXE_\w+|oneapi|icpx", "CUTLASS for Intel GPUs", "intel/sycl-tla"),
-    _owner(r"\bCK\b|composable_kernel|\bhip[A-Z]\w+|\bHIP\b|\bROCm\b|\bgfx[0-9]{3}", "AMD's ROCm", "ROCm/composable_kernel"),
-    _owner(r"\bggml\b|llama\.cpp", "llama.cpp", "ggml-org/llama.cpp"),
     _owner(r"\bcub::|\bthrust::|/cub/|/cccl/", "CUB and Thrust", "NVIDIA/cccl"),
-    _owner(r"'(?:stablehlo|mhlo|linalg|tensor|tosa|torch|iree\w*|flow|stream|hal|bufferization|ttg|ttng|tt|triton\w*|amdgpu|rocdl)\.\w",
-           "another MLIR compiler", "the project whose command prints it (IREE: iree-org/iree, XLA: openxla/xla, Triton: triton-lang/triton)"),
-    _owner(r"memref<|#gpu\.address_space", "an MLIR compiler", "the project whose command prints it (JAX's Mosaic GPU: jax-ml/jax, IREE: iree-org/iree)"),
 )  # fmt: skip
 # What every library builds on: named in a text, they do not say whose it is.
 _BELOW = (
@@ -62,10 +64,19 @@ _BELOW = (
 
 
 def find(text: str) -> Owner | None:
-    """The library that the text names; None where it names none."""
-    return next((owner for words, owner in (*_OWNERS, *_BELOW) if words.search(text)), None)
+    """The compiler or library that the text names; None where it names none."""
+    return _first(text, (*_COMPILERS, *_LIBRARIES, *_BELOW))
+
+
+def another_compiler(text: str) -> bool:
+    """Whether the text is about kernels that another compiler than CuTe's makes."""
+    return _first(text, _COMPILERS) is not None
 
 
 def is_named(text: str) -> bool:
-    """Whether the text names a library other than those that every library builds on."""
-    return any(words.search(text) for words, _ in _OWNERS)
+    """Whether the text names a compiler or library other than those that every library builds on."""
+    return _first(text, (*_COMPILERS, *_LIBRARIES)) is not None
+
+
+def _first(text: str, owners: tuple[tuple[re.Pattern[str], Owner], ...]) -> Owner | None:
+    return next((owner for words, owner in owners if words.search(text)), None)

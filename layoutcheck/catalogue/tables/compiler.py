@@ -27,7 +27,7 @@ ENTRIES = (
     ),
     known(
         "dsl.compiler-died",
-        r"Segfault encountered|[Ss]egmentation fault|Aborted \(core dumped\)|SIGABRT|SIGSEGV"
+        r"Segfault encountered|[Ss]egmentation fault|[Ss]egfaults?\b|Aborted \(core dumped\)|SIGABRT|SIGSEGV"
         r"|terminated by signal|\b(?:malloc|free|realloc)\(\): [\w ]+|double free or corruption|munmap_chunk\(\)|corrupted size vs|stack smashing detected",
         "the compiler died without a message",
         "The DSL's native code aborts on some layouts instead of refusing them: a slice of a swizzled composed layout "

@@ -130,12 +130,25 @@ ENTRIES = (
     ),
     known(
         "cpp.problem-refused",
-        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?)(?= at:|$|[.\n])|Status::kError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
-        "CUTLASS refuses the problem: {said}{status}",
+        r"(?:[Gg]ot )?cutlass error: (?P<said>Error (?!Internal|Misaligned)[\w ]{3,40}?|Invalid status)(?= ?at:|$|[.\n])|cutlass\w*[^\n]{0,120}, (?P<other>Invalid status)|Status::kError(?P<status>NotSupported|InvalidProblem|WorkspaceNull|ArchMismatch|InvalidLayout)",
+        "CUTLASS refuses the problem: {said}{other}{status}",
         "can_implement or initialize compares extents, strides, alignments, workspace and architecture with what the kernel was "
         "built for. Not Supported is also what a kernel for another architecture answers.",
         "Call gemm.can_implement(arguments) with CUTLASS_DEBUG_TRACE_LEVEL=1, which prints the test that fails",
         ("Got cutlass error: Error Not Supported at: 345", "CUTLASS examples"),
+    ),
+    known(
+        "cpp.can-implement",
+        r"CAN IMPLEMENT: (?P<said>[^\n]{5,160}?)(?=\.(?: |$)|$)",
+        "CUTLASS refuses the problem: {said}",
+        "can_implement tests extents, strides and alignments. TMA needs every stride but the contiguous one, and every address, to be a "
+        "multiple of 16 bytes: with 8-bit elements a contiguous extent that is a multiple of 16.",
+        "Pad the contiguous extent, take the other major, or a schedule without TMA for that operand (an epilogue without shared memory for a small M)",
+        (
+            "sm90_epilogue_tma_warpspecialized.hpp:325 CAN IMPLEMENT: Problem Size doesn't meet the minimum alignment requirements for TMA.",
+            issue(1523),
+        ),
+        rule="LC240",
     ),
     known(
         "cpp.launch-refused",

@@ -211,7 +211,7 @@ ENTRIES = (
     ),
     known(
         "cuda.invalid-launch",
-        r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
+        r"cudaErrorInvalidValue|CUDA_ERROR_INVALID_VALUE|[Ii]nvalid CUDA argument|cudaErrorInvalidConfiguration|CUDA error: invalid (?:argument|configuration)"
         r"|error code: 1\b"
         r"|(?:[Cc][Uu][Dd][Aa]|Triton|GPU|[Kk]ernels?|[Ll]aunch|\.cuh?\b)[^\n]{0,120}?\binvalid argument|\binvalid argument[^\n]{0,80}(?:cuda|\.cuh?\b|kernel)"
         r"|invalid configuration argument"

@@ -103,6 +103,49 @@ ENTRIES = (
         instead_of=("dsl.compiler-died",),
     ),
     known(
+        "elsewhere.cublas",
+        r"CUBLAS_STATUS_(?P<status>NOT_SUPPORTED|INVALID_VALUE|\w+)|(?i:cublas) [^\n]{0,30}unable to find|Unable to find (?:a )?suitable (?:cuBLAS|cublas|GEMM)[^\n]{0,30}",
+        "cuBLAS does not take this problem {status}",
+        "NOT_SUPPORTED and INVALID_VALUE mean that no kernel has these types, sizes and strides: FP8 needs sizes, leading dimensions and addresses "
+        "that are multiples of 16 bytes, and A transposed (cuBLAS guide, cublasLtMatmul). EXECUTION_FAILED is often a fault of an earlier kernel.",
+        "Print sizes, strides and data_ptr() % 16 of both matrices; NVIDIA's cuBLAS guide has the table of what is supported",
+        (
+            "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasLtMatmul with transpose_mat1 t transpose_mat2 n",
+            issue(141749, "pytorch/pytorch"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("cuda.other",),
+    ),
+    known(
+        "elsewhere.undefined-symbol",
+        r"undefined symbol: (?P<symbol>\w+)|DLL load failed|version `(?P<version>[\w.]+)' not found",
+        "a compiled extension does not fit a library that it loads {symbol}{version}",
+        "It was built for another version of torch, CUDA or the C++ library, or without the file that defines the symbol: a kernel of an "
+        "architecture that the build left out.",
+        "Build or install the extension for the torch and CUDA at hand (python -m torch.utils.collect_env names them), with this GPU's "
+        "architecture in TORCH_CUDA_ARCH_LIST",
+        (
+            "ImportError: /path/to/vllm/_C.abi3.so: undefined symbol: _Z20cutlass_moe_mm_sm100RN2at6TensorERKS0",
+            issue(29030, "vllm-project/vllm"),
+        ),
+        level=ELSEWHERE,
+        instead_of=("elsewhere.import", "elsewhere.library-version"),
+    ),
+    known(
+        "elsewhere.no-module",
+        r"No module named '(?P<module>[\w.]+)'",
+        "the module {module} is not found",
+        "It is not installed in the Python that runs, or the program is not started from the folder that holds it.",
+        "python -m pip install the package that has it (python -c 'import sys; print(sys.executable)' names the Python), or start from the "
+        "project's root",
+        (
+            "ModuleNotFoundError: No module named 'lit_gpt.model_all_replaced'",
+            issue(295, "NVIDIA/TransformerEngine"),
+        ),
+        level=ELSEWHERE,
+        general=True,
+    ),
+    known(
         "elsewhere.nccl",
         r"NCCL (?:error|WARN)|ncclInternalError|ProcessGroupNCCL",
         "an error of NCCL",
@@ -226,11 +269,11 @@ ENTRIES = (
     ),
     known(
         "elsewhere.build",
-        r"nvcc fatal|nvlink (?:error|fatal)|\bFAILED: |[Nn]inja build failed|compilation terminated|N(?:VCC|VRTC|vrtc) compilation failed|command '[^']*(?:nvcc|ninja|cmake|gcc|g\+\+)[^']*'"
+        r"nvcc fatal|errors? detected in the compilation of|nvlink (?:error|fatal)|\bFAILED: |[Nn]inja build failed|compilation terminated|N(?:VCC|VRTC|vrtc) compilation failed|command '[^']*(?:nvcc|ninja|cmake|gcc|g\+\+)[^']*'"
         r"|make(?:\[[0-9]+\])?: \*\*\*|Error compiling objects for extension|Failed building wheel|did not run successfully|failed to run custom build command|Could not build wheels|build stopped|NVRTC_ERROR|[Uu]ndefined reference to|CMake Error|fatal error: [\w./]+: No such file|ninja: build stopped"
         r"|Unsupported gpu architecture|NVRTC Error|CalledProcessError: Command '\[?'?(?:ninja|nvcc|cmake|make|gcc|g\+\+)",
         "an error of the build, not of a kernel",
-        "The toolkit is older than the target, or a header or library is missing.",
+        "The toolkit is older than the target, or a header or library is missing. What the compiler says of it stands above this line of the log.",
         "nvcc --version must know the target (sm_100a: CUDA 12.8, sm_103a and sm_121a: 12.9); the library's build page has the rest",
         ("nvcc fatal : Unsupported gpu architecture 'compute_100a'", "nvcc"),
         level=ELSEWHERE,

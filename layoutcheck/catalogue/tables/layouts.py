@@ -88,7 +88,7 @@ ENTRIES = (
     known(
         "dsl.algebra-refused",
         r"unable to compute (?:the following )?(?P<what>composition|product|complement|a right inverse|the left inverse"
-        r"|tile_to_shape|shape_div|domain offset|idx2crd|cosize|size)|unable to (?:coalesce|filter)"
+        r"|tile_to_shape|shape_div|domain offset|idx2crd|cosize|size)|unable to (?:coalesce|filter|slice|dice)"
         r"|failed to partition `input`|failed to compute the TMA G-basis|unable to construct a coordinate",
         "an operation of the layout algebra has no result",
         "The layouts do not divide one another, their modes do not pair (a profile, tiler or order with more modes than the layout), "

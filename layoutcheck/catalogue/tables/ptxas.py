@@ -17,7 +17,7 @@ ENTRIES = (
     ),
     known(
         "ptxas.target",
-        r"(?:Instruction|Feature|Modifier) '(?P<what>[^']{1,80})' not support(?:ed)?(?: on \.target(?: '(?P<arch>sm_\w+)')?)?",
+        r"(?:Instruction |Feature |Modifier |PTXAS[^\n]{0,40})'(?P<what>[^']{1,80})' not support(?:ed)?(?: on \.?target(?: '(?P<arch>sm_\w+)')?)?",
         "the target {arch} does not have {what}",
         "The instruction belongs to another architecture, or to the accelerated form of this one: wgmma exists for sm_90a only; "
         "tcgen05 for sm_100a, sm_101a, sm_103a and sm_110a; block-scaled mma.sync for sm_120a and sm_121a; setmaxnreg and "
