@@ -29,7 +29,7 @@ _SPACE = re.compile(r"\s+")
 _WRONG = re.compile(
     r"(?i)error|fail|exception|fault|abort|fatal|crash|assert|unable|cannot|unsupported|not support|invalid|illegal|unreachable"
 )
-_OF_DSL = re.compile(r"cutlass|\bcute\b|\bDSL")
+_OF_DSL = re.compile(r"cutlass|\bcute|\bDSL")
 _PLAIN = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")  # quotes as a web page prints them
 _GROUP = re.compile(r"\{(\w+)\}")
 

@@ -106,7 +106,7 @@ ENTRIES = (
     ),
     known(
         "dsl.tuple-value",
-        r"tuple\.index\(x\): x not in tuple|[0-9]+ is not in list",
+        r"tuple\.index\(x\): x not in tuple|\b[0-9]{1,12} is not in list",
         "an order or a list of modes does not name each mode once",
         "A stride_order, order or mode list holds the modes 0 to rank - 1, each once.",
         "Give one number for each mode: stride_order=(1, 0) for two of them",

@@ -74,7 +74,7 @@ ENTRIES = (
     ),
     known(
         "cpp.smem-atom-does-not-divide",
-        r"(?P<atom>\w*SmemLayoutAtom\w*) must evenly divide(?: the)? tile"
+        r"(?P<atom>\b\w{0,60}SmemLayoutAtom\w{0,60}) must evenly divide(?: the)? tile"
         r"|BLK_(?P<mode>K|MN)0 must be a multiple of size<[0-9]>\(GMMA::Layout_\w+_Atom"
         r"|SmemLayout\w* K must be",
         "the shared-memory layout atom does not divide the tile",
@@ -171,7 +171,7 @@ ENTRIES = (
     ),
     known(
         "cpp.memory-space",
-        r"static.assert[^\n]{0,300}?(?P<said>[\w ]*(?:[Ee]xpect(?:ed|s)|can only be constructed on|must be) (?:an? )?(?:shared |global )?(?:gmem|smem|tmem|rmem|TMEM|shared|global)(?:_desc)?\b[^\"\n]{0,60})",
+        r"static.assert[^\n]{0,300}?(?P<said>[\w ]{0,80}(?:[Ee]xpect(?:ed|s)|can only be constructed on|must be) (?:an? )?(?:shared |global )?(?:gmem|smem|tmem|rmem|TMEM|shared|global)(?:_desc)?\b[^\"\n]{0,60})",
         "a tensor is in another memory space than the operation takes: {said}",
         "The memory space is in the pointer's type: make_gmem_ptr, make_smem_ptr, make_tmem_ptr. A raw pointer has none.",
         "Tag the pointer where the tensor is made, and pass shared tensors (not descriptors or registers) where smem is expected",
@@ -181,7 +181,7 @@ ENTRIES = (
     ),
     known(
         "cpp.rank",
-        r"static.assert[^\n]{0,300}?(?P<said>(?:[Ee]xpected|[Rr]equires?)[\w ,-]* rank-?[0-9]?\b[^\"\n]{0,60}|Rank of [^\"\n]{3,80}|[\w ]*(?:requires|only supports) [0-9]D tensors?|Need equal rank[^\"\n]{0,60}|[^\"\n]{0,60}rank-[0-9] tensors?)",
+        r"static.assert[^\n]{0,300}?(?P<said>(?:[Ee]xpected|[Rr]equires?)[\w ,-]* rank-?[0-9]?\b[^\"\n]{0,60}|Rank of [^\"\n]{3,80}|[\w ]{0,60}(?:requires|only supports) [0-9]D tensors?|Need equal rank[^\"\n]{0,60}|[^\"\n]{0,60}rank-[0-9] tensors?)",
         "a tensor or layout has another number of modes: {said}",
         "A copy or MMA takes a tensor with its own number of modes: instruction values first, then one mode for each mode of the tile. A stage or k mode that is left on, or a slice too many, changes it.",
         "Print the layout (cute::print), slice the extra mode off, tensor(_, _, stage), or group modes (group_modes<0,2>)",

@@ -91,8 +91,8 @@ ENTRIES = (
     ),
     known(
         "cpp.mma-types",
-        r"static.assert[^\n]{0,300}?(?P<said>[\w ]*supports (?:types with leq )?[0-9]+ ?bit types|Unknown type for \w+|No MMA matches[^\"\n]{0,80}|\w* ?result type can only be[^\"\n]{0,40}"
-        r"|[Ss]caling factor vector size[^\"\n]{0,80}|[\w ]*Vector size can only be[^\"\n]{0,60}|Only supports 16bit base types|MMA_Traits not implemented for this MMA_Operation)",
+        r"static.assert[^\n]{0,300}?(?P<said>[\w ]{0,60}supports (?:types with leq )?[0-9]+ ?bit types|Unknown type for \w+|No MMA matches[^\"\n]{0,80}|\w* ?result type can only be[^\"\n]{0,40}"
+        r"|[Ss]caling factor vector size[^\"\n]{0,80}|[\w ]{0,60}Vector size can only be[^\"\n]{0,60}|Only supports 16bit base types|MMA_Traits not implemented for this MMA_Operation)",
         "no tensor-core instruction has these operand types: {said}",
         "Each instruction takes a few element types, and block scales of one vector size: NVFP4 (e2m1, ue4m3) 16, MXFP4 and MXFP8 (ue8m0) 32.",
         "Choose the MMA by its operand types (F16BF16, TF32, F8F6F4, S8, MXF8F6F4, MXF4NVF4); `layoutcheck numerics units --arch ARCH` lists those of an architecture",

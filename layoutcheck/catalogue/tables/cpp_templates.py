@@ -78,8 +78,8 @@ ENTRIES = (
     ),
     known(
         "cpp.undefined",
-        r"error(?: C[0-9]+)?: (?=.{0,3000}?\bcu(?:te|tlass)\b)(?:identifier \"(?P<what>[\w:]{1,80})\" is undefined|use of undeclared identifier '(?P<other>[\w:]{1,80})'"
-        r"|namespace \"(?P<space>cu\w+)\" has no member \"(?P<member>\w+)\"|'(?P<third>[\w:]{1,80})' (?:was not declared|is not a member of))",
+        r"error(?: C[0-9]+)?: (?:namespace \"(?P<space>cu\w+)\" has no member \"(?P<member>\w+)\"|(?:identifier \"(?P<what>[\w:]{1,80})\" is undefined"
+        r"|use of undeclared identifier '(?P<other>[\w:]{1,80})'|'(?P<third>[\w:]{1,80})' (?:was not declared|is not a member of))(?=.{0,3000}?\bcu(?:te|tlass)\b))",
         "{what}{other}{third}{space} {member} is not declared here",
         "The header that declares it is not included, the namespace is not open, or this version of CUTLASS has another name "
         "for it. Errors below this one (incomplete type, error-type) follow from it.",
@@ -145,7 +145,7 @@ ENTRIES = (
     ),
     known(
         "cpp.other-assertion",
-        r"(?:/(?P<room>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)):[0-9]+:[0-9]+: (?:fatal )?|(?=.{0,3000}?\bcu(?:te|tlass)\b))error: static.assert\w* failed(?: due to requirement '[^\n]{1,600}?')?: "
+        r"(?:/(?P<room>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh)):[0-9]+:[0-9]+: (?:fatal )?)?error: static.assert\w* failed(?(room)|(?=.{0,3000}?\bcu(?:te|tlass)\b))(?: due to requirement '[^\n]{1,600}?')?: "
         r"(?P<message>[^\n]{3,200}?)(?= [0-9]+ \|| static_assert\(| \S+:[0-9]+:| note:|$)"
         r"|(?:/(?P<op>(?:cute|cutlass)/[\w./]+\.(?:hpp|h|inl|cuh))(?:\([0-9]+\)|:[0-9]+:[0-9]+): (?:fatal )?error: static.assert\w*[^\"']{0,200}"
         r"|error: static.assert\w* failed[^\"']{0,200}(?=.{0,3000}?\bcu(?:te|tlass)\b))[\"'](?P<said>[^\"'\n]{1,200})[\"']"

@@ -139,7 +139,7 @@ ENTRIES = (
     known(
         "ncu.bank-conflicts",
         r"shared (?:loads?|stores?) might not be optimal and causes on average a (?P<ways>[0-9.]+) ?- ?way bank"
-        r"|shared (?:loads?|stores?) might not be optimal|[0-9.]+ ?- ?way bank conflict|[0-9]+ bank conflicts",
+        r"|shared (?:loads?|stores?) might not be optimal|(?<![0-9.])[0-9.]{1,8} ?- ?way bank conflict|\b[0-9]{1,15} bank conflicts",
         "shared-memory accesses are split by bank conflicts{ways}",
         "Threads of one access reach different rows of the same bank. Nsight counts the sum over the kernel, not the copy.",
         "`layoutcheck banks LAYOUT --access ACCESS` counts each access of a tile; LC301 and LC305 propose a swizzle or "

@@ -91,7 +91,7 @@ ENTRIES = (
     ),
     known(
         "ptxas.registers",
-        r"Register allocation failed with register count of '(?P<count>[0-9]+)'|(?P<spilled>[0-9]+) bytes spill stores"
+        r"Register allocation failed with register count of '(?P<count>[0-9]+)'|\b(?P<spilled>[0-9]{1,12}) bytes spill stores"
         r"|Registers are spilled to local memory",
         "the kernel needs more registers than a thread may have",
         "Accumulators and fragments fill the register file: 255 registers a thread, 65,536 a multiprocessor, less where "
