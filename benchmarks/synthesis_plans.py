@@ -10,17 +10,15 @@ ncu; its time is measured, one process at a time. Writes OUT/synthesis.json and 
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import os
-import pickle
 import random
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -85,17 +83,18 @@ def _tensor(contiguous: str, div: int) -> str:
 
 def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     """Up to `MOST_PLANS` plans of different kinds, with their programs and predictions."""
+    from layoutcheck.dsl.programs import compiled
     from layoutcheck.errors import InputError
     from layoutcheck.fixes.code import dtype_code
-    from layoutcheck.machine.cost import CLOCK_GHZ, SMS, busy_cycles
+    from layoutcheck.machine.cost import CLOCK_GHZ, SMS
     from layoutcheck.synthesis import synthesize
-    from layoutcheck.synthesis.program import program
+    from layoutcheck.synthesis.program import Ending, program, takes_keep
     from layoutcheck.synthesis.reading import read
     from layoutcheck.synthesis.request import TileRequest
 
     given = {name: value for name, value in request.items() if name != "seed"}
     try:
-        made = synthesize(read(TileRequest(**given)))
+        made = synthesize(read(TileRequest(**given)), compiler=compiled)
     except InputError as error:
         print(f"{request}: {error.message}", file=sys.stderr)
         return []
@@ -107,11 +106,12 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
     for n, place in enumerate(sorted(chosen)):
         plan = made.plans[place]
         name = f"plan_{first + n:03d}"
-        code = program(
-            plan.found, plan.steps, made.wanted, "if keep != 0:" if request["to"] != "gmem" else ""
+        code, timed = (
+            program(plan.found, plan.steps, made.wanted, ending)
+            .replace("def kernel(", f"def {name}(")
+            .replace("    kernel(", f"    {name}(")
+            for ending in (Ending.KEEP, Ending.LOOK)
         )
-        code = code.replace("def kernel(", f"def {name}(").replace("    kernel(", f"    {name}(")
-        timed, code = _looked_at(code, False), _looked_at(code, True)
         rows.append(
             {
                 "name": name,
@@ -121,51 +121,21 @@ def plans_of(request: dict[str, Any], first: int) -> list[dict[str, Any]]:
                 "shared": None if plan.shared is None else str(plan.shared),
                 "cycles": plan.cycles,
                 "shared_bytes": plan.shared_bytes,
-                "found": base64.b64encode(pickle.dumps((plan.found, made.wanted))).decode(),
-                "predicted_us": tiles / SMS * busy_cycles(plan.counts) / CLOCK_GHZ / 1000,
+                "predicted_us": tiles / SMS * plan.cycles / CLOCK_GHZ / 1000,
+                "expected_us": tiles / SMS * replace(plan, made=None).cycles / CLOCK_GHZ / 1000,
+                "tiles": tiles,
+                "blocks": m // request["tile"][0],
+                "compiled": plan.made,
+                "demand": plan.demand._asdict(),
                 "predicted": {key: value * tiles for key, value in predicted(plan, (m, k)).items()},
                 "code": code,
                 "timed": timed,
                 "dtype": dtype_code(made.wanted.dtype).removeprefix("cutlass."),
-                "keep": request["to"] != "gmem",
+                "keep": takes_keep(made.wanted, Ending.LOOK),
                 "tma": "tma" in plan.kind,
             }
         )
     return rows
-
-
-def _looked_at(code: str, kept: bool) -> str:
-    """The program with every register looked at: else the compiler moves the loads to where they are kept.
-
-    Only with `kept` it can write them: the addresses of that alone cost as much as some plans. Without, what
-    stands for accumulators is not read either.
-    """
-    if not kept:
-        code = re.sub(
-            r"(# your accumulators.*?\n)( *)(held[0-9]*) = (.*?)\n\2cute\.basic_copy\(.*?\n\2(?=cute)",
-            r"\1\2\3 = \4\n\2\3.fill(cutlass.Float32(tidx).to(\3.element_type))\n\2",
-            code,
-            flags=re.DOTALL,
-        )
-    look = (
-        "{pad}words = cute.recast_tensor({held}, cutlass.Int32)\n"
-        "{pad}total = words[0]\n"
-        "{pad}for word in cutlass.range_constexpr(1, cute.size(words)):\n"
-        "{pad}    total = total ^ words[word]\n"
-    )
-    keep = "{pad}if (keep != 0) | (total == 1234567891):\n{body}"
-    drop = (
-        "{pad}if total == 1234567891:\n"
-        "{pad}    cute.make_tensor(cute.recast_ptr(out.iterator, dtype=cutlass.Int32), "
-        "cute.make_layout(1))[0] = total\n"
-    )
-    return re.sub(
-        r"( *)# what each thread holds[^\n]*\n\1if keep != 0:\n((?:\1 +[^\n]*\n)+)",
-        lambda found: (look + (keep if kept else drop)).format(
-            pad=found[1], held=re.findall(r"held[0-9]*", found[2])[0], body=found[2]
-        ),
-        code,
-    )
 
 
 def extents(request: dict[str, Any], size: int) -> tuple[int, int]:

@@ -97,13 +97,20 @@ def synthesize(*given: Any, **options: Any) -> Synthesis:
     - `major`: "K" or "MN", the mode along which an operand, or a thread's registers, are contiguous
     - `threads` of the block, `stages` in shared memory; `engine`: "tma", "cp.async", "universal", or several
     - `align`: bytes that `src` and `dst` are aligned to (16)
+    - `compiled`: the installed DSL compiles the plans, and their order is that of what it makes of them
 
     Returns a `Synthesis`: `.best.code` is a program, `.plans` are best first, `.space` says among what they
     are the best, `.why` why the first is first. Raises InputError for unusable input, and where no plan
-    works.
+    works; DslUnavailable where the DSL is to compile and cannot.
     """
     try:
-        return synthesize_wanted(read_wanted(asked(TileRequest, *given, **options)))
+        request = asked(TileRequest, *given, **options)
+        wanted = read_wanted(request)
+        if not request.compiled:
+            return synthesize_wanted(wanted)
+        from layoutcheck.dsl.programs import compiled
+
+        return synthesize_wanted(wanted, compiler=compiled)
     except InputError as error:
         raise error.in_python() from None
 

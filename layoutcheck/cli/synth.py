@@ -19,6 +19,7 @@ def synth(
     format_: Annotated[str, Option("text or json", "--format")] = "text",
 ) -> int:
     """Find the best copies for a tile, from global memory to its reader, and print their program."""
+    from layoutcheck.dsl.programs import compiled
     from layoutcheck.progress import bar
     from layoutcheck.reports.synthesis import render
     from layoutcheck.synthesis.plans import synthesize
@@ -34,8 +35,8 @@ def synth(
             f"synth is not told {' and '.join(missing)}",
             expected="--tile '(128,64)' --src 'gmem (?,?{div=8}):(?{div=8},1)' --to ldmatrix",
         )
-    wanted = read(TileRequest(**given))
+    request = TileRequest(**given)
     with bar(("layouts", "checks")) as progress:
-        found = synthesize(wanted, progress)
+        found = synthesize(read(request), progress, compiled if request.compiled else None)
     sys.stdout.write(render(found, format_, plan))
     return 0

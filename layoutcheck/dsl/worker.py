@@ -18,6 +18,7 @@ tma      make_tiled_tma_atom, tma_partition and cute.copy: the tensor map's word
 tma_rows the same of gather4 and scatter4
 passes   run the DSL's first passes on a traced module (100 ms)
 compile  run the DSL's whole pipeline on a traced module (1 s)
+program  compile a program of ours: its registers and PTX (150 ms)
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from layoutcheck.dsl.tasks import Item
 from layoutcheck.dsl.tasks.build import build
 from layoutcheck.dsl.tasks.lower import compile_module, lower
 from layoutcheck.dsl.tasks.passes import lower_traced
+from layoutcheck.dsl.tasks.program import compile_program
 from layoutcheck.dsl.tasks.tensor_map import tma
 from layoutcheck.dsl.tasks.tma_rows import tma_rows
 from layoutcheck.dsl.tasks.verify import parse, verify
@@ -47,6 +49,7 @@ TASKS: dict[str, Callable[[Item], Item]] = {
     "tma_rows": tma_rows,
     "passes": lower_traced,
     "compile": compile_module,
+    "program": compile_program,
 }
 # Items a fork, which bound what its copy of the context grows by: a verdict leaves a kilobyte or two (types
 # are kept forever), a lowered kernel its binary and more.
@@ -59,6 +62,7 @@ BATCH = {
     "tma_rows": 128,
     "passes": 16,
     "compile": 4,
+    "program": 16,
 }
 _WORDS = 2000  # bytes of what a dying compiler says
 MEMORY_BYTES = 8 << 30  # a fork that wants more dies of it, and not the machine

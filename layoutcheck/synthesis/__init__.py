@@ -10,7 +10,8 @@
     search.py      branch and bound over all of them: the best plan of each kind
     copies.py      a plan as copies, judged by `check`
     plans.py       what is returned: plans, best first, with reasons and the space that was searched
-    program.py     a plan as a CuTe DSL program
+    program.py     a plan as a CuTe DSL program; compiled.py: programs for the compiler, and its answers
+    pace.py        the predicted time of a plan
     optimum.py     what a given copy could cost: `trace --advise`
     exchange.py    registers to registers through shared memory; exchange_code.py: its statements
 

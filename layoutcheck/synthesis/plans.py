@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 from layoutcheck.atoms.as_dict import copy_to_dict
 from layoutcheck.check import Report
 from layoutcheck.errors import InputError
-from layoutcheck.machine.cost import Counts, predicted_time
+from layoutcheck.machine.cost import Counts
 from layoutcheck.progress import Progress
+from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
+from layoutcheck.synthesis.pace import Demand, demand, pace
 from layoutcheck.synthesis.program import program
 from layoutcheck.synthesis.search import Found, Refused, Search, Space, kind_of, space_of
 from layoutcheck.synthesis.shared import Shared
@@ -37,15 +39,16 @@ MOST_ROUNDS = 6
 class Plan:
     """One way of the whole tile, every copy of it `legal` or `slow` by `check`.
 
-    `counts` are warp instructions, wavefronts, sectors and runs of one tile; `cycles` their predicted time on
-    an SM (`machine.cost`); `shared_bytes` those of all stages; `best_in` says where no other plan is better:
-    in "cycles", "bytes" and "instructions" together (Pareto).
+    `counts` are warp instructions, wavefronts, sectors and runs of one tile; `cycles` the predicted time of
+    an SM for a tile (`synthesis.pace`); `made` what the compiler made of it, if it was asked; `shared_bytes`
+    those of all stages;
     """
 
     found: Found
     wanted: Wanted
     steps: list[list[Step]]
     reports: list[Report]
+    made: Compiled | None = None
 
     @property
     def kind(self) -> str:
@@ -62,15 +65,25 @@ class Plan:
         """Of one tile."""
         return self.found.counts
 
+    @cached_property
+    def demand(self) -> Demand:
+        """What it asks of an SM, by the counts and by its `made` registers and instructions."""
+        return demand(self.found, self.wanted, self.made)
+
     @property
     def cycles(self) -> float:
-        """Predicted."""
-        return self.found.cycles
+        """Predicted, of an SM for a tile (`synthesis.pace`)."""
+        return pace(self.demand)[0]
 
     @property
     def bound(self) -> str:
-        """The busiest pipe: "issue", "data", "fill" or "memory"."""
-        return predicted_time(self.counts).bound
+        """The busiest of `pace.pipes`."""
+        return pace(self.demand)[1]
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Best first: time, shared bytes, instructions, then simplicity."""
+        return round(self.cycles, 1), *self.found.key[1:]
 
     @property
     def shared_bytes(self) -> int:
@@ -100,6 +113,7 @@ class Plan:
             "verdict": self.verdict,
             "cycles": self.cycles,
             "bound": self.bound,
+            "compiled": None if self.made is None else self.made._asdict(),
             "shared_bytes": self.shared_bytes,
             "shared": None if shared is None else str(shared.memref),
             "canonical": shared.kind if shared is not None else "",
@@ -187,9 +201,15 @@ class Synthesis:
             f"{dealt} moves: {', '.join(self.wanted.engines)}; threads take blocks of powers of two, up to "
             f"{WIDEST_BYTES} bytes either way, dealt to as many threads as divide the tile; all arrangements "
             "of ldmatrix.x1 to x4 and of warps that divide it",
-            f"{edges}; strides known at run time are counted as {PROBE_PITCH} elements; time is that of "
-            "machine.cost, fitted on an H200",
+            f"{edges}; strides known at run time are counted as {PROBE_PITCH} elements",
+            "of each kind the plan with the least busy pipes (machine.cost), the kinds by their pace "
+            f"(synthesis.pace), both fitted on an H200; registers and instructions {self._made}",
         )
+
+    @property
+    def _made(self) -> str:
+        """Where registers and instructions come from."""
+        return "by the DSL" if self.best.made else "guessed (--compiled asks the DSL)"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -213,6 +233,9 @@ _PIPES = {
     "data": "wavefronts in shared memory and L1",
     "fill": "sectors from L2",
     "memory": "share of the memory bandwidth",
+    "engine": "boxes in the copy engine",
+    "chain": "waiting, which stages and other blocks do not hide",
+    "lines": "lines of L1, which loads in flight hold",
 }
 _WORDS = (
     ("instructions", "instructions"),
@@ -237,10 +260,16 @@ def _no_worse(a: Sequence[float], b: Sequence[float], ties: bool) -> bool:
     return all(x <= y for x, y in zip(a, b, strict=True)) and (ties or tuple(a) != tuple(b))
 
 
-def synthesize(wanted: Wanted, progress: Progress | None = None) -> Synthesis:
-    """The best plan of every kind, judged, best first.
+Compiler = Callable[[Sequence[tuple[Found, list[list[Step]]]], Wanted], list[Compiled]]
 
-    Raises InputError where no plan works, with the reason of the best that does not.
+
+def synthesize(
+    wanted: Wanted, progress: Progress | None = None, compiler: Compiler | None = None
+) -> Synthesis:
+    """The best plan of every kind, judged, best first, by what `compiler` makes of them if it is given.
+
+    Raises InputError where no plan works, with the reason of the best that does not; and what `compiler`
+    raises.
     """
     begun = time.process_time()
     space = space_of(wanted)
@@ -278,6 +307,10 @@ def synthesize(wanted: Wanted, progress: Progress | None = None) -> Synthesis:
             + (f" ({why})" if why else _no_move(space, wanted)),
             expected="other extents, threads, stages, engines or target",
         )
+    if compiler is not None:
+        made = compiler([(plan.found, plan.steps) for plan in plans], wanted)
+        plans = [replace(plan, made=one) for plan, one in zip(plans, made, strict=True)]
+    plans.sort(key=lambda plan: plan.order)
     return Synthesis(wanted, tuple(plans), dropped, space, searched.layouts)
 
 

@@ -1,12 +1,13 @@
 """A plan as a CuTe DSL program: a kernel that moves tile after tile through its stages, and its launch.
 
 The program compiles as it stands. What the threads hold at the end is written to `out`, so that it can be run
-and compared with the source; a kernel has its MMA there. `write_back` is the line before that, if any.
+and compared with the source; a kernel has its MMA there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
 from layoutcheck.algebra.integers import Dynamic
@@ -19,11 +20,29 @@ from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.wanted import Wanted
 
 _PAD = "    "
+_NEVER = 1234567891
 
 
-def program(found: Found, steps: list[list[Step]], wanted: Wanted, write_back: str = "") -> str:
-    """The source of a module with `kernel` and `launch(src, out..., [dst,] stream)`."""
-    return code.folded("\n".join(_Program(found, steps, wanted, write_back).lines()) + "\n")
+class Ending(Enum):
+    """What a program does with what the threads hold at the end; an epilogue with what it begins with.
+
+    `WRITE` writes it, `KEEP` only where its argument `keep` is not 0. `LOOK` never does, as the addresses of
+    that alone cost as much as some plans: it only looks at every register, so that none is left out.
+    """
+
+    WRITE = "write"
+    KEEP = "keep"
+    LOOK = "look"
+
+
+def program(found: Found, steps: list[list[Step]], wanted: Wanted, ending: Ending = Ending.WRITE) -> str:
+    """The source of a module with `kernel` and `launch(src, out..., [dst,] stream[, keep])`."""
+    return code.folded("\n".join(_Program(found, steps, wanted, ending).lines()) + "\n")
+
+
+def takes_keep(wanted: Wanted, ending: Ending) -> bool:
+    """Whether the launch takes `keep`: not where all goes to global memory as it is."""
+    return ending is not Ending.WRITE and any(one.target != "gmem" for one in wanted.consumers)
 
 
 def statements(found: Found, steps: list[Step], wanted: Wanted, waits: bool) -> str:
@@ -31,7 +50,7 @@ def statements(found: Found, steps: list[Step], wanted: Wanted, waits: bool) -> 
 
     With `waits` they wait for what cp.async brings; else the program does as it did before.
     """
-    made = _Program(found, [steps], wanted, "")
+    made = _Program(found, [steps], wanted, Ending.WRITE)
     lines = made.setup() + made.threads(0, "src", "dst")
     if waits and steps[0].role == "async":
         lines += ["cute.arch.cp_async_commit_group()", "cute.arch.cp_async_wait_group(0)"]
@@ -39,8 +58,8 @@ def statements(found: Found, steps: list[Step], wanted: Wanted, waits: bool) -> 
 
 
 class _Program:
-    def __init__(self, found: Found, steps: list[list[Step]], wanted: Wanted, write_back: str) -> None:
-        self.found, self.steps, self.wanted, self.write_back = found, steps, wanted, write_back
+    def __init__(self, found: Found, steps: list[list[Step]], wanted: Wanted, ending: Ending) -> None:
+        self.found, self.steps, self.wanted, self.ending = found, steps, wanted, ending
         self.dtype = code.dtype_code(wanted.dtype)
         self.stages = wanted.stages if found.shared is not None else 1
         roles = [step.role for move in steps for step in move]
@@ -57,7 +76,7 @@ class _Program:
         parameters = [f"{name}: cute.Tensor" for name in tensors] + [
             f"{name}: cute.CopyAtom" for name in atoms
         ]
-        extra = ["keep: cutlass.Int32"] if self.write_back else []
+        extra = ["keep: cutlass.Int32"] if takes_keep(self.wanted, self.ending) else []
         return [
             "import cutlass",
             "from cutlass import cute",
@@ -248,7 +267,8 @@ class _Program:
             "for i in cutlass.range(tidx, cute.size(TILE), THREADS):",
             *_indented(self._if_inside("place[i]", "written[i] = operand[i]")),
         ]
-        return self._kept(f"# {name} reads the stage: its descriptor describes it as it lies", body)
+        said = f"# {name} reads the stage: its descriptor describes it as it lies"
+        return [said, *(body if self.ending is Ending.WRITE else ["if keep != 0:", *_indented(body)])]
 
     def _if_inside(self, place: str, line: str) -> list[str]:
         """The line, of elements that the tensor has."""
@@ -266,8 +286,20 @@ class _Program:
             *_indented(self._if_inside(f"{held}_at[i]", f"{held}_to[i] = {held}_from[i]")),
         ]
 
-    def _kept(self, comment: str, body: list[str]) -> list[str]:
-        return [comment, *([self.write_back, *_indented(body)] if self.write_back else body)]
+    def _ended(self, held: str, body: list[str]) -> list[str]:
+        """The body that writes the registers `held`, or what stands in its place."""
+        if self.ending is Ending.WRITE:
+            return ["# what each thread holds: the MMA takes it from here", *body]
+        looked = [
+            f"words = cute.recast_tensor({held}, cutlass.Int32)",
+            "total = words[0]",
+            "for word in cutlass.range_constexpr(1, cute.size(words)):",
+            _PAD + "total = total ^ words[word]",
+        ]
+        if self.ending is Ending.KEEP:
+            return [*looked, f"if (keep != 0) | (total == {_NEVER}):", *_indented(body)]
+        first = "cute.make_tensor(cute.recast_ptr(out.iterator, dtype=cutlass.Int32), cute.make_layout(1))"
+        return [*looked, f"if total == {_NEVER}:", f"{_PAD}first = {first}", _PAD + "first[0] = total"]
 
     def _direct(self) -> list[str]:
         if self.wanted.dst is not None:
@@ -292,8 +324,12 @@ class _Program:
                 lines += [
                     "# your accumulators, converted: here they come from a tensor that stands for them",
                     f"{held} = cute.make_rmem_tensor({name}.partition_S({dst}).shape, {self.dtype})",
-                    *self._element_by_element(
-                        held, f"{name}.partition_S({src})", held, f"{name}.partition_S({place})"
+                    *(
+                        [f"{held}.fill(cutlass.Float32(tidx).to({self.dtype}))"]
+                        if self.ending is Ending.LOOK
+                        else self._element_by_element(
+                            held, f"{name}.partition_S({src})", held, f"{name}.partition_S({place})"
+                        )
                     ),
                     f"cute.copy({name}_atom, {held}, {name}.partition_D({dst}))",
                 ]
@@ -309,7 +345,7 @@ class _Program:
                     written = self._element_by_element(
                         held, held, f"{name}.partition_D({out})", f"{name}.partition_D({place})"
                     )
-                    lines += self._kept("# what each thread holds: the MMA takes it from here", written)
+                    lines += self._ended(held, written)
             elif step.role == "turn":
                 shape = code.tree_code(step.copy.dst.layout.shape)
                 dtype = code.dtype_code(step.copy.dst.dtype)

@@ -29,3 +29,4 @@ class TileRequest(Given):
     engine: Annotated[str | tuple[str, ...] | None, "tma, cp.async, universal, or several"] = None
     align: Annotated[int | None, "bytes that src and dst are aligned to (16)"] = None
     tails: Annotated[bool, "extents may be other than multiples of the tile's: predicates"] = False
+    compiled: Annotated[bool, "order plans by the registers and instructions that the DSL gives them"] = False

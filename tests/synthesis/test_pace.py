@@ -1,0 +1,104 @@
+"""The pace of plans: what bounds blocks and bytes in flight, and that more of anything is never quicker."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import layoutcheck as lc
+from layoutcheck.synthesis import Synthesis
+from layoutcheck.synthesis.compiled import Compiled, loop_instructions
+from layoutcheck.synthesis.pace import Demand, l1_left, pace, resident
+
+K = "gmem (?,?{div=8}):(?{div=8},1)"
+
+
+@pytest.fixture(scope="module")
+def plans() -> Synthesis:
+    return lc.synthesize("(128,64)", K, "ldmatrix", stages=2, engine="cp.async,tma")
+
+
+def test_registers_threads_and_shared_memory_bound_the_blocks_of_an_sm() -> None:
+    assert resident(32, 128, 0) == 16  # 2048 threads
+    assert resident(33, 256, 0) == 65536 // (40 * 256)  # registers are given in eights
+    assert resident(32, 128, 32 << 10) == (228 << 10) // (33 << 10)
+    assert resident(255, 1024, 200 << 10) == 1
+
+
+def test_shared_memory_takes_of_l1_what_the_carveout_holds() -> None:
+    assert l1_left(4, 0) == 256 << 10
+    assert l1_left(2, 31 << 10) == (256 - 64) << 10  # 64 KiB with what each block has besides
+    assert l1_left(8, 32 << 10) == (256 - 228) << 10
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "instructions", "data", "sectors", "read_bytes", "written_bytes", "read_runs", "write_runs", "engine",
+        "barriers", "held_bytes",
+    ],
+)  # fmt: skip
+def test_more_is_never_quicker(plans: Synthesis, name: str) -> None:
+    for plan in plans.plans:
+        asked: dict[str, Any] = plan.demand._asdict()
+        more = Demand(**(asked | {name: 2 * asked[name] + 1}))
+        assert pace(more)[0] > pace(plan.demand)[0]
+
+
+def test_a_wait_is_hidden_by_stages_and_by_other_blocks(plans: Synthesis) -> None:
+    [asked] = [
+        plan.demand for plan in plans.plans if plan.kind == "cp.async, K-contiguous, swizzled, ldmatrix"
+    ]
+    alone = asked._replace(blocks=1)
+    assert pace(alone)[0] > pace(asked)[0] > pace(asked._replace(ahead=3))[0]
+    assert pace(alone._replace(instructions=0, read_bytes=0, read_runs=0))[1] == "chain"
+
+
+def test_a_load_through_l1_holds_whole_lines() -> None:
+    halves = "gmem (?,?{div=8}):(?{div=8},1)"
+    found = lc.synthesize("(64,32)", halves, "registers", engine="universal", major="K")
+    direct = next(plan for plan in found.plans if plan.kind == "direct")
+    # Rows of 64 bytes: half of each line.
+    assert direct.demand.held_bytes == 2 * 64 * 32 * 2
+    assert direct.demand.l1_bytes == 256 << 10 and direct.demand.way == "ld"
+
+
+def test_registers_of_the_compiler_take_the_place_of_the_guess(plans: Synthesis) -> None:
+    plan = plans.best
+    many = replace(plan, made=Compiled(255, 5000))
+    few = replace(plan, made=Compiled(16, 10))
+    assert many.demand.blocks < few.demand.blocks == plan.demand.blocks
+    assert many.cycles > few.cycles
+
+
+LOOPS = """
+.entry k() {
+    mov.u32 %r1, 0;
+$L1:
+    add.s32 %r1, %r1, 1;
+$L2:
+    ld.shared.u32 %r2, [%r3];
+    setp.ne.s32 %p2, %r2, 0;
+    @%p2 bra $L2;
+    setp.ne.s32 %p1, %r1, 8;
+    @%p1 bra $L1;
+    bra.uni $END;
+$END:
+    ret;
+}
+"""
+
+
+def test_the_loop_over_tiles_is_counted_without_the_loops_inside() -> None:
+    assert loop_instructions(LOOPS) == 3
+    assert loop_instructions(LOOPS.replace("bra $L1", "bra $END").replace("bra $L2", "bra $END")) == 9
+
+
+def test_the_dsl_compiles_the_plans_and_the_report_says_so() -> None:
+    pytest.importorskip("cutlass")
+    found = lc.synthesize("(64,64)", K, "gmem", dst=K, engine="tma", compiled=True)
+    for plan in found.plans:
+        assert plan.made is not None and 8 <= plan.made.registers <= 64 and plan.made.instructions > 10
+    assert "by the DSL" in " ".join(found.space)
