@@ -4,7 +4,8 @@
 
 The V mode holds more elements than the atom moves (16 elements, one `cp.async` of 8), or the atom
 parts of the two sides differ in size, which the compiler does not compare. The remaining elements
-keep their old contents.
+keep their old contents. In a traced kernel it may also be that not all threads of the tiled copy come by (one
+of 64 threads under `if warp == 0`), that what they leave in shared memory is read, and that nothing writes it.
 
 ## Why
 
@@ -14,7 +15,7 @@ V modes `((atom, rest), ...)` only the rest is compared.
 ## How to fix it
 
 Make mode 0 exactly one atom vector and move what is left to another mode: `(16):(1)` becomes
-`((8,2)):((1,8))`.
+`((8,2)):((1,8))`. If threads are missing, let all threads of the tiled copy come by, or make it for those that do.
 
 ## How to silence it
 

@@ -27,6 +27,7 @@ _CODES = {
     "outside": "LC204",
     "beyond": "LC204",
     "leaves": "LC204",
+    "unwritten": "LC203",
     "race": "LC210",
     "contested": "LC210",
 }
@@ -34,6 +35,7 @@ _OTHER = {
     "outside": "shared_bytes",
     "beyond": "tensor_bytes",
     "leaves": "allocation_bytes",
+    "unwritten": "unwritten_bytes",
     "race": "other_thread",
     "contested": "other_thread",
 }
@@ -113,6 +115,12 @@ def _fault(fault: LoweredFault, what: str) -> Finding:
                 f"allocations has it, thread {fault.thread} {verb} {width} B at byte {at} of its {fault.other} B. "
                 "Allocate it with byte_alignment=1024."
             )
+    elif fault.kind == "unwritten":
+        title = f"threads of the {what} do not come by, and what they would write is read"
+        message = (
+            f"Thread {fault.thread} of the tiled copy is no thread that comes by. Of the bytes that such threads would "
+            f"write {fault.other} are read, from byte {at} of shared memory on, and nothing in the kernel writes them."
+        )
     elif fault.kind == "contested":
         title = "several threads write the same bytes, and their values are not followed"
         message = (

@@ -60,8 +60,9 @@ class LoweredSide:
 class LoweredFault:
     """An address that cannot be right.
 
-    `kind` is "misaligned", "outside" (shared memory), "beyond" (a tensor), "leaves" (its allocation)
-    or "race". A "contested" one is a doubt: two threads write one byte, and what they write is not known.
+    `kind` is "misaligned", "outside" (shared memory), "beyond" (a tensor), "leaves" (its allocation), "race"
+    or "unwritten" (left by threads that do not come by). A "contested" one is a doubt: two threads write one
+    byte, and what they write is not known.
 
     The access of `width_bytes` by `thread` at `address` bytes (from the beginning of its tensor's memory or
     of the block's shared memory). `other` is the size of that memory ("outside", "beyond") or the other

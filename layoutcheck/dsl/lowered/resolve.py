@@ -22,15 +22,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from layoutcheck.copies.tiled import threads
 from layoutcheck.dsl.lowered import Lowered, of_answer, passes
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements
 from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, outside, with_faults, written
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active
 from layoutcheck.dsl.lowered.record import Recorded
 from layoutcheck.dsl.lowered.refusals import Refusal, refusal
+from layoutcheck.dsl.lowered.unwritten import unwritten
 from layoutcheck.dsl.session import DslUnavailable, Session
 from layoutcheck.errors import InputError
-from layoutcheck.machine.arch import parse_arch
+from layoutcheck.machine.arch import WARP, parse_arch
 from layoutcheck.operands import check_operands, multiplies, rearranges
 from layoutcheck.sources.threads import told_by
 from layoutcheck.sources.traced import (
@@ -233,6 +235,10 @@ def _resolved_all(
         resolved(one, lowered, tag, arch, stored.get(tag, ())) if wanting(one) else one
         for one, tag in zip(copies, tags, strict=True)
     ]
+    left = [_left(one, lowered, tag, arch) for one, tag in zip(found, tags, strict=True)]
+    found = [
+        _with_faults(one, *faults) if faults[1] else one for one, faults in zip(found, left, strict=True)
+    ]
     return [
         replace(
             _with_faults(one, *beyond.faults[tag]) if tag in beyond.faults else one,
@@ -290,6 +296,21 @@ def resolved(
         except InputError as error:
             why = error.message
     return replace(one, missing=f"{one.missing}; lowered: {why}")
+
+
+def _left(one: TracedCopy, lowered: Lowered, tag: str, arch: str) -> tuple[int, list[LoweredFault]]:
+    """The threads of the block, and what those of the tiled copy that do not come by leave unwritten."""
+    copy = one.partitioned.copy if one.partitioned is not None else one.copy
+    kernel = next((k for k in lowered.kernels if tag in k.lowered_ops), None)
+    if copy is None or copy.tiling is None or kernel is None:
+        return 0, []
+    op = kernel.lowered_ops[tag]
+    if op.kind != "static" or not op.reached:
+        return op.threads, []
+    by_warp = [first + lane if first >= 0 else -1 for first in one.warps or () for lane in range(WARP)]
+    index = by_warp if one.partitioned is None else one.partitioned.index
+    found = unwritten(kernel, op, index, threads(copy.tiling.tiled), parse_arch(arch).widest_access_bits // 8)
+    return op.threads, [] if found is None else [found]
 
 
 def _by_threads(one: TracedCopy, op: LoweredOp) -> TracedCopy | None:

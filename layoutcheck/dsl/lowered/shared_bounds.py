@@ -133,7 +133,7 @@ def _add(
     slots = {one.start // APART: one for one in at}
     known = found.faults.get(name, [])
     for access in accesses:
-        active = _addressing(access, threads)
+        active = addressing(access, threads)
         if not access.reached or not active.any():
             continue
         for side, op, width, address in _in_shared(access, widest_bytes, box_bytes):
@@ -171,7 +171,7 @@ def _in_shared(
             yield side, op, width, address
 
 
-def _addressing(access: Recorded, threads: int) -> Mask:
+def addressing(access: Recorded, threads: int) -> Mask:
     """The threads whose address counts: those of ldmatrix and stmatrix give eight rows a matrix."""
     active = np.ones(threads, bool) if access.active is None else access.active
     if "matrix" not in access.op:
