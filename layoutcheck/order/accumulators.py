@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from layoutcheck.order.meaning import Meaning
 from layoutcheck.sources.mlir import Block, Operation, Value
 
-_PASSING = ("llvm.extractvalue", "llvm.insertvalue", "llvm.bitcast", "builtin.unrealized_conversion_cast")
+PASSING = ("llvm.extractvalue", "llvm.insertvalue", "llvm.bitcast", "builtin.unrealized_conversion_cast")
 _NOTHING = ("llvm.mlir.undef", "llvm.mlir.poison", "llvm.mlir.zero", "llvm.mlir.constant", "arith.constant")
 _POINTERS = ("llvm.getelementptr", "llvm.bitcast", "llvm.addrspacecast")
 
@@ -43,7 +43,7 @@ class _Finder:
             for i, value in enumerate(op.operands):
                 self.users.setdefault(value, []).append((op, i))
             if op.name in ("llvm.load", "llvm.store"):
-                place = _alloca(op.operands[op.name == "llvm.store"])
+                place = alloca(op.operands[op.name == "llvm.store"])
                 if place is not None:
                     self.memory.setdefault(place, []).append(op)
 
@@ -76,17 +76,17 @@ class _Finder:
             for user, index in self.users.get(value, ()):
                 if user in self.wgmmas:
                     continue
-                if user.name in _PASSING:
+                if user.name in PASSING:
                     queue += [(result, carried) for result in user.results]
                 elif user.name == "llvm.store":
-                    place = _alloca(user.operands[1])
+                    place = alloca(user.operands[1])
                     if place is None:
                         yield user
                     elif place not in seen:
                         seen.add(place)
                         yield from self._loads(place)
                 elif user.name == "scf.yield":
-                    queue += _carried(user, index)
+                    queue += handed_on(user, index)
                 elif not carried or user.start < wgmma.start:  # a carried value, before the next one is made
                     yield user
 
@@ -110,9 +110,9 @@ class _Finder:
             seen.add(value)
             if made is None:
                 queue += _brought(value)
-            elif made.name in _PASSING:
+            elif made.name in PASSING:
                 queue += made.operands
-            elif made.name == "llvm.load" and (place := _alloca(made.operands[0])) is not None:
+            elif made.name == "llvm.load" and (place := alloca(made.operands[0])) is not None:
                 if place not in seen:
                     seen.add(place)
                     yield from (op for op in self.memory[place] if self._ordinary(op))
@@ -126,19 +126,20 @@ class _Finder:
         if op.name != "llvm.store":
             return False
         made = op.operands[0].definition
-        while made is not None and made.name in _PASSING:
+        while made is not None and made.name in PASSING:
             made = made.operands[0].definition
         return made not in self.wgmmas
 
 
-def _alloca(pointer: Value) -> Operation | None:
+def alloca(pointer: Value) -> Operation | None:
+    """The register memory that a pointer points to."""
     made = pointer.definition
     while made is not None and made.name in _POINTERS:
         made = made.operands[0].definition
     return made if made is not None and made.name == "llvm.alloca" else None
 
 
-def _carried(end: Operation, index: int) -> list[tuple[Value, bool]]:
+def handed_on(end: Operation, index: int) -> list[tuple[Value, bool]]:
     """Where an operand of `scf.yield` goes: the result of what it ends, and the next iteration of a loop."""
     around = end.parent_operation
     if around is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutcheck.order.diagnose import of_warp
 from layoutcheck.order.problems import Party, Problem
 from layoutcheck.order.replay import World
 from layoutcheck.order.shadow import Clash
@@ -20,20 +21,35 @@ def report(world: World, clashes: Iterator[Clash], *, memory: str = "") -> None:
             parties.append(Party(world.events[index], world.block_of[index], thread, address, world.cell))
         first, second = parties
         later = first.block == second.block and first.event.number > second.event.number
-        if later and _in_sequence(first.event.meaning.op, second.event.meaning.op):
+        open_load = first.event.meaning.kind == "tmem_read" and _not_waited(world, first)
+        if later and not open_load and _in_sequence(first.event.meaning.op, second.event.meaning.op):
             first, second = second, first  # as the program has it, whoever came first in this run
         if not _harmless(clash, first, second):
             facts: dict[str, int | str] = {"memory": memory} if memory else {}
             kind = "race" if clash.kind == "race" and memory == "global" else _kind(clash, first, second)
-            if clash.write_first and _not_stored(world, first):
-                kind, facts["cause"] = "not-complete", "no-tensor-wait"
+            if _not_waited(world, first):
+                facts["cause"] = "no-tensor-wait"
+                kind = "not-complete" if first.event.meaning.kind == "tmem_write" else kind
             world.tell(Problem(kind, first, second, [], facts))
 
 
-def _not_stored(world: World, party: Party) -> bool:
-    """Whether it is a tcgen05.st that its warp has not waited for since."""
-    warp = party.block * world.warps_each + party.warp
-    return party.event.meaning.kind == "tmem_write" and world.stored.get(warp, -1) < party.event.number
+def _not_waited(world: World, party: Party) -> bool:
+    """Whether it is a tcgen05.st or tcgen05.ld that its warp does not wait for before it gives anything."""
+    event = party.event
+    if event.meaning.kind not in ("tmem_write", "tmem_read"):
+        return False
+    loads = event.meaning.kind == "tmem_read"
+    for later in of_warp(world, party):
+        meaning = later.meaning
+        if later.number <= event.number:
+            continue
+        if event.meaning.op in meaning.reads:
+            return False
+        if meaning.kind == "tmem_wait" and bool(meaning.count) is loads:
+            return False
+        if meaning.kind in _GIVING:
+            return True
+    return True
 
 
 def _in_sequence(a: Operation | None, b: Operation | None) -> bool:
@@ -69,6 +85,7 @@ def _harmless(clash: Clash, first: Party, second: Party) -> bool:
 
 
 _WRITES = ("write", "matrix_write")
+_GIVING = ("barrier", "barrier_arrive", "cluster_arrive", "mbar_arrive", "cp_arrive")
 _ASYNC_READS = ("bulk_store", "wgmma", "tc_mma", "tc_copy", "bulk_peer")
 _ASYNC_WRITES = ("bulk_load", "cp_async", "bulk_peer", "st_async")
 

@@ -1,8 +1,8 @@
 """Vector clocks: what each warp knows of everybody's past.
 
 A component counts the steps of an *agent*: the ordinary instructions of a warp, its cp.async copies, its bulk
-copies' reads and writes, its warpgroup's wgmma, its tcgen05 operations, its tcgen05.st, what arrives at an
-mbarrier, or the generations of a named barrier. A warp knows step `e` of agent `c` if
+copies' reads and writes, its warpgroup's wgmma, its tcgen05 operations, its tcgen05.st, its tcgen05.ld, what
+arrives at an mbarrier, or the generations of a named barrier. A warp knows step `e` of agent `c` if
 `known[warp, view, c] >= e`; then all that the agent did up to there is over, and visible in that view:
 
 HAPPENED  to the warp's own ordinary accesses (PTX ISA, Memory Consistency Model: causality order)
@@ -33,7 +33,7 @@ class Clocks:
 
     def __init__(self, warps: int) -> None:
         self.warps = warps
-        self.count = 7 * warps
+        self.count = 8 * warps
         self.known: npt.NDArray[np.int32] = np.zeros((warps, VIEWS, self.count + 64), np.int32)
         for warp in range(warps):
             self.known[warp, HAPPENED, warp] = 1
@@ -61,6 +61,10 @@ class Clocks:
     def tensor_stores(self, warp: int) -> int:
         """The agent of a warp's tcgen05.st."""
         return 6 * self.warps + warp
+
+    def tensor_loads(self, warp: int) -> int:
+        """The agent of a warp's tcgen05.ld."""
+        return 7 * self.warps + warp
 
     def new(self) -> int:
         """A component of a new agent."""

@@ -34,7 +34,7 @@ from layoutcheck.dsl.lowered.machine import Launch, Machine, Step
 from layoutcheck.dsl.lowered.needed import terminator
 from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.dsl.lowered.values import Reasons, number
-from layoutcheck.order import accumulators
+from layoutcheck.order import accumulators, loads
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.meaning import Meaning, describe
 from layoutcheck.order.tokens import settle
@@ -211,6 +211,7 @@ def kernels(lowered: str, types: dict[str, list[str]] | None = None) -> list[Wat
                     meanings[one] = meaning
         settle(meanings)
         accumulators.find(op, meanings)
+        loads.find(op, meanings)
         for one, meaning in meanings.items():
             meaning.site = meaning.site or tag(one)
         found.append(
@@ -251,8 +252,14 @@ class Recorder:
         token = self.token if meaning.kind == "mbar_token" else None
         results = [self.slots[value] for value in op.results]
 
+        guard = slots[-1] if meaning.facts.get("guard") else None
+
         def run() -> None:
-            if machine.mask is None or machine.mask.any():
+            mask = machine.mask
+            if guard is not None:
+                taken = for_all(number(machine.values[guard]), machine.launch.threads) != 0
+                mask = taken if mask is None else mask & taken
+            if mask is None or mask.any():
                 if len(events) >= MOST_EVENTS:
                     machine.notes.add(f"the kernel's events were cut short after {MOST_EVENTS}")
                 else:
@@ -261,7 +268,7 @@ class Recorder:
                         trust |= machine.provenance[slot]
                     events.append(
                         Event(
-                            meaning, tuple(number(machine.values[slot]) for slot in slots), machine.mask,
+                            meaning, tuple(number(machine.values[slot]) for slot in slots), mask,
                             machine.iterations, self.doubt(trust), self.doubt(machine.guard), len(events),
                             trust | machine.guard,
                         )

@@ -26,6 +26,23 @@ _BULK = re.compile(
 )
 _MULTIPLIES = re.compile(r"tcgen05\.(?:mma|cp)\b")
 _WAITS = re.compile(r"mbarrier\.try_wait\.parity\.shared::cta\.b64\s+\w+,\s*\[\$([0-9]+)\],\s*\$([0-9]+)")
+_SHARED = re.compile(  # one access; its addresses are operands, or registers made from them
+    r"(?:(?P<copy>cp\.async\.c[ag]\.shared(?:::cta)?\.global)(?:\.L2::\w+)*"
+    r"|(?P<matrix>(?:ld|st)matrix)\.sync\.aligned(?:\.(?:m8n8|trans|x(?P<number>[124])))+\.shared(?:::cta)?\.b16"
+    r"|(?P<plain>ld|st)\.shared(?:::cta)?(?:\.v(?P<vector>[24]))?\.[bfsu](?P<bits>8|16|32|64))"
+)
+_PLACE = re.compile(r"\[\s*(\$[0-9]+|\$\{[0-9]+\}|%?\w+)\s*\]")
+_MADE = re.compile(
+    r"\b(?:cvt\.u32\.u64|cvta\.to\.shared\.u64|mov\.[bu](?:32|64))\s+(%?\w+)\s*,\s*\$([0-9]+)\s*;"
+)
+_TESTED = re.compile(r"\bsetp\.ne(?:\.b32|\.s32|\.u32)\s+(%?\w+)\s*,\s*\$([0-9]+)\s*,\s*0\s*;")
+_ARRIVES = re.compile(
+    r"mbarrier\.arrive(?P<tx>\.expect_tx)?(?:\.release|\.relaxed)?(?:\.cta|\.cluster)?"
+    r"\.shared(?:::cta|::cluster)?\.b64"
+)
+_TRIES = re.compile(
+    r"mbarrier\.(?:try|test)_wait\.parity(?:\.acquire)?(?:\.cta|\.cluster)?\.shared(?:::cta)?\.b64"
+)
 _ESCAPED = re.compile(r"\\([0-9A-F]{2})")  # of a string as MLIR prints it
 
 
@@ -36,6 +53,29 @@ class Inline(NamedTuple):
     operands: tuple[int, ...] = ()
     size: int = 0
     facts: tuple[tuple[str, str], ...] = ()
+
+
+def _shared(text: str, name: str, results: int) -> Inline | None:
+    """One cp.async, ldmatrix, stmatrix, ld.shared or st.shared; a predicate's operand stands last."""
+    found = _SHARED.fullmatch(name)
+    before, _, after = text.partition(name)
+    made, tested = dict(_MADE.findall(before)), dict(_TESTED.findall(before))
+    words = [place.strip("${}") for place in _PLACE.findall(after.partition(";")[0])]
+    operands = [int(word if word.isdecimal() else made.get(word, -1)) - results for word in words]
+    facts = [("space", "smem")]
+    if (guard := re.search(r"@(!?)(%?\w+)\s*$", before)) is not None:
+        operands.append(-1 if guard[1] else int(tested.get(guard[2], -1)) - results)
+        facts.append(("guard", "yes"))
+    if found is None or not words or min(operands) < 0:
+        return None
+    if found["copy"]:
+        size = re.search(r"\]\s*,\s*(4|8|16)\s*;", after)
+        return Inline("cp_async", tuple(operands), int(size[1]), tuple(facts)) if size is not None else None
+    if found["matrix"]:
+        kind = "matrix_read" if found["matrix"] == "ldmatrix" else "matrix_write"
+        return Inline(kind, tuple(operands), 16, (*facts, ("rows", str(8 * int(found["number"])))))
+    size_bytes = int(found["bits"]) // 8 * int(found["vector"] or 1)
+    return Inline("read" if found["plain"] == "ld" else "write", tuple(operands), size_bytes, tuple(facts))
 
 
 def unescaped(text: str) -> str:
@@ -58,6 +98,15 @@ def read_inline(text: str, results: int = 0) -> Inline | None:
             int(n) - (results if kind == "" else 0)
             for kind, n in _OPERAND.findall(rest[rest.index(first) :].partition(";")[0])
         )
+        if (access := _shared(rest, first, results)) is not None:
+            return access
+        if (wait := re.fullmatch(r"tcgen05\.wait::(ld|st)\.sync\.aligned", first)) is not None:
+            return Inline("tmem_wait", size=int(wait[1] == "ld"))
+        always = "@" not in rest.partition(first)[0] and min(numbers[-2:], default=-1) >= 0
+        if always and len(numbers) <= 2 and (match := _ARRIVES.fullmatch(first)) is not None:
+            return Inline("mbar_arrive", numbers, facts=(("form", "tx" if match["tx"] else ""),))
+        if always and len(numbers) >= 2 and _TRIES.fullmatch(first):
+            return Inline("mbar_wait" if "bra" in rest else "mbar_token", numbers[-2:])
         if first.startswith("st.async") and "shared::cluster" in first and len(numbers) >= 2:
             bits = _BITS.search(first)
             count = 4 if ".v4" in first else 2 if ".v2" in first else 1

@@ -15,7 +15,7 @@ fence_proxy, fence_init, fence            fence.proxy.async, fence.mbarrier_init
 cluster_arrive, cluster_wait, elect
 wgmma, wgmma_fence, wgmma_commit, wgmma_wait; tc_mma, tc_commit, tc_copy: the tensor cores of sm_90 and sm_100
 tmem_read, tmem_write                     tcgen05.ld and tcgen05.st: `size` lanes, `count` columns
-tmem_wait                                 tcgen05.wait::st
+tmem_wait                                 tcgen05.wait::st; `count` 1: tcgen05.wait::ld
 tmem_free                                 tcgen05.dealloc: what is done to the columns before must be over
 registers                                 arithmetic on accumulators of wgmma
 
@@ -136,7 +136,7 @@ def _inline(op: Operation) -> Meaning | None:
     text = unescaped(op.attributes.get("asm_string", "") or op.attributes.get("ptxCode", ""))
     if match := WGMMA.search(text):
         return _wgmma(op, match)
-    found = read_inline(text, len(op.results) if op.name == "llvm.inline_asm" else 0)
+    found = read_inline(text, op.attributes.get("constraints", "").count("="))
     if found is None:
         return None
     if found.kind == "tc_mma" and op.name == "llvm.inline_asm" and not op.results:
@@ -145,8 +145,12 @@ def _inline(op: Operation) -> Meaning | None:
     operands = [op.operands[i] for i in found.operands if i < len(op.operands)]
     if len(operands) < len(found.operands):
         return Meaning("unknown", facts={"name": text[:40]})
-    space = space_of(operands[0]) if operands else "smem"
-    return Meaning(found.kind, operands, space, found.size, facts=dict(found.facts))
+    facts = dict(found.facts)
+    if found.kind == "tmem_wait":
+        return Meaning("tmem_wait", count=found.size)
+    space = facts.pop("space", "") or (space_of(operands[0]) if operands else "smem")
+    rows = int(facts.pop("rows", "0"))
+    return Meaning(found.kind, operands, space, found.size, rows, facts=facts)
 
 
 def _wgmma(op: Operation, match: re.Match[str]) -> Meaning:
@@ -273,8 +277,8 @@ def _tcgen05(op: Operation) -> Meaning | None:
         registers = kind.count if kind.kind == "vector" else 1
         kind_of = "tmem_read" if name == "ld" else "tmem_write"
         return Meaning(kind_of, op.operands[:1], "tmem", lanes, registers * 32 // lanes)
-    if name == "wait" and words.get("kind") == "store":
-        return Meaning("tmem_wait")
+    if name == "wait":
+        return Meaning("tmem_wait", count=int(words.get("kind") == "load"))
     if name == "dealloc":  # of all columns that the block has
         return Meaning("tmem_free", space="tmem")
     if name.startswith("alloc"):  # writes the address of tensor memory to shared memory, for all 32 lanes

@@ -1,6 +1,6 @@
-"""Registers of wgmma in the replay: accumulators accessed without the wait or the fence that they need.
+"""Registers of tensor cores in the replay, accessed without the wait or the fence that they need.
 
-PTX ISA, wgmma.fence and wgmma.wait_group; which operations access accumulators: `accumulators`.
+PTX ISA, wgmma.fence, wgmma.wait_group, tcgen05.wait; which operations access them: `accumulators`, `loads`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,22 @@ class Registers:
         party = world.party(warp, index, (lanes & -lanes).bit_length() - 1)
         known = world.clocks.known[warp.number, HAPPENED]
         for op in meaning.reads:
-            step, wgmma = self.issued.get((warp.number, op), (0, None))
-            if step > known[world.clocks.wgmma(warp.number)]:
-                world.tell(Problem("accumulator-before-wait", wgmma, party))
+            step, maker = self.issued.get((warp.number, op), (0, None))
+            if maker is not None and maker.event.meaning.kind == "tmem_read":
+                component = world.clocks.tensor_loads(warp.number)
+                if step > known[component]:
+                    world.tell(Problem("load-before-wait", None, maker))
+                    world.clocks.learn_step(warp.number, component, step)
+            elif step > known[world.clocks.wgmma(warp.number)]:
+                world.tell(Problem("accumulator-before-wait", maker, party))
         for op in meaning.sets:
             self.changed[warp.number, op] = party
+
+    def load(self, warp: Warp, index: int, step: int) -> None:
+        """A tcgen05.ld of the warp."""
+        party = self.world.party(warp, index)
+        assert party.event.meaning.op is not None
+        self.issued[warp.number, party.event.meaning.op] = step, party
 
     def multiply(self, warp: Warp, index: int, step: int) -> None:
         """A wgmma of the warp: its registers must stand behind a fence."""

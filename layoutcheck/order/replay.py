@@ -68,7 +68,6 @@ class World:
         self.remote: dict[tuple[int, int], tuple[int, Party]] = {}  # (block reached, warp) -> its last access
         self.fenced: dict[int, Clock] = {}  # warp -> what it knew at its last fence
         self.loose: dict[int, int] = {}  # warp -> lanes that have written since its lanes met
-        self.stored: dict[int, int] = {}  # warp -> number of its last event that waited for tcgen05.st
         self.ranks = {block.launch.rank: number for number, block in enumerate(blocks)}
         self.rank_table = np.array([self.ranks.get(rank, -1) for rank in range(256)], np.int64)
 

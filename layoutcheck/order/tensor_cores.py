@@ -4,11 +4,10 @@ PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions"; "TensorCore 5th Gen
 (Tensor Memory; Instruction descriptor; Memory Consistency Model: pipelined instructions). Operands in shared
 memory are those of their descriptors (`footprint`). tcgen05 operations of one warp execute in order.
 
-Of tensor memory 16 lanes of one column are a cell. `tcgen05.st` is complete at its warp's `tcgen05.wait::st`;
-`tcgen05.ld` counts as complete at once: its registers are waited for by their first use (in SASS, LDTM is the
-same with and without `tcgen05.wait::ld`). `tcgen05.fence` is not looked at. Where a rectangle is not certain,
-the smaller one is taken. Kernels that allocate tensor memory more than once are not followed in it: the
-addresses are not known.
+Of tensor memory 16 lanes of one column are a cell. `tcgen05.st` is complete at its warp's `tcgen05.wait::st`,
+`tcgen05.ld` at `tcgen05.wait::ld`, or where what it brought is first used (`loads`). `tcgen05.fence` is not
+looked at: it orders no more than an arrival does here. Where a rectangle is not certain, the smaller one is
+taken. Kernels that allocate tensor memory more than once are not followed in it: the addresses are not known.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class TensorCores:
         self.world, self.mbarriers, self.registers = world, mbarriers, registers
         self.mma: dict[int, Groups] = {}
         self.tensor: dict[int, Groups] = {}
-        self.stores: dict[int, Groups] = {}
+        self.moves: dict[tuple[int, str], Groups] = {}  # tcgen05.ld and .st, by warp
         self.footprints: dict[Any, Any] = {}
         self.cells = LANES // EACH * COLUMNS
         self.memory = Shadow(self.cells * len(world.blocks), HAPPENED, None)
@@ -55,7 +54,7 @@ class TensorCores:
             "wgmma": self.multiply, "wgmma_fence": self.fence, "wgmma_commit": self.commit,
             "wgmma_wait": self.wait, "tc_mma": self.tensor_multiply, "tc_copy": self.tensor_copy,
             "tc_commit": self.tensor_commit, "tmem_read": self.access, "tmem_write": self.access,
-            "tmem_free": self.free, "tmem_wait": self.stored,
+            "tmem_free": self.free, "tmem_wait": self.moved,
         }  # fmt: skip
 
     def multiply(self, warp: Warp, index: int, event: Event, _lanes: int) -> bool:
@@ -188,20 +187,20 @@ class TensorCores:
         lanes, columns = event.meaning.size, event.meaning.count
         quarter = warp.first // 32 % 4 * 32
         cells = _cells(quarter + (address >> 16 & 31), lanes, address & 0xFFFF, columns)
-        clocks = self.world.clocks
-        if event.meaning.kind == "tmem_write":
-            step = self.stores.setdefault(warp.number, Groups()).step
-            self._tensor(warp, index, warp.block, cells, True, clocks.tensor_stores(warp.number), step)
-        else:
-            self._tensor(warp, index, warp.block, cells, False, warp.number, clocks.now(warp.number))
+        clocks, kind = self.world.clocks, event.meaning.kind
+        step = self.moves.setdefault((warp.number, kind), Groups()).cut()
+        agent = clocks.tensor_loads if kind == "tmem_read" else clocks.tensor_stores
+        self._tensor(warp, index, warp.block, cells, kind == "tmem_write", agent(warp.number), step)
+        if kind == "tmem_read":
+            self.registers.load(warp, index, step)
         return True
 
-    def stored(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
-        """tcgen05.wait::st: what the warp has stored is there."""
-        clocks = self.world.clocks
-        done = self.stores.setdefault(warp.number, Groups()).cut()
-        clocks.learn_step(warp.number, clocks.tensor_stores(warp.number), done)
-        self.world.stored[warp.number] = event.number
+    def moved(self, warp: Warp, _index: int, event: Event, _lanes: int) -> bool:
+        """tcgen05.wait: what the warp has stored is there, or what it has loaded."""
+        clocks, kind = self.world.clocks, "tmem_read" if event.meaning.count else "tmem_write"
+        done = self.moves.setdefault((warp.number, kind), Groups()).step - 1
+        agent = clocks.tensor_loads if kind == "tmem_read" else clocks.tensor_stores
+        clocks.learn_step(warp.number, agent(warp.number), done)
         return True
 
     def free(self, warp: Warp, index: int, _event: Event, _lanes: int) -> bool:
@@ -218,8 +217,8 @@ class TensorCores:
             return
         clocks = self.world.clocks
         clock: Clock = clocks.known[warp.number].copy()
-        own = component == warp.number or component == clocks.tensor_stores(warp.number)
-        clock[:, [warp.number, clocks.tensor_stores(warp.number)] if own else component] = _EVER
+        mine = [warp.number, clocks.tensor_stores(warp.number), clocks.tensor_loads(warp.number)]
+        clock[:, mine if component in mine else component] = _EVER
         access = Access(cells + block * self.cells, index << 10 | warp.first, component, step, False)
         found = (self.memory.write if write else self.memory.read)(access, clock)
         report(self.world, found, memory="tensor")

@@ -48,7 +48,7 @@ from layoutcheck.sources.traced import KernelFinding, OrderReport
 from layoutcheck.sources.traced_module import TracedModule
 
 SECONDS = 60.0  # of processor time for one mutant
-TRIPS = 5  # trip counts beside the usual one
+TRIPS = 8  # trip counts beside the usual one
 # kind -> the operand that is changed, and by how much
 NUMBERS = {"barrier": (-1, 32), "barrier_arrive": (-1, 32), "mbar_init": (1, 1), "mbar_expect": (1, 16)}
 GROUPS = ("cp_wait", "bulk_wait", "wgmma_wait")

@@ -25,6 +25,45 @@ REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32"
         (f"{COPY} [$0], [$1], $3, [$2];", 0, Inline("bulk_peer", (0, 2, 3, 1))),
         (f"{LOAD} [$1], [$0], $3, [$2];", 0, Inline("bulk_load", (1, 2, 3, 0))),
         (f"{REDUCE} [{{$r0}}], [{{$r1}}], {{$r2}};", 0, Inline("bulk_store", (1, 2, 0))),
+        (
+            "{ .reg .u32 s; cvt.u32.u64 s, $0; cp.async.cg.shared.global.L2::128B [s], [$1], 16; }",
+            0,
+            Inline("cp_async", (0, 1), 16, (("space", "smem"),)),
+        ),
+        (
+            "{ .reg .pred p; .reg .u32 s; setp.ne.s32 p, $2, 0; cvt.u32.u64 s, $0; "
+            "@p cp.async.ca.shared.global [s], [$1], 8; }",
+            0,
+            Inline("cp_async", (0, 1, 2), 8, (("space", "smem"), ("guard", "yes"))),
+        ),
+        (
+            "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$0, $1, $2, $3}, [$4];",
+            4,
+            Inline("matrix_read", (0,), 16, (("space", "smem"), ("rows", "32"))),
+        ),
+        ("st.shared.v2.b32 [$0], {$1, $2};", 0, Inline("write", (0,), 8, (("space", "smem"),))),
+        ("ld.shared.u8 $0, [$1];", 1, Inline("read", (0,), 1, (("space", "smem"),))),
+        (
+            "mbarrier.arrive.release.cta.shared::cta.b64 _, [$0], $1;",
+            0,
+            Inline("mbar_arrive", (0, 1), facts=(("form", ""),)),
+        ),
+        (
+            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+            0,
+            Inline("mbar_arrive", (0, 1), facts=(("form", "tx"),)),
+        ),
+        (
+            "{ .reg .pred p; L: mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1; @p bra D; bra L; D: }",
+            0,
+            Inline("mbar_wait", (0, 1)),
+        ),
+        (
+            "{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [$1], $2; selp.b32 $0, 1, 0, p; }",
+            1,
+            Inline("mbar_token", (0, 1)),
+        ),
+        ("tcgen05.wait::ld.sync.aligned;", 0, Inline("tmem_wait", size=1)),
         ("add.s32 $0, $1, $2;", 1, None),
         ("st.global.v4.b32 [$0], {$1, $2, $3, $4};", 0, None),
         ("elect.sync _|p, -1; @p tcgen05.mma.cta_group::1.kind::f16 [t], a, b, c, p;", 0, Inline("tc_mma")),
@@ -38,7 +77,9 @@ def test_what_is_known(text: str, results: int, expected: Inline | None) -> None
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("st.shared.b32 [$0], $1;", "st.shared.b32"),
+        ("st.shared.b32 [s], $1;", "st.shared.b32"),
+        ("@!p st.shared.b32 [$0], $1;", "st.shared.b32"),
+        ("elect.sync _|p, -1; @p mbarrier.arrive.shared.b64 _, [$0];", "mbarrier.arrive.shared.b64"),
         ("tcgen05.mma.kind::f16 [x]; mbarrier.arrive.shared.b64 _, [$0];", "mbarrier.arrive.shared.b64"),
         (f"{SEND}.b32 [$0], $1, [$2]; bar.sync 0;", f"{SEND}.b32"),
         ("elect.sync _|p, -1;", "elect.sync"),

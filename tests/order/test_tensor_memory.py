@@ -1,29 +1,23 @@
-"""Tensor memory: 4 warps store, 4 read, warp 0 frees; with and without tcgen05.wait::st and a barrier."""
+"""Tensor memory: what must be waited for before it is read, given away or freed."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
 from layoutcheck.dsl.lowered.resolve import Lowering
 from layoutcheck.dsl.trace import trace_script
 from layoutcheck.order import check_module
+from layoutcheck.sources.traced import OrderReport
 
 KERNELS = """\
 import cutlass, cutlass.cute as cute
-from cutlass import Constexpr, Float32, Int32, const_expr
+from cutlass import Constexpr, Float32, Int32, Int64, const_expr
 from cutlass.cute.nvgpu import tcgen05
 from cutlass.cute.runtime import make_ptr
 arch = cute.arch
-@cute.kernel
-def kernel(out: cute.Tensor, how: Constexpr):
+@cute.jit
+def parts(holder):
     tidx, _, _ = arch.thread_idx()
-    warp = arch.make_warp_uniform(arch.warp_idx())
-    holder = arch.alloc_smem(Int32, 1)
-    if warp == 0:
-        arch.alloc_tmem(32, holder)
-    arch.sync_threads()
     memory = cute.make_tensor(
         arch.retrieve_tmem_ptr(Float32, 16, holder), cute.make_layout((128, 32), stride=(65536, 1))
     )
@@ -33,6 +27,21 @@ def kernel(out: cute.Tensor, how: Constexpr):
     its = tcgen05.make_tmem_copy(store, memory).get_slice(tidx % 128)
     got = cute.make_rmem_tensor(mine.partition_D(cute.make_identity_tensor((128, 32))).shape, Float32)
     got.fill(1.0)
+    return memory, mine, its, got
+@cute.jit
+def free(memory, warp):
+    if warp == 0:
+        arch.relinquish_tmem_alloc_permit()
+        arch.dealloc_tmem(memory.iterator, 32)
+@cute.kernel
+def stored(out: cute.Tensor, how: Constexpr):
+    tidx, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    holder = arch.alloc_smem(Int32, 1)
+    if warp == 0:
+        arch.alloc_tmem(32, holder)
+    arch.sync_threads()
+    memory, mine, its, got = parts(holder)
     if warp < 4:
         cute.copy(its, got, its.partition_D(memory))
         if const_expr(how != 2):
@@ -44,29 +53,76 @@ def kernel(out: cute.Tensor, how: Constexpr):
         out[tidx] = got[0]
     if const_expr(how != 1):
         arch.sync_threads()
+    free(memory, warp)
+@cute.kernel
+def released(out: cute.Tensor, how: Constexpr):
+    tidx, _, _ = arch.thread_idx()
+    warp = arch.make_warp_uniform(arch.warp_idx())
+    holder, bar = arch.alloc_smem(Int32, 1), arch.alloc_smem(Int64, 1)
     if warp == 0:
-        arch.relinquish_tmem_alloc_permit()
-        arch.dealloc_tmem(memory.iterator, 32)
+        arch.alloc_tmem(32, holder)
+        arch.mbarrier_init(bar, 4)
+    arch.mbarrier_init_fence()
+    arch.sync_threads()
+    memory, mine, its, got = parts(holder)
+    if warp < 4:
+        cute.copy(mine, mine.partition_S(memory), got)  # loaded
+        total = Float32(0)
+        if const_expr(how == 2):
+            total += got[0]
+        if const_expr(how == 0):
+            arch.fence_view_async_tmem_load()
+        with arch.elect_one():
+            arch.mbarrier_arrive(bar)
+        if const_expr(how < 2):
+            total += got[0]
+        out[tidx] = total
+    else:
+        arch.mbarrier_wait(bar, 0)
+        cute.copy(its, got, its.partition_D(memory))  # written over
+        arch.fence_view_async_tmem_store()
+    arch.sync_threads()
+    free(memory, warp)
 @cute.jit
-def run(out: cute.Pointer, how: Constexpr):
-    kernel(cute.make_tensor(out, cute.make_layout(256)), how).launch(grid=[1, 1, 1], block=[256, 1, 1])
-for how in range(3):
-    cute.compile(run, make_ptr(Float32, 0, cute.AddressSpace.gmem, assumed_align=16), how)
+def run(out: cute.Pointer, name: Constexpr, how: Constexpr):
+    tensor = cute.make_tensor(out, cute.make_layout(256))
+    globals()[name](tensor, how).launch(grid=[1, 1, 1], block=[256, 1, 1])
+for name in ("stored", "released"):
+    for how in range(3):
+        cute.compile(run, make_ptr(Float32, 0, cute.AddressSpace.gmem, assumed_align=16), name, how)
 """
 
 
-def test_columns_are_read_after_the_stores_and_freed_after_the_reads(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
+    """Of the kernels: `stored` right, freed too early, without a wait; `released` right, without one, used."""
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
-    (tmp_path / "kernels.py").write_text(KERNELS)
+    script = tmp_path_factory.mktemp("tensor_memory") / "kernels.py"
+    script.write_text(KERNELS)
     with Lowering(copies=False, order=check_module) as lowering:
-        found = trace_script(
-            str(tmp_path / "kernels.py"), launch=False, arch="sm_100a", timeout_s=120, lowering=lowering
-        )
-    assert found.failures == () and [order.problem for order in found.orders] == [""] * 3
-    told = [[(one.code, one.title, one.message) for one in order.findings] for order in found.orders]
+        found = trace_script(str(script), launch=False, arch="sm_100a", timeout_s=120, lowering=lowering)
+    assert found.failures == () and [order.problem for order in found.orders] == [""] * 6
+    return found.orders
+
+
+def test_columns_are_read_after_the_stores_and_freed_after_reads(orders: tuple[OrderReport, ...]) -> None:
+    """4 warps store, 4 read, warp 0 frees; with and without tcgen05.wait::st and a barrier."""
+    told = [[(one.code, one.title, one.message) for one in order.findings] for order in orders[:3]]
     assert told[0] == []
     ((code, title, _),) = told[1]
     assert code == "LC504" and "reads (tcgen05.ld)" in title and "frees (tcgen05.dealloc)" in title
     (code, title, message), freed = told[2]
     assert code == "LC501" and "reads (tcgen05.ld)" in title and "still writes (tcgen05.st)" in title
     assert "Missing: tcgen05.wait::st" in message and "frees" in freed[1]
+
+
+def test_a_load_is_over_where_it_is_waited_for_or_used(orders: tuple[OrderReport, ...]) -> None:
+    """In the DSL's SASS for sm_100a the arrival waits for LDTM's scoreboard behind tcgen05.wait::ld only."""
+    waited, released, used = ([(f.severity, f.code) for f in order.findings] for order in orders[3:])
+    assert waited == [] and used == [("note", "LC523")]
+    assert sorted(released) == [("note", "LC523"), ("wrong", "LC504")]
+    (race,) = (one for one in orders[4].findings if one.code == "LC504")
+    lines = KERNELS.splitlines()
+    ends = [lines[place.where.line - 1].rpartition("# ")[2] for place in race.places[:2]]
+    assert ends == ["loaded", "written over"]
+    assert "Missing: tcgen05.wait::ld (fence_view_async_tmem_load()) behind kernels.py" in race.message

@@ -4,11 +4,12 @@
 
 Ordinary instructions read an accumulator while the wgmma that writes it may still run: no
 `warpgroup.wait_group` stands between. Or they write an accumulator, and no `warpgroup.fence()` stands between that and
-the next wgmma. Or no `warpgroup.fence()` precedes the first wgmma of a warp.
+the next wgmma. Or no `warpgroup.fence()` precedes the first wgmma of a warp. Or a value that `tcgen05.ld` brings is
+used, with no `tcgen05.wait::ld` between.
 
 ## Why
 
-PTX ISA, wgmma.fence and wgmma.wait_group: otherwise the behaviour is undefined. ptxas of CUDA 13 mends all three (the
+PTX ISA, wgmma.fence, wgmma.wait_group and tcgen05.wait: otherwise the behaviour is undefined. ptxas of CUDA 13 mends all four (the
 machine code is the same as with the wait and the fence), so no run on an H200 shows a difference. Other
 compilers need not. Registers that a loop keeps in memory are looked at as a whole; fragments of A in
 registers are not looked at.
@@ -16,7 +17,7 @@ registers are not looked at.
 ## How to fix it
 
 `warpgroup.fence()` before the first wgmma and after every change of its accumulators; `warpgroup.wait_group(0)` before
-they are read.
+they are read. `cute.arch.fence_view_async_tmem_load()` behind a load from tensor memory.
 
 ## How to silence it
 
@@ -40,6 +41,11 @@ def tell(problem: Problem, places: Sequence[KernelPlace]) -> tuple[str, str]:
         return (
             f"{line(second)} reads an accumulator that {line(first)} may still write",
             f"{does(first)}; {does(second)}. Missing: warpgroup.wait_group between them.",
+        )
+    if problem.kind == "load-before-wait":
+        return (
+            f"{line(places[0])} loads from tensor memory, and its registers are used with no tcgen05.wait::ld between",
+            f"{does(places[0])}. Missing: fence_view_async_tmem_load() before the first use of what it brings.",
         )
     if len(places) == 1:
         return (
@@ -66,4 +72,5 @@ warpgroup.wait_group(0)
 result = acc[0] * scale
 """
 
-RULE = make_rule(__doc__, "note", ("accumulator-before-wait", "registers-not-fenced"), tell, FLAGGED, CLEAN)
+_KINDS = ("accumulator-before-wait", "registers-not-fenced", "load-before-wait")
+RULE = make_rule(__doc__, "note", _KINDS, tell, FLAGGED, CLEAN)

@@ -1,0 +1,74 @@
+"""tcgen05.ld: which operations use what it brings, and so wait for it in the machine as well.
+
+`find(kernel, meanings)` follows every loaded value to its first uses; their `reads` are then those loads. ptxas
+makes a use wait, whether `tcgen05.wait::ld` stands before it or not: LDTM sets a scoreboard. It does not make
+an arrival at an mbarrier wait, which is how a load can be in flight when its columns are given away. Loads
+whose registers lie in one piece of memory of the lowered module are used together.
+
+PTX ISA, tcgen05.ld and tcgen05.wait: asynchronous; the registers may be used behind `tcgen05.wait::ld` only.
+"""
+
+from __future__ import annotations
+
+from layoutcheck.order.accumulators import PASSING, alloca, handed_on
+from layoutcheck.order.meaning import Meaning
+from layoutcheck.sources.mlir import Block, Operation, Value
+
+_PASSES = 2  # the second brings what a loop carries to its beginning
+
+Brought = dict[Value | Operation, int]  # value, or register memory -> a bit for each load
+
+
+def find(kernel: Operation, meanings: dict[Operation, Meaning]) -> None:
+    """Say in `meanings` which operations use which loads (`reads`), the first of each block."""
+    loads = [op for op, meaning in meanings.items() if meaning.kind == "tmem_read"]
+    if not loads:
+        return
+    brought: Brought = {op.results[0]: 1 << i for i, op in enumerate(loads)}
+    uses: dict[Operation, int] = {}
+    operations = list(kernel.walk())
+    for _ in range(_PASSES):
+        for op in operations:
+            found = _follow(op, brought)
+            if found:
+                uses[op] = found
+    seen: dict[tuple[Block | None, bool], int] = {}
+    for op in sorted(uses, key=lambda op: op.start):
+        for i, load in enumerate(loads):
+            key = op.parent, op.start > load.start  # before the load: of the loop's turn before
+            if uses[op] >> i & 1 and not seen.get(key, 0) >> i & 1:
+                seen[key] = seen.get(key, 0) | 1 << i
+                meanings.setdefault(op, Meaning("registers", op=op)).reads.append(load)
+
+
+def _follow(op: Operation, brought: Brought) -> int:
+    """Hand on what the operands bring; the loads that the operation uses."""
+    if op.name == "scf.for":
+        pairs = zip(op.operands[3:], op.regions[0].blocks[0].arguments[1:], strict=False)
+        for value, argument in pairs:
+            _bring(brought, argument, brought.get(value, 0))
+        return 0
+    if op.name == "scf.yield":
+        for index, value in enumerate(op.operands):
+            for target, _ in handed_on(op, index):
+                _bring(brought, target, brought.get(value, 0))
+        return 0
+    found = 0
+    for value in op.operands:
+        found |= brought.get(value, 0)
+    if op.name == "llvm.load":
+        place = alloca(op.operands[0])
+        found |= 0 if place is None else brought.get(place, 0)
+    elif op.name == "llvm.store" and (place := alloca(op.operands[1])) is not None:
+        _bring(brought, place, found)
+        return 0
+    if found and op.name in (*PASSING, "llvm.load"):
+        for result in op.results:
+            _bring(brought, result, found)
+        return 0
+    return found
+
+
+def _bring(brought: Brought, to: Value | Operation, found: int) -> None:
+    if found:
+        brought[to] = brought.get(to, 0) | found
