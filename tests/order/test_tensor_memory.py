@@ -95,7 +95,7 @@ for name in ("stored", "released"):
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[OrderReport, ...]:
-    """Of the kernels: `stored` right, freed too early, without a wait; `released` right, without one, used."""
+    """`stored`: right, freed too early, without a wait; `released`: right, without a wait, used."""
     pytest.importorskip("cutlass", reason="kernels are traced through the installed DSL")
     script = tmp_path_factory.mktemp("tensor_memory") / "kernels.py"
     script.write_text(KERNELS)
