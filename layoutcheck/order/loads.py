@@ -1,6 +1,6 @@
 """tcgen05.ld: which operations use what it brings, and so wait for it in the machine as well.
 
-`find(kernel, meanings)` follows each loaded value to its first uses; their `reads` are then those loads. ptxas
+`find(kernel, meanings)` follows each loaded value to its first uses; their `reads` are then the loads. ptxas
 makes a use wait, whether `tcgen05.wait::ld` stands before it or not: LDTM sets a scoreboard. It does not make
 an arrival at an mbarrier wait, which is how a load can be in flight when its columns are given away. Loads
 whose registers lie in one piece of memory of the lowered module are used together.

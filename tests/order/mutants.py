@@ -22,7 +22,7 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -471,10 +471,10 @@ def run_all(given: list[Path], out: Path | None, jobs: int) -> None:
     lines = [line for file in given for line in file.read_text().splitlines()]
     found: list[dict[str, Any]] = []
     with ProcessPoolExecutor(jobs) as pool:
-        for rows in pool.map(of_line, lines):
-            found += rows
+        for done in as_completed(pool.submit(of_line, line) for line in sorted(lines, key=len, reverse=True)):
+            found += done.result()
             if out is not None:
-                _write(out, found)
+                _write(out, sorted(found, key=lambda row: (row["arch"], row["kernel"])))
 
 
 def of_line(line: str) -> list[dict[str, Any]]:
