@@ -11,8 +11,9 @@ the reason where nothing is seen, is in the evidence.
 
 The trees are the parent of the fix and the fix. Where the code of that day runs with no DSL that can be
 traced, the fix names a later commit (`on`): there the fix is undone, by its own diff backwards or, where the
-code has moved since, by `edits`. `older` puts names back that the DSL has renamed. `needs` are other
-repositories on the path, `dsl` the DSL of both sides: give its folder as `--dsl VERSION=FOLDER`.
+code has moved since, by `edits`. Where the clone lacks the fix, `edits` make the tree after it (`edited`). A
+clone may be a plain folder of a repository's files. `older` puts names back that the DSL has renamed. `needs`
+are other repositories on the path, `dsl` the DSL of both sides: give its folder as `--dsl VERSION=FOLDER`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,8 +50,11 @@ def git(clone: Path, *arguments: str) -> bytes:
 
 def checkout(clone: Path, commit: str, folder: Path, *paths: str) -> None:
     """The Python of a commit, or some paths of it; the clone is not touched, and may lack other files."""
-    archive = git(clone, "archive", commit, *(paths or PYTHON))
     folder.mkdir(exist_ok=True, parents=True)
+    if not (clone / ".git").exists() and not (clone / "HEAD").exists():  # files of a repository, without git
+        shutil.copytree(clone, folder, dirs_exist_ok=True)
+        return
+    archive = git(clone, "archive", commit, *(paths or PYTHON))
     subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)
 
 
@@ -76,7 +81,7 @@ def prepare(fix: dict[str, Any], clones: Mapping[str, Path], folder: Path) -> No
         ]
         subprocess.run(command, input=diff, check=True)
     for edit in fix.get("edits", ()):
-        file = folder / "before" / edit["file"]
+        file = folder / fix.get("edited", "before") / edit["file"]
         text = file.read_text()
         if text.count(edit["old"]) != edit.get("times", 1):
             raise SystemExit(
@@ -180,7 +185,8 @@ def compared(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any])
 def told(fix: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """What the evidence says of a fix."""
     about = {key: fix[key] for key in ("title", "arch", "about")}
-    how = f"undone on {fix['on']}" if "on" in fix else "parent and fix"
+    done = "made" if fix.get("edited") == "after" else "undone"
+    how = f"{done} on {fix['on']}" if "on" in fix else "parent and fix"
     how += " by edits" if "edits" in fix else ""
     how += ", renamed names of the DSL put back" if fix.get("older") else ""
     sides = {"before": before, "after": after}

@@ -142,5 +142,44 @@ def kda_decode():
         )  # fmt: skip
 
 
+def sglang_fused_a():
+    """The kernel and its host function; the registration of the operator is not in the file."""
+    import runpy
+
+    runpy.run_path("python/cutedsl_dsv3_fused_a_gemm.py")["_compiled_kernel"](28, 2112, 8)
+
+
+def flashinfer_gdn():
+    """The prefill of gated delta networks, without the package around it."""
+    import importlib
+
+    for name in ("", ".gdn_kernels", ".gdn_kernels.blackwell", ".cute_dsl"):
+        package = types.ModuleType(f"flashinfer{name}")
+        package.__path__ = [f"flashinfer{name.replace('.', '/')}"]
+        sys.modules[package.__name__] = package
+    utils = types.ModuleType("flashinfer.cute_dsl.utils")
+    utils.get_num_sm = lambda _device: 148
+    sys.modules[utils.__name__] = utils
+    prefill = importlib.import_module("flashinfer.gdn_kernels.blackwell.gdn_prefill")
+    tokens, heads, width = 512, 4, 128
+    q, k, v, out = (made(tokens, heads, width) for _ in range(4))
+    gate, beta = made(tokens, heads, dtype=F32), made(tokens, heads, dtype=F32)
+    states = (made(1, heads, width, width, dtype=F32) for _ in range(2))
+    ends = torch.tensor([0, tokens], device="cuda", dtype=torch.int32)
+    prefill.chunk_gated_delta_rule_sm100(q, k, v, gate, beta, out, ends, *states, 1.0)
+
+
+def flash_varlen_backward():
+    from flash_attn.cute.interface import flash_attn_varlen_func
+
+    inputs = [made(256, 4, 64, requires_grad=True) for _ in range(3)]
+    ends = torch.tensor([0, 128, 256], device="cuda", dtype=torch.int32)
+    out = flash_attn_varlen_func(
+        *inputs, cu_seqlens_q=ends, cu_seqlens_k=ends, max_seqlen_q=128, max_seqlen_k=128
+    )
+    out = out[0] if isinstance(out, tuple) else out
+    torch.autograd.grad(out, inputs, torch.empty_like(out))
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

@@ -60,8 +60,9 @@ class Replays:
             key = (one.code, *((p.where.file, p.where.line) for p in one.places[:2]))
             if len(self.trips) > 1 and key not in self.findings:
                 one.evidence["trips"] = self.trips[-1]
-                said = f"{one.message} It happens at trip count {self.trips[-1]}, not at {self.trips[0]}."
-                one = replace(one, message=said)
+                usual, now = self.trips[0], self.trips[-1]
+                when = f"trip count {now}, not at {usual}" if now != usual else "other sizes of the problem"
+                one = replace(one, message=f"{one.message} It happens at {when}.")
             self.findings.setdefault(key, one)
 
     def kept(self) -> tuple[KernelFinding, ...]:
