@@ -31,7 +31,7 @@ _SHARED = re.compile(  # one access; its addresses are operands, or registers ma
     r"|(?P<matrix>(?:ld|st)matrix)\.sync\.aligned(?:\.(?:m8n8|trans|x(?P<number>[124])))+\.shared(?:::cta)?\.b16"
     r"|(?P<plain>ld|st)\.shared(?:::cta)?(?:\.v(?P<vector>[24]))?\.[bfsu](?P<bits>8|16|32|64))"
 )
-_PLACE = re.compile(r"\[\s*(\$[0-9]+|\$\{[0-9]+\}|%?\w+)\s*\]")
+_PLACE = re.compile(r"\[\s*(?:\$\{?([0-9]+)\}?|(%?\w+))\s*\]")  # an operand's number, or a register
 _MADE = re.compile(
     r"\b(?:cvt\.u32\.u64|cvta\.to\.shared\.u64|mov\.[bu](?:32|64))\s+(%?\w+)\s*,\s*\$([0-9]+)\s*;"
 )
@@ -60,13 +60,13 @@ def _shared(text: str, name: str, results: int) -> Inline | None:
     found = _SHARED.fullmatch(name)
     before, _, after = text.partition(name)
     made, tested = dict(_MADE.findall(before)), dict(_TESTED.findall(before))
-    words = [place.strip("${}") for place in _PLACE.findall(after.partition(";")[0])]
-    operands = [int(word if word.isdecimal() else made.get(word, -1)) - results for word in words]
+    places = _PLACE.findall(after.partition(";")[0])
+    operands = [int(number or made.get(word, -1)) - results for number, word in places]
     facts = [("space", "smem")]
     if (guard := re.search(r"@(!?)(%?\w+)\s*$", before)) is not None:
         operands.append(-1 if guard[1] else int(tested.get(guard[2], -1)) - results)
         facts.append(("guard", "yes"))
-    if found is None or not words or min(operands) < 0:
+    if found is None or not places or min(operands) < 0:
         return None
     if found["copy"]:
         size = re.search(r"\]\s*,\s*(4|8|16)\s*;", after)
