@@ -34,7 +34,7 @@ __all__ = ["Kernel", "Launch", "Lowered", "LoweredOp", "lower", "read"]
 
 _FUNCTION = re.compile(r'^\s*"(?:cuda\.kernel|func\.func|gpu\.func)"\(', re.MULTILINE)
 _NAME = re.compile(r'sym_name = "([^"]*)"')
-_SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
+SURPRISES = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
 _TYPES = "function_type = ("
 
 
@@ -130,7 +130,7 @@ def read(
         return Lowered(
             problem=f"the lowered module cannot be read: {error.message}", notes=notes, refused=refused
         )
-    except _SURPRISES as error:  # operations of another version of the DSL
+    except SURPRISES as error:  # operations of another version of the DSL
         reason = f"the lowered module is not as expected: {type(error).__name__}: {error}"
         return Lowered(problem=reason, notes=notes, refused=refused)
     kernels = tuple(

@@ -44,10 +44,17 @@ class Unequal:
     others: int
 
 
+class TooLarge(OverflowError):
+    """A number that no argument holds: the strides of a tensor with these extents need more than 64 bits."""
+
+
 def instantiate(
     kind: Type, cute_type: str, index: int, extent: Extent = None, integer: int | None = None
 ) -> Value:
-    """A value of the lowered type `kind` for argument `index`, whose type was `cute_type` when traced."""
+    """A value of the lowered type `kind` for argument `index`, whose type was `cute_type` when traced.
+
+    Raises TooLarge.
+    """
     if isinstance(extent, Unequal):
         extent = extent.own if extent.index == index else extent.others
     numbers = iter(_dynamic_leaves(cute_type, extent))
@@ -63,7 +70,10 @@ def _fill(kind: Type, numbers: Iterator[int], index: int, integer: int) -> Value
         return SHARED_ARGUMENT if kind.space == SHARED else spaces.object_at(index + 1)
     if kind.bits == 1:
         return 0
-    return next(numbers, integer if kind.bits >= 32 else 0)
+    found = next(numbers, integer if kind.bits >= 32 else 0)
+    if found >= 1 << 63:
+        raise TooLarge
+    return found
 
 
 def dynamic_layout(cute_type: str) -> Layout | None:

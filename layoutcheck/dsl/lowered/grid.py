@@ -17,6 +17,7 @@ import itertools
 import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +25,7 @@ import numpy as np
 
 from layoutcheck.algebra.integers import Dynamic
 from layoutcheck.algebra.inttuple import flatten
-from layoutcheck.dsl.lowered.arguments import Extent, dynamic_layout
+from layoutcheck.dsl.lowered.arguments import Extent, TooLarge, dynamic_layout
 from layoutcheck.dsl.lowered.corners import decided_by_corners, divisors
 from layoutcheck.dsl.lowered.evaluate import (
     Launched,
@@ -138,7 +139,9 @@ class Grid:
             top = self.kernel
             while top.parent_operation is not None:
                 top = top.parent_operation
-            launches = launches_of(top, self.types, extent, integer)
+            launches: dict[str, Launched] = {}
+            with suppress(TooLarge):  # no problem has this size
+                launches = launches_of(top, self.types, extent, integer)
             self._launches[extent, integer] = launches.get(name_of(self.kernel))
         return self._launches[extent, integer]
 

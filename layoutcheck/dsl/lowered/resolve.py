@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from layoutcheck.copies.tiled import threads
-from layoutcheck.dsl.lowered import Lowered, of_answer, passes
+from layoutcheck.dsl.lowered import SURPRISES, Lowered, of_answer, passes
 from layoutcheck.dsl.lowered.elements import check_elements, has_elements
 from layoutcheck.dsl.lowered.faults import KNOWN, Outside, addresses, outside, with_faults, written
 from layoutcheck.dsl.lowered.lowered_op import LoweredOp, active
@@ -158,7 +158,7 @@ class Lowering:
         """A module lowered, and its accesses outside of memory; from the last time if it was this one."""
         if self._last[0] != digest:
             lowered = self._lower(text)
-            self._last = digest, (lowered, outside(lowered, arch, text))
+            self._last = digest, (lowered, _outside(lowered, arch, text))
             if not lowered.problem:
                 self._lowered[digest] = next(_too_large(lowered, arch), None)
         return self._last[1]
@@ -218,6 +218,15 @@ class Lowering:
         found = check(module, lowered, problem)
         self._spend(start)
         return found
+
+
+def _outside(lowered: Lowered, arch: str, text: str) -> Outside:
+    """What leaves its memory; where the evaluation fails nothing is, and all bounds are not checked."""
+    try:
+        return outside(lowered, arch, text)
+    except SURPRISES as error:
+        why = f"their evaluation fails: {type(error).__name__}: {error}"[:200]
+        return Outside(unchecked={tag: why for kernel in lowered.kernels for tag in kernel.lowered_ops})
 
 
 def _resolved_all(

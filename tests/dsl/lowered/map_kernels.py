@@ -138,7 +138,7 @@ def run(one: dict[str, Any], *fixed: Any) -> dict[str, Any]:
         return memory[at : at + PITCH * PITCH].view(PITCH, PITCH)[:ROWS, :width].clone()
 
     came = tile(step) if one["first"] == "tma" else rows.clone()
-    near = {by: tile(step - by) for by in range(min(step, 8))}
+    near = {by: tile(step - by) for by in range(min(step, 7) + 1)}
     given = from_dlpack(memory[: PITCH * PITCH].view(PITCH, PITCH), assumed_align=16)
     launch(given, from_dlpack(rows, assumed_align=16), *fixed)
     torch.cuda.synchronize()

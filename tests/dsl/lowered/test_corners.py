@@ -73,12 +73,13 @@ def grids(raster: tuple, early: tuple, digits: tuple, cut: tuple):
     digits[0][b // 10 * 40 - b % 10 * 40 + 360 + t] = 1.0
     digits[1][b // 10 * 40 - b % 10 * 40 + 360 + t] = 1.0
 @cute.kernel
-def open_ended(halo: tuple, twice: tuple):
+def open_ended(halo: tuple, twice: tuple, wide: cute.Tensor):
     t, b = cute.arch.thread_idx()[0], cute.arch.block_idx()[0]
     if b > 0:
         halo[0][b - 1, t] = 1.0
     halo[1][b - 1, t] = 1.0
     twice[1][2 * b, t] = 1.0
+    wide[0, 0, 0, t] = 1.0
 @cute.jit
 def host(a: tuple, b: tuple, c: tuple, d: tuple):
     open_ended(*d).launch(grid=[d[0][0].shape[0], 1, 1], block=[128, 1, 1])
@@ -87,12 +88,15 @@ def host(a: tuple, b: tuple, c: tuple, d: tuple):
     long(*b).launch(grid=[1, 1, 1], block=[32, 1, 1])
 def rows():
     return make_fake_tensor(cutlass.Float32, (cute.sym_int(), 128), stride=(128, 1), assumed_align=4)
+def wide():  # with extents that make the others 2^31 elements its strides would need more than 64 bits
+    shape, stride = ([make() for _ in range(4)] for make in (cute.sym_int, cute.sym_int64))
+    return make_fake_tensor(cutlass.Float32, tuple(shape), stride=(*stride[1:], 1), assumed_align=4)
 def pair(n):
     return tuple(make_fake_tensor(cutlass.Float32, (m,), stride=(1,), assumed_align=4) for m in (n, n - 1))
 if __name__ == "__main__":
     cute.compile(
         host, tuple(map(pair, (512, 507, 552, 432, 256))), tuple(map(pair, (1 << 20, 632, 500, 512))),
-        tuple(map(pair, (4040, 1000, 800, 701))), ((rows(), rows()), (rows(), rows())),
+        tuple(map(pair, (4040, 1000, 800, 701))), ((rows(), rows()), (rows(), rows()), wide()),
     )
 """
 # The access that leaves a tensor that is one element too short: (thread, element).
