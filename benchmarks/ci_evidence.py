@@ -3,6 +3,7 @@
     layoutcheck ci --yes --no-cache --arch sm_90a,sm_100a --format json --output JSON --fail-on none
     python -m benchmarks.ci_evidence owner/name@commit=JSON ... --output docs/evidence/public_code.json
 
+What the output holds of other repositories stays.
 `benchmarks/looked_at.json` holds what a person said of a finding, by repository, place and code: whether it
 is so, and why.
 """
@@ -51,7 +52,7 @@ def main() -> None:
     parser.add_argument("--device", help="where the programs ran, if not here, and for how long")
     given = parser.parse_args()
     looked_at = json.loads(LOOKED_AT.read_text())
-    repositories = {}
+    repositories = json.loads(given.output.read_text())["repositories"] if given.output.exists() else {}
     for word in given.reports:
         name, _, file = word.rpartition("=")
         repositories[name] = summary(name, json.loads(Path(file).read_text()), looked_at)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from layoutcheck.dsl.imports import when_imported
@@ -52,6 +54,8 @@ def install(arch: str | None) -> None:
     when_imported("cutlass.base_dsl.utils.testing", _testing)
     when_imported("cutlass.cute.testing", _testing)
     when_imported("triton.testing", _testing)
+    when_imported("triton.runtime.driver", partial(_triton_driver, capability=capability))
+    when_imported("triton.runtime.jit", _triton_kernels)
 
 
 def capability_of(arch: str) -> tuple[int, int]:
@@ -94,6 +98,33 @@ def _testing(module: Any) -> None:
             setattr(module, name, lambda *_args, **_named: 1.0)
     if hasattr(module, "get_workspace_count"):
         module.get_workspace_count = lambda *_args, **_named: 1
+
+
+def _triton_driver(module: Any, capability: tuple[int, int]) -> None:
+    """What Triton asks its driver, which looks for libcuda; a benchmark takes a millisecond."""
+    from triton.backends.compiler import GPUTarget  # type: ignore[import-not-found,unused-ignore]
+
+    major, minor = capability
+    answers = {
+        "is_active": True,
+        "get_current_target": GPUTarget("cuda", 10 * major + minor, 32),
+        "get_current_device": 0,
+        "get_current_stream": 0,
+        "get_benchmarker": lambda *_args, **_named: 1.0,
+    }
+    driver = SimpleNamespace(**{name: partial(_constant, value) for name, value in answers.items()})
+    driver.get_active_torch_device = lambda: sys.modules["torch"].device("cuda", 0)
+    driver.get_device_interface = lambda: sys.modules["torch"].cuda
+    module.driver.set_active(driver)
+
+
+def _triton_kernels(module: Any) -> None:
+    """A Triton kernel is neither compiled nor launched: its results stay as they were allocated."""
+    module.JITFunction.run = partial(_constant, None)
+
+
+def _constant(value: Any, *_args: Any, **_named: Any) -> Any:
+    return value
 
 
 def _bindings(module: Any, prefix: str, capability: tuple[int, int]) -> None:

@@ -280,10 +280,13 @@ def _programs(
 
 
 def _module(inside: str, root: Path) -> str:
-    """The dotted name of a file in a package; "" of any other."""
-    top = folder = (root / inside).parent
+    """The dotted name that a file is run by: below its package, or below the root where it has none."""
+    folder = (root / inside).parent
+    top = folder
     while (top / "__init__.py").is_file():
         top = top.parent
+    if top == folder:  # `python -m 02_layout.01_basic`: a folder without __init__.py is a package too
+        top = root
     return ".".join((root / inside).with_suffix("").relative_to(top).parts) if top != folder else ""
 
 

@@ -130,6 +130,56 @@ def test_a_program_that_is_not_seen_to_its_end_fails(
     assert "case-failed: 1 run" in said.err and "no-kernels" in said.err
 
 
+def test_a_script_with_relative_imports_is_run_as_a_module(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = repository / "02_layout"  # no __init__.py
+    folder.mkdir()
+    (folder / "sizes.py").write_text("ALIGN = 8\n")
+    (folder / "it.py").write_text(
+        "import kernels\nfrom .sizes import ALIGN\nif __name__ == '__main__':\n    kernels.build(ALIGN)\n"
+    )
+    assert run(["ci", "--list"]) == 0
+    assert "-m 02_layout.it  (sm_90a)" in capsys.readouterr().out.splitlines()
+
+
+UNRULY = {  # what a program does after the import, and whether it is then seen to its end
+    "exit at once": ("build(8); os._exit(0)", True),
+    "fork": ("p = os.fork()\n    if not p: build(8); os._exit(0)\n    os.waitpid(p, 0)", True),
+    "close the descriptors": (
+        "os.write(1, bytes(range(256)) * 99); os.close(1); os.close(2); build(8)", True
+    ),
+    "leave the folder": ("os.chdir('/'); build(8)", True),
+    "drop the environment": ("os.environ.clear(); sys.stdout = sys.excepthook = None; build(8)", True),
+    "thread": ("t = threading.Thread(target=build, args=(8,)); t.start(); t.join()", True),
+    "spawn": (
+        "p = multiprocessing.get_context('spawn').Process(target=build, args=(8,)); p.start(); p.join()", True
+    ),
+    "alarm": ("build(16); signal.alarm(1); time.sleep(60)", False),
+    "hang in C": ("build(16); ctypes.CDLL(None).pause()", False),
+    "crash": ("build(16); ctypes.string_at(0)", False),
+    "exit before": ("os._exit(0); build(8)", False),
+}  # fmt: skip
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("deed", UNRULY)
+def test_nothing_of_an_unruly_program_is_passed_over(
+    repository: Path, deed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("cutlass")
+    body, seen = UNRULY[deed]
+    (repository / "half.py").write_text(
+        "import ctypes, multiprocessing, os, signal, sys, threading, time\nfrom kernels import build\n"
+        f"if __name__ == '__main__':\n    {body}\n"
+    )
+    status = run(["ci", "half.py", "--yes", "--timeout", "30", *FAST])
+    said = capsys.readouterr()
+    assert status == (1 if seen else 2)
+    assert (REFUSED in said.out) == seen
+    assert ("case-failed: 1 run" in said.err) != seen
+
+
 @pytest.mark.parametrize("group", [False, True])
 def test_sigterm_leaves_a_report_of_what_was_seen(repository: Path, group: bool) -> None:
     """A program that built a kernel and hangs, and one that has not begun."""
