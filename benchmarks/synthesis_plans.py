@@ -397,6 +397,7 @@ def main() -> None:
         "tau": value,
         "pairs": pairs,
         "agreeing": agree,
+        "tau_expected": tau([row | {"predicted_us": row["expected_us"]} for row in rows])[0],
         "tau_repeated": repeated(rows),
         "noise": noise(rows),
         "plans": sorted(rows, key=lambda row: row["name"]),
@@ -408,6 +409,7 @@ def main() -> None:
     seen = [row for row in rows if row["counted"]]
     print(f"bits: {len(rows) - len(wrong)} of {len(rows)} right; wrong: {wrong}")
     print(f"counters: {len(exact)} of {len(seen)} as predicted; tau {value:.3f} ({agree} of {pairs} pairs)")
+    print(f"without the compiler: tau {result['tau_expected']:.3f}")
     print(f"even rounds against odd ones: tau {repeated(rows):.3f}, noise {noise(rows)}")
     for row in sorted(rows, key=lambda row: row["name"]):
         print(
