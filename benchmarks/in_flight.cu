@@ -79,7 +79,7 @@ void all(const char* from, int* out) {
         for (int kb : {66, 100, 132, 164, 196, 226}) {
             one<1, RUN, ASYNC>(from, out, kb, mb);
             one<2, RUN, ASYNC>(from, out, kb, mb);
-            one<4, RUN, ASYNC>(from, out, kb, mb);
+            if constexpr (!ASYNC) one<4, RUN, ASYNC>(from, out, kb, mb);  // two lie in shared memory
         }
 }
 

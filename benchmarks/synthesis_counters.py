@@ -18,14 +18,12 @@ import numpy as np
 METRICS = {
     "shared_load": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "shared_store": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "matrix_load": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
+    "matrix_store": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_stsm.sum",
     "cp_async": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
     "contended_load": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "contended_store": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "ldgsts": "smsp__inst_executed_op_ldgsts.sum",
     "sass_ldgsts": "smsp__sass_inst_executed_op_ldgsts.sum",
-    "sass_bypass": "smsp__sass_inst_executed_op_ldgsts_cache_bypass.sum",
-    "sass_access": "smsp__sass_inst_executed_op_ldgsts_cache_access.sum",
-    "wavefronts_shared": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
     "registers": "launch__registers_per_thread",
     "inst_executed": "smsp__inst_executed.sum",
     "sectors_read": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -33,7 +31,10 @@ METRICS = {
     "l2_read": "lts__t_sectors_op_read.sum",
     "dram_read": "dram__bytes_read.sum",
 }
-PREDICTED = ("shared_load", "shared_store", "cp_async", "sectors_read", "sectors_written")
+PREDICTED = (
+    "shared_load", "shared_store", "matrix_load", "matrix_store", "cp_async", "sectors_read",
+    "sectors_written",
+)  # fmt: skip
 LINE = 128
 
 
@@ -72,7 +73,8 @@ def _counts(cost: Any, wanted: Any) -> dict[str, float]:
         return _cp_async(sides["src"], sides["dst"], _starts(wanted.src, wanted.tile))
     for name, side in sides.items():
         if side.space == "smem":
-            found["shared_load" if name == "src" else "shared_store"] = side.wavefronts
+            kind = "matrix" if "matrix" in side.op else "shared"
+            found[f"{kind}_{'load' if name == 'src' else 'store'}"] = side.wavefronts
         elif side.space == "gmem":
             found["sectors_read" if name == "src" else "sectors_written"] = _sectors(
                 side, _starts(wanted.src if name == "src" else wanted.dst, wanted.tile)

@@ -36,7 +36,6 @@ BLOCKS = 4096
 ROUNDS = 11
 ODD = (
     ((48, 96), "((48,4),24):((1,1152),48)", "((96,2),24):((48,24),1)", "f32"),
-    ((96, 80), "((96,2),40):((1,3840),96)", "((48,4),(2,20)):((2,1920),(1,96))", "bf16"),
     ((112, 64), "((16,8),(7,8)):((7,896),(1,112))", "((64,2),56):((112,56),1)", "bf16"),
     ((192, 48), "((96,3),(2,16)):((1,3072),(96,192))", "((48,6),32):((192,32),1)", "f32"),
 )
@@ -104,8 +103,8 @@ def run_exchanges(folder: Path, profile: bool) -> list[dict[str, Any]]:
             "name": name, "exchange": title, "dtype": kind,
             "layout": str(found.layout), "swizzle": str(found.swizzle),
             "predicted": {
-                "shared_store": found.write.wavefronts * BLOCKS,
-                "shared_load": found.read.wavefronts * BLOCKS,
+                f"{'matrix' if found.write.matrix else 'shared'}_store": found.write.wavefronts * BLOCKS,
+                f"{'matrix' if found.read.matrix else 'shared'}_load": found.read.wavefronts * BLOCKS,
             },
             "width_bits": [found.write.width_bits, found.read.width_bits],
         }  # fmt: skip

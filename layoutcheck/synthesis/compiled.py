@@ -15,6 +15,10 @@ from layoutcheck.synthesis.wanted import Wanted
 
 _LABEL = re.compile(r"^(\$[\w$]+):")
 _BRANCH = re.compile(r"\bbra(?:\.uni)?\s+(\$[\w$]+)")
+_GUARD = re.compile(r"^@!?%p[0-9]+\s+")
+_PACK = re.compile(r",\s*\{")
+"""Several registers into one: not those of one into several, which halves of registers are."""
+_WIDE = re.compile(r"(add|sub|mul|mad|shl|shr|and|or|xor)\..*64$")
 _NO_INSTRUCTION = (".", "{", "}", "(", ")", "//")
 
 
@@ -62,7 +66,10 @@ def arguments(wanted: Wanted) -> list[list[Any]]:
 
 
 def loop_instructions(ptx: str) -> int:
-    """Instructions of the longest loop, those of loops inside of it left out; of all where there is none."""
+    """Instructions of the longest loop, those of loops inside of it left out; of all where there is none.
+
+    As the machine has them: a move between registers costs nothing, 64-bit arithmetic takes two.
+    """
     labels: dict[str, int] = {}
     lines: list[str] = []
     for line in ptx[ptx.index("{") :].splitlines():
@@ -77,8 +84,16 @@ def loop_instructions(ptx: str) -> int:
         target = _BRANCH.search(line)
         if target and labels.get(target[1], at + 1) <= at:
             loops.append((labels[target[1]], at + 1))
+    weights = [_weight(_GUARD.sub("", line)) for line in lines]
     if not loops:
-        return len(lines)
+        return sum(weights)
     first, last = max(loops, key=lambda one: one[1] - one[0])
-    inner = sum(b - a for a, b in loops if (a, b) != (first, last) and first <= a and b <= last)
-    return last - first - inner
+    inner = [(a, b) for a, b in loops if (a, b) != (first, last) and first <= a and b <= last]
+    return sum(weights[first:last]) - sum(sum(weights[a:b]) for a, b in inner)
+
+
+def _weight(line: str) -> int:
+    operation = line.partition(" ")[0]
+    if operation.startswith("mov"):
+        return int(_PACK.search(line) is not None)
+    return 2 if _WIDE.match(operation) else 1

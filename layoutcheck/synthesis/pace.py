@@ -10,8 +10,9 @@
                is there; what shared memory leaves of L1 bounds the bytes in flight. A line of which an access
                takes a part is held whole
     engine     the copy engine: rows of boxes, and boxes
-    memory     bytes at the bandwidth, reads and writes apart; a run of adjacent sectors costs more than it
-               has, by the way that reads it
+    memory     bytes at the bandwidth; what is read and written at once costs more than either alone. A run of
+               adjacent sectors costs more than it has, by the way that reads it. Lines that a tile takes in
+               part wait in L2 for the next tile: where all blocks' together do not fit, they come again
 
 The busy times add up as in `machine.cost`. The constants are an H200's: fitted to plans that ran there and
 judged by others (docs/evidence/synthesis.json).
@@ -25,20 +26,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from layoutcheck.copies.memref import Memref
 from layoutcheck.machine.arch import LINE_BYTES, SECTOR_BYTES, WARP
-from layoutcheck.machine.cost import FILL_BYTES_PER_CYCLE
+from layoutcheck.machine.cost import FILL_BYTES_PER_CYCLE, SMS
 from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.matrix import Matrix
 from layoutcheck.synthesis.moves import Direct, Global, Move
 from layoutcheck.synthesis.search import Found
 from layoutcheck.synthesis.threads import Threads
 from layoutcheck.synthesis.tma import Tma
-from layoutcheck.synthesis.wanted import Wanted
+from layoutcheck.synthesis.wanted import Wanted, fast_mode
 
 REGISTERS, MOST_WARPS, MOST_BLOCKS = 65536, 64, 32
 """Of an SM (CUDA programming guide, compute capability 9.0)."""
 MOST_REGISTERS = 255.0
 """Of a thread (the same)."""
+ENGINE_INSTRUCTIONS, LEAST_INSTRUCTIONS = 80, 20
+"""Of a loop that starts bulk copies, what one warp alone executes; and what is left at least (measured)."""
 L1_BYTES = 256 << 10
 """Of L1 and shared memory together (the same)."""
 CARVEOUTS_KB = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)
@@ -52,29 +56,38 @@ class Constants:
     """Of the machine; cycles at 1.98 GHz.
 
     `issue` a warp instruction; `latency` of memory; `barrier` of a block; `step` between two instructions of
-    a warp; `held` a line of L1 by a load; `read`, `write` a byte; `run_*` bytes that a run costs more, by the
-    way; `row`, `box` of the copy engine; `stored` until the engine has read a tile; `overlap` the exponent.
+    a warp; `held` a line of L1 by a load; `read`, `write` a byte, `mixed` a byte of both more; `run_*` bytes
+    that a run costs more, by the way; `kept`, `kept_tma` bytes of partial lines that L2 holds, `again` how
+    often those beyond come anew; `pages` runs that all blocks write at once, beyond which each costs `crowd`
+    of them more; `row`, `box` of the copy engine; `stored` until the engine has read a tile; `overlap` the
+    exponent.
     """
 
-    issue: float = 0.4
-    latency: float = 1400.0
+    issue: float = 0.39
+    latency: float = 1500.0
     barrier: float = 60.0
-    step: float = 3.0
-    held: float = 1100.0
-    held_async: float = 950.0
-    read: float = 0.0545
-    write: float = 0.085
-    run_ld: float = 20.0
+    step: float = 2.6
+    held: float = 960.0
+    held_async: float = 945.0
+    read: float = 0.0547
+    write: float = 0.0574
+    mixed: float = 0.0274
+    run_ld: float = 29.0
     run_ca: float = 12.0
-    run_cg: float = 15.0
+    run_cg: float = 10.0
     run_tma: float = 10.0
     run_write: float = 9.0
+    kept: float = 45e6
+    kept_tma: float = 35e6
+    again: float = 4.0
+    pages: float = 83e3
+    crowd: float = 0.225
     cached: float = 1.0
     data: float = 0.9
-    row: float = 0.95
+    row: float = 1.0
     box: float = 5.0
     stored: float = 300.0
-    overlap: float = 3.1
+    overlap: float = 3.4
 
 
 H200 = Constants()
@@ -95,7 +108,10 @@ class Demand(NamedTuple):
     written_bytes: float
     read_runs: float
     write_runs: float
+    live_bytes: float
+    streams: float
     ahead: int
+    waited_for: bool
     barriers: int
     engine_stores: bool
     blocks: int
@@ -107,6 +123,8 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
     """Of a plan, with what the compiler made of its program; without, with what it is expected to."""
     shared, moves = found.shared, found.moves
     registers, instructions = expected(found, wanted) if made is None else made
+    if made is not None and any(isinstance(move, Tma) for move in moves):
+        instructions = max(LEAST_INSTRUCTIONS, instructions - ENGINE_INSTRUCTIONS)
     active = max((_active(move, wanted) for move in moves), default=wanted.threads)
     counts = [move.least if shared is None else move.counts(shared) for move in moves]
     first = moves[0]
@@ -136,6 +154,9 @@ def demand(found: Found, wanted: Wanted, made: Compiled | None = None) -> Demand
         written_bytes=written,
         read_runs=total.read_runs,
         write_runs=total.write_runs,
+        live_bytes=blocks * SMS * _live(wanted),
+        streams=blocks * SMS * _rows(wanted.dst, wanted),
+        waited_for=waits or wanted.stages == 1,
         ahead=1 if waits else max(1, wanted.stages - 1),
         barriers=0 if shared is None else 2 if wanted.stages == 1 else 1,
         engine_stores=any(isinstance(move, Tma) and not move.read for move in moves),
@@ -202,6 +223,25 @@ def l1_left(blocks: int, shared_bytes: int) -> float:
     return float(L1_BYTES - next(kb << 10 for kb in CARVEOUTS_KB if kb << 10 >= asked))
 
 
+def _live(wanted: Wanted) -> float:
+    """Bytes of the lines, of one block, that a tile takes in part."""
+    found = 0
+    for tensor in (None if wanted.accumulator else wanted.src, wanted.dst):
+        fast = None if tensor is None else fast_mode(tensor)
+        if tensor is not None and fast is not None and wanted.tile[fast] * tensor.element_bytes % LINE_BYTES:
+            found += wanted.tile[1 - fast] * LINE_BYTES
+    return float(found)
+
+
+def _rows(tensor: Memref | None, wanted: Wanted) -> int:
+    """Runs of a tile of a tensor, 0 of none; twice where their ends cut pairs of sectors, which L2 keeps."""
+    fast = None if tensor is None else fast_mode(tensor)
+    if tensor is None or fast is None:
+        return 0
+    cut = wanted.tile[fast] * tensor.element_bytes % (2 * SECTOR_BYTES) != 0
+    return wanted.tile[1 - fast] * (2 if cut else 1)
+
+
 def _held(writer: Move, wanted: Wanted) -> float:
     """Bytes of the lines that the loads of a tile hold."""
     if isinstance(writer, Threads):
@@ -234,6 +274,11 @@ def _lines(outer: Global, index: np.ndarray, elements: int) -> float:
 def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
     """The cycles that each is busy."""
     run = {"tma": machine.run_tma, "cg": machine.run_cg, "ca": machine.run_ca, "ld": machine.run_ld, "": 0.0}
+    each_run = machine.run_ld if asked.way in ("cg", "ca") and asked.waited_for else run[asked.way]
+    beyond = asked.live_bytes / (machine.kept_tma if asked.way == "tma" else machine.kept) - 1
+    read = asked.read_bytes * (1 + machine.again * max(0.0, beyond)) + each_run * asked.read_runs
+    crowd = max(0.0, asked.streams / machine.pages - 1)
+    written = (asked.written_bytes + machine.run_write * asked.write_runs) * (1 + machine.crowd * crowd)
     waited = 0.0 if asked.way == "" else machine.latency / asked.ahead
     waited += machine.barrier * asked.barriers + machine.step * asked.instructions / asked.warps
     waited += machine.stored * asked.engine_stores
@@ -243,8 +288,7 @@ def pipes(asked: Demand, machine: Constants = H200) -> dict[str, float]:
         "data": machine.cached * asked.cached + machine.data * asked.data,
         "fill": asked.sectors * SECTOR_BYTES / FILL_BYTES_PER_CYCLE,
         "engine": machine.row * asked.engine + machine.box * asked.boxes,
-        "memory": machine.read * (asked.read_bytes + run[asked.way] * asked.read_runs)
-        + machine.write * (asked.written_bytes + machine.run_write * asked.write_runs),
+        "memory": machine.read * read + machine.write * written + machine.mixed * min(read, written),
         "chain": waited / asked.blocks,
         "lines": held * asked.held_bytes / asked.l1_bytes,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -17,7 +16,7 @@ from layoutcheck.synthesis.compiled import Compiled
 from layoutcheck.synthesis.copies import Judged, Step, counted_again, judged
 from layoutcheck.synthesis.pace import Demand, demand, pace
 from layoutcheck.synthesis.program import program
-from layoutcheck.synthesis.search import Found, Refused, Search, Space, kind_of, space_of
+from layoutcheck.synthesis.search import Deadline, Found, Refused, Search, Space, kind_of, space_of
 from layoutcheck.synthesis.shared import Shared
 from layoutcheck.synthesis.threads import WIDEST_BYTES
 from layoutcheck.synthesis.tma import Tma
@@ -25,12 +24,10 @@ from layoutcheck.synthesis.wanted import PROBE_PITCH, Wanted
 
 MOST = 8
 """Plans that are judged and returned."""
-MOST_SECONDS = 9.5
-"""Of the processor, after which no other plan is judged; the search ends at `SEARCH_SECONDS`.
-
-An idle machine answers within 10 seconds; a busy one gives the same answer later.
-"""
-SEARCH_SECONDS = 8.0
+SEARCH_SECONDS, MOST_SECONDS = 7.5, 9.0
+"""After which the search ends, and no other plan is judged."""
+BUSY = 0.8
+"""Of those, seconds of the processor: a machine that is not too busy gives an idle one's answer."""
 MOST_ROUNDS = 6
 """Searches, each without what `check` refused before."""
 
@@ -271,18 +268,18 @@ def synthesize(
     Raises InputError where no plan works, with the reason of the best that does not; and what `compiler`
     raises.
     """
-    begun = time.process_time()
+    searched_until, until = (Deadline(BUSY * most, most) for most in (SEARCH_SECONDS, MOST_SECONDS))
     space = space_of(wanted)
     searching = Search(space, wanted.stages, wanted.arch.smem_per_block_bytes)
     refused: Refused = set()
     known: dict[tuple[Any, ...], Judged] = {}
     reasons: dict[str, str] = {}  # the first of each kind
     for _ in range(MOST_ROUNDS):
-        searched = searching.run(progress, refused, begun + SEARCH_SECONDS)
+        searched = searching.run(progress, refused, searched_until)
         plans: list[Plan] = []
         before = len(refused)
         for n, one in enumerate(searched.found):
-            if len(plans) == MOST or time.process_time() > begun + MOST_SECONDS:
+            if len(plans) == MOST or (plans and until.passed):
                 break
             if progress is not None:
                 progress("checks", n, min(len(searched.found), MOST))
@@ -296,7 +293,7 @@ def synthesize(
             if guilty is not None:
                 whatever = one.shared is None or isinstance(guilty, Tma)
                 refused.add((guilty, None if whatever or one.shared is None else one.shared.layout))
-        if len(refused) == before or time.process_time() > begun + SEARCH_SECONDS:
+        if len(refused) == before or searched_until.passed:
             break
     kinds = {plan.kind for plan in plans}
     dropped = tuple((kind, why) for kind, why in reasons.items() if kind not in kinds)

@@ -30,6 +30,8 @@ from layoutcheck.synthesis.shared import Shared, layouts
 from layoutcheck.synthesis.wanted import Wanted
 
 Key = tuple[Any, ...]
+_GLANCE = 0.01
+"""Seconds between two looks at the processor's time."""
 _HALF, _ERROR = 0.05, 0.01
 """Half of the last digit of a key's cycles, and what sums of floats may be off."""
 BATCH = 64
@@ -105,13 +107,30 @@ def search(
     most_shared: int,
     progress: Progress | None = None,
     refused: Refused | None = None,
-    until: float = math.inf,
+    until: Deadline | None = None,
 ) -> Searched:
     """The best plan of each kind, best first. `most_shared` bytes are what a block can have.
 
-    At `until` (of `time.process_time`) it stops: what it has then is the best of the layouts before.
+    At `until` it stops: what it has then is the best of the layouts before.
     """
     return Search(space, stages, most_shared).run(progress, refused or set(), until)
+
+
+class Deadline:
+    """A time from now on, in seconds of the processor or of the clock, whichever is up first."""
+
+    def __init__(self, processor: float, clock: float) -> None:
+        self._processor, self._clock = time.process_time() + processor, time.monotonic() + clock
+        self._next = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is up. The processor's time is asked for every hundredth of a second: it costs much."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + _GLANCE
+        return now > self._clock or time.process_time() > self._processor
 
 
 class Searched(NamedTuple):
@@ -152,9 +171,9 @@ class Search:
         self.space, self.stages, self.most_shared = space, stages, most_shared
         self._groups: dict[Any, Groups] = {}
         self._counts: dict[tuple[Shared, Move], Counts] = {}
-        self._until = math.inf
+        self._until: Deadline | None = None
 
-    def run(self, progress: Progress | None, refused: Refused, until: float) -> Searched:
+    def run(self, progress: Progress | None, refused: Refused, until: Deadline | None) -> Searched:
         """As `search`."""
         best: dict[str, Found] = {}
         done, self._until = 0, until
@@ -176,7 +195,7 @@ class Search:
 
     def _look(self) -> None:
         """Raises _TimeIsUp when it is."""
-        if time.process_time() > self._until:
+        if self._until is not None and self._until.passed:
             raise _TimeIsUp
 
     def _fitting(self, shared: Shared) -> Groups:

@@ -43,7 +43,7 @@ def test_shared_memory_takes_of_l1_what_the_carveout_holds() -> None:
 def test_more_is_never_quicker(plans: Synthesis, name: str) -> None:
     for plan in plans.plans:
         asked: dict[str, Any] = plan.demand._asdict()
-        more = Demand(**(asked | {name: 2 * asked[name] + 1}))
+        more = Demand(**(asked | {name: 2 * asked[name] + 9000}))
         assert pace(more)[0] > pace(plan.demand)[0]
 
 
@@ -93,7 +93,13 @@ $END:
 
 def test_the_loop_over_tiles_is_counted_without_the_loops_inside() -> None:
     assert loop_instructions(LOOPS) == 3
-    assert loop_instructions(LOOPS.replace("bra $L1", "bra $END").replace("bra $L2", "bra $END")) == 9
+    straight = LOOPS.replace("bra $L1", "bra $END").replace("bra $L2", "bra $END")
+    assert loop_instructions(straight) == 8  # a move between registers is none
+
+
+def test_64_bit_arithmetic_takes_two_and_halves_of_registers_are_free() -> None:
+    assert loop_instructions("{ \n add.s64 %rd1, %rd2, 8;\n @%p1 mad.lo.s64 %rd1, %rd2, 8, %rd3;\n }") == 4
+    assert loop_instructions("{ \n mov.b32 {%rs1, %rs2}, %r1;\n mov.b32 %r2, {%rs1, %rs2};\n }") == 1
 
 
 def test_the_dsl_compiles_the_plans_and_the_report_says_so() -> None:

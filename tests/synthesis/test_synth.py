@@ -21,6 +21,7 @@ from layoutcheck.synthesis import Plan, Synthesis, TileRequest, synthesize
 from layoutcheck.synthesis.compiled import arguments
 from layoutcheck.synthesis.copies import keeps_elements
 from layoutcheck.synthesis.reading import read
+from layoutcheck.synthesis.search import Deadline
 
 MN = "gmem (?{div=8},?):(1,?{div=8})"
 K = "gmem (?,?{div=8}):(?{div=8},1)"
@@ -311,12 +312,19 @@ def test_errors_of_the_function_name_its_arguments() -> None:
         lc.synthesize((64, 32), K, "ldmatrix", threads=0)
 
 
+def test_a_deadline_is_up_by_the_clock_or_by_the_processor() -> None:
+    assert Deadline(0.0, 100.0).passed and Deadline(100.0, 0.0).passed
+    until = Deadline(100.0, 100.0)
+    assert not until.passed and not until.passed
+
+
 def test_what_is_cut_says_what_was_searched_and_calls_nothing_best(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands still for a while, then it is past the end."""
     ticks = iter(range(10**9))
     monkeypatch.setattr("layoutcheck.synthesis.search.time.process_time", lambda: next(ticks) * 0.05)
+    monkeypatch.setattr("layoutcheck.synthesis.search._GLANCE", 0.0)
     found = lc.synthesize((64, 32), K, "ldmatrix")
     assert found.cut and 0 < found.looked_at < len(found.searched.layouts)
     text = render(found, shown=0)
-    assert "Cut after 8 s of the processor: there may be better plans" in text and "best within" not in text
+    assert "Cut after 7.5 s: there may be better plans" in text and "best within" not in text
     assert f"{found.looked_at} of {len(found.searched.layouts)} layouts" in text
