@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from layoutcheck.dsl.lowered.types import Type, parse_type
-from layoutcheck.provenance.refs import MIXED, UNKNOWN, Array, beside, elements, joined
+from layoutcheck.provenance.refs import MASKED, MIXED, UNKNOWN, Array, beside, elements, joined
 from layoutcheck.sources.mlir import Operation, integers
 
 # The references of the operands -> those of the results.
@@ -22,6 +22,8 @@ _SAME = frozenset(
 )  # fmt: skip
 # PTX ISA, cvt: of `cvt...x2 d, a, b` the upper half of d comes from a, the lower from b.
 _PACK = re.compile(r"cvt\.[\w.]*x2\.[\w.]*\s+[^,]+,\s*\$([0-9]+),\s*\$([0-9]+)")
+_TIMES = re.compile(r"(?:mulf|fmul|fma|mul\.(?:rn\.|ftz\.)*f(?:32|16))")
+_INFINITY = re.compile(r"0xFF800000|-inf", re.IGNORECASE)
 _PACKED = re.compile(r"nvvm\.(?:cvt\.packfloat|convert\.f32x2)")
 _LANEWISE = re.compile(
     r"^[\s{]*(?:\.reg[^;]*;\s*)*(?:ex2|lg2|rcp|rsqrt|sqrt|tanh|sin|cos|fma|add|sub|mul|max|min|mov|neg|abs)\.[^;]*;?[\s}]*$"
@@ -35,6 +37,8 @@ def carry(op: Operation) -> Carry:
     if any(_below_a_byte(kind) for kind in made):
         return lambda given: _unknown(given, made)
     name = op.name
+    if not op.operands and _INFINITY.search(op.attributes.get("value", "")):
+        return lambda given: [np.full((1, max(1, kind.size_bytes)), MASKED, np.int64) for kind in made]
     if name in _SAME:
         return lambda given: [beside(given)]
     if name == "vector.to_elements":
@@ -51,7 +55,7 @@ def carry(op: Operation) -> Carry:
         return lambda given: [np.zeros((1, max(1, kind.size_bytes)), np.int64) for kind in made]
     if name.endswith(".select"):
         choose = _elementwise(op, kinds[1:], made)
-        return lambda given: choose(given[1:])
+        return lambda given: choose([np.where(x == MASKED, 0, x) for x in given[1:]])
     if name == "vector.reduction":
         return lambda given: [_reduced(elements(given[0], kinds[0]), made[0].size_bytes)]
     packs = _packing(op, kinds, made)
@@ -63,6 +67,11 @@ def carry(op: Operation) -> Carry:
     if name.startswith(("nvvm.tcgen05", "nvvm.wgmma", "nvvm.mma")):
         return lambda given: _opaque(made)
     return _elementwise(op, kinds, made)
+
+
+def multiplies(op: Operation) -> bool:
+    """Whether an operation multiplies its first two operands, element by element."""
+    return _TIMES.search(op.name + op.attributes.get("asm_string", "")) is not None
 
 
 def _below_a_byte(kind: Type) -> bool:
@@ -117,7 +126,7 @@ def _rearranged(op: Operation, kinds: list[Type], made: list[Type]) -> Carry:
 
 
 def _reduced(at: Array, size: int) -> Array:
-    first = at.max(1, keepdims=True)
+    first = np.where(at == MASKED, 0, at).max(1, keepdims=True)
     several = (at != first).any(1, keepdims=True) & (first > UNKNOWN)
     return np.repeat(np.where(several, first | MIXED, first), size, 1)
 
@@ -144,6 +153,7 @@ def _elementwise(op: Operation, kinds: list[Type], made: list[Type]) -> Carry:
         bool(_SUMS.match(op.name)),
         "fma" in op.name or "fma." in op.attributes.get("asm_string", ""),
     )
+    times = multiplies(op)
 
     def run(given: list[Array]) -> list[Array]:
         found = []
@@ -151,7 +161,8 @@ def _elementwise(op: Operation, kinds: list[Type], made: list[Type]) -> Carry:
             parts = [_as(at, source, kind) for at, source in zip(given, kinds, strict=True)]
             out = parts[0] if parts else np.zeros((1, kind.size_bytes), np.int64)
             for i, part in enumerate(parts[1:], 1):
-                out = joined(out, part, sums=sums or (fused and i == 2 and bool((out & MIXED).any())))
+                adds = sums or (fused and i == 2 and bool((out & MIXED).any()))
+                out = joined(out, part, sums=adds, times=times and i == 1)
             found.append(out)
         return found
 

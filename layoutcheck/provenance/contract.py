@@ -13,9 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from layoutcheck.provenance.depth import NO_TENSOR, SEVERAL, Depths, coordinate
+from layoutcheck.provenance.joins import joined_alike
 from layoutcheck.provenance.judged import Breach, Judged, Names
 from layoutcheck.provenance.place import place_results
 from layoutcheck.provenance.products import Execution, Products
+from layoutcheck.provenance.sides import COMPUTED
 from layoutcheck.sources.mlir import Operation
 
 
@@ -29,6 +31,9 @@ def judge(products: Products, names: Names) -> Judged:
     depths = Depths(names, found)
     for op, executions in by_op.items():
         why = _scrambled(op, executions, names, found) or depths.take(op, executions)
+        joined = any(one.a.joined or one.b.joined for one in executions)
+        if joined and not why and not joined_alike(products, names, executions):
+            why = COMPUTED
         if why:
             found.reasons.setdefault(op, why)
         elif op not in found.reasons:

@@ -37,9 +37,13 @@ class Deed:
 
 @dataclass(slots=True)
 class Followed:
-    """A block: its events, deeds by the number of their event, and how many references there are."""
+    """A block: its events, deeds by the number of their event, and how many references there are.
+
+    `met` are pairs of references that were multiplied: (2, pairs).
+    """
 
     watched: Watched
     deeds: dict[int, Deed]
     references: int
+    met: Array
     problem: str = ""

@@ -25,9 +25,9 @@ from layoutcheck.dsl.lowered.values import number
 from layoutcheck.order.budget import Budget
 from layoutcheck.order.events import Recorder, Watched, WatchedKernel
 from layoutcheck.order.meaning import WGMMA, Meaning
-from layoutcheck.provenance.carry import carry
+from layoutcheck.provenance.carry import carry, multiplies
 from layoutcheck.provenance.deeds import Deed, Followed
-from layoutcheck.provenance.refs import FIRST, PRODUCT, UNKNOWN, Array, Refs, refs_of
+from layoutcheck.provenance.refs import FIRST, PRODUCT, UNKNOWN, Array, Refs, met_places, refs_of
 from layoutcheck.sources.mlir import Operation, integer, integers
 from layoutcheck.sources.mlir import Value as SsaValue
 
@@ -73,7 +73,8 @@ def follow(kernel: WatchedKernel, block: tuple[int, int, int], budget: Budget) -
     watched.shared_bytes = machine.all_shared_bytes
     watched.cut, watched.reasons = frozenset(run.cut), machine.reasons
     watched.complete = not any("cut short" in note for note in machine.notes)
-    return Followed(watched, follower.deeds, follower.next, problem)
+    met = np.concatenate([np.zeros((2, 0), np.int64), *follower.met], 1)
+    return Followed(watched, follower.deeds, follower.next, met, problem)
 
 
 class _TooMuch(Exception):
@@ -135,13 +136,14 @@ class _Follower:
         self.threads = machine.launch.threads
         self.arrays: dict[int, Array] = {}
         self.deeds: dict[int, Deed] = {}
+        self.met: list[Array] = []
         self.next = FIRST
         self.unsaid = machine.reasons.bit("data", "values that are followed as elements, not as numbers")
 
     def step(self, op: Operation) -> Step:
         """The step of an operation."""
         name = op.name
-        if op.results and name not in _DATA and all(self._numeric(v) for v in op.results):
+        if name not in _DATA and any(self._numeric(v) for v in op.results):
             if name == "llvm.load":
                 return self._number(op)
             if not any(_FLOAT.search(v.type) for v in op.operands):
@@ -188,12 +190,22 @@ class _Follower:
         sources = [(self.slots[v], parse_type(v.type)) for v in op.operands]
         outs = [self.slots[v] for v in op.results]
         given = [(slot, max(1, kind.size_bytes)) for slot, kind in sources]
+        times = multiplies(op) and len(given) > 1 and given[0][1] == given[1][1]
 
         def run() -> None:
-            for slot, at in zip(outs, function([refs_of(values[s], n) for s, n in given]), strict=True):
+            taken = [refs_of(values[s], n) for s, n in given]
+            if times:
+                self._meet(*np.broadcast_arrays(taken[0], taken[1]))
+            for slot, at in zip(outs, function(taken), strict=True):
                 values[slot], provenance[slot] = Refs(at), self.unsaid
 
         return run
+
+    def _meet(self, a: Array, b: Array) -> None:
+        """Note which elements are multiplied by one another."""
+        which = met_places(a, b)
+        if which.any():
+            self.met.append(np.unique(np.stack([a[which], b[which]]), axis=1))
 
     def _shuffle(self, op: Operation) -> Step:
         """`shfl.sync`: the lanes' own numbers go through the evaluator's step, and say whose value comes."""

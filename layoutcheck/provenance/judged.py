@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from layoutcheck.dsl.lowered.spaces import GLOBAL_STEP
 from layoutcheck.provenance.refs import GLOBAL, PRODUCT, Array
 from layoutcheck.provenance.tensors import Tensor
@@ -57,3 +59,15 @@ class Names:
         if first != last:
             return None
         return next((one for one in self.known.get(first, []) if one.coordinates(at) is not None), None)
+
+    def along_one_mode(self, at: Array) -> Array | None:
+        """The coordinates of addresses along the one mode that they vary along; None for several."""
+        tensor = self.tensor(at)
+        coordinates = None if tensor is None else tensor.coordinates(at)
+        if coordinates is None:
+            return None
+        varying = np.flatnonzero((coordinates != coordinates[:1]).any(0))
+        if len(varying) != 1:
+            return None
+        found: Array = coordinates[:, int(varying[0])]
+        return found

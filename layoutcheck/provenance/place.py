@@ -66,7 +66,7 @@ def _placed(stores: _Stores, products: Products, names: Names, found: Judged) ->
         return NO_NAME
     at, which = at[named], which[named]
     places = target.coordinates(at)
-    row, column = (_one_mode(part[named], names) for part in (rows, columns))
+    row, column = (names.along_one_mode(part[named]) for part in (rows, columns))
     if places is None or row is None or column is None:
         return SEVERAL
     varying = np.flatnonzero((places != places[:1]).any(0)).tolist()
@@ -86,19 +86,6 @@ def _placed(stores: _Stores, products: Products, names: Names, found: Judged) ->
         return OTHERS
     found.breaches.append(_breach(*wrong, places, which, stores.ops, products))
     return ""
-
-
-def _one_mode(at: Array, names: Names) -> Array | None:
-    """The coordinates of addresses along the one mode that they vary along."""
-    tensor = names.tensor(at)
-    coordinates = None if tensor is None else tensor.coordinates(at)
-    if tensor is None or coordinates is None:
-        return None
-    varying = np.flatnonzero((coordinates != coordinates[:1]).any(0))
-    if len(varying) != 1:
-        return None
-    found: Array = coordinates[:, int(varying[0])]
-    return found
 
 
 def _alike(places: Array, given: Array) -> bool:

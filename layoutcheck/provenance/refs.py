@@ -8,8 +8,11 @@ A reference is one int64:
     2^44 ..            the address of a byte of global memory (`dsl.lowered.spaces`)
     PRODUCT | number   an element of an accumulator of a matrix product
 
-with the bit `MIXED` where it was computed from elements of several places. Arithmetic on a value keeps its
-reference: a scaled, rounded or exponentiated element is still the element at its coordinates (`joined`).
+    MASKED             minus infinity: what masks put in the place of an element
+
+with the bit `MIXED` where it was computed from elements of several places, and `JOINED` where an element of
+a product was multiplied by that of another one, which must be at the same place. Arithmetic on a value keeps
+its reference: a scaled, rounded or exponentiated element is still the element at its coordinates (`joined`).
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ FIRST = 2
 GLOBAL = 1 << 44
 PRODUCT = 1 << 59
 MIXED = 1 << 60
+JOINED = 1 << 61
+MASKED = 1 << 62
+FLAGS = MIXED | JOINED | MASKED
 _NO_ACCESS: Any = None
 
 
@@ -88,11 +94,12 @@ def elements(at: Array, kind: Type) -> Array:
     return at[:, :: max(1, at.shape[1] // count)][:, :count]
 
 
-def joined(a: Array, b: Array, *, sums: bool) -> Array:
+def joined(a: Array, b: Array, *, sums: bool, times: bool = False) -> Array:
     """What is computed from both: the one that has a place, MIXED where two places meet.
 
     An element of a product that meets MIXED ones keeps its place, as one that is scaled by the sum of its
-    row; where `sums` says that the operation may be a step of a reduction into `a`, it does not.
+    row; where `sums` says that the operation may be a step of a reduction into `a`, it does not. Of two
+    elements of products that are multiplied (`times`) the first keeps its place, JOINED with the other.
     """
     if a is b or (len(a) == 1 and not a.any()):
         return b
@@ -105,17 +112,35 @@ def joined(a: Array, b: Array, *, sums: bool) -> Array:
         return found
     rank_a, rank_b = _rank(a), _rank(b)
     better = np.where(rank_b > rank_a, b, a)
-    clash = (rank_a == rank_b) | (sums & (_place(a) & _place(b)))
+    masked = (a == MASKED) | (b == MASKED)
+    if sums:
+        better = np.where(masked, np.where(a == MASKED, b, a), better)
+        clash = masked & (better > UNKNOWN) | _place(a) & _place(b)
+    elif times:
+        met = met_places(a, b)
+        better, clash = np.where(met, a | JOINED, better), ~met
+    else:
+        clash = ~masked
+    clash &= (rank_a == rank_b) | sums
     return np.where(both, np.where(clash, better | MIXED, better), found)
 
 
+def met_places(a: Array, b: Array) -> Any:
+    """Where elements of two products meet, or what may be some once loads are replayed."""
+    whole = [(one & FLAGS == 0) & ((one & PRODUCT != 0) | (one > UNKNOWN) & (one < GLOBAL)) for one in (a, b)]
+    return (a != b) & whole[0] & whole[1]
+
+
 def _place(at: Array) -> Any:
-    return at >= PRODUCT
+    return (at >= PRODUCT) & (at != MASKED)
+
+
+_WHOLE = 8
 
 
 def _rank(at: Array) -> Array:
-    """Elements of products before what is mixed of them, before bytes of memory, before what is unknown."""
+    """Elements of products, masked ones, what is mixed of products, bytes of memory, mixed ones, unknown."""
     clean = (at & MIXED) == 0
     product = (at & PRODUCT) != 0
-    rank: Array = (at > UNKNOWN) * (1 + clean + 2 * product)
+    rank: Array = np.where(at == MASKED, _WHOLE - 1, (at > UNKNOWN) * (2 + 2 * clean + 4 * product))
     return rank

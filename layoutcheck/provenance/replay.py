@@ -20,7 +20,7 @@ from layoutcheck.dsl.lowered.record import Mask, Number
 from layoutcheck.errors import InputError
 from layoutcheck.provenance.deeds import Deed, Followed
 from layoutcheck.provenance.moved import Moves, pair
-from layoutcheck.provenance.refs import GLOBAL, MIXED, PRODUCT, UNKNOWN, Array
+from layoutcheck.provenance.refs import FLAGS, GLOBAL, MASKED, PRODUCT, UNKNOWN, Array
 from layoutcheck.sources.mlir import Operation
 
 LANES, COLUMN_BYTES = 128, 4 * 512  # of tensor memory (PTX ISA, Tensor Memory)
@@ -66,13 +66,13 @@ class Replay:
 
     def resolved(self, block: int, at: Array) -> Array:
         """References as labels."""
-        pending = (at & ~MIXED) < GLOBAL
+        pending = ((at & ~FLAGS) < GLOBAL) & (at != MASKED)
         if not pending.any():
             return at
         table = self.labels[block]
-        index = np.where(pending, at & ~MIXED, 0)
-        found = np.where(index > UNKNOWN, table[np.minimum(index, len(table) - 1)] | (at & MIXED), index)
-        return np.where(pending, np.where(found == MIXED, 0, found), at)
+        index = np.where(pending, at & ~FLAGS, 0)
+        found = np.where(index > UNKNOWN, table[np.minimum(index, len(table) - 1)] | (at & FLAGS), index)
+        return np.where(pending, np.where(found & ~FLAGS == 0, found & MASKED, found), at)
 
     def run(self, block: int, number: int, mask: Mask | None) -> Deed | None:
         """Do what an event does with memory; a product is given back to be judged."""
@@ -166,7 +166,7 @@ class Replay:
         self._write(where, at[rows, None] + np.arange(deed.width), labels)
 
     def _keep(self, block: int, op: Operation, at: Array, labels: Array) -> None:
-        kept = ((labels & PRODUCT) != 0) & ((labels & MIXED) == 0)
+        kept = ((labels & PRODUCT) != 0) & ((labels & FLAGS) == 0)
         if kept.any():
             self.stored.append(Stored(op, at[kept], labels[kept] & ~PRODUCT, block))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from layoutcheck.provenance.refs import MIXED, PRODUCT, UNKNOWN, Array
+from layoutcheck.provenance.refs import FLAGS, JOINED, MASKED, MIXED, PRODUCT, UNKNOWN, Array
 
 CONSTANT = "constants, or elements that no copy brought"
 NOT_FOLLOWED = "elements that come from operations that are not followed"
@@ -24,7 +24,7 @@ class Side:
     """`rows` (groups, rows) and `depth` (groups, k) are addresses that have the coordinates m (or n), and k.
 
     `reason` says why it is not known. `scrambled` is (group, row, k) of the first element that does not fit.
-    `labels` are those of all elements.
+    `labels` are those of all elements; `joined` says that some were multiplied by those of another product.
     """
 
     rows: Array
@@ -33,6 +33,7 @@ class Side:
     reason: str = ""
     scrambled: tuple[int, int, int] | None = None
     computed: bool = False
+    joined: bool = False
 
 
 def side(labels: Array, row_of: Array, column_of: Array) -> Side:
@@ -44,12 +45,19 @@ def side(labels: Array, row_of: Array, column_of: Array) -> Side:
     if (labels == UNKNOWN).any():
         empty.reason = NOT_FOLLOWED
         return empty
+    masked = labels == MASKED
+    if masked.all():
+        empty.reason = CONSTANT
+        return empty
     if (labels & MIXED).any():
         empty.reason = COMPUTED
         return empty
     products = (labels & PRODUCT) != 0
     if products.any():
         return _of_products(labels, products, row_of, column_of)
+    if masked.any() or (labels & JOINED).any():
+        empty.reason = COMPUTED
+        return empty
     if not labels.all():
         return _partly(labels)
     off = labels - labels[:, :, :1] - labels[:, :1, :] + labels[:, :1, :1]
@@ -85,19 +93,31 @@ def _partly(labels: Array) -> Side:
 
 
 def _of_products(labels: Array, products: Array, row_of: Array, column_of: Array) -> Side:
-    found = Side(labels[:, :, 0], labels[:, 0, :], labels, computed=True)
-    if not products.all():
+    """Elements of a product; what is masked has no place of its own."""
+    found = Side(
+        labels[:, :, 0], labels[:, 0, :], labels, computed=True, joined=bool((labels & JOINED).any())
+    )
+    if not (products | (labels == MASKED)).all():
         found.reason = PARTLY
         return found
-    index = labels & ~PRODUCT
+    index = np.where(products, labels & ~(PRODUCT | FLAGS), 0)
     rows, columns = row_of[index], column_of[index]
-    if (rows <= UNKNOWN).any() or (columns <= UNKNOWN).any():
+    if ((rows <= UNKNOWN) | (columns <= UNKNOWN))[products].any():
         found.reason = COMPUTED
         return found
+    off = products
     for first, second in ((rows, columns), (columns, rows)):
-        if (first == first[:, :, :1]).all() and (second == second[:, :1, :]).all():
-            found.rows, found.depth = first[:, :, 0], second[:, 0, :]
+        one, other = _shared(first, products, 2), _shared(second, products, 1)
+        off = products & ((first != one[:, :, None]) | (second != other[:, None, :]))
+        if not off.any():
+            found.rows, found.depth = one, other
             return found
-    off = (rows != rows[:, :, :1]) | (columns != columns[:, :1, :])
     found.scrambled = _first(off)
+    return found
+
+
+def _shared(names: Array, there: Array, axis: int) -> Array:
+    """The name of the first element that is there along an axis, 0 for none."""
+    first = np.expand_dims(there.argmax(axis), axis)
+    found: Array = np.where(there.any(axis), np.take_along_axis(names, first, axis).squeeze(axis), 0)
     return found
