@@ -229,7 +229,7 @@ class Products:
         """Names of rows and columns; one name for what was multiplied with one another."""
         names_of = self.row_of[block], self.column_of[block]
         met = self.replay.blocks[block].met
-        if not met.size or not ((labels & PRODUCT) != 0).any():
+        if not met.size or not (labels & JOINED).any():
             return names_of
         met = self.replay.resolved(block, met) & ~JOINED
         a, b = met[:, ((met & PRODUCT) != 0).all(0) & ((met & FLAGS) == 0).all(0)] & ~PRODUCT
