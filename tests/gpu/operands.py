@@ -37,6 +37,8 @@ _NUMBER = re.compile(r"Pathnumber([0-9]+)kind")
 
 def predicted(seed: int, numbers: Sequence[int]) -> dict[int, tuple[Predicted, OperandReport]]:
     """What is predicted of each path that the DSL accepts."""
+    from tests.provenance.paths import path
+
     found: dict[int, tuple[Predicted, OperandReport]] = {}
 
     def look(module: TracedModule, lowered: str, problem: str) -> OperandReport:
@@ -44,7 +46,8 @@ def predicted(seed: int, numbers: Sequence[int]) -> dict[int, tuple[Predicted, O
         if match is None or problem:
             return OperandReport(module.kernel, module.arch, unchecked=(problem,))
         report = check_products(module, lowered, problem, math.inf)
-        found[int(match[1])] = predict(module, lowered, *inputs(int(match[1]))), report
+        one = path(seed, int(match[1]))
+        found[one.number] = predict(module, lowered, one), report
         return report
 
     with tempfile.TemporaryFile() as log, Lowering(copies=False, products=look) as lowering:
@@ -69,7 +72,10 @@ def share(seed: int, numbers: Sequence[int]) -> list[dict[str, Any]]:
     for number, (one, report) in sorted(known.items()):
         drawn = path(seed, number)
         kind, element = (torch.bfloat16, BFloat16) if drawn.element == "bf16" else (torch.float16, Float16)
-        a, b = (torch.tensor(x, dtype=kind, device="cuda").contiguous() for x in inputs(number))
+        a, b = (
+            torch.tensor(x, dtype=kind, device="cuda").contiguous()
+            for x in inputs(number, depth=64 * drawn.wide.stages)
+        )
         c = torch.full((64, 64), -99.0, dtype=torch.float32, device="cuda")
         kernel = build(drawn)
         places = zip((element, element, Float32), (a, b, c), strict=True)
@@ -99,12 +105,15 @@ def main() -> None:
     parser.add_argument("output", type=Path)
     parser.add_argument("--count", type=int, default=420)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first number; from 10000 on paths are wider"
+    )
     parser.add_argument("--processes", type=int, default=14)
     given = parser.parse_args()
     start = time.monotonic()
     with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
         jobs = [
-            pool.submit(share, given.seed, range(i, given.count, given.processes))
+            pool.submit(share, given.seed, range(given.first + i, given.first + given.count, given.processes))
             for i in range(given.processes)
         ]
         rows = [row for job in jobs for row in job.result()]
@@ -117,7 +126,7 @@ def main() -> None:
         "versions": {
             "nvidia-cutlass-dsl": cutlass.__version__, "torch": torch.__version__, "cuda": torch.version.cuda
         },
-        "command": f"python -m tests.gpu.operands OUT.json --count {given.count} --seed {given.seed}",
+        "command": f"python -m tests.gpu.operands OUT.json --count {given.count} --seed {given.seed} --first {given.first}",
         "paths": len(rows), "refused_by_the_dsl": given.count - len(rows),
         "kinds": dict(Counter(row["path"]["kind"] for row in rows)), "wrong_products": len(wrong),
         "elements": sum(row["elements"] for row in rows),

@@ -5,11 +5,14 @@
 `path(seed, number)` draws one: about half are right, the others have something that does not fit: a swizzle
 or a pitch on one side only, ldmatrix that transposes or not, a fragment filled for another MMA or operand,
 k-blocks of B in another order, C partitioned by another MMA. What the DSL refuses is left out.
+From number `WIDER` on paths have more to them (`Wide`): flat tensors, negative and broadcast strides, tails in
+k and in rows that are filled with zeros, two stages, repeated sums, accumulators that are used again, results
+that pass through shared memory.
 """
 
 import random
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import cutlass
 import cutlass.cute as cute
@@ -19,6 +22,7 @@ from cutlass.memory import SmemAllocator
 
 THREADS = 128
 M, N, K = 64, 64, 64
+WIDER = 10_000
 _ELEMENTS = {"bf16": BFloat16, "f16": Float16}
 _ORDERS = {"none": None, "interleaved": ((8, 2, 2), (1, 16, 8))}
 
@@ -39,6 +43,26 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Wide:
+    """What else a kernel does. `form` is how A and B lie in global memory: "plain", "flat", "negative" or "broadcast" (B).
+
+    `depth` and `rows` are how many k and rows of A are there, `stages` how many tiles of K k there are, of which
+    B's are `exchanged`; each sum is made `repeats` times, all is done `again` times. `out` is the swizzle (bits)
+    and the padding of the tile through which results are stored, and `back` those through which it is read.
+    """
+
+    form: str = "plain"
+    depth: int = K
+    rows: int = M
+    stages: int = 1
+    exchanged: bool = False
+    repeats: int = 1
+    again: int = 1
+    out: tuple[int, int] | None = None
+    back: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
 class Path:
     """A kernel. `shift` is by how many k-blocks those of B are taken later, `stored` the permutation of C."""
 
@@ -52,6 +76,7 @@ class Path:
     multiplied: str = "none"
     shift: int = 0
     stored: str = "none"
+    wide: Wide = field(default_factory=Wide)
 
 
 def path(seed: int, number: int) -> Path:
@@ -59,7 +84,23 @@ def path(seed: int, number: int) -> Path:
     draw = random.Random(f"{seed} {number}")
     kind = draw.choice(("mma", "mma", "wgmma"))
     broken = draw.random() < 0.5
-    return _mma(draw, number, broken) if kind == "mma" else _wgmma(draw, number, broken)
+    make = _mma if kind == "mma" else _wgmma
+    if number < WIDER:
+        return make(draw, number, broken)
+    wrong = draw.choice(("", "stage", "tile")) if broken else "none"
+    return replace(make(draw, number, wrong == ""), wide=_wide(draw, wrong))
+
+
+def _wide(draw: random.Random, wrong: str) -> Wide:
+    stages = 2 if wrong == "stage" else draw.choice((1, 1, 2))
+    tiles = [(0, 0), (0, 4), (0, 1), (2, 0), (3, 0)]  # of 4-byte elements
+    out = draw.choice(tiles) if wrong == "tile" or draw.random() < 0.4 else None
+    back = draw.choice([one for one in tiles if one != out]) if wrong == "tile" else out
+    return Wide(
+        draw.choice(("plain", "plain", "flat", "negative", "broadcast")),
+        draw.choice((K, K, 40, 8)), draw.choice((M, M, 24)), stages, wrong == "stage",
+        draw.choice((1, 1, 2, 3)), draw.choice((1, 1, 2)), out, back,
+    )  # fmt: skip
 
 
 def _operand(draw: random.Random, broken: bool) -> Operand:
@@ -118,9 +159,42 @@ def _tile(rows, side, pad):
 
 
 @cute.jit
-def _fill(to: cute.Tensor, tensor: cute.Tensor, tidx, rows: Constexpr):
+def _fill(to: cute.Tensor, tensor: cute.Tensor, tidx, rows: Constexpr, wide: Constexpr, stage: Constexpr):
     for i in cutlass.range(tidx, rows * K, THREADS, unroll=1):
-        to[(i // K, i % K)] = tensor[(i // K, i % K)]
+        row, k = i // K, i % K
+        at = (row, k + stage * K)
+        if cutlass.const_expr(wide.form == "flat"):
+            at = row * (K * wide.stages) + k + stage * K
+        if cutlass.const_expr(wide.depth == K and wide.rows == M):
+            to[(row, k)] = tensor[at]
+        else:
+            to[(row, k)] = tensor.element_type(0.0)
+            if k < wide.depth and row < wide.rows:
+                to[(row, k)] = tensor[at]
+
+
+@cute.jit
+def _store(total: cute.Tensor, c: cute.Tensor, mma, tidx, one: Constexpr):
+    """Results to global memory, through a tile in shared memory where the path has one."""
+    thread = mma.get_slice(tidx)
+    count = cute.size(total)
+    if cutlass.const_expr(one.wide.out is None):
+        mine = thread.partition_C(c)
+        for i in cutlass.range_constexpr(count):
+            mine[_stored(i, count, one)] = total[i]
+    else:
+        raw = SmemAllocator().allocate_tensor(Float32, cute.make_layout((64 * 68,)), byte_alignment=1024)
+        views = [
+            cute.make_tensor(_swizzled(raw, bits, Float32), cute.make_layout((M, N), stride=(N + pad, 1)))
+            for bits, pad in (one.wide.out, one.wide.back)
+        ]
+        mine = thread.partition_C(views[0])
+        for i in cutlass.range_constexpr(count):
+            mine[_stored(i, count, one)] = total[i]
+        cute.arch.sync_threads()
+        for i in cutlass.range(tidx, M * N, THREADS, unroll=1):
+            c[(i // N, i % N)] = views[1][(i // N, i % N)]
+        cute.arch.sync_threads()
 
 
 def _registers(mma, order, view, fragment, tidx, side, letter):
@@ -139,32 +213,42 @@ def by_warps(
 ):
     tidx, _, _ = cute.arch.thread_idx()
     element = a.element_type
-    raw_a = SmemAllocator().allocate_tensor(element, cute.make_layout((80 * 80,)), byte_alignment=1024)
-    raw_b = SmemAllocator().allocate_tensor(element, cute.make_layout((80 * 80,)), byte_alignment=1024)
-    for i in cutlass.range(tidx, 80 * 80, THREADS, unroll=1):
-        raw_a[i] = element(0.0)
-        raw_b[i] = element(0.0)
-    cute.arch.sync_threads()
-    _fill(cute.make_tensor(_swizzled(raw_a, one.a.written, element), _tile(M, one.a, one.a.pad)), a, tidx, M)
-    _fill(cute.make_tensor(_swizzled(raw_b, one.b.written, element), _tile(N, one.b, one.b.pad)), b, tidx, N)
-    cute.arch.sync_threads()
-    view_a = cute.make_tensor(_swizzled(raw_a, one.a.read, element), _tile(M, one.a, one.a.read_pad))
-    view_b = cute.make_tensor(_swizzled(raw_b, one.b.read, element), _tile(N, one.b, one.b.read_pad))
-    thread = mma.get_slice(tidx)
-    fragment_a = mma.make_fragment_A(thread.partition_A(view_a))
-    fragment_b = mma.make_fragment_B(thread.partition_B(view_b))
-    _registers(mma, order, view_a, fragment_a, tidx, one.a, "A")
-    _registers(mma, order, view_b, fragment_b, tidx, one.b, "B")
-    mine = (order if cutlass.const_expr(one.stored == "other") else mma).get_slice(tidx).partition_C(c)
-    total = cute.make_rmem_tensor(mine.shape, Float32)
-    total.fill(0.0)
-    blocks = cute.size(fragment_a, mode=[2])
-    for i in cutlass.range_constexpr(blocks):
-        cute.gemm(
-            mma, total, fragment_a[(None, None, i)], fragment_b[(None, None, (i + one.shift) % blocks)], total
-        )
-    for i in cutlass.range_constexpr(cute.size(total)):
-        mine[i] = total[i]
+    thread, wide = mma.get_slice(tidx), one.wide
+    fragments = []
+    for stage in cutlass.range_constexpr(wide.stages):
+        side = 64 + max(one.a.pad, one.a.read_pad, one.b.pad, one.b.read_pad)
+        raws = [
+            SmemAllocator().allocate_tensor(element, cute.make_layout((side * side,)), byte_alignment=1024)
+            for _ in "AB"
+        ]
+        for i in cutlass.range(tidx, side * side, THREADS, unroll=1):
+            raws[0][i] = element(0.0)
+            raws[1][i] = element(0.0)
+        cute.arch.sync_threads()
+        for raw, tensor, way, rows in zip(raws, (a, b), (one.a, one.b), (M, N)):
+            into = cute.make_tensor(_swizzled(raw, way.written, element), _tile(rows, way, way.pad))
+            _fill(into, tensor, tidx, rows, wide, stage)
+        cute.arch.sync_threads()
+        view_a = cute.make_tensor(_swizzled(raws[0], one.a.read, element), _tile(M, one.a, one.a.read_pad))
+        view_b = cute.make_tensor(_swizzled(raws[1], one.b.read, element), _tile(N, one.b, one.b.read_pad))
+        fragment_a = mma.make_fragment_A(thread.partition_A(view_a))
+        fragment_b = mma.make_fragment_B(thread.partition_B(view_b))
+        _registers(mma, order, view_a, fragment_a, tidx, one.a, "A")
+        _registers(mma, order, view_b, fragment_b, tidx, one.b, "B")
+        fragments.append((fragment_a, fragment_b))
+    stores = order if cutlass.const_expr(one.stored == "other") else mma
+    total = cute.make_rmem_tensor(stores.get_slice(tidx).partition_C(c).shape, Float32)
+    for _ in cutlass.range_constexpr(wide.again):
+        total.fill(0.0)
+        for _ in cutlass.range_constexpr(wide.repeats):
+            for stage in cutlass.range_constexpr(wide.stages):
+                fragment_a = fragments[stage][0]
+                fragment_b = fragments[(wide.stages - 1 - stage) if wide.exchanged else stage][1]
+                blocks = cute.size(fragment_a, mode=[2])
+                for i in cutlass.range_constexpr(blocks):
+                    later = fragment_b[(None, None, (i + one.shift) % blocks)]
+                    cute.gemm(mma, total, fragment_a[(None, None, i)], later, total)
+        _store(total, c, stores, tidx, replace(one, stored="none"))
 
 
 def _stored(i, count, one):
@@ -183,41 +267,56 @@ def by_warpgroup(
 ):  # fmt: skip
     tidx, _, _ = cute.arch.thread_idx()
     element = a.element_type
-    raw_a = SmemAllocator().allocate_tensor(element, cute.make_layout((M * K,)), byte_alignment=1024)
-    raw_b = SmemAllocator().allocate_tensor(element, cute.make_layout((N * K,)), byte_alignment=1024)
-    _fill(_view(raw_a, written_a, one.a.written, element), a, tidx, M)
-    _fill(_view(raw_b, written_b, one.b.written, element), b, tidx, N)
-    view_a = _view(raw_a, read_a, one.a.read, element)
-    view_b = _view(raw_b, read_b, one.b.read, element)
+    wide = one.wide
+    fragments = []
+    for stage in cutlass.range_constexpr(wide.stages):
+        raws = [
+            SmemAllocator().allocate_tensor(element, cute.make_layout((M * K,)), byte_alignment=1024)
+            for _ in "AB"
+        ]
+        _fill(_view(raws[0], written_a, one.a.written, element), a, tidx, M, wide, stage)
+        _fill(_view(raws[1], written_b, one.b.written, element), b, tidx, N, wide, stage)
+        view_a = _view(raws[0], read_a, one.a.read, element)
+        view_b = _view(raws[1], read_b, one.b.read, element)
+        fragments.append((
+            mma.make_fragment_A(mma.get_slice(0).partition_A(view_a)),
+            mma.make_fragment_B(mma.get_slice(0).partition_B(view_b)),
+        ))  # fmt: skip
     cute.arch.fence_proxy("async.shared", space="cta")
     cute.arch.sync_threads()
-    fragment_a = mma.make_fragment_A(mma.get_slice(0).partition_A(view_a))
-    fragment_b = mma.make_fragment_B(mma.get_slice(0).partition_B(view_b))
-    mine = mma.get_slice(tidx).partition_C(c)
-    total = cute.make_rmem_tensor(mine.shape, Float32)
-    mma.set(warpgroup.Field.ACCUMULATE, False)
-    warpgroup.fence()
-    for i in cutlass.range_constexpr(K // 16):
-        cute.gemm(
-            mma,
-            total,
-            fragment_a[(None, None, i)],
-            fragment_b[(None, None, (i + one.shift) % (K // 16))],
-            total,
-        )
-        mma.set(warpgroup.Field.ACCUMULATE, True)
-    warpgroup.commit_group()
-    warpgroup.wait_group(0)
-    count = cute.size(total)
-    for i in cutlass.range_constexpr(count):
-        mine[_stored(i, count, one)] = total[i]
+    total = cute.make_rmem_tensor(mma.get_slice(tidx).partition_C(c).shape, Float32)
+    blocks = K // 16
+    for _ in cutlass.range_constexpr(wide.again):
+        mma.set(warpgroup.Field.ACCUMULATE, False)
+        warpgroup.fence()
+        for _ in cutlass.range_constexpr(wide.repeats):
+            for stage in cutlass.range_constexpr(wide.stages):
+                fragment_a = fragments[stage][0]
+                fragment_b = fragments[(wide.stages - 1 - stage) if wide.exchanged else stage][1]
+                for i in cutlass.range_constexpr(blocks):
+                    later = fragment_b[(None, None, (i + one.shift) % blocks)]
+                    cute.gemm(mma, total, fragment_a[(None, None, i)], later, total)
+                    mma.set(warpgroup.Field.ACCUMULATE, True)
+        warpgroup.commit_group()
+        warpgroup.wait_group(0)
+        _store(total, c, mma, tidx, one)
+
+
+def _tensor(pointer, wide, second):
+    """A or B in global memory."""
+    pitch = K * wide.stages
+    if wide.form == "flat":
+        return cute.make_tensor(pointer, cute.make_layout((M * pitch,)))
+    if wide.form == "negative":
+        return cute.make_tensor(pointer + (M - 1) * pitch, cute.make_layout((M, pitch), stride=(-pitch, 1)))
+    step = 0 if wide.form == "broadcast" and second else pitch
+    return cute.make_tensor(pointer, cute.make_layout((M, pitch), stride=(step, 1)))
 
 
 @cute.jit
 def host(a: cute.Pointer, b: cute.Pointer, c: cute.Pointer, one: Constexpr):
     element = _ELEMENTS[one.element]
-    place = cute.make_layout((M, K), stride=(K, 1)), cute.make_layout((N, K), stride=(K, 1))
-    tensors = cute.make_tensor(a, place[0]), cute.make_tensor(b, place[1])
+    tensors = _tensor(a, one.wide, False), _tensor(b, one.wide, True)
     result = cute.make_tensor(c, cute.make_layout((M, N), stride=(N, 1)))
     if cutlass.const_expr(one.kind == "mma"):
         op = warp.MmaF16BF16Op(element, Float32, (16, 8, one.depth))

@@ -34,11 +34,22 @@ def inputs(seed: int, rows: int = 64, depth: int = 64) -> tuple[Any, Any]:
     return draw.integers(-3, 4, (rows, depth)), draw.integers(-3, 4, (rows, depth))
 
 
-def predict(module: TracedModule, lowered: str, a: Any, b: Any) -> Predicted:
-    """The result of a kernel of A, B (two bytes an element) and C (four), by what was followed."""
+def predict(module: TracedModule, lowered: str, one: Any) -> Predicted:
+    """The result of the kernel of a path: A, B (two bytes an element) and C (four), by what was followed."""
     (kernel,) = kernels_of(module, lowered)
     products, judged = examine(kernel, module.text, Budget(math.inf))
-    return Predicted(result(products, a, b, (len(a), len(b))), a @ b.T, judged)
+    a, b = inputs(one.number, depth=64 * one.wide.stages)
+    return Predicted(result(products, a, b, (len(a), len(b))), right(a, b, one.wide), judged)
+
+
+def right(a: Any, b: Any, wide: Any) -> Any:
+    """What a path is to return."""
+    if wide.form == "negative":
+        a, b = a[::-1], b[::-1]
+    if wide.form == "broadcast":
+        b = np.repeat(b[:1], len(b), 0)
+    there = (np.arange(a.shape[1]) % 64 < wide.depth) & (np.arange(len(a)) < wide.rows)[:, None]
+    return wide.repeats * (a * there) @ (b * there).T
 
 
 def result(products: Products, a: Any, b: Any, shape: tuple[int, int]) -> Any:
